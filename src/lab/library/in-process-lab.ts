@@ -50,33 +50,30 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     this.#events.tell({ kind: what, details: { between, ...details } })
   })
   readonly #events: LocalEvents
-  readonly #random: Random
   readonly #servers: InProcessServer[] = []
   #begin: InProcessSnapshot | undefined
   readonly #provisions: Provisions
   readonly #closing: AbortController
   #closed: Promise<void> | undefined
 
-  private constructor(topology: Topology, options: InProcessLabOptions, provisions: Provisions, random: Random) {
+  private constructor(topology: Topology, options: InProcessLabOptions, provisions: Provisions) {
     const { timeoutMs = TIMEOUT_MS } = options
     const closing = new AbortController()
     super(topology, timeoutMs, closing.signal)
     this.#closing = closing
     this.clock = createLabClock()
     this.#provisions = provisions
-    this.#random = random
-    const skewMs = () => this.clock.skewMs
-    this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters, skewMs)
     const { clock, keys } = this
+    const skewMs = () => clock.skewMs
+    this.#events = new LocalEvents(topology.name, systemClock, () => keys.access(), skewMs)
     const tell = this.#events.tell.bind(this.#events)
     this.clusters = topology.clusters.map((name) => {
       const { caFile } = provisions.of(name).tls ?? {}
       const shared = { caFile, keys, tell, closing: closing.signal }
       const servers = provisions.serversOf(name, { ...options, links: this.#links, clock })
       this.#servers.push(...servers)
-      const nodes = servers.map(
-        (server, at) => new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server }),
-      )
+      const node = { ...shared, cluster: name }
+      const nodes = servers.map((server, at) => new LabNode({ ...node, name: `${name}${at + 1}`, server }))
       return new LabCluster({ ...shared, timeoutMs, name, nodes, clock })
     })
   }
@@ -97,8 +94,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const provisions = await Provisions.make(whole, randomFor)
     let lab: InProcessLab<N> | undefined
     try {
-      lab = new InProcessLab<N>(whole, options, provisions, randomFor('links'))
-      await lab.#start(options)
+      lab = new InProcessLab<N>(whole, options, provisions)
+      await lab.#start(options, randomFor('links'))
       return lab
     } catch (error) {
       await (lab ?? provisions).close()
@@ -200,14 +197,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     await Promise.all([...new Set([...closed, ...this.#severals])].map((cluster) => cluster.start()))
     await Promise.all(this.#severals.map((cluster) => putToRest(cluster, then)))
     const find = () => findUnreplicatedSince(to.moment)
-    await waitFor(
-      systemClock,
-      'every secondary to stream again',
-      find,
-      this.timeoutMs,
-      this.#closing.signal,
-      NEAR_PAUSE_MS,
-    )
+    const { signal } = this.#closing
+    await waitFor(systemClock, 'every secondary to stream again', find, this.timeoutMs, signal, NEAR_PAUSE_MS)
   }
 
   /**
@@ -235,18 +226,16 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     return this.close()
   }
 
-  async #start({ shares = 1, threshold = shares }: InProcessLabOptions): Promise<void> {
+  async #start({ shares = 1, threshold = shares }: InProcessLabOptions, random: Random): Promise<void> {
+    const { topology, timeoutMs } = this
     await Promise.all(this.clusters.map((cluster) => cluster.start()))
     const reaches = this.#servers.map(({ name, cluster, ports }) => {
       const { balancer } = this.#provisions.of(cluster)
       balancer?.leadTo(() => this.cluster(cluster as Names).activeNode.ports)
-      return [
-        name,
-        { ...reachOf(planOf(this.topology, cluster), ports, balancer?.ports), ...nodeOf(cluster, name) },
-      ] as const
+      const reach = reachOf(planOf(topology, cluster), ports, balancer?.ports)
+      return [name, { ...reach, ...nodeOf(cluster, name) }] as const
     })
-    await this.#links.open(new Map(reaches), { topology: this.topology, clock: systemClock, random: this.#random })
-    const { timeoutMs } = this
+    await this.#links.open(new Map(reaches), { topology, clock: systemClock, random })
     await wireLab(this, this.keys, { shares, threshold, timeoutMs, clock: systemClock, signal: this.#closing.signal })
     this.#begin = await this.snapshot()
   }
