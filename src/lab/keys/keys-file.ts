@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { parseJsonObject } from '../../base/http-call.js'
 import { replaceFile } from '../../base/replace-file.js'
 import { shellWord } from '../../base/shell.js'
 import { readNamedText } from '../../base/named-file.js'
@@ -39,7 +40,7 @@ export const readKeysFile = (file: string, onWarning: (text: string) => void): K
 }
 
 export const parseKeys = (text: string, file: string): KnownKeys => {
-  const document = asObject(parseJson(text))
+  const document = parseJsonObject(Buffer.from(text))
   const listed = Array.isArray(document?.clusters)
     ? document.clusters.map((one: unknown) => [String(asObject(one)?.name ?? ''), one] as const)
     : Object.entries(document ?? {}).filter(([name]) => /^[A-Z]$/.test(name))
@@ -85,14 +86,6 @@ const nodesOf = (value: unknown): Pick<AttachedCluster, 'nodes'> => {
 /** Writes the record of wired clusters, readable by its owner only. Concurrent readers see the old or the new version. */
 export const writeKeysFile = (file: string, wired: WiredClusters): void => {
   replaceFile(file, `${JSON.stringify(wired, undefined, 2)}\n`)
-}
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 const asObject = (value: unknown): Record<string, unknown> | undefined =>
