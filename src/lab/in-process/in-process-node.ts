@@ -16,7 +16,7 @@ export type { NodeState, NodeView } from '../status/node-view.js'
 const START_ANEW = 'it does so when it starts: stop it first'
 
 /** The interface of a node in every kind of lab. */
-type LabServer = Pick<
+export type LabServer = Pick<
   InProcessServer,
   'isRunning' | 'isActive' | 'ports' | 'apiAddress' | 'clusterAddress' | 'start' | 'stop' | 'crash'
 >

@@ -1,7 +1,7 @@
 import { SimulatedWorld } from '../../server/simulated/world.js'
 import { LabCluster } from '../in-process/in-process-cluster.js'
 import type { InProcessLab } from '../library/in-process-lab.js'
-import { LabNode, nodeNamed } from '../in-process/in-process-node.js'
+import { LabNode, type LabServer, nodeNamed } from '../in-process/in-process-node.js'
 import { LabError } from '../model/lab-error.js'
 import { OperableLab, wireLab } from '../library/operable-lab.js'
 import { requireSimulatedOptions, type SimulatedLabOptions } from '../library/options.js'
@@ -56,8 +56,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     this.clusters = world.clusters.map(({ name, nodes }) => {
       const shared = { caFile: undefined, keys, exchange, closing: closing.signal, tell: () => undefined }
       const servers = nodes.map(
-        (node, at) =>
-          new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server: new SimulatedServer(node, time) }),
+        (node, at) => new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server: serverOf(node, time) }),
       )
       return new LabCluster({ ...shared, timeoutMs, name, nodes: servers, clock: time })
     })
@@ -194,44 +193,21 @@ const exchangeWith =
   }
 
 /** Adapts a server of a simulated lab to the interface of lab clusters. */
-class SimulatedServer {
-  readonly #node: SimulatedNode
-  readonly #time: VirtualTime
-
-  constructor(node: SimulatedNode, time: VirtualTime) {
-    this.#node = node
-    this.#time = time
-  }
-
-  get isRunning(): boolean {
-    return this.#node.server !== undefined
-  }
-
-  get isActive(): boolean {
-    return this.#node.server !== undefined && this.#node.server.node?.isServing !== false
-  }
-
+const serverOf = (node: SimulatedNode, time: VirtualTime): LabServer => ({
+  get isRunning() {
+    return node.server !== undefined
+  },
+  get isActive() {
+    return node.server !== undefined && node.server.node?.isServing !== false
+  },
   get ports(): never {
-    throw new LabError('usage', `${this.#node.name} is simulated and has no ports`)
-  }
-
-  get apiAddress(): string {
-    return this.#node.apiAddress
-  }
-
-  get clusterAddress(): string {
-    return `https://${this.#node.clusterAddress}`
-  }
-
-  async start(): Promise<void> {
-    await this.#time.passUntil(() => this.#node.start())
-  }
-
-  stop(): Promise<void> {
-    return this.#time.passUntil(() => this.#node.stop())
-  }
-
-  async crash(): Promise<void> {
-    this.#node.crash(false)
-  }
-}
+    throw new LabError('usage', `${node.name} is simulated and has no ports`)
+  },
+  apiAddress: node.apiAddress,
+  clusterAddress: `https://${node.clusterAddress}`,
+  start: async () => {
+    await time.passUntil(() => node.start())
+  },
+  stop: () => time.passUntil(() => node.stop()),
+  crash: async () => node.crash(false),
+})
