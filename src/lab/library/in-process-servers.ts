@@ -118,7 +118,7 @@ export class Provisions {
       this.#provisions.set(name, {
         tls: hasTls ? tls : undefined,
         sealKeyFile: seal?.type === 'auto' ? this.#writeSealKey(name, random) : undefined,
-        balancer: reach === 'load-balancer' ? await Balancer.open(systemClock, random) : undefined,
+        balancer: reach === 'load-balancer' ? await openBalancer(systemClock, random) : undefined,
       })
     }
   }
@@ -130,55 +130,40 @@ export class Provisions {
   }
 }
 
-/** A port of a load balancer, with the port to which it connects. */
-interface BalancedPort {
-  readonly link: Link
-  choose: () => number
-}
-
 /**
  * A load balancer in front of a cluster. Its ports are reserved before those of the cluster, because the cluster advertises them.
  * The caller must close it.
  */
-class Balancer {
+interface Balancer {
   readonly ports: PortPair
-  readonly #api: BalancedPort
-  readonly #cluster: BalancedPort
-
-  private constructor(api: BalancedPort, cluster: BalancedPort) {
-    this.ports = { api: api.link.port, cluster: cluster.link.port }
-    this.#api = api
-    this.#cluster = cluster
-  }
-
-  static async open(clock: Clock, random: Random): Promise<Balancer> {
-    const api = await openPort(clock, random)
-    try {
-      return new Balancer(api, await openPort(clock, random))
-    } catch (error) {
-      await api.link.close()
-      throw error
-    }
-  }
-
   /** Calls `choose` for each new connection and connects it to these ports, such as those of the active node. */
-  leadTo(choose: () => PortPair): void {
-    this.#api.choose = () => choose().api
-    this.#cluster.choose = () => choose().cluster
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#api.link.close(), this.#cluster.link.close()])
-  }
+  leadTo(choose: () => PortPair): void
+  close(): Promise<void>
 }
 
-const openPort = async (clock: Clock, random: Random): Promise<BalancedPort> => {
-  const target = {
-    host: '127.0.0.1',
-    get port() {
-      return door.choose()
+const openBalancer = async (clock: Clock, random: Random): Promise<Balancer> => {
+  let ports = (): PortPair => ({ api: 0, cluster: 0 })
+  const open = (name: keyof PortPair): Promise<Link> => {
+    const target = {
+      host: '127.0.0.1',
+      get port() {
+        return ports()[name]
+      },
+    }
+    return Link.open({ target, clock, random })
+  }
+  const api = await open('api')
+  const cluster = await open('cluster').catch(async (error: unknown) => {
+    await api.close()
+    throw error
+  })
+  return {
+    ports: { api: api.port, cluster: cluster.port },
+    leadTo(choose) {
+      ports = choose
+    },
+    async close() {
+      await Promise.all([api.close(), cluster.close()])
     },
   }
-  const door: BalancedPort = { link: await Link.open({ target, clock, random }), choose: () => 0 }
-  return door
 }
