@@ -215,7 +215,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     this.#events.end()
     // A partitioned link would delay the graceful close of connections.
     this.#links.all().clearFaults()
-    const ends = await Promise.allSettled(this.#servers.map((server) => server.end()))
+    const ends = await Promise.allSettled(this.#servers.map((server) => server.end(this.#closing.signal.reason)))
     for (const cluster of this.clusters) cluster.disconnect()
     await this.#links.close()
     await this.#provisions.close()

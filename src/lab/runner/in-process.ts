@@ -1,48 +1,49 @@
-import type { Clock } from '../../base/clock.js'
-import { KeyedLock } from '../../base/keyed-lock.js'
 import { type Log, silentLog } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
-import { fillEngine } from '../../server/data/cluster-image.js'
+import { type Entry, fillEngine, type ImageState } from '../../server/data/cluster-image.js'
 import { Server } from '../../server/server.js'
-import type { SharedMemory, SharedMemoryConnection } from '../../server/data/shared-memory.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import type { ClusterNetwork } from '../links/links.js'
 import { type PortPair, randomPorts } from '../model/ports.js'
-import { AT_REST, collect, eachOf, type ServerImage } from './server-image.js'
 import { isStreaming } from '../requests/replication.js'
+import { type HandleOptions, ServerHandle } from './server-handle.js'
 import { configOf, type ServerPlan } from './server-plan.js'
 
-interface InProcessOptions extends ServerPlan {
+interface InProcessOptions extends ServerPlan, HandleOptions {
   /** Default: free ports, chosen at the first start. */
   readonly ports?: PortPair | undefined
   /** Ports of the load balancer in front of the server, which it advertises. */
   readonly balancer?: PortPair | undefined
   readonly storage: ServerStorage
-  /** The storage that the nodes of its cluster share. The server works on a copy of it. */
-  readonly shared?: SharedMemory | undefined
-  readonly network: ClusterNetwork
-  readonly clock: Clock
   /** Continues after a crash, so that no identifier or nonce repeats. */
   readonly random: Random
   readonly log?: Log | undefined
 }
 
+/** All data of a server at one time, in memory. */
+export interface ServerImage {
+  readonly isRunning: boolean
+  readonly state: ImageState
+  readonly chunks: readonly (readonly Entry[])[]
+  /** The kinds of replication in which it streamed from a primary. */
+  readonly streams: readonly Kind[]
+}
+
+/** The state of a stopped server. */
+const AT_REST: ImageState = { skewMs: 0, holds: [], isSealed: true }
+
 /** Number of attempts with other ports if another process takes the chosen ones. */
 const PORT_TRIES = 5
 
 /** One server in this process. It keeps its ports on 127.0.0.1 and its data across restarts. */
-export class InProcessServer {
+export class InProcessServer extends ServerHandle {
   readonly #options: InProcessOptions
   #ports: PortPair | undefined
-  #server: Server | undefined
-  #shared: SharedMemoryConnection | undefined
-  readonly #turns = new KeyedLock()
-  #isOver = false
 
   constructor(options: InProcessOptions) {
+    super(options)
     this.#options = options
     this.#ports = options.ports
   }
@@ -58,11 +59,11 @@ export class InProcessServer {
 
   /** Whether it is the single server or the active node of its cluster. */
   get isActive(): boolean {
-    return this.#server !== undefined && this.#server.node?.isServing !== false
+    return this.server !== undefined && this.server.node?.isServing !== false
   }
 
   get isRunning(): boolean {
-    return this.#server !== undefined
+    return this.server !== undefined
   }
 
   /** Known after the first start at the latest. */
@@ -83,66 +84,26 @@ export class InProcessServer {
 
   /** Whether the server runs and is sealed. */
   get isSealed(): boolean {
-    return this.#server !== undefined && (this.#server.runtime?.seal.isSealed ?? true)
+    return this.server !== undefined && (this.server.runtime?.seal.isSealed ?? true)
   }
 
   /** Returns the replication status as in the API. Empty if there is none. */
   replicationStatus(kind: Kind): Readonly<Record<string, unknown>> {
-    return this.#server?.replicationStatus(kind) ?? {}
-  }
-
-  /** Starts with the existing data. Does nothing if it runs. Throws LabError `interrupted` after `end`. */
-  start(): Promise<void> {
-    return this.#inTurn(async () => {
-      if (this.#isOver) throw new LabError('interrupted', 'the lab was closed')
-      if (this.#server) return
-      if (this.#ports) this.#server = await this.#open(this.#ports)
-      else await this.#startFirst()
-    })
-  }
-
-  /** Stops the server as SIGTERM does. */
-  stop(): Promise<void> {
-    return this.#inTurn(async () => {
-      const server = this.#server
-      this.#server = undefined
-      await server?.close()
-    })
-  }
-
-  /** Stops the server permanently. */
-  end(): Promise<void> {
-    this.#isOver = true
-    return this.stop()
-  }
-
-  /** Stops the server as SIGKILL does: its disk and sockets disappear at once, without cleanup. */
-  crash(): Promise<void> {
-    return this.#inTurn(async () => {
-      const server = this.#server
-      this.#server = undefined
-      const { storage, network } = this.#options
-      storage.kill()
-      this.#shared?.crash()
-      network.cut()
-      // Closing fails on the dead disk. Only ports and timers must be released.
-      await server?.close(0).catch(() => undefined)
-      await storage.release()
-    })
+    return this.server?.replicationStatus(kind) ?? {}
   }
 
   /** Blocks writes until the image is taken or `releaseFromImage` is called. */
   async pauseForImage(): Promise<void> {
-    await this.#server?.images.pause()
+    await this.server?.images.pause()
   }
 
   releaseFromImage(): void {
-    this.#server?.images.release()
+    this.server?.images.release()
   }
 
   /** Takes the image of the server. If it runs, call `pauseForImage` first. */
   async takeImage(): Promise<ServerImage> {
-    const cut = this.#server?.images.cut()
+    const cut = this.server?.images.cut()
     if (!cut) {
       const { storage } = this.#options
       const source = await storage.open()
@@ -162,23 +123,23 @@ export class InProcessServer {
 
   /** Ends a disk fault. */
   mendDisk(): void {
-    if (this.#server) this.#server.labState.disk.state = 'ok'
+    if (this.server) this.server.labState.disk.state = 'ok'
   }
 
   /** Restores the clock and the held states of an image. */
   behaveAs({ state }: ServerImage): void {
-    this.#server?.images.behaveAs(state)
+    this.server?.images.behaveAs(state)
   }
 
   /** Stops serving and replicating until `loadImage`, and ends a disk fault. */
   async stopForImage({ isRunning }: ServerImage): Promise<void> {
     this.mendDisk()
-    if (isRunning) await this.#server?.images.stop()
+    if (isRunning) await this.server?.images.stop()
     else await this.stop()
   }
 
   async loadImage({ isRunning, state, chunks }: ServerImage): Promise<void> {
-    if (this.#server) return this.#server.images.load({ state, chunks: eachOf(chunks) })
+    if (this.server) return this.server.images.load({ state, chunks: eachOf(chunks) })
     const { storage } = this.#options
     const source = await storage.open()
     try {
@@ -189,20 +150,16 @@ export class InProcessServer {
     if (isRunning) await this.start()
   }
 
-  /** Runs `work` after pending starts and stops, so that no server starts unnoticed during a shutdown. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    return this.#turns.run('', work)
-  }
-
-  async #startFirst(): Promise<void> {
+  protected async open(): Promise<Server> {
+    if (this.#ports) return this.#openAt(this.#ports)
     const { name } = this
     for (let left = PORT_TRIES; ; left--) {
       const ports = (await randomPorts([name])).get(name)
       if (!ports) throw new LabError('conflict', `no ports for ${name}`)
       try {
-        this.#server = await this.#open(ports)
+        const server = await this.#openAt(ports)
         this.#ports = ports
-        return
+        return server
       } catch (error) {
         const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
         if (!isTaken || left === 1) throw error
@@ -210,8 +167,8 @@ export class InProcessServer {
     }
   }
 
-  #open(ports: PortPair): Promise<Server> {
-    const { name, storage, shared, network, clock, random, balancer, log = silentLog } = this.#options
+  #openAt(ports: PortPair): Promise<Server> {
+    const { name, storage, shared, clock, random, balancer, log = silentLog } = this.#options
     const advertised = balancer && {
       advertised: `127.0.0.1:${balancer.cluster}`,
       advertisedApi: `127.0.0.1:${balancer.api}`,
@@ -220,15 +177,22 @@ export class InProcessServer {
     const env = { VAULT_LOCAL_CONFIG: text, VAULT_RAFT_NODE_ID: this.name }
     const { config, problems } = loadServerConfig([], env)
     if (!config) throw new LabError('usage', problems.map((problem) => problem.text).join('; '))
-    this.#shared = shared?.connect(clock)
     return Server.start({
       config,
       log: log.with({ cluster: name, ...(shared && { node: this.name }) }),
       clock,
       random,
-      network: network.begin(),
-      sharedLog: this.#shared,
-      openStorage: () => storage.open(),
+      ...this.begin(storage),
     })
   }
+}
+
+const collect = async (chunks: AsyncIterable<readonly Entry[]>): Promise<(readonly Entry[])[]> => {
+  const all: (readonly Entry[])[] = []
+  for await (const chunk of chunks) all.push(chunk)
+  return all
+}
+
+async function* eachOf(chunks: readonly (readonly Entry[])[]): AsyncGenerator<readonly Entry[]> {
+  yield* chunks
 }

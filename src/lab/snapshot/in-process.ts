@@ -2,8 +2,7 @@ import type { LabCluster } from '../in-process/in-process-cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { findLagBetween, isStreaming } from '../requests/replication.js'
-import type { InProcessServer } from '../runner/in-process.js'
-import type { ServerImage } from '../runner/server-image.js'
+import type { InProcessServer, ServerImage } from '../runner/in-process.js'
 
 /** All clusters of an in-process lab at one time, in memory. */
 export type Moment = readonly ClusterMoment[]
