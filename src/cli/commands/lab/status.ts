@@ -90,7 +90,7 @@ const watchStatus = async (options: WatchOptions): Promise<void> => {
     if (!process.stdout.isTTY) return printChanges(lab, options, end)
     // A progress line would appear inside the view, which shows pending responses anyway.
     options.output.hush()
-    using screen = new Screen(process.stdout, process.stdin.isTTY ? process.stdin : undefined, () => quit.abort())
+    using screen = openScreen(process.stdout, process.stdin.isTTY ? process.stdin : undefined, () => quit.abort())
     await redraw(lab, screen, options, end)
   })
 }
@@ -153,50 +153,42 @@ const CLEAR_BELOW = '\x1b[J'
 
 const CTRL_C = '\x03'
 
-/**
- * A terminal screen that is redrawn repeatedly, separate from its earlier content. Disposing it restores the terminal;
- * the end of the process does the same.
- */
-class Screen implements Disposable {
-  readonly #out: WriteStream
-  readonly #keys: ReadStream | undefined
-  readonly #onKey: (key: Buffer) => void
-  readonly #restore = () => this[Symbol.dispose]()
-  #isOpen = true
-
-  /** `onQuit` is called for `q` and Ctrl-C. */
-  constructor(out: WriteStream, keys: ReadStream | undefined, onQuit: () => void) {
-    this.#out = out
-    this.#keys = keys
-    this.#onKey = (key) => {
-      if (key.includes('q') || key.includes(CTRL_C)) onQuit()
-    }
-    out.write(ALTERNATE)
-    process.once('exit', this.#restore)
-    if (!keys) return
-    keys.setRawMode(true)
-    keys.on('data', this.#onKey)
-    keys.resume()
-  }
-
+interface Screen extends Disposable {
   /** Truncates long lines, because a wrapped line would shift all others. */
-  draw(text: string): void {
-    if (!this.#isOpen) return
-    const { columns = 80, rows = 24 } = this.#out
-    const lines = printable(text).split('\n').slice(0, rows)
-    const shown = lines.map((line) => `${[...line].slice(0, columns).join('')}${CLEAR_LINE}`)
-    this.#out.write(`${HOME}${shown.join('\r\n')}${CLEAR_BELOW}`)
-  }
+  draw(text: string): void
+}
 
-  [Symbol.dispose](): void {
-    if (!this.#isOpen) return
-    this.#isOpen = false
-    process.off('exit', this.#restore)
-    if (this.#keys) {
-      this.#keys.off('data', this.#onKey)
-      this.#keys.setRawMode(false)
-      this.#keys.pause()
-    }
-    this.#out.write(BACK)
+/**
+ * Opens a terminal screen that is redrawn repeatedly, separate from its earlier content. Disposing it restores the terminal; the
+ * end of the process does the same. `onQuit` is called for `q` and Ctrl-C.
+ */
+const openScreen = (out: WriteStream, keys: ReadStream | undefined, onQuit: () => void): Screen => {
+  let isOpen = true
+  const onKey = (key: Buffer) => {
+    if (key.includes('q') || key.includes(CTRL_C)) onQuit()
+  }
+  const restore = () => {
+    if (!isOpen) return
+    isOpen = false
+    process.off('exit', restore)
+    keys?.off('data', onKey)
+    keys?.setRawMode(false)
+    keys?.pause()
+    out.write(BACK)
+  }
+  out.write(ALTERNATE)
+  process.once('exit', restore)
+  keys?.setRawMode(true)
+  keys?.on('data', onKey)
+  keys?.resume()
+  return {
+    draw(text) {
+      if (!isOpen) return
+      const { columns = 80, rows = 24 } = out
+      const lines = printable(text).split('\n').slice(0, rows)
+      const shown = lines.map((line) => `${[...line].slice(0, columns).join('')}${CLEAR_LINE}`)
+      out.write(`${HOME}${shown.join('\r\n')}${CLEAR_BELOW}`)
+    },
+    [Symbol.dispose]: restore,
   }
 }
