@@ -90,8 +90,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const whole = nodes === undefined ? topology : withNodes(topology, nodes)
     requireSharedMemory(whole)
     // Imported here, because loading the server takes most of the library's import time.
-    const { Provisions } = await import('./in-process-servers.js')
-    const provisions = await Provisions.make(whole, randomFor)
+    const { makeProvisions } = await import('./in-process-servers.js')
+    const provisions = await makeProvisions(whole, randomFor)
     let lab: InProcessLab<N> | undefined
     try {
       lab = new InProcessLab<N>(whole, options, provisions)

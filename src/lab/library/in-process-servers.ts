@@ -39,94 +39,73 @@ interface ServersOptions extends Pick<InProcessLabOptions, 'storage' | 'settings
 type RandomFor = (name: string) => Random
 
 /** The resources of an in-process lab besides its servers: certificates, seal keys, load balancers, and files. */
-export class Provisions {
-  readonly #topology: Topology
-  readonly #randomFor: RandomFor
-  readonly #provisions = new Map<string, Provision>()
-  #directory: string | undefined
-
-  private constructor(topology: Topology, randomFor: RandomFor) {
-    this.#topology = topology
-    this.#randomFor = randomFor
-  }
-
-  /** Creates the resources. Removes all of them and rejects if one fails. */
-  static async make(topology: Topology, randomFor: RandomFor): Promise<Provisions> {
-    const provisions = new Provisions(topology, randomFor)
-    try {
-      await provisions.#fill()
-      return provisions
-    } catch (error) {
-      await provisions.close()
-      throw error
-    }
-  }
-
-  of(name: string): Provision {
-    return this.#provisions.get(name) ?? {}
-  }
-
+export interface Provisions {
+  of(cluster: string): Provision
   /** Creates the servers of one cluster in this process, without starting them. */
-  serversOf(cluster: string, { storage = 'memory', log, links, clock, ...given }: ServersOptions): InProcessServer[] {
-    const { tls, sealKeyFile, balancer } = this.of(cluster)
-    const names = serversOf(this.#topology, cluster)
-    const settings = { ...settingsOf(this.#topology, cluster), ...given.settings }
-    const shared = names.length > 1 ? new SharedMemory({ clock: systemClock, leaseMs: leaseMsOf(settings) }) : undefined
-    const storageOf = (name: string): ServerStorage => {
-      if (typeof storage !== 'string') return storage(name)
-      const place = storage === 'disk' ? path.join(this.#makeDirectory(), name) : undefined
-      if (shared) return createCopyStorage(place)
-      return place === undefined ? createMemoryStorage() : createDirectoryStorage(place)
-    }
-    return names.map(
-      (name) =>
-        new InProcessServer({
-          name: cluster,
-          node: shared && name,
-          tls,
-          sealKeyFile,
-          balancer: balancer?.ports,
-          storage: storageOf(name),
-          shared,
-          network: links.networkOf(name),
-          clock,
-          random: this.#randomFor(name),
-          settings,
-          log,
-        }),
-    )
-  }
+  serversOf(cluster: string, options: ServersOptions): InProcessServer[]
+  close(): Promise<void>
+}
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#provisions.values()].map(({ balancer }) => balancer?.close()))
-    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true })
+/** Creates the resources. Removes all of them and rejects if one fails. */
+export const makeProvisions = async (topology: Topology, randomFor: RandomFor): Promise<Provisions> => {
+  const known = new Map<string, Provision>()
+  let directory: string | undefined
+  /** Returns a file that is deleted with the lab. */
+  const fileOf = (name: string): string => {
+    directory ??= makeTemporaryDirectory('in-process')
+    return path.join(directory, name)
   }
-
-  /** Returns the directory for files that are deleted with the lab. */
-  #makeDirectory(): string {
-    this.#directory ??= makeTemporaryDirectory('in-process')
-    return this.#directory
+  const provisions: Provisions = {
+    of: (cluster) => known.get(cluster) ?? {},
+    serversOf(cluster, { storage = 'memory', log, links, clock, ...given }) {
+      const { tls, sealKeyFile, balancer } = provisions.of(cluster)
+      const names = serversOf(topology, cluster)
+      const settings = { ...settingsOf(topology, cluster), ...given.settings }
+      const shared =
+        names.length > 1 ? new SharedMemory({ clock: systemClock, leaseMs: leaseMsOf(settings) }) : undefined
+      const storageOf = (name: string): ServerStorage => {
+        if (typeof storage !== 'string') return storage(name)
+        const place = storage === 'disk' ? fileOf(name) : undefined
+        if (shared) return createCopyStorage(place)
+        return place === undefined ? createMemoryStorage() : createDirectoryStorage(place)
+      }
+      return names.map(
+        (name) =>
+          new InProcessServer({
+            name: cluster,
+            node: shared && name,
+            tls,
+            sealKeyFile,
+            balancer: balancer?.ports,
+            storage: storageOf(name),
+            shared,
+            network: links.networkOf(name),
+            clock,
+            random: randomFor(name),
+            settings,
+            log,
+          }),
+      )
+    },
+    async close() {
+      await Promise.all([...known.values()].map(({ balancer }) => balancer?.close()))
+      if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+    },
   }
-
-  async #fill(): Promise<void> {
-    const plans = this.#topology.clusters.map((name) => ({ name, ...planOf(this.#topology, name) }))
-    const tls = plans.some((plan) => plan.tls)
-      ? await makeLabTls(path.join(this.#makeDirectory(), 'tls'), systemClock.now())
-      : undefined
+  try {
+    const plans = topology.clusters.map((name) => ({ name, ...planOf(topology, name) }))
+    const tls = plans.some((plan) => plan.tls) ? await makeLabTls(fileOf('tls'), systemClock.now()) : undefined
     for (const { name, tls: hasTls, seal, reach } of plans) {
-      const random = this.#randomFor(`${name} provisions`)
-      this.#provisions.set(name, {
-        tls: hasTls ? tls : undefined,
-        sealKeyFile: seal?.type === 'auto' ? this.#writeSealKey(name, random) : undefined,
-        balancer: reach === 'load-balancer' ? await openBalancer(systemClock, random) : undefined,
-      })
+      const random = randomFor(`${name} provisions`)
+      const sealKeyFile = seal?.type === 'auto' ? fileOf(`${name}-seal.key`) : undefined
+      if (sealKeyFile !== undefined) replaceFile(sealKeyFile, newSealKey(random).toString('hex'))
+      const balancer = reach === 'load-balancer' ? await openBalancer(systemClock, random) : undefined
+      known.set(name, { tls: hasTls ? tls : undefined, sealKeyFile, balancer })
     }
-  }
-
-  #writeSealKey(name: string, random: Random): string {
-    const file = path.join(this.#makeDirectory(), `${name}-seal.key`)
-    replaceFile(file, newSealKey(random).toString('hex'))
-    return file
+    return provisions
+  } catch (error) {
+    await provisions.close()
+    throw error
   }
 }
 
