@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
 import { ApiClient } from '../../src/client/api-client.js'
-import { initialise, unseal, waitForAnswer } from '../../src/lab/requests/replication.js'
+import { initialize, unseal, waitForAnswer } from '../../src/lab/requests/replication.js'
 import { randomPorts } from '../../src/lab/model/ports.js'
 
 const WAIT_MS = 60_000
@@ -86,15 +86,15 @@ export class BenchServer {
     await waitForAnswer(systemClock, this.client(), this.name, WAIT_MS)
   }
 
-  /** Starts a new server, initialises and unseals it. */
+  /** Starts a new server, initializes and unseals it. */
   async open(): Promise<void> {
     await this.start()
-    await this.initialise()
+    await this.initialize()
   }
 
   /** With one key share. */
-  async initialise(): Promise<void> {
-    const { rootToken, unsealKeys } = await initialise(this.client(), 1, 1)
+  async initialize(): Promise<void> {
+    const { rootToken, unsealKeys } = await initialize(this.client(), 1, 1)
     this.rootToken = rootToken
     this.unsealKeys = unsealKeys
   }

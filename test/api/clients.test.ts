@@ -38,7 +38,7 @@ const call = (method: string, args: Record<string, unknown> = {}, token = rootTo
 }
 
 describe('node-vault', () => {
-  it('node-vault initialises and unseals a server', async () => {
+  it('node-vault initializes and unseals a server', async () => {
     expect(await call('initialized')).toEqual({ initialized: false })
     const made = await call('init', { secret_shares: 3, secret_threshold: 2 })
     rootToken = String(made.root_token)

@@ -95,7 +95,7 @@ it('a frame of the log whose file was lost, or replaced by a pipe, is given up b
   }
 })
 
-it('a server whose log was cut after a kill does not say that it was never initialised: it does not start', async () => {
+it('a server whose log was cut after a kill does not say that it was never initialized: it does not start', async () => {
   using at = new Workplace()
   const clusters = new Clusters()
   try {

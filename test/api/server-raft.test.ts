@@ -98,7 +98,7 @@ describe('status', () => {
     }
   })
 
-  it('join fails on a server that is initialised, and names a leader that it cannot reach', async () => {
+  it('join fails on a server that is initialized, and names a leader that it cannot reach', async () => {
     const empty = await clusters.addStarted('E')
     const body = { leader_api_addr: 'http://127.0.0.1:1' }
     const own = await a.anonymous.send('POST', 'sys/storage/raft/join', { body })

@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { ApiClient, errorsOf } from '../../src/client/api-client.js'
-import { initialise, waitForAnswer } from '../../src/lab/requests/replication.js'
+import { initialize, waitForAnswer } from '../../src/lab/requests/replication.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
 import { freePorts } from '../support/local-config.js'
 import { keep, Program, type ProgramOptions, runProgram, STARTED, Workplace, writeSite } from '../support/program.js'
@@ -52,7 +52,7 @@ describe('a start', () => {
     const env = { VAULT_LOCAL_CONFIG: '{"cluster_name": "from the variable"}' }
     const program = start([`-config=${config}`], { env })
     await program.untilPrinted(STARTED)
-    const { rootToken } = await initialise(client, 1, 1)
+    const { rootToken } = await initialize(client, 1, 1)
     expect((await client.with({ token: rootToken }).read('sys/health')).cluster_name).toBe('from the variable')
   })
 
@@ -113,7 +113,7 @@ describe('what is taken', () => {
       const program = start([`-config=${config}`])
       await program.untilPrinted(STARTED)
       await untilAnswers(client)
-      if (round === 0) await initialise(client, 1, 1)
+      if (round === 0) await initialize(client, 1, 1)
       program.signal('SIGKILL')
       expect(await program.exit).toBe('SIGKILL')
     }
@@ -143,7 +143,7 @@ describe('a stop', () => {
     writeFileSync(config, `${readFileSync(config, 'utf8')}pid_file = "${pidFile}"\n`)
     const program = start([`-config=${config}`])
     await program.untilPrinted(STARTED)
-    const { rootToken } = await initialise(client, 1, 1)
+    const { rootToken } = await initialize(client, 1, 1)
     return { api, program, rootToken, pidFile }
   }
 
@@ -239,7 +239,7 @@ describe('standard output and error', () => {
     const { config, client } = await site()
     const program = start([`-config=${config}`, '-log-level=trace'], { isRead: false })
     await untilAnswers(client)
-    const { rootToken } = await initialise(client, 1, 1)
+    const { rootToken } = await initialize(client, 1, 1)
     const root = client.with({ token: rootToken })
     await root.write('sys/audit/out', { type: 'file', options: { file_path: 'stdout', log_raw: true } })
     // Far more than a pipe holds, in lines of audit that go to standard output.
@@ -256,7 +256,7 @@ describe('standard output and error', () => {
     const { config, client } = await site()
     const program = start([`-config=${config}`])
     await program.untilPrinted(STARTED)
-    const { rootToken } = await initialise(client, 1, 1)
+    const { rootToken } = await initialize(client, 1, 1)
     const before = program.stderr.length + program.stdout.length
     const root = client.with({ token: rootToken })
     for (let round = 0; round < 50; round++) await root.read('sys/mounts')
@@ -273,7 +273,7 @@ describe('a licence', () => {
     const { config, client } = await site()
     const program = start([`-config=${config}`], { env: { UNDERSTUDY_LICENSE: license } })
     await program.untilPrinted(STARTED)
-    const { rootToken } = await initialise(client, 1, 1)
+    const { rootToken } = await initialize(client, 1, 1)
     const answer = await client
       .with({ token: rootToken })
       .send('POST', `sys/replication/${kind}/primary/enable`, { body: {} })
@@ -285,7 +285,7 @@ describe('a licence', () => {
     const { config, client } = await site('understudy {\n  license = "plus"\n}\n')
     const program = start([`-config=${config}`])
     await program.untilPrinted(STARTED)
-    const { rootToken } = await initialise(client, 1, 1)
+    const { rootToken } = await initialize(client, 1, 1)
     const root = client.with({ token: rootToken })
     expect((await root.send('POST', 'sys/replication/performance/primary/enable', { body: {} })).status).toBe(200)
   })
@@ -300,7 +300,7 @@ describe('a licence that does not include a role', () => {
     const { config, client } = await site()
     const first = start([`-config=${config}`])
     await first.untilPrinted(STARTED)
-    const { rootToken } = await initialise(client, 1, 1)
+    const { rootToken } = await initialize(client, 1, 1)
     const root = client.with({ token: rootToken })
     await root.write(`sys/replication/${kind}/primary/enable`, {})
     first.signal('SIGTERM')

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { dataKey } from '../../src/storage/keys/raw-keys.js'
 import { LevelEngine } from '../../src/storage/engine/level-engine.js'
-import { initialise } from '../../src/lab/requests/replication.js'
+import { initialize } from '../../src/lab/requests/replication.js'
 import { Clusters } from '../support/clusters.js'
 import { ANY_PORTS, localConfig } from '../support/local-config.js'
 import { runProgram, Workplace } from '../support/program.js'
@@ -14,7 +14,7 @@ it('tells what is stored, whether it is sound, and refuses while a server runs',
   const clusters = new Clusters()
   try {
     const cluster = await clusters.addStarted('A')
-    const seal = await initialise(cluster.client, 3, 2)
+    const seal = await initialize(cluster.client, 3, 2)
     cluster.seal = seal
     await cluster.client.write('sys/mounts/kept', { type: 'kv' })
     await cluster.client.write('kept/a', { word: 'secret canary' })

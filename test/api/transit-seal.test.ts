@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { initialise } from '../../src/lab/requests/replication.js'
+import { initialize } from '../../src/lab/requests/replication.js'
 import { Program, STARTED, Workplace, writeSite } from '../support/program.js'
 import { until } from '../support/until.js'
 
@@ -27,7 +27,7 @@ it('a cluster is unsealed by the transit key of another one, as soon as that is 
   using at = new Workplace()
   const helper = await siteOf(at, 'helper')
   await using firstHelper = await start(helper.config)
-  const { rootToken, unsealKeys } = await initialise(helper.client, 1, 1)
+  const { rootToken, unsealKeys } = await initialize(helper.client, 1, 1)
   const root = helper.client.with({ token: rootToken })
   await root.write('sys/mounts/transit', { type: 'transit' })
   await root.write('transit/keys/autounseal', {})
@@ -80,7 +80,7 @@ it('a cluster is unsealed by the transit key of another one, as soon as that is 
   await stop(secondHelper)
 })
 
-it('an initialisation says that the cluster of the seal is away, and can be tried again', async () => {
+it('an initialization says that the cluster of the seal is away, and can be tried again', async () => {
   using at = new Workplace()
   const { address } = await siteOf(at, 'nobody')
   const seal = `seal "transit" {

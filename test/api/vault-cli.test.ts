@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 describe('a new server', () => {
-  it('a new server reports sealed and not initialised', async () => {
+  it('a new server reports sealed and not initialized', async () => {
     const { status, stdout } = await run('status')
     expect(status).toBe(2)
     expect(cell(stdout, 'Initialized')).toBe('false')

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, expect, it } from 'vitest'
 import { runProgram } from '../support/program.js'
 import { startServerProcess } from '../support/server-process.js'
-import { initialise } from '../../src/lab/requests/replication.js'
+import { initialize } from '../../src/lab/requests/replication.js'
 
 const server = await startServerProcess()
 afterAll(() => server[Symbol.asyncDispose]())
@@ -13,9 +13,9 @@ const wait = (...args: string[]) => runProgram(['wait', '--addr', server.address
 it('waits for a server to be as far as is asked, and says what is still false', async () => {
   expect((await wait('--for', 'answering')).status).toBe(0)
   const early = await wait('--for', 'unsealed')
-  expect([early.status, early.stderr]).toEqual([4, expect.stringContaining('it is not initialised')])
+  expect([early.status, early.stderr]).toEqual([4, expect.stringContaining('it is not initialized')])
 
-  const { rootToken } = await initialise(server.client, 1, 1)
+  const { rootToken } = await initialize(server.client, 1, 1)
   for (const state of ['unsealed', 'active', 'replicated']) expect((await wait('--for', state)).status, state).toBe(0)
 
   const primary = server.client.with({ token: rootToken })

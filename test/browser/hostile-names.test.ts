@@ -29,7 +29,7 @@ const surveyOf = (texts: (note: string) => string): PageSurvey => {
     ...{ isActive, appliedIndex: 7 },
   })
   const cluster = (name: string, mode: string): PageCluster => ({
-    ...{ name, apiAddress: texts('address'), process: 'running', isAnswering: true, isInitialised: true },
+    ...{ name, apiAddress: texts('address'), process: 'running', isAnswering: true, isInitialized: true },
     ...{ isSealed: false, dr: role(mode), performance: role('disabled') },
     requests: { server: texts('server'), handled: 9, refused: 1 },
     nodes: [node(`${name} node`, true), node(texts('node'), false)],

@@ -14,7 +14,7 @@ const role = (mode: string) => ({ mode, state: 'running', lastWal: 1_234_567_890
 
 const cluster = (name: string, index: number): PageCluster => ({
   ...{ name, apiAddress: `https://${LONG.toLowerCase()}-${index}.example:8200`, process: 'running' as const },
-  ...{ isAnswering: true, isInitialised: true, isSealed: index === 3 },
+  ...{ isAnswering: true, isInitialized: true, isSealed: index === 3 },
   dr: role(index === 0 ? 'primary' : index % 2 === 1 ? 'secondary' : 'disabled'),
   performance: role(index === 0 ? 'primary' : index % 2 === 0 ? 'secondary' : 'disabled'),
   requests: { server: name, handled: 1_000_000, refused: 12 },

@@ -40,11 +40,11 @@ describe('a new server', () => {
   let keys: string[] = []
   let rootToken = ''
 
-  it('the server page initialises a new server and shows the keys once', async () => {
+  it('the server page initializes a new server and shows the keys once', async () => {
     await ui.see('.gate:has-text("This cluster is new")')
     await ui.shoot('new')
     await ui.expectNoBarrier()
-    await ui.press('Initialise …')
+    await ui.press('Initialize …')
     await ui.page.locator('dialog').getByLabel('Key shares').fill('3')
     await ui.page.locator('dialog').getByLabel('Shares that it takes to unseal').fill('2')
     await ui.press('Do it')

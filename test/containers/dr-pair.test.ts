@@ -48,7 +48,7 @@ describe('containers of the image', () => {
     return `http://${container?.getHost()}:${container?.getMappedPort(8200)}`
   }
 
-  it('a container of the image is healthy before it is initialised', async () => {
+  it('a container of the image is healthy before it is initialized', async () => {
     expect((await new ApiClient({ address: addressOf('A') }).send('GET', 'sys/health')).status).toBe(501)
   })
 

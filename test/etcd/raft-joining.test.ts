@@ -189,7 +189,7 @@ test.each(['A', 'B'])('where the program etcd is missing on %s, joining says so 
   expect(refused.json?.errors).toEqual([expect.stringContaining('/nowhere/etcd')])
 })
 
-test('a server whose seal opens by itself joins once, however often it is told to, and is not initialised meanwhile', async () => {
+test('a server whose seal opens by itself joins once, however often it is told to, and is not initialized meanwhile', async () => {
   const seal = { static: { current_key_id: '1', current_key: randomBytes(32).toString('base64') } }
   const { nodes, a, b } = await pair(() => ({ seal }))
   const init = (node: NodeProcess) =>

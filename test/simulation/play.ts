@@ -16,7 +16,7 @@ import { disturbResyncs } from './resyncs.js'
 import { judgeRevocation } from './revocation.js'
 import { runRoleWalk, runSecondSet } from './role-walk.js'
 import { Servers } from './servers.js'
-import { furnish, initialiseAll, joinAll } from './set-up.js'
+import { furnish, initializeAll, joinAll } from './set-up.js'
 import { runStatusReads } from './status.js'
 import { watch } from './watch.js'
 import type { World } from './world.js'
@@ -24,7 +24,7 @@ import type { World } from './world.js'
 /** From new clusters to the last judgement. */
 export const play = async (world: World): Promise<void> => {
   const servers = new Servers(world)
-  await initialiseAll(world)
+  await initializeAll(world)
   await furnish(world, servers.primary)
   await joinAll(world, servers.links)
   const registers = new Registers()

@@ -3,8 +3,8 @@ import { judgeCopies } from './judges.js'
 import type { Link } from './servers.js'
 import type { Member, World } from './world.js'
 
-/** New clusters, each initialised with one share, and open. */
-export const initialiseAll = async (world: World): Promise<void> => {
+/** New clusters, each initialized with one share, and open. */
+export const initializeAll = async (world: World): Promise<void> => {
   for (const member of world.members) {
     if (!(await member.cluster.start())) world.fail(`${member.name} does not start`)
     const body = { secret_shares: 1, secret_threshold: 1 }

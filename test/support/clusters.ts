@@ -19,7 +19,7 @@ import {
   enableSecondary,
   findLag,
   generateRoot,
-  initialise,
+  initialize,
   secondaryToken,
   statusOf,
   unseal,
@@ -195,7 +195,7 @@ export interface AddOptions {
   /** Puts a link on the cluster address that it advertises. */
   readonly hasLink?: boolean
   readonly logLevel?: string
-  /** How many key shares it is initialised with. Two of them open it where there are several. */
+  /** How many key shares it is initialized with. Two of them open it where there are several. */
   readonly shares?: number
 }
 
@@ -205,14 +205,14 @@ export class Clusters {
   readonly #clusters: Cluster[] = []
   readonly #links: Link[] = []
 
-  /** A cluster that runs, initialised and unsealed. */
+  /** A cluster that runs, initialized and unsealed. */
   async add(name: string, options: AddOptions = {}): Promise<Cluster> {
     const cluster = await this.addStarted(name, options)
-    cluster.seal = await initialise(cluster.client, options.shares ?? 1, Math.min(2, options.shares ?? 1))
+    cluster.seal = await initialize(cluster.client, options.shares ?? 1, Math.min(2, options.shares ?? 1))
     return cluster
   }
 
-  /** A cluster that runs and was never initialised. */
+  /** A cluster that runs and was never initialized. */
   async addStarted(name: string, { settings = {}, hasLink = false, logLevel }: AddOptions = {}): Promise<Cluster> {
     const ports = await freePorts()
     const link = hasLink ? await openLink(ports.cluster) : undefined

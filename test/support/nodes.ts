@@ -59,7 +59,7 @@ export class TestNodes<N extends TestNode = TestNode> {
     this.all = all
   }
 
-  /** Initialises the cluster on the first node, and unseals every one: the first one is active before the others are. */
+  /** Initializes the cluster on the first node, and unseals every one: the first one is active before the others are. */
   async open(): Promise<void> {
     const [first] = this.all
     if (!first) throw new Error('no nodes')

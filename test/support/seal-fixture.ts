@@ -120,7 +120,7 @@ const STATUS: Omit<ClusterStatus, 'facts'> = {
   license: 'enterprise',
 }
 
-/** Initialises through the endpoint; hex shares. */
+/** Initializes through the endpoint; hex shares. */
 export const initWith = async (
   fixture: Pick<Awaited<ReturnType<typeof createSeal>>, 'call'>,
   data: JsonObject,

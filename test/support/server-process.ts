@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { ApiClient } from '../../src/client/api-client.js'
-import { initialise } from '../../src/lab/requests/replication.js'
+import { initialize } from '../../src/lab/requests/replication.js'
 import { createProcess } from './clusters.js'
 import { freePorts } from './local-config.js'
 
@@ -43,11 +43,11 @@ export const startServerProcess = async (settings: ServerSettings = {}): Promise
   return { pid: server.pid ?? 0, dataDir, address, client, log, [Symbol.asyncDispose]: stop }
 }
 
-/** The same, initialised with one key share and unsealed; its client has the root token. */
+/** The same, initialized with one key share and unsealed; its client has the root token. */
 export const startOpenServerProcess = async (settings: ServerSettings = {}): Promise<OpenServerProcess> => {
   const server = await startServerProcess(settings)
   try {
-    const { rootToken, unsealKeys } = await initialise(server.client, 1, 1)
+    const { rootToken, unsealKeys } = await initialize(server.client, 1, 1)
     return { ...server, client: server.client.with({ token: rootToken }), rootToken, unsealKeys }
   } catch (error) {
     await server[Symbol.asyncDispose]()

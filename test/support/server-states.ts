@@ -3,7 +3,7 @@ import type { Kind } from '../../src/lab/model/kinds.js'
 import {
   enablePrimary,
   enableSecondary,
-  initialise,
+  initialize,
   secondaryToken,
   statusOf,
 } from '../../src/lab/requests/replication.js'
@@ -49,7 +49,7 @@ export class ServersInStates {
   /** With a primary of both kinds of replication, a namespace and a mount of each type. */
   async active(): Promise<ServerInState> {
     const { server, client } = await this.#start()
-    const { rootToken: root } = await initialise(client, 1, 1)
+    const { rootToken: root } = await initialize(client, 1, 1)
     const asRoot = this.#as(client, root)
     await asRoot.write('sys/policies/acl/ordinary', { policy: ORDINARY })
     await asRoot.write('sys/namespaces/team')
@@ -92,7 +92,7 @@ export class ServersInStates {
   /** Between two runtimes, until it is closed. */
   async restarting(): Promise<ServerInState> {
     const { server, client, door } = await this.#start({ role_change_wait: '0' })
-    const { rootToken: root } = await initialise(client, 1, 1)
+    const { rootToken: root } = await initialize(client, 1, 1)
     door.isHeld = true
     server.host.restart('a test')
     await until(() => server.runtime === undefined)
@@ -101,7 +101,7 @@ export class ServersInStates {
 
   async #join(kind: Kind, primary: ServerInState, prepare: (server: Server) => void) {
     const { server, client } = await this.#start()
-    const { rootToken } = await initialise(client, 1, 1)
+    const { rootToken } = await initialize(client, 1, 1)
     prepare(server)
     const token = await secondaryToken(this.#as(primary.client, primary.root), kind, idOf(client))
     await enableSecondary(this.#as(client, rootToken), kind, token)

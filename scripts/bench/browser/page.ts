@@ -46,7 +46,7 @@ const surveyAt = (second: number): PageSurvey => ({
     { length: CLUSTERS },
     (_, index): PageCluster => ({
       ...{ name: nameOf(index), apiAddress: `http://127.0.0.1:${8200 + index}`, process: 'running', isAnswering: true },
-      ...{ isInitialised: true, isSealed: false, nodes: null, problems: [] },
+      ...{ isInitialized: true, isSealed: false, nodes: null, problems: [] },
       dr: role(index === 0 ? 'primary' : index % 2 === 1 ? 'secondary' : 'disabled', second * 3),
       performance: role(index === 0 ? 'primary' : index % 2 === 0 ? 'secondary' : 'disabled', second * 3),
       requests: { server: nameOf(index), handled: second * (index + 1) * 7, refused: second },

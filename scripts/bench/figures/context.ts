@@ -31,7 +31,7 @@ export interface Bench {
   readonly isQuick: boolean
   /** A new open server; it is removed at the end, however the bench ends. */
   server(name: string, options?: Partial<ServerOptions>): Promise<BenchServer>
-  /** The same, neither started nor initialised. */
+  /** The same, neither started nor initialized. */
   unopened(name: string, options?: Partial<ServerOptions>): Promise<BenchServer>
   /** One measurement of a figure; the table shows the median of all. */
   add(figure: Figure, value: number): void

@@ -23,7 +23,7 @@ export const measureStart = async (bench: Bench): Promise<undefined> => {
       bench.add('14a', (performance.now() - startMs) / 1000)
       bench.add('14c', cpuMs(server.pid) / (await bareCpuMs()))
       const answeredMs = performance.now()
-      await server.initialise()
+      await server.initialize()
       bench.note('init and unseal', performance.now() - answeredMs, 'ms')
       await systemClock.sleep(SOON_MS)
       bench.note('memory a second after the start', residentMb(server.pid), 'MB')

@@ -135,7 +135,7 @@ export class SealKeys {
   exportMaterial(rootKey: Buffer): SealMaterial {
     const records = SHARED_SEAL_KEYS.map((key) => {
       const value = this.#storage.get(key)
-      if (!value) throw new Error(`an initialised cluster without ${key}`)
+      if (!value) throw new Error(`an initialized cluster without ${key}`)
       return { key, value }
     })
     return { rootKey: Buffer.from(rootKey), records }

@@ -40,7 +40,7 @@ const HEALTH_FIELDS: Readonly<Record<(typeof CODES | typeof SWITCHES)[number], F
   drsecondarycode: string('Status code of a disaster-recovery secondary.'),
   performancestandbycode: string('Status code of a performance standby.'),
   sealedcode: string('Status code while sealed.'),
-  uninitcode: string('Status code while not initialised.'),
+  uninitcode: string('Status code while not initialized.'),
   removedcode: string('Status code of a node that was removed from its cluster.'),
   haunhealthycode: string('Status code of a standby that cannot reach its active node.'),
   standbyok: string('Whether a standby counts as active.'),

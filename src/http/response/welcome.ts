@@ -10,7 +10,7 @@ const WHAT =
 const HELP = 'The README of the package understudy-lab tells how to use it, and which paths are served.'
 
 const LINKS = [
-  ['/v1/sys/health', 'health: initialised, sealed, active, and its role in replication'],
+  ['/v1/sys/health', 'health: initialized, sealed, active, and its role in replication'],
   ['/v1/sys/seal-status', 'the seal, the version and the name of the cluster'],
   ['/v1/sys/replication/status', 'replication, both kinds'],
 ] as const

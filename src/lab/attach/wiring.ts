@@ -108,7 +108,7 @@ const decideWhetherNew = (cluster: ClusterAccess, { clock, timeoutMs, signal }: 
     if (isNew !== isKnown) return isNew
     const text = isNew
       ? `${where} has lost its data, though its keys are kept: to start over, remove the kept keys and the data of all clusters`
-      : `${where} is initialised already, and its keys are not known here: give --keep with the file of the run that did it, or a server without data`
+      : `${where} is initialized already, and its keys are not known here: give --keep with the file of the run that did it, or a server without data`
     throw new LabError('remote', text)
   })
 

@@ -16,11 +16,11 @@ const STEP = {
   title: 'a map with exactly one verb',
   additionalProperties: false,
   properties: {
-    name: { type: 'string', description: 'What it is in the story, in words.' },
+    name: { type: 'string', description: 'Name of the step, in words.' },
     error: {
       type: ['string', 'object'],
       title: 'a text of the error, or { status, contains }',
-      description: 'The step is to be refused so. It fails when it is not.',
+      description: 'Expected error. The step fails if there is no such error.',
       additionalProperties: false,
       properties: { status: { type: 'integer', minimum: 400, maximum: 599 }, contains: { type: 'string' } },
     },
@@ -35,21 +35,25 @@ const LOAD = mapOf(
   'Clients that never stop, from before the first step to after the last. They hold a list of all addresses and try the next one when they are not served.',
   [],
   {
-    writers: count(64, 4, 'Write with a token from before.'),
-    logins: count(16, 1, 'Log in by AppRole for every write.'),
-    readers: count(64, 2, 'Read what was written.'),
-    tokens: count(64, 3, 'Tokens from before that are looked at again and again, and at the end.'),
+    writers: count(64, 4, 'Clients that write with a token from before the failover.'),
+    logins: count(16, 1, 'Clients that log in by AppRole for every write.'),
+    readers: count(64, 2, 'Clients that read written values.'),
+    tokens: count(64, 3, 'Tokens from before the failover that are checked during the drill and at the end.'),
     at: {
       type: 'array',
       minItems: 1,
       items: CLUSTER,
-      description: 'Where clients begin, one after the other; without it all clusters that accept writes.',
+      description: 'Clusters with which clients begin, in order (default: all that accept writes).',
     },
     every: { ...DURATION, default: '25ms', description: 'Pause of a client between two requests.' },
-    patience: { ...DURATION, default: '2s', description: 'After so long without an answer a request is given up.' },
+    patience: {
+      ...DURATION,
+      default: '2s',
+      description: 'Time without a response after which a client abandons a request.',
+    },
     'read-back-on': {
       ...CLUSTER,
-      description: 'Where writes are looked for at the end; without it the primary that is there then.',
+      description: 'Cluster on which writes are read at the end (default: the primary at that time).',
     },
   },
 )
@@ -57,7 +61,7 @@ const LOAD = mapOf(
 export const DRILL_SCHEMA = {
   type: 'object',
   title: 'Drill',
-  description: 'A rehearsal on a lab: what is done, while clients go on, and what must come of it.',
+  description: 'A rehearsal on a lab: steps under client load, and the expected outcome.',
   additionalProperties: false,
   required: ['apiVersion', 'kind', 'topology', 'steps'],
   properties: {
@@ -66,25 +70,25 @@ export const DRILL_SCHEMA = {
     name: {
       type: 'string',
       pattern: '^[a-z0-9][a-z0-9-]*$',
-      title: 'small letters, digits and hyphens',
-      description: 'The name of the file, when it is absent.',
+      title: 'lowercase letters, digits and hyphens',
+      description: 'Default: the name of the file.',
     },
-    purpose: { type: 'string', description: 'What is rehearsed, in a sentence.' },
-    symptom: { type: 'string', description: 'What people see when this happens to them.' },
-    fix: { type: 'string', description: 'What mends it.' },
+    purpose: { type: 'string', description: 'The purpose of the drill, in one sentence.' },
+    symptom: { type: 'string', description: 'What operators and clients observe.' },
+    fix: { type: 'string', description: 'How to fix it.' },
     topology: {
       type: 'string',
-      description: 'A name such as pr-dr, or a topology file (with a slash or ending like YAML), from this file on.',
+      description: 'A name such as pr-dr, or a topology file relative to this file.',
     },
     runners: {
       type: 'array',
       minItems: 1,
       items: { type: 'string', enum: RUNNERS },
-      description: 'Where it can be played; everywhere when it is absent.',
+      description: 'Types of lab on which the drill can run (default: all).',
     },
     settings: {
       type: 'object',
-      description: 'Of every server, in the stanza "understudy", such as wal_retention_entries: 64.',
+      description: 'Settings of every server in the stanza "understudy", such as wal_retention_entries: 64.',
       additionalProperties: { type: ['string', 'integer', 'number', 'boolean'] },
     },
     shares: { type: 'integer', minimum: 1, maximum: 255, default: 1, description: 'Key shares of each cluster.' },
@@ -93,7 +97,7 @@ export const DRILL_SCHEMA = {
     setup: {
       type: 'array',
       items: STEP,
-      description: 'Steps before the clients begin: seed data, policies, tokens that are saved.',
+      description: 'Steps before the clients start: data, policies, saved tokens.',
     },
     steps: {
       type: 'array',
@@ -109,7 +113,7 @@ export const DRILL_SCHEMA = {
         additionalProperties: false,
         properties: EXPECTATION_SCHEMAS,
       },
-      description: 'Looked at after the last step, when the clients have stopped.',
+      description: 'Checked after the last step, when the clients have stopped.',
     },
   },
 } as const

@@ -224,7 +224,7 @@ const headOf = ({ topology }: ExportSource, own: readonly Place[], all: readonly
     all.length === 0
       ? ['The machine of the first cluster joins them to the others.']
       : [
-          '`wire` initialises, unseals and joins the clusters, keeps their keys in the volume "keys", and ends with status 0.',
+          '`wire` initializes, unseals and joins the clusters, keeps their keys in the volume "keys", and ends with status 0.',
           'After a stop the next `docker compose up` unseals them again. What needs them ready depends on',
           '`wire` with the condition service_completed_successfully. `docker compose run --rm status` and',
           '`... probe` look at them; `docker compose down -v` ends them, with keys and data.',

@@ -110,7 +110,7 @@ export const environmentOfNode = async (
 /** Returns why a cluster does not serve clients, or undefined if it may. */
 const whyClosed = async (client: ApiClient, name: string): Promise<string | undefined> => {
   const { json } = await client.send('GET', 'sys/health')
-  if (json?.initialized !== true) return `${name} is not initialised`
+  if (json?.initialized !== true) return `${name} is not initialized`
   return json.sealed === true ? `${name} is sealed: no token works until it is unsealed` : undefined
 }
 

@@ -18,30 +18,30 @@ interface VerbTexts {
 export const SERVER_VERBS: Readonly<Record<ServerVerb, VerbTexts>> = {
   start: {
     about: 'start stopped or killed servers with their data, and unseal them',
-    step: 'Starts servers on the data that is there, and unseals them with the keys that the lab holds.',
+    step: 'Starts servers with their data, and unseals them with the keys of the lab.',
   },
-  stop: { about: 'stop servers with SIGTERM and keep their data', step: 'Ends servers as SIGTERM does.' },
-  restart: { about: 'stop, start and unseal servers', step: 'Ends servers and starts them again.' },
+  stop: { about: 'stop servers with SIGTERM and keep their data', step: 'Stops servers with SIGTERM.' },
+  restart: { about: 'stop, start and unseal servers', step: 'Stops servers and starts them again.' },
   crash: {
     about: 'kill servers with SIGKILL',
-    step: 'Kills servers as SIGKILL does: nothing is put in order.',
+    step: 'Kills servers with SIGKILL.',
     needsName: true,
   },
   pause: {
     about: 'suspend servers with SIGSTOP: they stop responding',
-    step: 'Freezes servers as SIGSTOP does. Not within one process.',
+    step: 'Suspends servers with SIGSTOP. Not available in one process.',
     needsName: true,
   },
-  resume: { about: 'resume suspended servers', step: 'Lets frozen servers go on.' },
+  resume: { about: 'resume suspended servers', step: 'Resumes suspended servers.' },
   wipe: {
     about: 'remove the data of stopped servers; a node with raft storage joins again when it starts',
-    step: 'Removes the data of servers that are stopped. With storage "raft" a node joins the others again when it starts.',
+    step: 'Removes the data of stopped servers. With storage "raft", a node joins again when it starts.',
     needsName: true,
   },
   seal: { about: 'seal servers', step: 'Seals clusters.', needsName: true },
   unseal: {
     about: 'unseal servers with the keys of the lab',
-    step: 'Unseals clusters with the keys that the lab holds.',
+    step: 'Unseals clusters with the keys of the lab.',
   },
 }
 

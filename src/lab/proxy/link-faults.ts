@@ -94,7 +94,7 @@ interface LinkFaultRow {
 /** Parameters and descriptions of each fault. `apply-faults.ts` implements them. */
 export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
   partition: { about: 'block all traffic, including the end of a connection', fields: [] },
-  hold: { about: 'let bytes wait until it is healed', fields: [] },
+  hold: { about: 'hold all traffic until the fault is removed', fields: [] },
   down: { about: 'refuse new connections and reset existing ones', fields: [] },
   latency: {
     about: 'delay all traffic, such as 80ms (--jitter 20ms)',

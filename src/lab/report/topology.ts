@@ -134,7 +134,7 @@ const isPrimary = (cluster: PictureCluster): boolean => describeRole(cluster) ==
 /** Describes the status of `sys/health`, and for a secondary whether it is connected. */
 const describeHealth = ({ health, dr, performance }: PictureCluster): string => {
   if (health === null) return 'does not answer'
-  const sealed: Readonly<Record<number, string>> = { 501: 'not initialised', 503: 'sealed' }
+  const sealed: Readonly<Record<number, string>> = { 501: 'not initialized', 503: 'sealed' }
   const word = sealed[health]
   if (word !== undefined) return word
   const role = dr.mode === 'secondary' ? dr : performance

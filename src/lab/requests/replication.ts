@@ -18,7 +18,7 @@ export const idOf = (kind: Kind, secondary: string): string =>
   `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
 
 /** Initializes and unseals a new server. Calls `onSeal` with the keys at once, so that a later failure cannot lose them. */
-export const initialise = async (
+export const initialize = async (
   client: ApiClient,
   shares: number,
   threshold: number,
@@ -33,7 +33,7 @@ export const initialise = async (
 }
 
 /** Initializes a server with auto-unseal: its shares are recovery keys. */
-export const initialiseAuto = async (client: ApiClient, shares: number, threshold: number): Promise<ClusterKeys> => {
+export const initializeAuto = async (client: ApiClient, shares: number, threshold: number): Promise<ClusterKeys> => {
   const made = await client.write('sys/init', { recovery_shares: shares, recovery_threshold: threshold })
   return { rootToken: textOfJson(made.root_token), unsealKeys: textsOfJson(made.recovery_keys), threshold }
 }

@@ -105,7 +105,7 @@ const toRow = (
 const describeState = (view: ClusterView): string => {
   if (view.process === 'stopped' || view.process === 'paused') return view.process
   if (view.health === null) return 'no answer'
-  if (!view.isInitialised) return 'not initialised'
+  if (!view.isInitialized) return 'not initialized'
   if (view.isSealed) return 'sealed'
   const roles = KINDS.flatMap((kind) => {
     const { mode, state, connectionState } = view[kind]

@@ -11,7 +11,7 @@ export type Readiness = (typeof READINESS)[number]
 export const findMissing = async (client: ApiClient, wanted: Readiness): Promise<string | undefined> => {
   const { status, json } = await client.send('GET', 'sys/health')
   if (wanted === 'answering') return json ? undefined : `${client.address} does not speak this protocol`
-  if (json?.initialized !== true) return 'it is not initialised'
+  if (json?.initialized !== true) return 'it is not initialized'
   if (json.sealed === true) return 'it is sealed'
   if (wanted === 'unsealed') return undefined
   if (wanted === 'active') return findInactive(status, json)

@@ -36,7 +36,7 @@ export interface ClusterView {
   readonly pid: number | null
   /** The status code of `sys/health`. Null without a timely response. */
   readonly health: number | null
-  readonly isInitialised: boolean
+  readonly isInitialized: boolean
   readonly isSealed: boolean
   readonly dr: RoleView
   readonly performance: RoleView
@@ -47,7 +47,7 @@ export interface ClusterView {
 }
 
 /** The part of a cluster view that the cluster reports itself. */
-type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'>
+type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialized' | 'isSealed' | 'dr' | 'performance' | 'problems'>
 
 export interface Survey {
   readonly apiVersion: 'understudy/v1'
@@ -159,7 +159,7 @@ export const viewOf = async (
   { name, apiAddress, process, pid }: Pick<ClusterView, 'name' | 'apiAddress' | 'process' | 'pid'>,
   ask: () => Promise<ClusterAnswer>,
 ): Promise<ClusterView> => {
-  const off = { health: null, isInitialised: false, isSealed: false, dr: NO_ROLE, performance: NO_ROLE } as const
+  const off = { health: null, isInitialized: false, isSealed: false, dr: NO_ROLE, performance: NO_ROLE } as const
   const view = { name, apiAddress, process, pid, ...off }
   if (process === 'stopped') return { ...view, problems: ['is stopped'] }
   try {
@@ -172,14 +172,14 @@ export const viewOf = async (
 /** Returns the state of a cluster with its problems. Rejects if it does not respond. */
 export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
   const [health, roles] = await Promise.all([client.send('GET', 'sys/health'), askRoles(client)])
-  const isInitialised = health.json?.initialized === true
+  const isInitialized = health.json?.initialized === true
   const isSealed = health.json?.sealed === true
-  const answered = { health: health.status, isInitialised, isSealed, ...roles }
+  const answered = { health: health.status, isInitialized, isSealed, ...roles }
   return { ...answered, problems: findProblems(answered) }
 }
 
 const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
-  if (!view.isInitialised) return ['is not initialised']
+  if (!view.isInitialized) return ['is not initialized']
   if (view.isSealed) return ['is sealed']
   const isFenced = view.health === 503 && KINDS.some((kind) => view[kind].mode === 'primary')
   const problems = KINDS.flatMap((kind) => {

@@ -4,7 +4,7 @@ import { NODE_STORAGES } from '../model/topology.js'
 const NAME: Schema = {
   type: 'string',
   pattern: '^[a-z0-9][a-z0-9-]*$',
-  title: 'small letters, digits and hyphens',
+  title: 'lowercase letters, digits and hyphens',
 }
 const CLUSTER: Schema = { type: 'string', pattern: '^[A-Z]$', title: 'the letter of a cluster, A to Z' }
 const DURATION: Schema = {
@@ -13,7 +13,7 @@ const DURATION: Schema = {
   title: 'a duration such as 80ms',
 }
 const PORT: Schema = { type: 'integer', minimum: 1, maximum: 65_535 }
-const MOUNT_PATH: Schema = { type: 'string', pattern: '^[^/\\s].*$', title: 'a path without a slash in front' }
+const MOUNT_PATH: Schema = { type: 'string', pattern: '^[^/\\s].*$', title: 'a path without a leading slash' }
 const SCALARS = ['string', 'integer', 'number', 'boolean'] as const
 
 /** Returns the schema of a map from names to maps. */
@@ -40,28 +40,28 @@ const SEED: Schema = {
   additionalProperties: false,
   properties: {
     mounts: mapOf(
-      { description: 'Secrets engines by their path.', title: 'a map with type, version, local or description' },
-      { pattern: '^[^/\\s]\\S*$', title: 'a path without a slash in front' },
+      { description: 'Secrets engines by path.', title: 'a map with type, version, local or description' },
+      { pattern: '^[^/\\s]\\S*$', title: 'a path without a leading slash' },
       {
         type: { type: 'string', default: 'kv' },
-        version: { type: 'integer', minimum: 1, maximum: 2, default: 2, description: 'Of a kv engine.' },
+        version: { type: 'integer', minimum: 1, maximum: 2, default: 2, description: 'Version of a kv engine.' },
         local: { type: 'boolean', default: false, description: 'Not replicated to performance secondaries.' },
         description: { type: 'string' },
       },
     ),
     policies: {
       type: 'object',
-      description: 'ACL policies by their name, as the text that "vault policy write" takes.',
+      description: 'ACL policies by name, in the syntax of "vault policy write".',
       additionalProperties: { type: 'string' },
     },
     approle: {
       type: 'object',
-      description: 'AppRole roles by their name, with the fields of auth/approle/role/NAME; "role_id" sets the RoleID.',
+      description: 'AppRole roles by name, with the fields of auth/approle/role/NAME. "role_id" sets the RoleID.',
       additionalProperties: { type: ['object', 'null'], title: 'a map of fields' },
     },
     secrets: {
       type: 'object',
-      description: 'Secrets by their path, as "vault kv put" takes it: with the mount, without "data/".',
+      description: 'Secrets by path, as in "vault kv put": with the mount, without "data/".',
       propertyNames: { pattern: '^[^/\\s].*/.*[^/]$', title: 'a mount and a path in it, such as kv/app' },
       additionalProperties: { type: 'object', title: 'a map of fields' },
     },
@@ -77,7 +77,7 @@ const PLAN: Readonly<Record<string, Schema>> = {
     minimum: 1,
     maximum: 5,
     default: 1,
-    description: 'Servers of the cluster, one of which is active: 1, 3 or 5.',
+    description: 'Number of servers in the cluster, of which one is active: 1, 3 or 5.',
   },
   storage: {
     type: 'string',
@@ -92,19 +92,19 @@ const PLAN: Readonly<Record<string, Schema>> = {
     title:
       'one text: "auto" or "shamir", with shares and threshold behind it, such as "shamir 5/3": 5, of which 3 open it',
     default: 'shamir 1/1',
-    description: 'How it is opened: by key shares, or by itself, with recovery keys.',
+    description: 'Seal: key shares, or auto-unseal with recovery keys.',
   },
   license: { type: 'string', enum: ['enterprise', 'plus', 'none'], default: 'enterprise' },
   version: {
     type: 'string',
     pattern: '^\\d+\\.\\d+\\.\\d+([-+].*)?$',
     title: 'a version in quotes, such as "1.20.4+ent"',
-    description: 'The version it reports.',
+    description: 'Version that the server reports.',
   },
-  tls: { type: 'boolean', default: false, description: 'Its API speaks TLS, with a certificate of the CA of the lab.' },
+  tls: { type: 'boolean', default: false, description: 'Serves the API over TLS, with a certificate of the lab CA.' },
   settings: {
     type: 'object',
-    description: 'Of the stanza "understudy".',
+    description: 'Settings of the stanza "understudy".',
     additionalProperties: { type: SCALARS },
   },
 }
@@ -113,7 +113,7 @@ const PLAN: Readonly<Record<string, Schema>> = {
 export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'a topology',
-  description: 'Clusters of a lab and what replicates to what.',
+  description: 'Clusters of a lab and their replication links.',
   type: 'object',
   required: ['apiVersion', 'kind', 'name', 'clusters'],
   additionalProperties: false,
@@ -121,21 +121,22 @@ export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
     apiVersion: { const: 'understudy/v1' },
     kind: { const: 'Topology' },
     name: NAME,
-    about: { type: 'string', pattern: ONE_LINE, title: 'one line', description: 'One line for lists.' },
+    about: { type: 'string', pattern: ONE_LINE, title: 'one line', description: 'Description in one line.' },
     defaults: {
       type: 'object',
-      description: 'For all clusters that do not say otherwise.',
+      description: 'Defaults of all clusters.',
       additionalProperties: false,
       properties: PLAN,
     },
     clusters: mapOf(
-      { description: 'By their place, because roles move.', title: 'a map, or empty' },
+      { description: 'Clusters by letter. The letter stays when the role changes.', title: 'a map, or empty' },
       { pattern: '^[A-Z]$', title: 'one letter, A to Z' },
       {
         ...PLAN,
         ports: {
           type: 'object',
-          description: 'On 127.0.0.1, unless "up" is told others. The cluster port is one above the other by default.',
+          description:
+            'Ports on 127.0.0.1, unless "up" overrides them. The cluster port is the API port plus 1 by default.',
           required: ['api'],
           additionalProperties: false,
           properties: { api: PORT, cluster: PORT },
@@ -152,7 +153,7 @@ export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
     ),
     links: {
       type: 'array',
-      description: 'What follows what.',
+      description: 'Replication links.',
       items: {
         type: 'object',
         required: ['kind', 'primary', 'secondary'],
@@ -170,7 +171,7 @@ export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
           },
           filter: {
             type: 'object',
-            description: 'Of a performance link: which mounts and namespaces go over it.',
+            description: 'Path filter of a performance link: mounts and namespaces.',
             required: ['mode', 'paths'],
             additionalProperties: false,
             properties: {
@@ -178,8 +179,8 @@ export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
               paths: { type: 'array', minItems: 1, items: MOUNT_PATH },
             },
           },
-          latency: { ...DURATION, description: 'Each way, always.' },
-          jitter: { ...DURATION, description: 'Give or take.' },
+          latency: { ...DURATION, description: 'Permanent latency in each direction.' },
+          jitter: { ...DURATION, description: 'Maximum deviation of the latency.' },
         },
       },
     },

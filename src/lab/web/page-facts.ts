@@ -43,7 +43,7 @@ export interface PageCluster {
   readonly apiAddress: string
   readonly process: PageProcess
   readonly isAnswering: boolean
-  readonly isInitialised: boolean
+  readonly isInitialized: boolean
   readonly isSealed: boolean
   readonly dr: PageRole
   readonly performance: PageRole

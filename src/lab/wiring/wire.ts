@@ -11,8 +11,8 @@ import {
   findLag,
   generateRoot,
   idOf,
-  initialise,
-  initialiseAuto,
+  initialize,
+  initializeAuto,
   REPLICATION,
   secondaryToken,
   statusOf,
@@ -38,8 +38,8 @@ export const openCluster = async <T extends ClusterAccess>(cluster: T, options: 
   const { type, shares, threshold } = options.plans?.[cluster.name]?.seal ?? { ...options, type: 'shamir' }
   const seal = await withClient(cluster, async (client) => {
     await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
-    if (type !== 'auto') return initialise(client, shares, threshold, onSeal)
-    const keys = await initialiseAuto(client, shares, threshold)
+    if (type !== 'auto') return initialize(client, shares, threshold, onSeal)
+    const keys = await initializeAuto(client, shares, threshold)
     onSeal(keys)
     return keys
   })

@@ -140,14 +140,14 @@ export class ClusterNode implements NodeSeat {
 
   async whileLeading<T>(work: () => Promise<T>): Promise<T> {
     if (this.otherActive || !this.#on('initializing'))
-      throw new LogicalError('unavailable', 'another node of the cluster leads, or it is being initialised')
+      throw new LogicalError('unavailable', 'another node of the cluster leads, or it is being initialized')
     let leadership: Leadership | undefined
     try {
       leadership = await this.#candidacy.leadSoon()
       await this.#requireRuntime().lead(leadership)
       return await work()
     } finally {
-      if (leadership) await this.#follow('the cluster was initialised', leadership, { isDrained: false })
+      if (leadership) await this.#follow('the cluster was initialized', leadership, { isDrained: false })
       else this.#on('followed-sealed')
     }
   }

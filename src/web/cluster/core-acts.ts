@@ -94,7 +94,7 @@ export const NEW_AUDIT = post('Enable a file …', 'sys/audit/{path}', {
 export const disableAudit = (path: string): ApiAction =>
   remove('Disable …', `sys/audit/${path.replace(/\/$/, '')}`, 'Nothing is written there any more.')
 
-export const INITIALISE = post('Initialise …', 'sys/init', {
+export const INITIALISE = post('Initialize …', 'sys/init', {
   fields: [
     required('number', 'secret_shares', 'Key shares', '1'),
     required('number', 'secret_threshold', 'Shares that it takes to unseal', '1'),

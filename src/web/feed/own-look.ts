@@ -84,7 +84,7 @@ const ownCluster = (look: OwnLook): PageCluster => {
   const name = look.name === '' ? 'this server' : look.name
   return {
     ...clusterOf(name, look.api_address, true),
-    isInitialised: look.initialized !== false,
+    isInitialized: look.initialized !== false,
     isSealed: look.sealed === true,
     dr: roleOf(look.dr),
     performance: roleOf(look.performance),
@@ -99,7 +99,7 @@ const nodeOf = (node: NonNullable<OwnLook['node']>, apiAddress: string): PageNod
 })
 
 const clusterOf = (name: string, apiAddress: string, isAnswering: boolean): PageCluster => ({
-  ...{ name, apiAddress, process: 'elsewhere', isAnswering, isInitialised: true, isSealed: false },
+  ...{ name, apiAddress, process: 'elsewhere', isAnswering, isInitialized: true, isSealed: false },
   ...{ dr: NO_ROLE, performance: NO_ROLE, requests: null, nodes: null, problems: [] },
 })
 
@@ -164,7 +164,7 @@ const distinct = ({ cluster, link }: Peer, index: number, all: readonly Peer[]):
 }
 
 const problemsOf = ({ initialized, sealed }: OwnLook, own: string, links: readonly PageLink[]): readonly string[] => [
-  ...(initialized === false ? [`${own} is not initialised`] : sealed === true ? [`${own} is sealed`] : []),
+  ...(initialized === false ? [`${own} is not initialized`] : sealed === true ? [`${own} is sealed`] : []),
   ...links
     .filter(({ connectionState }) => connectionState !== 'ready')
     .map(({ kind, primary, secondary, connectionState }) =>

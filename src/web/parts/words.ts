@@ -10,10 +10,10 @@ interface Standing {
 }
 
 export const standingOf = (cluster: PageCluster): Standing => {
-  const { process, isAnswering, isInitialised, isSealed, dr, performance } = cluster
+  const { process, isAnswering, isInitialized, isSealed, dr, performance } = cluster
   if (process === 'stopped' || process === 'paused') return { word: process, look: 'away' }
   if (!isAnswering) return { word: 'no answer', look: 'away' }
-  if (!isInitialised) return { word: 'not initialised', look: 'away' }
+  if (!isInitialized) return { word: 'not initialized', look: 'away' }
   if (isSealed) return { word: 'sealed', look: 'away' }
   if (dr.mode === 'secondary') return { word: 'DR secondary', look: 'secondary' }
   if (performance.mode === 'secondary') return { word: 'performance secondary', look: 'secondary' }

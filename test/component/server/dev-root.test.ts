@@ -4,7 +4,7 @@ import { ApiClient } from '../../../src/client/api-client.js'
 import {
   enablePrimary,
   enableSecondary,
-  initialise,
+  initialize,
   secondaryToken,
   statusOf,
 } from '../../../src/lab/requests/replication.js'
@@ -54,7 +54,7 @@ const start = async (isDev: boolean, chosenRoot: string): Promise<Started> => {
     { flags: isDev ? devFlags(ports, chosenRoot) : [], log: recording(logged), data },
   )
   const anonymous = new ApiClient({ address: api_addr })
-  const token = isDev ? chosenRoot : (await initialise(anonymous, 1, 1)).rootToken
+  const token = isDev ? chosenRoot : (await initialize(anonymous, 1, 1)).rootToken
   const client = anonymous.with({ token })
   onTestFinished(async () => {
     anonymous.close()

@@ -155,7 +155,7 @@ test('a request waits for role_change_wait in all, in however many rooms', async
   expect(rooms[0]?.leftMs(later)).toBe(900)
 })
 
-test('status reads, shares and a second initialisation are answered meanwhile', async () => {
+test('status reads, shares and a second initialization are answered meanwhile', async () => {
   const it = await start({ role_change_wait: '20s' })
   const before = await it.anonymous.send('GET', 'sys/seal-status')
   it.door.isHeld = true

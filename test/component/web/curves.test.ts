@@ -10,7 +10,7 @@ import {
 } from '../../../src/web/curves/curves-of.js'
 
 const cluster = (name: string, requests: PageRequests | null, lastWal: number | undefined): PageCluster => ({
-  ...{ name, apiAddress: '', process: 'running', isAnswering: true, isInitialised: true, isSealed: false },
+  ...{ name, apiAddress: '', process: 'running', isAnswering: true, isInitialized: true, isSealed: false },
   ...{ problems: [], nodes: null, requests, performance: { mode: 'disabled', state: '', lastWal: 0 } },
   dr: { mode: lastWal === undefined ? 'disabled' : 'primary', state: '', lastWal: lastWal ?? 0 },
 })

@@ -169,7 +169,7 @@ test('an attempt ends when the server is sealed', async () => {
   expect((await update(keys[0], body?.nonce)).message).toBe('no root generation in progress')
 })
 
-test('a sealed server, and one that is not initialised, make no tokens', async () => {
+test('a sealed server, and one that is not initialized, make no tokens', async () => {
   const { call } = await open()
   await call('update', 'seal')
   expect(await call('read', 'generate-root/attempt')).toEqual({ code: 'sealed', message: 'Vault is sealed' })

@@ -12,7 +12,7 @@ const autoSeal = createStaticSeal({
 })
 
 describe('under Shamir', () => {
-  test('a new server says that it is not initialised', async () => {
+  test('a new server says that it is not initialized', async () => {
     const { call } = await createSeal()
     expect(await call('read', 'init')).toEqual({ status: 200, body: { initialized: false } })
     expect((await call('read', 'seal-status')).body).toMatchObject({ initialized: false, sealed: true, t: 0, n: 0 })
@@ -68,7 +68,7 @@ describe('under Shamir', () => {
     expect(store.position.index).toBe(0)
   })
 
-  test('an initialised server is not initialised again', async () => {
+  test('an initialized server is not initialized again', async () => {
     const fixture = await createSeal()
     await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
     const again = await fixture.call('update', 'init', { secret_shares: 1, secret_threshold: 1 })
@@ -82,7 +82,7 @@ describe('under Shamir', () => {
     }
   })
 
-  test('an initialisation that was interrupted can be begun again, and leaves nothing of the first', async () => {
+  test('an initialization that was interrupted can be begun again, and leaves nothing of the first', async () => {
     const { seal, store } = await createSeal()
     const crash = seal.initialize({ shares: 1, threshold: 1 }, () => Promise.reject(new Error('power cut')))
     await expect(crash).rejects.toThrow('power cut')

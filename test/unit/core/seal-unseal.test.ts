@@ -16,7 +16,7 @@ const staticSeal = (current: SealKey, previous?: SealKey) =>
 const keyA: SealKey = { id: 'a', key: Buffer.alloc(32, 7) }
 const keyB: SealKey = { id: 'b', key: Buffer.alloc(32, 8) }
 
-const initialised = async () => {
+const initialized = async () => {
   const fixture = await createSeal()
   const { keys, keys64 } = await initWith(fixture, FIVE)
   const offer = async (key = '') => fixture.call('update', 'unseal', { key })
@@ -26,7 +26,7 @@ const initialised = async () => {
 
 describe('share by share', () => {
   test('the third of three needed opens the server', async () => {
-    const { offer, keys, keys64, events, seal } = await initialised()
+    const { offer, keys, keys64, events, seal } = await initialized()
     const first = await offer(keys[0])
     expect(first.body).toMatchObject({ sealed: true, progress: 1, nonce: expect.stringMatching(/^[0-9a-f-]{36}$/) })
     expect((await offer(keys64[3])).body).toMatchObject({ progress: 2, nonce: first.body?.nonce })
@@ -42,7 +42,7 @@ describe('share by share', () => {
   })
 
   test('cluster name and id are not shown while sealed', async () => {
-    const { call } = await initialised()
+    const { call } = await initialized()
     expect((await call('read', 'seal-status')).body).not.toHaveProperty('cluster_id')
   })
 
@@ -52,21 +52,21 @@ describe('share by share', () => {
     ['{"shares":5,"threshnld":3}', 'it cannot be read'],
     ['null', 'it cannot be read'],
   ])('a configuration that is damaged says so: %s', async (value, problem) => {
-    const { store, offer, keys } = await initialised()
+    const { store, offer, keys } = await initialized()
     await createSealStorage(store).write([{ key: KEYS.sealConfig, value: Buffer.from(value) }])
     const message = `the stored configuration of the seal is damaged: ${problem}`
     expect(await offer(keys[0])).toEqual({ code: 'internal', message })
   })
 
   test('the same share twice changes nothing', async () => {
-    const { offer, keys, progress } = await initialised()
+    const { offer, keys, progress } = await initialized()
     await offer(keys[0])
     expect((await offer(keys[0])).body).toMatchObject({ progress: 1 })
     expect(await progress()).toBe(1)
   })
 
   test('a wrong share at the threshold is a 400, and all begins again', async () => {
-    const { offer, keys, progress, seal } = await initialised()
+    const { offer, keys, progress, seal } = await initialized()
     await offer(keys[0])
     await offer(keys[1])
     expect(await offer('00'.repeat(33))).toMatchObject({ code: 'invalid-request' })
@@ -76,7 +76,7 @@ describe('share by share', () => {
   })
 
   test('a reset forgets the shares; on an open server it is refused', async () => {
-    const { call, offer, keys, progress } = await initialised()
+    const { call, offer, keys, progress } = await initialized()
     await offer(keys[0])
     expect((await call('update', 'unseal', { reset: true })).body).toMatchObject({ progress: 0, nonce: '' })
     expect(await progress()).toBe(0)
@@ -85,13 +85,13 @@ describe('share by share', () => {
   })
 
   test('an open server answers a share with its status', async () => {
-    const { offer, keys } = await initialised()
+    const { offer, keys } = await initialized()
     for (const key of keys.slice(0, 3)) await offer(key)
     expect((await offer(keys[0])).body).toMatchObject({ sealed: false, progress: 0 })
   })
 
   test('two shares that arrive together both count', async () => {
-    const { offer, keys, seal } = await initialised()
+    const { offer, keys, seal } = await initialized()
     await Promise.all(keys.map((key) => offer(key)))
     expect(seal.isSealed).toBe(false)
   })
@@ -101,12 +101,12 @@ describe('share by share', () => {
     ['not a key!', "'key' must be a valid hex or base64 string"],
     ['00112233', 'invalid key: key is shorter than minimum 16 bytes'],
   ])('the key %j is refused', async (key, message) => {
-    const { offer } = await initialised()
+    const { offer } = await initialized()
     expect(await offer(key)).toEqual({ code: 'invalid-request', message })
   })
 
   test('the names of the fields may be written in any case', async () => {
-    const { call, keys } = await initialised()
+    const { call, keys } = await initialized()
     expect((await call('update', 'unseal', { Key: keys[0] ?? '' })).body).toMatchObject({ progress: 1 })
     expect((await call('update', 'unseal', { RESET: true })).body).toMatchObject({ progress: 0 })
   })
@@ -114,7 +114,7 @@ describe('share by share', () => {
   test.each(['migrate', 'Migrate'])(
     'a share is refused with %s where no change of the seal is pending',
     async (name) => {
-      const { call, keys } = await initialised()
+      const { call, keys } = await initialized()
       const refused = { code: 'invalid-request', message: "can't perform a seal migration, no migration seal found" }
       expect(await call('update', 'unseal', { key: keys[0] ?? '', [name]: true })).toEqual(refused)
       for (const key of keys.slice(0, 3)) await call('update', 'unseal', { key, [name]: false })
@@ -144,7 +144,7 @@ describe('one share', () => {
 
 describe('sealing', () => {
   test('the core stops before the barrier closes, and the root key is gone', async () => {
-    const { call, keys, offer, events, barrier, seal } = await initialised()
+    const { call, keys, offer, events, barrier, seal } = await initialized()
     for (const key of keys.slice(0, 3)) await offer(key)
     expect((await call('update', 'seal')).status).toBe(204)
     expect(events.at(-1)).toBe('sealed, barrier open')
@@ -154,14 +154,14 @@ describe('sealing', () => {
   })
 
   test('a failure on the way up leaves the server sealed', async () => {
-    const { seal, store } = await initialised()
+    const { seal, store } = await initialized()
     await store.write((tx) => tx.delete('core/keyring'))
     await expect(seal.openWith(Buffer.alloc(32))).rejects.toThrow()
     expect(seal.isSealed).toBe(true)
   })
 
   test('a root key kept in memory opens the server again', async () => {
-    const { seal, store, keys, offer } = await initialised()
+    const { seal, store, keys, offer } = await initialized()
     for (const key of keys.slice(0, 3)) await offer(key)
     const rebuilt = await createSeal({ store })
     await rebuilt.seal.openWith(seal.rootKey ?? Buffer.alloc(0))
@@ -170,7 +170,7 @@ describe('sealing', () => {
 })
 
 describe('auto-unseal', () => {
-  const autoInitialised = async () => {
+  const autoInitialized = async () => {
     const store = await openStore()
     const fixture = await createSeal({ store, autoSeal: staticSeal(keyA) })
     const { recoveryKeys } = await initWith(fixture, { recovery_shares: 3, recovery_threshold: 2 })
@@ -178,27 +178,27 @@ describe('auto-unseal', () => {
   }
 
   test('a restart opens by itself', async () => {
-    const { store } = await autoInitialised()
+    const { store } = await autoInitialized()
     const { seal } = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await seal.autoUnseal()).toBe(true)
     expect(seal.isSealed).toBe(false)
   })
 
   test('recovery keys do not unseal', async () => {
-    const { store, recoveryKeys } = await autoInitialised()
+    const { store, recoveryKeys } = await autoInitialized()
     const { call } = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await call('update', 'unseal', { key: recoveryKeys[0] ?? '' })).toMatchObject({ code: 'invalid-request' })
   })
 
   test('a restart with a new key and the previous one moves to the new key', async () => {
-    const { store } = await autoInitialised()
+    const { store } = await autoInitialized()
     expect(await (await createSeal({ store, autoSeal: staticSeal(keyB, keyA) })).seal.autoUnseal()).toBe(true)
     expect(await (await createSeal({ store, autoSeal: staticSeal(keyB) })).seal.autoUnseal()).toBe(true)
     expect(await (await createSeal({ store, autoSeal: staticSeal(keyA) })).seal.autoUnseal()).toBe(false)
   })
 
   test('a Shamir cluster takes up auto-unseal when it is opened with its shares once more', async () => {
-    const { store, keys } = await initialised()
+    const { store, keys } = await initialized()
     const migrating = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await migrating.seal.autoUnseal()).toBe(false)
     expect((await migrating.call('read', 'seal-status')).body).toMatchObject({ migration: true, sealed: true })
@@ -225,7 +225,7 @@ describe('auto-unseal by the key of another cluster', () => {
       return [...ciphertext.slice('vault:v1:'.length)].reverse().join('')
     },
   })
-  const autoInitialised = async () => {
+  const autoInitialized = async () => {
     const key = createKey()
     const options = { store: await openStore(), autoSeal: createTransitSeal(key) }
     await initWith(await createSeal(options), { recovery_shares: 1, recovery_threshold: 1 })
@@ -233,7 +233,7 @@ describe('auto-unseal by the key of another cluster', () => {
   }
 
   test('auto-unseal fails while the transit cluster is away, and succeeds after its return', async () => {
-    const { key, options } = await autoInitialised()
+    const { key, options } = await autoInitialized()
     const { seal } = await createSeal(options)
     key.isThere = false
     await expect(seal.autoUnseal()).rejects.toThrow('connection refused')
@@ -244,7 +244,7 @@ describe('auto-unseal by the key of another cluster', () => {
   })
 
   test('auto-unseal fails while the transit cluster gives another key, and succeeds with the right one', async () => {
-    const { key, options } = await autoInitialised()
+    const { key, options } = await autoInitialized()
     const { seal } = await createSeal(options)
     const right = key.decrypt
     key.decrypt = async () => Buffer.alloc(32, 7).toString('base64')
@@ -255,7 +255,7 @@ describe('auto-unseal by the key of another cluster', () => {
   })
 
   test('auto-unseal calls the transit cluster once at a start, and not at all if the root key is in memory', async () => {
-    const { key, options } = await autoInitialised()
+    const { key, options } = await autoInitialized()
     const { seal } = await createSeal(options)
     key.calls = 0
     await seal.autoUnseal()
@@ -267,7 +267,7 @@ describe('auto-unseal by the key of another cluster', () => {
   })
 
   test('auto-unseal rejects a root key that another seal wrapped', async () => {
-    const { options } = await autoInitialised()
+    const { options } = await autoInitialized()
     expect(await (await createSeal({ ...options, autoSeal: staticSeal(keyA) })).seal.autoUnseal()).toBe(false)
     const store = await openStore()
     await initWith(await createSeal({ store, autoSeal: staticSeal(keyA) }), {

@@ -7,7 +7,7 @@ import type { PageCluster, PageLink, PageNode, AvailableAction, PageRole } from 
 const role = (mode: string, state = ''): PageRole => ({ mode, state, lastWal: 0 })
 const cluster = (name: string, more: Partial<PageCluster> = {}): PageCluster => ({
   ...{ name, apiAddress: 'http://127.0.0.1:1', process: 'running', isAnswering: true },
-  ...{ isInitialised: true, isSealed: false, requests: null, nodes: null, problems: [] },
+  ...{ isInitialized: true, isSealed: false, requests: null, nodes: null, problems: [] },
   ...{ dr: role('disabled'), performance: role('disabled') },
   ...more,
 })

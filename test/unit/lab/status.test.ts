@@ -32,7 +32,7 @@ const cluster = (name: string, roles: Partial<Pick<ClusterView, 'dr' | 'performa
   process: 'running',
   pid: 7,
   health: 200,
-  isInitialised: true,
+  isInitialized: true,
   isSealed: false,
   dr: OFF,
   performance: OFF,
@@ -101,14 +101,14 @@ it('the status draws unreachable, sealed and unconnected clusters once each', ()
       cluster('A', {}, { process: 'stopped', pid: null, health: null }),
       cluster('B', { dr: { ...secondary, connectionState: 'transient_failure' } }),
       cluster('C', {}, { isSealed: true }),
-      cluster('D', {}, { isInitialised: false }),
+      cluster('D', {}, { isInitialized: false }),
       cluster('E', {}),
     ]),
   ).toEqual([
     'A | stopped | - | - | - | -',
     'B | DR secondary: stream-wals, transient_failure | ? | 2 s ago | 28 | aaaaaaaaaaaa',
     'C | sealed | - | - | - | -',
-    'D | not initialised | - | - | - | -',
+    'D | not initialized | - | - | - | -',
     'E | no replication | - | - | - | -',
   ])
   // Each the primary of the other in another way, which nobody should do.

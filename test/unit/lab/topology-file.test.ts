@@ -211,7 +211,7 @@ links:
     ).toEqual([
       '1:13: apiVersion is "understudy/v2", but must be "understudy/v1"',
       '2:7: kind is "Topolgy", but must be "Topology"',
-      '3:7: name is "Mine", but must be small letters, digits and hyphens',
+      '3:7: name is "Mine", but must be lowercase letters, digits and hyphens',
       '5:8: there is no "clusters.A.sael"; did you mean "seal"?',
     ])
   })

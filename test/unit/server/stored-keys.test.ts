@@ -7,8 +7,8 @@ import {
   enableSecondary,
   encryptedToken,
   generateOperationToken,
-  initialise,
-  initialiseAuto,
+  initialize,
+  initializeAuto,
   secondaryToken,
   statusOf,
 } from '../../../src/lab/requests/replication.js'
@@ -50,7 +50,7 @@ const start = async ({ isAuto = false, sharedLog }: Kind = {}): Promise<Started>
   const data = openMemoryGenerations()
   const server = await startServer(local, { sharedLog, data })
   const anonymous = new ApiClient({ address: local.api_addr })
-  const { rootToken, unsealKeys } = await (isAuto ? initialiseAuto : initialise)(anonymous, 1, 1)
+  const { rootToken, unsealKeys } = await (isAuto ? initializeAuto : initialize)(anonymous, 1, 1)
   const client = anonymous.with({ token: rootToken })
   ended.push(async () => {
     anonymous.close()

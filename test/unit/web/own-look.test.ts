@@ -73,10 +73,10 @@ describe('the picture of a server', () => {
   it('the diagram of a server shows a sealed, new or restarting server', () => {
     const closed = { name: '', dr: null, performance: null }
     expect(surveyOf(look({ ...closed, sealed: true }))).toMatchObject({
-      clusters: [{ name: 'this server', isSealed: true, isInitialised: true }],
+      clusters: [{ name: 'this server', isSealed: true, isInitialized: true }],
       problems: ['this server is sealed'],
     })
-    expect(surveyOf(look({ ...closed, initialized: false, sealed: true })).clusters[0]?.isInitialised).toBe(false)
+    expect(surveyOf(look({ ...closed, initialized: false, sealed: true })).clusters[0]?.isInitialized).toBe(false)
     expect(surveyOf(look({ ...closed, initialized: null, sealed: null })).problems).toEqual([])
   })
 

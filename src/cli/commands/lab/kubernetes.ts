@@ -47,5 +47,5 @@ const NAME = /^[a-z](?:[-a-z0-9]{0,45}[a-z0-9])?$/
 
 const requireName = (text: string): void => {
   if (!NAME.test(text))
-    throw new LabError('usage', `"${text}" is no name for Kubernetes: small letters, digits and "-", at most 47`)
+    throw new LabError('usage', `"${text}" is no name for Kubernetes: lowercase letters, digits and "-", at most 47`)
 }

@@ -15,7 +15,7 @@ const INIT_FLAGS = {
   'recovery-pgp-keys': flag.list('Files with public keys, one for each recovery key share.'),
   'root-token-pgp-key': flag.text('File with the public key for the root token.'),
   'stored-shares': flag.int('Accepted; has no effect.'),
-  status: flag.bool('Only tell whether the server is initialised: exit status 0 when it is, 2 when not.'),
+  status: flag.bool('Only tell whether the server is initialized: exit status 0 when it is, 2 when not.'),
 } as const
 
 const SHARES = 5
@@ -86,8 +86,8 @@ const describeKeys = (keys: JsonMap): string => {
     `Initial Root Token: ${textOfJson(keys.root_token)}`,
     '',
     isAuto
-      ? `Success! The server is initialised, with ${count} recovery key shares of which ${needed} are needed.`
-      : `The server is initialised, with ${count} key shares of which ${needed} unseal it.`,
+      ? `Success! The server is initialized, with ${count} recovery key shares of which ${needed} are needed.`
+      : `The server is initialized, with ${count} key shares of which ${needed} unseal it.`,
     'These values cannot be shown again: keep them safe, and apart from one another.',
   ].join('\n')
 }

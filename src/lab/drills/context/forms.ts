@@ -39,7 +39,7 @@ export const CLUSTER = { type: 'string', pattern: '^[A-Z]$', title: 'the letter 
 export const CLUSTERS = {
   type: ['string', 'array'],
   pattern: '^[A-Z]$',
-  title: 'the letter of a cluster, or a list of such',
+  title: 'the letter of a cluster, or a list of letters',
   minItems: 1,
   items: CLUSTER,
 } as const
@@ -83,59 +83,56 @@ export const COUNT = {
 
 /** A value to compare with, of any type; see `matcher.ts`. In a map, every key must match. */
 export const WANTED = {
-  description: `What it must be: a value as it is; a map, each key of which must match (others may be there); or one of { at-least: 1 }, { at-most: 5 }, { contains: text or item }, { not: value }, { one-of: [values] }, { present: true or false }, which can be combined. "${variable('name')}" stands for what a step saved.`,
+  description: `Expected value: an equal value, a map of which each key must match, or one or several of { at-least: 1 }, { at-most: 5 }, { contains: text or item }, { not: value }, { one-of: [values] }, { present: true or false }. "${variable('name')}" is a value that a step saved.`,
 } as const
 
-export const ANSWER = mapOf('What the answer must be. Without it the status must be below 400.', [], {
+export const ANSWER = mapOf('Expected response. Without it, the status must be below 400.', [], {
   status: {
     type: ['integer', 'array'],
-    title: 'a status such as 200, or a list of such',
+    title: 'a status such as 200, or a list',
     minimum: 100,
     maximum: 599,
     minItems: 1,
     items: { type: 'integer', minimum: 100, maximum: 599 },
   },
   body: WANTED,
-  data: { ...WANTED, description: 'What "data" in the body must be; forms as for body.' },
+  data: { ...WANTED, description: 'Expected value of "data" in the body; see body.' },
   error: {
     type: 'string',
-    description: 'A text that one of the errors contains. The status must then be 400 or more.',
+    description: 'Text that one of the errors contains. The status must be 400 or more.',
   },
-  warning: { type: 'string', description: 'A text that one of the warnings contains.' },
+  warning: { type: 'string', description: 'Text that one of the warnings contains.' },
 })
 
-export const CALL = mapOf(
-  'A request to the API of one cluster, with a root token that works there unless another one is named.',
-  ['cluster', 'path'],
-  {
-    cluster: { ...SERVER, description: 'Whom it is sent to: a cluster, or one of its nodes.' },
-    method: { type: 'string', enum: ['GET', 'LIST', 'POST', 'PUT', 'PATCH', 'DELETE'], default: 'GET' },
-    path: {
-      type: 'string',
-      description: 'Below /v1/ without a slash in front; with one it is the whole path, such as /_understudy/v1/info.',
-    },
-    query: { type: 'object', description: 'Parameters behind the path.', additionalProperties: { type: 'string' } },
-    body: { type: 'object', description: 'Sent as JSON.' },
-    token: {
-      type: 'string',
-      default: 'root',
-      description: `"root", "none", or a token itself, such as "${variable('app')}" that a step saved.`,
-    },
-    namespace: { type: 'string' },
-    headers: { type: 'object', additionalProperties: { type: 'string' } },
-    expect: ANSWER,
-    save: {
-      type: 'object',
-      description: `Values of the body to be remembered under a name, by their place such as wrap_info.token or data.keys.0. Later "${variable('name')}" stands for it.`,
-      propertyNames: { pattern: '^[a-z][a-z0-9_]*$', title: 'small letters, digits and underscores' },
-      additionalProperties: { type: 'string' },
-    },
-    within: {
-      ...DURATION,
-      description: 'Asked again until the answer is as expected, so long at most. Without it the first answer counts.',
-    },
+export const CALL = mapOf('Sends a request to one cluster, with a root token or another token.', ['cluster', 'path'], {
+  cluster: { ...SERVER, description: 'Cluster or node that receives the request.' },
+  method: { type: 'string', enum: ['GET', 'LIST', 'POST', 'PUT', 'PATCH', 'DELETE'], default: 'GET' },
+  path: {
+    type: 'string',
+    description: 'Path below /v1/. With a leading slash, the whole path, such as /_understudy/v1/info.',
   },
-)
+  query: { type: 'object', description: 'Query parameters.', additionalProperties: { type: 'string' } },
+  body: { type: 'object', description: 'JSON body.' },
+  token: {
+    type: 'string',
+    default: 'root',
+    description: `"root", "none", or a token, such as "${variable('app')}", which a step saved.`,
+  },
+  namespace: { type: 'string' },
+  headers: { type: 'object', additionalProperties: { type: 'string' } },
+  expect: ANSWER,
+  save: {
+    type: 'object',
+    description: `Values of the body to save, by their path, such as wrap_info.token or data.keys.0. "${variable('name')}" is the saved value.`,
+    propertyNames: { pattern: '^[a-z][a-z0-9_]*$', title: 'lowercase letters, digits and underscores' },
+    additionalProperties: { type: 'string' },
+  },
+  within: {
+    ...DURATION,
+    description:
+      'Maximum time to repeat the request until the response is as expected. Without it, the first response counts.',
+  },
+})
 export type CallValue = ValueOf<typeof CALL>
 
 /** Returns the milliseconds of a duration that passed schema validation. */

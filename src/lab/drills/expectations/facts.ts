@@ -13,7 +13,7 @@ import { fact, type Seen } from './expectation.js'
 const WITHIN = {
   ...DURATION,
   default: '30s',
-  description: 'Looked at again until it holds, so long at most; 0s looks once.',
+  description: 'Maximum time to repeat the check; 0s checks once.',
 } as const
 
 const facts = <const P extends Readonly<Record<string, Schema>>, const R extends keyof P & string>(
@@ -39,10 +39,10 @@ const readOn = async (context: DrillContext, clusters: readonly string[], path: 
 /** Expectations about the clusters. */
 export const FACTS = {
   roots: fact({
-    schema: facts('Clusters have the same merkle root, in full.', ['equal'], {
+    schema: facts('Clusters have the same Merkle root.', ['equal'], {
       equal: { type: 'array', minItems: 2, items: CLUSTER },
-      kind: { ...KIND, description: 'Whose root: performance where all of them have one, else dr.' },
-      differ: { type: 'boolean', default: false, description: 'They must not be the same.' },
+      kind: { ...KIND, description: 'Default: performance if all clusters have its root, otherwise dr.' },
+      differ: { type: 'boolean', default: false, description: 'The roots must differ.' },
     }),
     text: ({ equal, differ }) => `merkle roots of ${equal.join(', ')} are ${differ ? 'different' : 'equal'}`,
     async see({ lab }, { equal, kind, differ = false }) {
@@ -61,10 +61,10 @@ export const FACTS = {
       'What a path reads on clusters, with a root token of each: the same on all, and as "is" says.',
       ['path', 'on'],
       {
-        path: { type: 'string', description: 'As the API has it.' },
+        path: { type: 'string', description: 'Path of the API.' },
         on: CLUSTERS,
-        is: { ...WANTED, description: 'What "data" must be; forms as elsewhere.' },
-        differ: { type: 'boolean', default: false, description: 'Two of the clusters read it differently.' },
+        is: { ...WANTED, description: 'Expected value of "data"; see "Compare values".' },
+        differ: { type: 'boolean', default: false, description: 'The values of two clusters must differ.' },
       },
     ),
     text: ({ path, on, is, differ }) => {
@@ -83,7 +83,7 @@ export const FACTS = {
     },
   }),
   absent: fact({
-    schema: facts('A path is answered with 404 on clusters.', ['path', 'on'], {
+    schema: facts('A path returns 404 on clusters.', ['path', 'on'], {
       path: { type: 'string' },
       on: CLUSTERS,
     }),
@@ -95,7 +95,7 @@ export const FACTS = {
     },
   }),
   'known-secondaries': fact({
-    schema: facts('The ids that a primary knows, all of them.', ['cluster', 'kind', 'are'], {
+    schema: facts('All secondary IDs that a primary knows.', ['cluster', 'kind', 'are'], {
       cluster: CLUSTER,
       kind: KIND,
       are: NAMES,
@@ -103,13 +103,12 @@ export const FACTS = {
     text: ({ cluster, kind, are }) => `${cluster} knows as ${kind} secondaries: ${are.join(', ') || 'none'}`,
     async see({ lab }, { cluster, kind, are }) {
       const { known_secondaries: known = [] } = await statusOf(lab.anonymous(cluster), kind)
-      return judged(findMismatch([...(known as string[])].sort(), [...are].sort()), [
-        `${cluster} knows ${JSON.stringify(known)}`,
-      ])
+      const evidence = [`${cluster} knows ${JSON.stringify(known)}`]
+      return judged(findMismatch([...(known as string[])].sort(), [...are].sort()), evidence)
     },
   }),
   primaries: fact({
-    schema: facts('The clusters that say that they are primary of a kind, all of them.', ['kind', 'are'], {
+    schema: facts('All clusters that report the role primary of a kind.', ['kind', 'are'], {
       kind: KIND,
       are: { type: 'array', items: CLUSTER },
     }),
@@ -140,7 +139,7 @@ export const FACTS = {
     },
   }),
   health: fact({
-    schema: facts('The status with which sys/health answers.', ['cluster', 'is'], {
+    schema: facts('Status of sys/health.', ['cluster', 'is'], {
       cluster: CLUSTERS,
       is: { type: 'integer', minimum: 200, maximum: 599 },
     }),
@@ -156,7 +155,7 @@ export const FACTS = {
     },
   }),
   lag: fact({
-    schema: facts('Entries that a secondary lacks of its primary.', ['primary', 'secondary', 'kind', 'entries'], {
+    schema: facts('Log entries of the primary that a secondary lacks.', ['primary', 'secondary', 'kind', 'entries'], {
       primary: CLUSTER,
       secondary: CLUSTER,
       kind: KIND,
@@ -169,12 +168,16 @@ export const FACTS = {
     },
   }),
   metrics: fact({
-    schema: facts('A metric of sys/metrics in the format of Prometheus.', ['cluster', 'name'], {
+    schema: facts('A metric of sys/metrics in Prometheus format.', ['cluster', 'name'], {
       cluster: CLUSTER,
-      name: { type: 'string', description: 'Such as vault_core_replication_dr_primary.' },
-      labels: { type: 'object', additionalProperties: { type: 'string' }, description: 'Which the series must have.' },
+      name: { type: 'string', description: 'For example vault_core_replication_dr_primary.' },
+      labels: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'Labels that the series must have.',
+      },
       is: { ...WANTED, description: 'A number, or { at-least, at-most }.' },
-      absent: { type: 'boolean', default: false, description: 'There is no such series.' },
+      absent: { type: 'boolean', default: false, description: 'No such series exists.' },
     }),
     text: ({ cluster, name, is, absent }) =>
       `metric ${name} of ${cluster} is ${absent ? 'absent' : describeWanted(is)}`,
@@ -192,10 +195,10 @@ export const FACTS = {
     },
   }),
   losses: fact({
-    schema: facts('Entries that a cluster notes as lost in a change of primary.', ['cluster', 'entries'], {
+    schema: facts('Entries that a cluster lists as lost.', ['cluster', 'entries'], {
       cluster: CLUSTER,
       entries: COUNT,
-      path: { type: 'string', description: 'One of them has this path.' },
+      path: { type: 'string', description: 'One of the losses has this path.' },
     }),
     text: ({ cluster, entries }) => `entries that ${cluster} notes as lost: ${describeWanted(entries)}`,
     async see(context, { cluster, entries, path }) {
@@ -210,7 +213,7 @@ export const FACTS = {
     },
   }),
   call: fact({
-    schema: { ...CALL, description: 'A request and what it must be answered with; forms as for the step.' },
+    schema: { ...CALL, description: 'A request and the expected response; see the step call.' },
     text: ({ cluster, method = 'GET', path }) => `${method} ${path} on ${cluster} is answered as expected`,
     async see(context, value) {
       return { passed: true, evidence: [await makeCall(context, await context.variables.resolve(value))] }

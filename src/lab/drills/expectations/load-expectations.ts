@@ -27,7 +27,7 @@ const measured = <const S extends Schema>(
 const CLIENT = {
   type: 'string',
   enum: ['old-token', 'new-login', 'reader'],
-  description: 'Of this kind of client alone.',
+  description: 'Only clients of this type.',
 } as const
 
 const ofClient = (kind: string | undefined): string => (kind === undefined ? '' : ` of clients of the kind ${kind}`)
@@ -39,7 +39,7 @@ const missed = (...evidence: readonly string[]): Seen => ({ passed: false, evide
 export const LOAD_EXPECTATIONS = {
   rto: measured({
     schema: mapOf(
-      'How long writes were not accepted: from the first that was refused or not answered to the first that the new primary accepted.',
+      'Time from the first write that is rejected or gets no response to the first write that the new primary accepts.',
       [],
       { 'at-most': DURATION, 'at-least': DURATION, client: CLIENT },
     ),
@@ -66,7 +66,7 @@ export const LOAD_EXPECTATIONS = {
   }),
   rpo: measured({
     schema: mapOf(
-      'Writes that were acknowledged and are not there at the end, by reading all of them back.',
+      'Number of acknowledged writes that are missing at the end. The drill reads all of them.',
       ['writes-lost'],
       { 'writes-lost': COUNT, client: CLIENT },
     ),
@@ -86,7 +86,7 @@ export const LOAD_EXPECTATIONS = {
   }),
   tokens: measured({
     schema: mapOf(
-      'Tokens of before that still work at the end, at the cluster that serves their clients then.',
+      'Tokens from before the failover that are valid at the end, on the cluster that serves the clients then.',
       ['survived'],
       {
         survived: {
@@ -107,21 +107,17 @@ export const LOAD_EXPECTATIONS = {
     },
   }),
   writes: measured({
-    schema: mapOf(
-      'Acknowledged writes of the load, read on a cluster: what one cluster accepted is there on another.',
-      ['on', 'lost'],
-      {
-        'accepted-by': { ...CLUSTER, description: 'Only those that this cluster accepted.' },
-        on: CLUSTER,
-        lost: COUNT,
-        'at-least': {
-          type: 'integer',
-          minimum: 0,
-          default: 1,
-          description: 'So many must have been accepted to say anything.',
-        },
+    schema: mapOf('Acknowledged writes of the load, read on one cluster.', ['on', 'lost'], {
+      'accepted-by': { ...CLUSTER, description: 'Only writes that this cluster accepted.' },
+      on: CLUSTER,
+      lost: COUNT,
+      'at-least': {
+        type: 'integer',
+        minimum: 0,
+        default: 1,
+        description: 'Minimum number of accepted writes.',
       },
-    ),
+    }),
     text: ({ 'accepted-by': by, on, lost }) =>
       `writes${by ? ` that ${by} accepted` : ''} missing on ${on}: ${describeWanted(lost)}`,
     async see({ context, load }, { 'accepted-by': by, on, lost, 'at-least': least = 1 }) {
@@ -137,10 +133,10 @@ export const LOAD_EXPECTATIONS = {
     },
   }),
   refusals: measured({
-    schema: mapOf('Requests of clients that were refused or not answered: the symptom that people see.', ['count'], {
+    schema: mapOf('Client requests that were rejected or got no response.', ['count'], {
       count: COUNT,
-      containing: { type: 'string', description: 'Only those whose status or error contains this text.' },
-      cluster: { ...CLUSTER, description: 'Only those of this cluster.' },
+      containing: { type: 'string', description: 'Only requests whose status or error contains this text.' },
+      cluster: { ...CLUSTER, description: 'Only requests to this cluster.' },
     }),
     text: ({ count, containing, cluster }) =>
       `refusals${cluster ? ` by ${cluster}` : ''}${containing ? ` with "${containing}"` : ''}: ${describeWanted(count)}`,

@@ -31,7 +31,7 @@ const FAULT_FIELDS = Object.entries(LINK_FAULTS).flatMap(([fault, { fields }]) =
 /** Returns the schema of a number. The fault gives the key its meaning. */
 const numberOf = (key: FieldKey) => {
   const fields = FAULT_FIELDS.filter((field) => field.key === key)
-  const description = `Of ${fields.map(({ fault, about }) => `${fault}: ${about}`).join('. Of ')}.`
+  const description = `For ${fields.map(({ fault, about }) => `${fault}: ${about}`).join('. For ')}.`
   return fields.some(({ unit }) => unit === 'ms')
     ? { ...DURATION, description }
     : ({ type: 'integer', minimum: 1, description } as const)
@@ -49,18 +49,18 @@ const twoClusters = ([one, other, ...more]: readonly string[]): string[] =>
 export const LINK_STEPS = {
   fault: step({
     schema: mapOf(
-      'Sets a fault on the link of two clusters, until it is healed or its time is over.',
+      'Adds a fault to the link between two clusters, until it is healed or expires.',
       ['name', 'between'],
       {
         name: {
           type: 'string',
           description:
-            'partition: nothing passes. hold: bytes wait. down: connections are refused. Others as in toxiproxy.',
+            'partition: blocks all traffic. hold: delays all traffic until it is healed. down: refuses connections. Others as in toxiproxy.',
           enum: Object.keys(LINK_FAULTS) as LinkFaultName[],
         },
         between: BETWEEN,
-        'one-way': { type: 'boolean', default: false, description: 'Only what the first cluster sends is met.' },
-        for: { ...DURATION, description: 'It heals by itself after so long.' },
+        'one-way': { type: 'boolean', default: false, description: 'Affects only traffic from the first cluster.' },
+        for: { ...DURATION, description: 'Removes the fault after this time.' },
         ...FAULT_NUMBERS,
       },
     ),
@@ -94,7 +94,7 @@ export const LINK_STEPS = {
       type: ['string', 'object'],
       pattern: '^all$',
       title: '"all", or { between: [A, B] }',
-      description: 'Ends the faults of one link, or all.',
+      description: 'Removes the faults of one link, or all faults.',
       additionalProperties: false,
       required: ['between'],
       properties: { between: BETWEEN },
@@ -118,20 +118,16 @@ const onLabApi = (context: DrillContext, cluster: string, path: string, body: ob
 /** Faults of servers. */
 export const SERVER_FAULT_STEPS = {
   hold: step({
-    schema: mapOf(
-      'Keeps the replication of a secondary in a state as soon as it comes to it.',
-      ['cluster', 'state', 'kind'],
-      {
-        cluster: CLUSTER,
-        state: { type: 'string', enum: ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply'] },
-        kind: KIND,
-      },
-    ),
+    schema: mapOf('Stops the replication of a secondary when it reaches a state.', ['cluster', 'state', 'kind'], {
+      cluster: CLUSTER,
+      state: { type: 'string', enum: ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply'] },
+      kind: KIND,
+    }),
     text: ({ cluster, state, kind }) => `hold ${cluster} in ${state} (${kind})`,
     run: (context, { cluster, ...body }) => onLabApi(context, cluster, 'states/hold', body),
   }),
   release: step({
-    schema: mapOf('Lets a held state go on; all of a cluster when none is named.', ['cluster'], {
+    schema: mapOf('Resumes a held state, or all held states of the cluster.', ['cluster'], {
       cluster: CLUSTER,
       state: { type: 'string' },
       kind: KIND,
@@ -140,7 +136,7 @@ export const SERVER_FAULT_STEPS = {
     run: (context, { cluster, ...body }) => onLabApi(context, cluster, 'states/release', body),
   }),
   corrupt: step({
-    schema: mapOf('Damages a page of a merkle tree, not the data below it.', ['cluster'], {
+    schema: mapOf('Damages a page of a Merkle tree, but not the data.', ['cluster'], {
       cluster: CLUSTER,
       tree: { type: 'string', enum: ['replicated', 'local'], default: 'replicated' },
       page: { type: 'integer', minimum: 0, maximum: 255, default: 0 },
@@ -150,29 +146,29 @@ export const SERVER_FAULT_STEPS = {
       onLabApi(context, cluster, 'faults/corrupt', { tree, page }),
   }),
   skew: step({
-    schema: mapOf("Shifts the clock of a cluster's server.", ['cluster', 'by'], {
+    schema: mapOf('Shifts the clock of the servers of a cluster.', ['cluster', 'by'], {
       cluster: CLUSTER,
-      by: { type: 'string', description: 'Such as 5m or -30s.' },
+      by: { type: 'string', description: 'For example 5m or -30s.' },
     }),
     text: ({ cluster, by }) => `shift the clock of ${cluster} by ${by}`,
     run: (context, { cluster, by }) => onLabApi(context, cluster, 'clock', { skew: by }),
   }),
   disk: step({
-    schema: mapOf('The disk of a cluster is full, fails or is slow, until it is ok again.', ['cluster', 'state'], {
+    schema: mapOf('Simulates a full, failing or slow disk of a cluster, until the state is ok.', ['cluster', 'state'], {
       cluster: CLUSTER,
       state: { type: 'string', enum: ['full', 'fail', 'slow', 'ok'] },
-      delay: { ...DURATION, description: 'Of slow: how much longer a write takes.' },
+      delay: { ...DURATION, description: 'For slow: additional time of each write.' },
     }),
     text: ({ cluster, state }) => `the disk of ${cluster} is ${state}`,
     problems: (value) => (value.state === 'slow' ? lacks(value, ['delay'], 'a slow disk') : []),
     run: (context, { cluster, ...body }) => onLabApi(context, cluster, 'faults/disk', body),
   }),
   'expire-token': step({
-    schema: mapOf(
-      'Lets the activation token that a primary issued for an id expire at once.',
-      ['cluster', 'id', 'kind'],
-      { cluster: CLUSTER, id: { type: 'string' }, kind: KIND },
-    ),
+    schema: mapOf('Expires the activation token that a primary issued for a secondary ID.', ['cluster', 'id', 'kind'], {
+      cluster: CLUSTER,
+      id: { type: 'string' },
+      kind: KIND,
+    }),
     text: ({ cluster, id }) => `let the activation token ${id} of ${cluster} expire`,
     run: (context, { cluster, ...body }) => onLabApi(context, cluster, 'faults/expire-token', body),
   }),

@@ -16,11 +16,11 @@ export const REQUEST_STEPS = {
     run: makeCall,
   }),
   write: step({
-    schema: mapOf('Writes fields to a path with a root token, once or many times.', ['cluster', 'path', 'fields'], {
+    schema: mapOf('Writes fields to a path with a root token, once or several times.', ['cluster', 'path', 'fields'], {
       cluster: CLUSTER,
       path: {
         type: 'string',
-        description: 'As the API has it. Written many times, "-1", "-2" and so on are appended.',
+        description: 'Path of the API. For several writes, "-1", "-2" and so on are appended.',
       },
       fields: { type: 'object' },
       times: { type: 'integer', minimum: 1, default: 1 },
@@ -42,14 +42,14 @@ export const REQUEST_STEPS = {
     },
   }),
   read: step({
-    schema: mapOf('Reads a path with a root token, unless another is named.', ['cluster', 'path'], {
+    schema: mapOf('Reads a path with a root token, or with another token.', ['cluster', 'path'], {
       cluster: CLUSTER,
       path: { type: 'string' },
-      token: { type: 'string', default: 'root', description: 'As for call.' },
-      is: { ...WANTED, description: 'What "data" must be; forms as elsewhere.' },
-      absent: { type: 'boolean', default: false, description: 'It must be answered with 404.' },
+      token: { type: 'string', default: 'root', description: 'See call.' },
+      is: { ...WANTED, description: 'Expected value of "data"; see "Compare values".' },
+      absent: { type: 'boolean', default: false, description: 'Expects the status 404.' },
       expect: ANSWER,
-      within: { ...DURATION, description: 'Read again until it is so, so long at most.' },
+      within: { ...DURATION, description: 'Maximum time to repeat the read until the value is as expected.' },
     }),
     text: ({ path, cluster }) => `read ${path} on ${cluster}`,
     run(context, { is, absent, expect, ...call }) {
@@ -64,8 +64,8 @@ export const REQUEST_STEPS = {
       {
         cluster: CLUSTER,
         command: { type: 'string' },
-        status: { type: 'integer', minimum: 0, maximum: 255, default: 0, description: 'What it ends with.' },
-        prints: { type: 'string', description: 'A text that its output contains.' },
+        status: { type: 'integer', minimum: 0, maximum: 255, default: 0, description: 'Expected exit status.' },
+        prints: { type: 'string', description: 'Text that the output must contain.' },
         within: { ...DURATION, default: '60s' },
       },
     ),

@@ -25,14 +25,14 @@ const ON_KIND = { cluster: CLUSTER, kind: KIND } as const
 /** Steps that change replication roles. */
 export const ROLE_STEPS = {
   promote: step({
-    schema: mapOf('Makes a secondary the primary, and waits until it says so.', ['cluster', 'kind'], {
+    schema: mapOf('Promotes a secondary, and waits until it reports the role.', ['cluster', 'kind'], {
       ...ON_KIND,
       token: {
         type: 'string',
         default: 'operation',
-        description: `Of DR: "operation" makes a one-time token from the key shares; else the token itself, such as "${variable('batch')}". Of performance a root token is used.`,
+        description: `For DR: "operation" generates a one-time token from the key shares; otherwise a token, such as "${variable('batch')}". For performance replication, a root token is used.`,
       },
-      force: { type: 'boolean', default: false, description: 'Also when it may lack what its primary had.' },
+      force: { type: 'boolean', default: false, description: 'Promotes even if data may be missing.' },
     }),
     text: ({ cluster, kind, force }) => `promote ${cluster} to ${kind} primary${force ? ' by force' : ''}`,
     async run(context, { cluster, kind, token: given, force = false }) {
@@ -42,20 +42,12 @@ export const ROLE_STEPS = {
     },
   }),
   demote: step({
-    schema: mapOf(
-      'Makes a primary a secondary without a primary, and waits until it reports that role.',
-      ['cluster', 'kind'],
-      ON_KIND,
-    ),
+    schema: mapOf('Demotes a primary, and waits until it reports the role.', ['cluster', 'kind'], ON_KIND),
     text: ({ cluster, kind }) => `demote ${cluster} (${kind})`,
     run: (context, { cluster, kind }) => demote(context.runbook, cluster, kind),
   }),
   disable: step({
-    schema: mapOf(
-      'Ends a kind of replication on a cluster, as primary or as secondary, whatever it is.',
-      ['cluster', 'kind'],
-      ON_KIND,
-    ),
+    schema: mapOf('Disables one kind of replication on a cluster.', ['cluster', 'kind'], ON_KIND),
     text: ({ cluster, kind }) => `disable ${kind} replication on ${cluster}`,
     async run(context, { cluster, kind }) {
       const { mode } = await statusOf(context.lab.anonymous(cluster), kind)
@@ -82,7 +74,10 @@ export const ROLE_STEPS = {
         primary: CLUSTER,
         secondary: CLUSTER,
         kind: KIND,
-        filter: mapOf('Set before it joins.', ['mode', 'paths'], { mode: MODE, paths: PATHS }),
+        filter: mapOf('Path filter that is set before the cluster joins.', ['mode', 'paths'], {
+          mode: MODE,
+          paths: PATHS,
+        }),
       },
     ),
     text: ({ primary, secondary, kind }) => `${secondary} joins ${primary} as ${kind} secondary`,
@@ -104,10 +99,10 @@ export const ROLE_STEPS = {
       ['cluster', 'kind'],
       {
         ...ON_KIND,
-        primary: { ...CLUSTER, description: 'Who issues an activation token for it.' },
-        token: { type: 'string', description: `An activation token itself, such as "${variable('activation')}".` },
-        addresses: { ...PATHS, description: `Such as "${variable('B.cluster_address')}".` },
-        'operation-token': { type: 'string', default: 'operation', description: 'Of DR, as for promote.' },
+        primary: { ...CLUSTER, description: 'Cluster that issues the activation token.' },
+        token: { type: 'string', description: `An activation token, such as "${variable('activation')}".` },
+        addresses: { ...PATHS, description: `Addresses of the primary, such as "${variable('B.cluster_address')}".` },
+        'operation-token': { type: 'string', default: 'operation', description: 'For DR; see promote.' },
       },
     ),
     text: ({ cluster, primary, addresses, kind }) =>
@@ -140,11 +135,11 @@ export const ROLE_STEPS = {
     },
   }),
   revoke: step({
-    schema: mapOf('The primary forgets a secondary and cuts it off.', ['primary', 'secondary', 'kind'], {
+    schema: mapOf('Revokes a secondary on its primary.', ['primary', 'secondary', 'kind'], {
       primary: CLUSTER,
       secondary: CLUSTER,
       kind: KIND,
-      id: { type: 'string', description: 'By which the primary knows it, where it is not dr-b or perf-c.' },
+      id: { type: 'string', description: 'ID of the secondary, if it is not the default dr-b or perf-c.' },
     }),
     text: ({ primary, secondary, kind }) => `${primary} revokes ${secondary} (${kind})`,
     run: ({ runbook }, { primary, secondary, kind, id = idOf(kind, secondary) }) =>
@@ -157,10 +152,10 @@ export const ROLE_STEPS = {
       }),
   }),
   filter: step({
-    schema: mapOf('Sets or removes the paths filter of a performance secondary.', ['primary', 'secondary'], {
+    schema: mapOf('Sets or removes the path filter of a performance secondary.', ['primary', 'secondary'], {
       primary: CLUSTER,
       secondary: CLUSTER,
-      id: { type: 'string', description: 'By which the primary knows it, where it is not perf-c.' },
+      id: { type: 'string', description: 'ID of the secondary, if it is not the default perf-c.' },
       mode: MODE,
       paths: PATHS,
       remove: { type: 'boolean', default: false },

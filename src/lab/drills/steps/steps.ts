@@ -14,7 +14,7 @@ const CHECKPOINT = {
     schema: {
       type: 'array',
       minItems: 1,
-      description: 'Expectations that must hold at this moment; not those of the load.',
+      description: 'Checks expectations now, except those about clients.',
       items: { type: 'object', additionalProperties: false, properties: EXPECTATION_SCHEMAS },
     },
     text: (entries) => entries.map((entry) => toExpectation(entry).about).join(', '),

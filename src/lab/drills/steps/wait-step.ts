@@ -11,8 +11,8 @@ import { step } from './step.js'
 const SCHEMA = {
   type: ['string', 'object'],
   pattern: DURATION.pattern,
-  title: 'a duration such as 2s in which clients go on, or { for, cluster, ... }',
-  description: 'Waits for a fact about a cluster; a duration alone lets the clients go on for so long.',
+  title: 'a duration such as 2s, or { for, cluster, ... }',
+  description: 'Waits for a state, or for a duration during which the clients continue.',
   additionalProperties: false,
   required: ['for'],
   properties: {
@@ -30,9 +30,9 @@ const SCHEMA = {
         'lag',
       ],
       description:
-        'accepting-writes: a write of the lab is accepted there. replicated: it streams, or all that follow it do. converged: every cluster is replicated and has the root of its primary. health: its sys/health answers "health". status: its replication status of "kind" matches "is". lag: it lacks as many entries of "primary" as "entries" says.',
+        'accepting-writes: the cluster accepts a write. replicated: the secondary streams, or all secondaries of the primary do. converged: every cluster is replicated and has the root of its primary. health: sys/health returns "health". status: the replication status of "kind" matches "is". lag: the number of missing entries of "primary" matches "entries".',
     },
-    cluster: { ...CLUSTER, description: 'Whom it is about; of all but converged.' },
+    cluster: { ...CLUSTER, description: 'The cluster; required except for converged.' },
     within: { ...DURATION, default: '30s' },
     health: { type: 'integer', minimum: 200, maximum: 599 },
     kind: KIND,

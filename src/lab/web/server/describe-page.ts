@@ -48,7 +48,7 @@ const describeLink = (link: FollowView, lastPrimary: string | undefined): PageLi
 const speakerOf = ({ name, nodes }: ClusterView): string => nodes?.find(({ isActive }) => isActive)?.name ?? name
 
 const describeCluster = (view: ClusterView, requests: PageRequests | null): PageCluster => ({
-  ...pick(view, 'name', 'apiAddress', 'process', 'isInitialised', 'isSealed', 'problems'),
+  ...pick(view, 'name', 'apiAddress', 'process', 'isInitialized', 'isSealed', 'problems'),
   ...{ isAnswering: view.health !== null, requests, nodes: view.nodes?.map(describeNode) ?? null },
   dr: pick(view.dr, 'mode', 'state', 'lastWal'),
   performance: pick(view.performance, 'mode', 'state', 'lastWal'),

@@ -15,7 +15,7 @@ const open = async (names = NAMES, settings: Record<string, string> = {}) => {
   return { nodes, a, b, c }
 }
 
-test('a cluster that one node has initialised is opened on each with the shares of the first', async () => {
+test('a cluster that one node has initialized is opened on each with the shares of the first', async () => {
   const nodes = await startMemoryNodes(NAMES)
   for (const node of nodes.all) expect(await node.health()).toBe(501)
   await nodes.open()
@@ -186,7 +186,7 @@ test('without an active node a standby says so to whoever writes', async () => {
   }
 })
 
-test('auto-unseal unseals each node, including nodes that started before the cluster was initialised', async () => {
+test('auto-unseal unseals each node, including nodes that started before the cluster was initialized', async () => {
   const key = Buffer.alloc(32, 7).toString('hex')
   const nodes = await startMemoryNodes(NAMES, { more: { seal: { static: { current_key_id: 'k', current_key: key } } } })
   const [a, b, c] = nodes.all as [MemoryNode, MemoryNode, MemoryNode]
