@@ -82,7 +82,7 @@ export type Machine = ReturnType<typeof thisMachine>
 const nearestExisting = (directory: string): string =>
   existsSync(directory) ? directory : nearestExisting(path.dirname(directory))
 
-const OF_A_LAB = /^-config=(.*\/labs\/[^/]+\/(?:[A-Z]\/server|keeper)-[0-9a-f]+\.json)$/
+const OF_A_LAB = /^-config=(.*\/labs\/[^/]+\/(?:[A-Z]\d*\/server|keeper)-[0-9a-f]+\.json)$/
 
 /**
  * Returns the servers and lab daemons whose lab directory no longer exists, so no lab lists them. Requires `/proc`: finds none on

@@ -65,7 +65,7 @@ export const STORAGE_BUGS: readonly Bug[] = [
   },
   {
     name: 'a secondary decides what a write of version 2 does',
-    file: 'secrets/kv/v2.ts',
+    file: 'secrets/kv/backend.ts',
     from: 'storage: decidedByPrimary(given)',
     to: 'storage: given.storage',
   },

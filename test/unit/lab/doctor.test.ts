@@ -137,14 +137,19 @@ describe('the doctor', () => {
     expect(here.freeBytes(`${here.temporaryDirectory}/not/there`)).toBeGreaterThan(0)
   })
 
-  it('doctor finds a server without its lab', async () => {
-    const file = '-config=/gone/labs/x/A/server-0a.json'
-    const child = spawn(process.execPath, ['-e', 'process.stdin.resume()', '--', file])
-    try {
-      await once(child, 'spawn')
-      await expect.poll(() => thisMachine().findOrphans()).toContainEqual({ pid: child.pid, configFile: file.slice(8) })
-    } finally {
-      child.kill('SIGKILL')
-    }
-  })
+  it.each(['A/server-0a.json', 'A2/server-0a.json', 'keeper-0a.json'])(
+    'doctor finds a process of a removed lab by %s',
+    async (name) => {
+      const file = `-config=/gone/labs/x/${name}`
+      const child = spawn(process.execPath, ['-e', 'process.stdin.resume()', '--', file])
+      try {
+        await once(child, 'spawn')
+        await expect
+          .poll(() => thisMachine().findOrphans())
+          .toContainEqual({ pid: child.pid, configFile: file.slice(8) })
+      } finally {
+        child.kill('SIGKILL')
+      }
+    },
+  )
 })
