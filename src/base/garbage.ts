@@ -28,7 +28,7 @@ const heap: { uncollectedBytes: number; isDue: boolean; collect: (() => void) | 
  * event-loop turn. The engine is tuned for small objects, and otherwise keeps hundreds of megabytes of large ones for a
  * while.
  */
-export const letGo = (bytes: number): void => {
+export const requestGc = (bytes: number): void => {
   heap.uncollectedBytes += bytes
   if (heap.uncollectedBytes < COLLECTED_BYTES || heap.isDue) return
   heap.isDue = true
@@ -42,7 +42,7 @@ const collect = (): void => {
   heap.collect()
   const rest = () => {
     heap.isDue = false
-    letGo(0)
+    requestGc(0)
   }
   setTimeout(rest, REST * (performance.now() - startMs)).unref()
 }

@@ -36,7 +36,7 @@ export const idleTurn = async (): Promise<boolean> => {
 }
 
 /** Yields to the event loop between two steps on so many bytes. Small ones do not yield. */
-export const turnFor = async (bytes: number): Promise<void> => {
+export const yieldToEventLoop = async (bytes: number): Promise<void> => {
   if (bytes > SLOW_BYTES) await nextTurn()
 }
 

@@ -5,14 +5,14 @@ import { LIMITS } from '../base/limits.js'
 import { formatHostPort, parseHostPort } from '../base/network.js'
 import { LogicalError } from '../logical/errors.js'
 import { NO_RULES } from '../logical/path-rules.js'
-import { AnswerRoom } from './limits/answer-room.js'
+import { ResponseBudget } from './limits/response-budget.js'
 import { answerBadMessage, answerConnect, answerPlain, linger } from './response/bad-message.js'
-import { BodyRoom } from './limits/body-room.js'
+import { RequestBodyBudget } from './limits/request-body-budget.js'
 import { Connections, Exchanges, Handshakes } from './connection/connections.js'
 import type { Answer, DirectAnswer } from './message/direct-answer.js'
 import { createApp } from './express-app.js'
 import { FastLane } from './connection/fast-lane.js'
-import { HttpFace, type HttpFaceOptions } from './http-face.js'
+import { HttpHandler, type HttpFaceOptions } from './http-handler.js'
 import { MessageGate } from './connection/message-gate.js'
 import { findParserHooks, type ParserHooks } from './connection/parser-hooks.js'
 import {
@@ -42,8 +42,8 @@ export interface HttpServerOptions
   /** Default: every sender has the same limits. */
   readonly allowBody?: HttpFaceOptions['allowBody']
   /** Default: the listener has its own budget. */
-  readonly bodies?: BodyRoom
-  readonly answers?: AnswerRoom
+  readonly bodies?: RequestBodyBudget
+  readonly answers?: ResponseBudget
   readonly limits?: HttpLimits | undefined
   /** Finds the hooks into Node's parser. If undefined, Node's server handles all messages. */
   readonly findHooks?: (() => ParserHooks | undefined) | undefined
@@ -73,8 +73,8 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls, proxyProtocol } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
   const idleMs = limits.idleMs ?? LIMITS.idleMs
-  const rooms = { bodies: new BodyRoom(clock), answers: new AnswerRoom(clock) }
-  const front = new HttpFace({
+  const rooms = { bodies: new RequestBodyBudget(clock), answers: new ResponseBudget(clock) }
+  const front = new HttpHandler({
     allowBody: () => ALL,
     rulesOf: () => NO_RULES,
     ...rooms,

@@ -1,5 +1,5 @@
-import { letGo } from '../base/garbage.js'
-import { turnFor } from '../base/turn.js'
+import { requestGc } from '../base/garbage.js'
+import { yieldToEventLoop } from '../base/turn.js'
 import { printJson } from '../base/json-print.js'
 
 /**
@@ -29,9 +29,9 @@ const RELEASED_BYTES = 64 * 1024
 export const printDocument = async (value: unknown): Promise<Document> => new Document(await bytesOf(printJson(value)))
 
 const bytesOf = async (text: string): Promise<Buffer> => {
-  await turnFor(text.length)
+  await yieldToEventLoop(text.length)
   const bytes = Buffer.from(text)
-  if (bytes.length > RELEASED_BYTES) letGo(bytes.length)
-  await turnFor(bytes.length)
+  if (bytes.length > RELEASED_BYTES) requestGc(bytes.length)
+  await yieldToEventLoop(bytes.length)
   return bytes
 }

@@ -66,7 +66,7 @@ export interface Request {
   /** Set if the body exceeded its sender's limit and was not read. The code that would execute the request throws it. */
   readonly bodyRefusal?: LogicalError | undefined
   /** Access to the budget for large responses; absent if responses are not buffered for clients. */
-  readonly answerRoom?: AnswerPlace | undefined
+  readonly responseBudget?: AnswerPlace | undefined
   /** Information that the client's listener withholds. If absent: nothing. */
   readonly withheld?: readonly Withheld[] | undefined
   /** Set for a request authorized and forwarded by a secondary: the part of this cluster that the secondary may see. */

@@ -1,10 +1,10 @@
 import os from 'node:os'
 import { readNamedFile } from '../base/named-file.js'
 import type { TlsSettings } from '../http/connection/tls.js'
-import { AnswerRoom } from '../http/limits/answer-room.js'
+import { ResponseBudget } from '../http/limits/response-budget.js'
 import type { Rendered } from '../logical/incoming.js'
 import type { AnswerPlace } from '../logical/request.js'
-import { BodyRoom } from '../http/limits/body-room.js'
+import { RequestBodyBudget } from '../http/limits/request-body-budget.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
 import type { ListenerConfig, ListenerTls, ServerConfig } from './config/config.js'
 import { PAGE_HEADERS, readPageFiles } from './page-files.js'
@@ -19,16 +19,16 @@ interface ListenersOptions extends Omit<HttpServerOptions, 'bodies' | 'answers' 
 export class ApiListeners {
   readonly #options: ListenersOptions
   readonly #page: HttpServerOptions['page']
-  readonly #bodies: BodyRoom
-  readonly #answers: AnswerRoom
+  readonly #bodies: RequestBodyBudget
+  readonly #answers: ResponseBudget
   readonly #open: HttpServer[] = []
   readonly #addresses: string[] = []
 
   constructor(options: ListenersOptions) {
     this.#options = options
     this.#page = options.config.hasPage ? serveOwnPage() : undefined
-    this.#bodies = new BodyRoom(options.clock)
-    this.#answers = new AnswerRoom(options.clock)
+    this.#bodies = new RequestBodyBudget(options.clock)
+    this.#answers = new ResponseBudget(options.clock)
   }
 
   /** Returns a budget place for the response to a request from another node, held until that node has received it. */

@@ -19,7 +19,7 @@ import { type DevSecrets, openDev } from './dev/dev.js'
 import { LabState, withDiskFaults } from './faults/disk-faults.js'
 import { createLabApi } from './own-api/lab-api.js'
 import { OwnFeed } from './own-api/own-feed.js'
-import { requireLicensedRoles, type ShellView, type StandIns } from './parts/parts.js'
+import { requireLicensedRoles, type ShellView, type SimulationOverrides } from './parts/parts.js'
 import type { Facilities } from '../base/facilities.js'
 import type { Log } from '../base/log.js'
 import type { ServerConfig } from './config/config.js'
@@ -43,7 +43,7 @@ interface ServerOptions extends Partial<Facilities> {
   readonly sharedLog?: SharedLog | undefined
   /** Opens the data. Default: the configured storage. */
   readonly openStorage?: () => Promise<EngineSource>
-  readonly standIns?: StandIns | undefined
+  readonly overrides?: SimulationOverrides | undefined
   /** Node management for storage "raft". */
   readonly peers?: Peers | undefined
 }
@@ -64,7 +64,7 @@ export class Server implements ShellView {
   readonly passwords: Passwords
   readonly systemRules: PathRuleTable
   readonly peers: Peers | undefined
-  readonly standIns: StandIns | undefined
+  readonly overrides: SimulationOverrides | undefined
   readonly #options: CompleteOptions
   readonly #inFlight: InFlightRequests
   readonly #listeners: ApiListeners
@@ -80,14 +80,14 @@ export class Server implements ShellView {
   private constructor(options: CompleteOptions) {
     this.#options = { ...options, clock: skewedClock(options.clock, () => this.labState.skewMs) }
     this.peers = options.peers
-    this.standIns = options.standIns
-    this.passwords = options.standIns?.passwords ?? new PasswordWorker()
+    this.overrides = options.overrides
+    this.passwords = options.overrides?.passwords ?? new PasswordWorker()
     this.status = new ServerStatus(options.config)
     this.systemRules = systemRules(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
     const { config, network, clock, random, log } = this.#options
     this.transport =
-      this.standIns?.transport ?? createGrpcTransport({ network, clock, times: replicationTimes(config), log })
+      this.overrides?.transport ?? createGrpcTransport({ network, clock, times: replicationTimes(config), log })
     this.host = new RuntimeHost({
       ...this.#options,
       status: this.status,
@@ -236,7 +236,7 @@ export class Server implements ShellView {
       port: this.clusterPort,
       requests: this.#requests,
       placeForCall: this.#listeners.placeForCall,
-      standIns: this.standIns,
+      overrides: this.overrides,
     })
     this.#nodes = nodes
     this.status.join(nodes.node)

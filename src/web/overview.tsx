@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { OnAsk } from './actions/lab-actions.js'
-import { Works } from './actions/works.js'
+import { Jobs } from './actions/jobs.js'
 import { CurvesView } from './curves/curves.js'
 import { isStale, type PageState } from './feed/state.js'
 import { ClusterTable } from './picture/cluster-table.js'
@@ -53,7 +53,7 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
     () => <Timeline events={events} clusters={names === '' ? [] : names.split('\n')} hasEvents={survey?.hasEvents} />,
     [events, names, survey?.hasEvents],
   )
-  const done = useMemo(() => <Works works={works} />, [works])
+  const done = useMemo(() => <Jobs works={works} />, [works])
   return (
     <main hidden={isHidden}>
       <section class="picture-side" aria-labelledby="picture-title">

@@ -82,7 +82,7 @@ test('an active node that cannot reach the etcd acknowledges nothing, and is lev
     await writers.more()
     await expectGoesOnWithout(nodes, {
       hinder: ({ name }) => wayOf(name).hold(way),
-      letGo: ({ name }) => wayOf(name).release(),
+      requestGc: ({ name }) => wayOf(name).release(),
     })
   }
   await writers.more()

@@ -116,7 +116,7 @@ test('another node goes on when the etcd of the active one hangs, and nothing ac
     await writers.more()
     await expectGoesOnWithout(nodes, {
       hinder: (active) => signalEtcd(active, 'SIGSTOP'),
-      letGo: (active) => signalEtcd(active, 'SIGCONT'),
+      requestGc: (active) => signalEtcd(active, 'SIGCONT'),
     })
   }
   await writers.more()

@@ -68,19 +68,19 @@ export const expectKillsSurvived = async <N extends TestNode>(nodes: TestNodes<N
 /** What takes the lead from a node that lives on, and lets it go again. */
 interface Hindrance<N> {
   hinder(active: N): void
-  letGo(active: N): void
+  requestGc(active: N): void
 }
 
 /** While the active node is hindered another goes on without it, and it is level with that one when it is let go. */
 export const expectGoesOnWithout = async <N extends TestNode>(
   nodes: TestNodes<N>,
-  { hinder, letGo }: Hindrance<N>,
+  { hinder, requestGc }: Hindrance<N>,
 ): Promise<void> => {
   const hindered = await nodes.active()
   hinder(hindered)
   const next = await nodes.active(nodes.without(hindered))
   await nodes.clientOf(next).call('PUT', 'kv/it', { body: { value: `without ${hindered.name}` } })
-  letGo(hindered)
+  requestGc(hindered)
   await until(async () => [429, 473].includes(await hindered.health()))
   await expect
     .poll(async () => (await nodes.clientOf(hindered).send('GET', 'kv/it')).json?.data)

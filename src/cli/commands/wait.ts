@@ -4,7 +4,7 @@ import { type AnyLab, clientOf, describeServer } from '../../lab/model/cluster.j
 import { LabError } from '../../lab/model/lab-error.js'
 import { requireAnyLab } from '../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../lab/processes/lab-host.js'
-import { atSpeaker, type ClusterOfNodes } from '../../lab/nodes/nodes.js'
+import { atReachableNode, type ClusterOfNodes } from '../../lab/nodes/nodes.js'
 import { explainSilence } from '../../lab/lifecycle/listing.js'
 import { chooseClusters, findNode } from '../../lab/nodes/choose.js'
 import { findUnconverged } from '../../lab/status/links.js'
@@ -150,7 +150,7 @@ const serverOf = (cluster: ClusterOfNodes): Server => {
   if (!cluster.nodes) return { label, client }
   let address = cluster.apiAddress
   const follow = async () => {
-    address = (await atSpeaker(cluster)).apiAddress
+    address = (await atReachableNode(cluster)).apiAddress
   }
   return { label, client: client.with({ address: () => address }), follow }
 }

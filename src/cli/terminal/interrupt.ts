@@ -1,9 +1,9 @@
 import { Interrupted } from '../../lab/model/lab-error.js'
 
-/** The first signal aborts `signal` with an `Interrupted`; a second signal aborts `hurry`. */
+/** The first signal aborts `signal` with an `Interrupted`; a second signal aborts `forceSignal`. */
 export interface Interruption {
   readonly signal: AbortSignal
-  readonly hurry: AbortSignal
+  readonly forceSignal: AbortSignal
 }
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -18,7 +18,7 @@ export const withInterrupt = async <T>(work: (interruption: Interruption) => Pro
   }
   for (const name of SIGNALS) process.on(name, onSignal)
   try {
-    return await work({ signal: first.signal, hurry: second.signal })
+    return await work({ signal: first.signal, forceSignal: second.signal })
   } finally {
     for (const name of SIGNALS) process.off(name, onSignal)
   }

@@ -1,6 +1,6 @@
 /** Redacts values in audit entries with a keyed hash: equal texts have equal hashes on the same device only. */
 import { LIMITS } from '../../base/limits.js'
-import { nextTurn, turnFor } from '../../base/turn.js'
+import { nextTurn, yieldToEventLoop } from '../../base/turn.js'
 import { createSha256 } from '../../crypto/digest.js'
 import { hmacSha256Hex } from '../../crypto/hmac.js'
 import { RawJson, RawNumber } from '../../base/json.js'
@@ -48,7 +48,7 @@ export class WholeDigests {
     const digest = createPiecesDigest()
     for (const piece of printPieces(value)) {
       for (let at = 0; at < piece.length; ) {
-        await turnFor(piece.length)
+        await yieldToEventLoop(piece.length)
         const end = endOfPiece(piece, at + PIECE_SIZE)
         digest.add(piece.slice(at, end))
         at = end

@@ -1,4 +1,4 @@
-import { letGo } from '../../base/garbage.js'
+import { requestGc } from '../../base/garbage.js'
 import { RawJson } from '../../base/json.js'
 import type { Request, Response } from '../../logical/request.js'
 
@@ -11,29 +11,29 @@ const LARGE_BYTES = 64 * 1024
  * size is reserved in advance. `sizeOf` returns the size in bytes.
  */
 export const readInRoom = async <Answer>(
-  request: Pick<Request, 'operation' | 'answerRoom' | 'namespace' | 'path'>,
+  request: Pick<Request, 'operation' | 'responseBudget' | 'namespace' | 'path'>,
   run: () => Promise<Answer>,
   sizeOf: (answer: Answer) => number,
 ): Promise<Answer> => {
-  const { operation, answerRoom } = request
-  if (!answerRoom || operation !== 'read') return run()
+  const { operation, responseBudget } = request
+  if (!responseBudget || operation !== 'read') return run()
   const place = `${request.namespace.id}/${request.path}`
-  const turn = answerRoom.turn()
+  const turn = responseBudget.turn()
   if (turn) await turn
-  const expected = answerRoom.expected(place)
+  const expected = responseBudget.expected(place)
   if (expected !== undefined) {
     // If several responses waited for the same turn, only the first one gets it.
-    const isOurTurn = answerRoom.turn() === undefined
-    if (!isOurTurn || !answerRoom.tryEnter(expected)) await answerRoom.enter(expected)
+    const isOurTurn = responseBudget.turn() === undefined
+    if (!isOurTurn || !responseBudget.tryEnter(expected)) await responseBudget.enter(expected)
   }
   const response = await run()
   const size = sizeOf(response)
   const isLarge = size >= LARGE_BYTES
-  if (isLarge) letGo(size)
-  if (isLarge || expected !== undefined) answerRoom.note(place, isLarge ? size : undefined)
+  if (isLarge) requestGc(size)
+  if (isLarge || expected !== undefined) responseBudget.note(place, isLarge ? size : undefined)
   const isCounted = expected !== undefined && size <= expected
-  if (!isLarge || isCounted || answerRoom.tryEnter(size)) return response
-  return answerRoom.enter(size).then(run)
+  if (!isLarge || isCounted || responseBudget.tryEnter(size)) return response
+  return responseBudget.enter(size).then(run)
 }
 
 /** Returns the size in bytes of the stored texts in a response. */

@@ -1,6 +1,6 @@
 import { wholeSeconds } from '../../base/duration.js'
 import type { Clock } from '../../base/clock.js'
-import { turnFor } from '../../base/turn.js'
+import { yieldToEventLoop } from '../../base/turn.js'
 import { LogicalError, invalid } from '../../logical/errors.js'
 import { renderBody } from '../../logical/envelope.js'
 import type { NamespaceRef, Request, Response, TokenView, WrapInfo, WrapRequest } from '../../logical/request.js'
@@ -63,7 +63,7 @@ export class Wrapping {
   /** Stores `response` and returns the response that replaces it. */
   async wrap(request: Request, response: Response, wrap: WrapRequest): Promise<Response> {
     const rendered = renderBody(request.id, response)
-    await turnFor(String(rendered.body).length)
+    await yieldToEventLoop(String(rendered.body).length)
     const wrapInfo = await this.keep({
       namespace: request.namespace,
       creationPath: request.path,
@@ -92,7 +92,7 @@ export class Wrapping {
     const { creationPath, status, contentType, body } = kept
     const record: WrappedRecord = { ttlSeconds, creationTime, creationPath, status, contentType, body }
     const text = JSON.stringify(record)
-    await turnFor(text.length)
+    await yieldToEventLoop(text.length)
     const named = format === 'jwt' ? signer.newName(kept.namespace.id) : undefined
     const entry = await tokens.issueWrapping({
       id: named?.tokenId,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { LIMITS } from '../../base/limits.js'
 import { bodyTooLarge, type LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance } from '../../logical/incoming.js'
-import type { BodyRoom, OpenBody, Place } from '../limits/body-room.js'
+import type { RequestBodyBudget, OpenBody, Place } from '../limits/request-body-budget.js'
 import { type Message, WholeMessage } from '../message/whole-message.js'
 
 /** The client disconnected while it sent its body, so no response is possible. */
@@ -20,7 +20,7 @@ export interface ReadBody {
 }
 
 interface BodyReaderOptions {
-  readonly room: BodyRoom
+  readonly room: RequestBodyBudget
   /** The listener's limit for every sender. */
   readonly bytesMax: number
   /**
@@ -232,7 +232,7 @@ const takeOnce = (bytes: Buffer): (() => Buffer) => {
 }
 
 /** Reads the body as a file. The caller must have checked that the sender is allowed to send it. */
-export const readFileBody = async (request: Message, room: BodyRoom): Promise<Buffer> => {
+export const readFileBody = async (request: Message, room: RequestBodyBudget): Promise<Buffer> => {
   if (isEmptyBody(request)) return NOTHING
   const bytesMax = LIMITS.snapshotBytesMax
   const allowance = () => ({ bytesMax, valuesMax: 0, isAuthorised: true })

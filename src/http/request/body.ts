@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { letGo } from '../../base/garbage.js'
+import { requestGc } from '../../base/garbage.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -45,11 +45,11 @@ const parseInTurns = async (body: BodyText): Promise<JsonObject> => {
   const care = judge(body)
   await nextTurn()
   let text = body.bytes.toString('utf8')
-  letGo(body.bytes.length)
+  requestGc(body.bytes.length)
   body.bytes = NOTHING
   await nextTurn()
   const value = parseAs(text, care)
-  letGo(text.length)
+  requestGc(text.length)
   text = ''
   await nextTurn()
   return toFields(value, body.isBare)

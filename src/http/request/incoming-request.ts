@@ -118,7 +118,7 @@ export const readRequest = (
   received: Received<MessageHead>,
   head: RequestHead,
   data: JsonObject,
-  { random, readFile, bodyBytes, bodyRefusal, answerRoom }: RequestParts,
+  { random, readFile, bodyBytes, bodyRefusal, responseBudget }: RequestParts,
 ): IncomingRequest => {
   const { message, verb, path, query, remoteAddress } = received
   const { operation, isFile, wrap } = head
@@ -152,7 +152,7 @@ export const readRequest = (
       }
     },
     bodyRefusal,
-    answerRoom,
+    responseBudget,
     waitEndMs: received.waitEndMs,
   }
 }
@@ -162,7 +162,7 @@ interface RequestParts {
   readonly readFile: () => Promise<Buffer>
   readonly bodyBytes: number
   readonly bodyRefusal: LogicalError | undefined
-  readonly answerRoom: AnswerPlace | undefined
+  readonly responseBudget: AnswerPlace | undefined
 }
 
 const isWrite = (operation: Operation): boolean => operation === 'update' || operation === 'patch'

@@ -73,7 +73,7 @@ const answerApi = async (
     readFile: async () => body,
     bodyBytes: body.length,
     bodyRefusal: undefined,
-    answerRoom: undefined,
+    responseBudget: undefined,
   }
   return handle(readRequest(received, head, data, parts))
 }

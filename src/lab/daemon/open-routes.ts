@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { parseHostPort } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import { Link } from '../proxy/link.js'
-import type { NodeDoor, Route } from '../model/routes.js'
+import type { NodeProxy, Route } from '../model/routes.js'
 
 /** The listening address of a route, and its proxy. */
 export interface OpenRoute extends Route {
@@ -42,7 +42,7 @@ const openRoute = async (route: Route, { clock, random, isActive = () => false }
 }
 
 /** Uses the first node while none is known to be active: it redirects or forwards. */
-const activeOf = (behind: readonly NodeDoor[], isActive: (node: string) => boolean) => ({
+const activeOf = (behind: readonly NodeProxy[], isActive: (node: string) => boolean) => ({
   host: '127.0.0.1',
   get port() {
     return (behind.find(({ node }) => isActive(node)) ?? behind[0])?.port ?? 0

@@ -13,7 +13,7 @@ import { ToxiproxyControl } from './toxiproxy-server.js'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { OwnEtcdPlan } from '../model/cluster.js'
-import { OwnEtcd } from './own-etcd.js'
+import { LabEtcd } from './lab-etcd.js'
 import type { Route } from '../model/routes.js'
 import { Proxies } from './toxiproxy-proxies.js'
 import { Watch, type WatchedCluster } from './watch.js'
@@ -76,7 +76,7 @@ export const runLabDaemon = async (
     await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
       log.append({ kind: 'note', details: { text: `toxiproxy's control does not listen: ${error.message}` } })
     })
-  const ownEtcd = etcd && new OwnEtcd(etcd, { clock, tell })
+  const ownEtcd = etcd && new LabEtcd(etcd, { clock, tell })
   const control = await serveControl({ daemon, log, toxiproxy, servers }, socket)
   watch.start()
   return {

@@ -7,7 +7,7 @@ import type { OpenRoute } from '../daemon/open-routes.js'
 import { LabError } from '../model/lab-error.js'
 import { OperableLab, wireLab } from './operable-lab.js'
 import { type InProcessLabOptions, requireOptions } from './options.js'
-import type { Provisions } from './in-process-servers.js'
+import type { LabResources } from './in-process-servers.js'
 import { createLabClock, type LabClock } from './lab-clock.js'
 import { LocalEvents } from '../live/local-events.js'
 import type { LabEvent } from '../events/event.js'
@@ -52,11 +52,11 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   readonly #events: LocalEvents
   readonly #servers: InProcessServer[] = []
   #begin: InProcessSnapshot | undefined
-  readonly #provisions: Provisions
+  readonly #provisions: LabResources
   readonly #closing: AbortController
   #closed: Promise<void> | undefined
 
-  private constructor(topology: Topology, options: InProcessLabOptions, provisions: Provisions) {
+  private constructor(topology: Topology, options: InProcessLabOptions, provisions: LabResources) {
     const { timeoutMs = TIMEOUT_MS } = options
     const closing = new AbortController()
     super(topology, timeoutMs, closing.signal)

@@ -39,7 +39,7 @@ interface ServersOptions extends Pick<InProcessLabOptions, 'storage' | 'settings
 type RandomFor = (name: string) => Random
 
 /** The resources of an in-process lab besides its servers: certificates, seal keys, load balancers, and files. */
-export interface Provisions {
+export interface LabResources {
   of(cluster: string): Provision
   /** Creates the servers of one cluster in this process, without starting them. */
   serversOf(cluster: string, options: ServersOptions): InProcessServer[]
@@ -47,7 +47,7 @@ export interface Provisions {
 }
 
 /** Creates the resources. Removes all of them and rejects if one fails. */
-export const makeProvisions = async (topology: Topology, randomFor: RandomFor): Promise<Provisions> => {
+export const makeProvisions = async (topology: Topology, randomFor: RandomFor): Promise<LabResources> => {
   const known = new Map<string, Provision>()
   let directory: string | undefined
   /** Returns a file that is deleted with the lab. */
@@ -55,7 +55,7 @@ export const makeProvisions = async (topology: Topology, randomFor: RandomFor): 
     directory ??= makeTemporaryDirectory('in-process')
     return path.join(directory, name)
   }
-  const provisions: Provisions = {
+  const provisions: LabResources = {
     of: (cluster) => known.get(cluster) ?? {},
     serversOf(cluster, { storage = 'memory', log, links, clock, ...given }) {
       const { tls, sealKeyFile, balancer } = provisions.of(cluster)

@@ -13,7 +13,7 @@ interface DownOptions {
   readonly keep: boolean
   readonly onProgress: (text: string) => void
   /** When aborted, remaining processes are killed immediately. */
-  readonly hurry?: AbortSignal | undefined
+  readonly forceSignal?: AbortSignal | undefined
 }
 
 const STOP_MS = 15_000
@@ -54,7 +54,7 @@ export const downLab = async (
 /** Stops the servers first, over fault-free links so that they can close connections to one another, then the lab daemon. */
 export const stopLab = async (
   lab: LabRecord,
-  options: Pick<DownOptions, 'onProgress' | 'hurry'>,
+  options: Pick<DownOptions, 'onProgress' | 'forceSignal'>,
   host: LabHost,
 ): Promise<void> => {
   const { keeper } = lab
@@ -67,11 +67,11 @@ export const stopLab = async (
 
 export const stopAll = (
   processes: readonly ProcessFacts[],
-  { onProgress, hurry }: Pick<DownOptions, 'onProgress' | 'hurry'>,
+  { onProgress, forceSignal }: Pick<DownOptions, 'onProgress' | 'forceSignal'>,
   { servers }: LabHost,
 ): Promise<void> =>
   servers.stop(processes, {
     graceMs: STOP_MS,
-    hurry,
+    forceSignal,
     onSlow: (left) => onProgress(`waiting for ${left} server${left === 1 ? '' : 's'} to stop`),
   })

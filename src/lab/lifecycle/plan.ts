@@ -12,7 +12,7 @@ import {
   serversOfLab,
 } from '../model/cluster.js'
 import { nodeOf, planRoutes, type Reach, reachOf, routeCount } from '../model/routes.js'
-import { findEtcd } from '../daemon/own-etcd.js'
+import { findEtcd } from '../daemon/lab-etcd.js'
 import { LabError } from '../model/lab-error.js'
 import { isFree, type PortPair, randomSinglePorts } from '../model/ports.js'
 import type { LabSettings } from '../model/settings.js'

@@ -8,7 +8,7 @@ import { imagedServers, type LabImage, type Manifest } from '../snapshot/manifes
 import { withSnapshot } from '../snapshot/take-image.js'
 
 interface UpSnapshotOptions
-  extends Pick<UpOptions, 'name' | 'timeoutMs' | 'dataDir' | 'onProgress' | 'signal' | 'hurry'> {
+  extends Pick<UpOptions, 'name' | 'timeoutMs' | 'dataDir' | 'onProgress' | 'signal' | 'forceSignal'> {
   readonly foreground?: boolean | undefined
   readonly inProcess?: boolean | undefined
   /** Default: the previous ports of the lab, or random ports if any of them is taken. */

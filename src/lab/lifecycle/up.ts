@@ -35,7 +35,7 @@ export interface UpOptions extends WireOptions, LabPlan {
   /** Whether servers and lab daemon stop when this process ends in any way. */
   readonly isForeground?: boolean | undefined
   /** When aborted, the cleanup of a failed start kills the servers immediately. */
-  readonly hurry?: AbortSignal | undefined
+  readonly forceSignal?: AbortSignal | undefined
 }
 
 const EXIT_CONFLICT = 5
@@ -182,7 +182,7 @@ const lastLines = ({ name, logFile }: ServerRecord): string => {
 export const abandonLab = async (
   lab: LabRecord,
   error: unknown,
-  options: Pick<UpOptions, 'onProgress' | 'hurry'>,
+  options: Pick<UpOptions, 'onProgress' | 'forceSignal'>,
   host: LabHost,
 ): Promise<LabError> => {
   const claim = claimLab(lab.name, 'stopped', host.me, host.table)
@@ -197,11 +197,11 @@ export const abandonLab = async (
 /** Removes a lab whose start failed. Its logs and a record of the failure stay. */
 const takeDown = async (
   lab: LabRecord,
-  { onProgress, hurry }: Pick<UpOptions, 'onProgress' | 'hurry'>,
+  { onProgress, forceSignal }: Pick<UpOptions, 'onProgress' | 'forceSignal'>,
   host: LabHost,
 ): Promise<void> => {
   onProgress('taking down what was started')
-  await stopLab(lab, { onProgress, hurry }, host)
+  await stopLab(lab, { onProgress, forceSignal }, host)
   removeData(lab)
   removeSocket(lab.keeper, lab.directory)
   saveLab({ ...lab, state: 'failed' })

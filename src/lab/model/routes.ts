@@ -18,13 +18,13 @@ export interface Route {
   /** The target, `host:port`, if it differs from the address. */
   readonly target?: string | undefined
   /** The local ports of several nodes. The proxy leads to the active one. */
-  readonly behind?: readonly NodeDoor[] | undefined
+  readonly behind?: readonly NodeProxy[] | undefined
   /** Permanent latency in each direction, in milliseconds. */
   readonly latencyMs?: number | undefined
   readonly jitterMs?: number | undefined
 }
 
-export interface NodeDoor {
+export interface NodeProxy {
   readonly node: string
   readonly port: number
 }
@@ -104,7 +104,7 @@ export const planRoutes = (
 
 const balancerRoutes = (balancer: PortPair, servers: readonly (readonly [string, Reach])[]): Route[] =>
   (['api', 'cluster'] as const).map((which) => {
-    const behind = servers.map(([node, { ports }]): NodeDoor => ({ node, port: ports[which] }))
+    const behind = servers.map(([node, { ports }]): NodeProxy => ({ node, port: ports[which] }))
     const [[name, { cluster: to = name }]] = servers as [[string, Reach]]
     const port = balancer[which]
     const route = { from: OUTSIDE, to, address: `127.0.0.1:${port}`, port }

@@ -67,7 +67,7 @@ export const lookForActive = async (cluster: ClusterOfNodes, clock: Clock): Prom
 }
 
 /** The cluster at the node that speaks for it now: the active one, or else one that answers; as it is where it has no nodes. */
-export const atSpeaker = async (cluster: ClusterOfNodes): Promise<ClusterAccess> => {
+export const atReachableNode = async (cluster: ClusterOfNodes): Promise<ClusterAccess> => {
   if (!cluster.nodes) return cluster
   const { active, candidates, answering } = await askNodes(cluster)
   const { apiAddress } = active ?? candidates[0] ?? answering[0] ?? cluster

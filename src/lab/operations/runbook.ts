@@ -8,7 +8,7 @@ import { findLagBetween, type Status, statusOf } from '../requests/replication.j
 import { nameSilent, throughRestart } from '../requests/request-errors.js'
 import { commandIn } from '../model/lab-directory.js'
 import { type Shares, sharesToTry } from '../keys/environment.js'
-import { atSpeaker } from '../nodes/nodes.js'
+import { atReachableNode } from '../nodes/nodes.js'
 import { waitFor } from '../requests/wait.js'
 import { decodingLine, lineOf } from './lines.js'
 
@@ -117,7 +117,7 @@ export class Runbook {
 
   /** Returns the active one of several nodes, or one that may become active. Checked each time, since nodes fail. */
   #speaker(name: string): Promise<ClusterAccess> {
-    return atSpeaker(this.cluster(name))
+    return atReachableNode(this.cluster(name))
   }
 
   #throughRestart<T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> {

@@ -66,11 +66,11 @@ class ServerProcesses {
   }
 
   /**
-   * Stops servers, resuming suspended ones, and waits until all have exited. Kills the rest after `graceMs`, or when `hurry` is
+   * Stops servers, resuming suspended ones, and waits until all have exited. Kills the rest after `graceMs`, or when `forceSignal` is
    * aborted. Calls `onSlow` once after one second with the number of remaining servers.
    */
   async stop(processes: readonly ProcessIdentity[], options: StopOptions): Promise<void> {
-    const { graceMs, hurry, onSlow } = options
+    const { graceMs, forceSignal, onSlow } = options
     const started = this.#clock.monotonic()
     let isSlowTold = false
     const isThere = (identity: ProcessIdentity) => isAlive(this.#table, identity)
@@ -80,7 +80,7 @@ class ServerProcesses {
     }
     for (let left = processes.filter(isThere); left.length > 0; left = left.filter(isThere)) {
       const passedMs = this.#clock.monotonic() - started
-      if (passedMs >= graceMs || hurry?.aborted) for (const one of left) this.signal(one, 'SIGKILL')
+      if (passedMs >= graceMs || forceSignal?.aborted) for (const one of left) this.signal(one, 'SIGKILL')
       if (passedMs >= SLOW_MS && !isSlowTold) {
         isSlowTold = true
         onSlow?.(left.length)
@@ -92,7 +92,7 @@ class ServerProcesses {
 
 interface StopOptions {
   readonly graceMs: number
-  readonly hurry?: AbortSignal | undefined
+  readonly forceSignal?: AbortSignal | undefined
   readonly onSlow?: (left: number) => void
 }
 

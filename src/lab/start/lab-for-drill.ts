@@ -31,7 +31,7 @@ interface DrillLabOptions {
   readonly onProgress: (text: string) => void
   readonly signal?: AbortSignal | undefined
   /** When aborted, remaining processes are killed immediately. */
-  readonly hurry?: AbortSignal | undefined
+  readonly forceSignal?: AbortSignal | undefined
 }
 
 /** A lab that was started for one drill. */
@@ -61,17 +61,17 @@ const optionsOf = (
 
 const upProcesses: Up = async (drill, topology, options) => {
   const host: LabHost = thisHost()
-  const { onProgress, hurry } = options
+  const { onProgress, forceSignal } = options
   const own = optionsOf(drill, options)
   const choosePorts = () => randomPorts(topology.clusters.flatMap((cluster) => serversOf(topology, cluster)))
-  await upLab({ ...own, topology, choosePorts, clock: host.clock, hurry }, host)
+  await upLab({ ...own, topology, choosePorts, clock: host.clock, forceSignal }, host)
   const lab = openLab(own.name, host)
   return {
     lab,
     end: async ({ keep }) => {
       await lab.close()
       if (keep) onProgress(`the lab "${own.name}" stays up; "understudy down ${own.name}" stops it`)
-      else await downLab(own.name, { keep: false, onProgress, hurry }, host)
+      else await downLab(own.name, { keep: false, onProgress, forceSignal }, host)
     },
   }
 }

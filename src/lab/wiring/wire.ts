@@ -3,7 +3,7 @@ import { type ApiClient, ApiError } from '../../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, withAnonymousClient, withClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { atSpeaker, type ClusterOfNodes } from '../nodes/nodes.js'
+import { atReachableNode, type ClusterOfNodes } from '../nodes/nodes.js'
 import {
   enablePrimary,
   enableSecondary,
@@ -58,7 +58,7 @@ export const makeTopology = async <T extends ClusterOfNodes>(
     for (const cluster of clusters) {
       const { seed: wanted } = plans[cluster.name] ?? {}
       if (!wanted) continue
-      await withClient(await atSpeaker(cluster), (client) => seedCluster(client, wanted))
+      await withClient(await atReachableNode(cluster), (client) => seedCluster(client, wanted))
       options.onProgress(`cluster ${cluster.name} has what it begins with`)
     }
   }
@@ -120,7 +120,7 @@ const ensurePrimary = async (
     if ((await statusOf(client, kind)).mode !== 'primary') await enablePrimary(client, kind)
   }
   const fact = async () => {
-    await withClient(await atSpeaker(cluster), enable).catch((error: unknown) => {
+    await withClient(await atReachableNode(cluster), enable).catch((error: unknown) => {
       if (!(error instanceof ApiError && error.status < 500)) throw error
       refusal = error
     })
@@ -145,7 +145,7 @@ const connect = async <T extends ClusterOfNodes>(
     fact: (above: ApiClient, below: ApiClient) => Promise<string | undefined>,
   ) => {
     const ask = async () => {
-      const [from, to] = await Promise.all([atSpeaker(primary), atSpeaker(secondary)])
+      const [from, to] = await Promise.all([atReachableNode(primary), atReachableNode(secondary)])
       return withClient(from, (above) => withBelow(to, (below) => fact(above, below)))
     }
     return waitFor(clock, what, ask, timeoutMs, signal)
@@ -156,7 +156,7 @@ const connect = async <T extends ClusterOfNodes>(
   let rootToken = ''
   const generate = async () => {
     const shares = unsealKeys.slice(0, threshold)
-    rootToken = await withAnonymousClient(await atSpeaker(secondary), (client) => generateRoot(client, shares))
+    rootToken = await withAnonymousClient(await atReachableNode(secondary), (client) => generateRoot(client, shares))
     return undefined
   }
   // Repeated, since a secondary may restart again while it settles into its role.

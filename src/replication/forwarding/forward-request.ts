@@ -1,5 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
-import { turnFor } from '../../base/turn.js'
+import { yieldToEventLoop } from '../../base/turn.js'
 import type { JsonValue } from '../../logical/json.js'
 import { printJson } from '../../base/json-print.js'
 import { isWrite, type NamespaceRef, type Operation, type Request } from '../../logical/request.js'
@@ -15,7 +15,7 @@ export const encodeRequest = async (request: Request): Promise<Buffer> => {
   const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !SECRET_HEADERS.has(name)))
   const { id, operation, path, namespace, data, remoteAddress, remotePort } = request
   const text = printJson({ id, operation, path, namespace, data, headers, remoteAddress, remotePort })
-  await turnFor(text.length)
+  await yieldToEventLoop(text.length)
   return Buffer.from(text)
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
-import { nextTurn, turnFor } from '../../base/turn.js'
+import { nextTurn, yieldToEventLoop } from '../../base/turn.js'
 import { bodyTooLarge, LogicalError } from '../../logical/errors.js'
 import { isWrite, type Request, type Response } from '../../logical/request.js'
 import type { ReplicableStore } from '../../storage/keys/replicable.js'
@@ -48,7 +48,7 @@ export class Forwarder {
     await nextTurn()
     const payload = await encodeRequest(request)
     if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()
-    await turnFor(payload.length)
+    await yieldToEventLoop(payload.length)
     const { answer, epochs } = await this.#ask(payload)
     const { index, response } = answer
     const state = { clusterId, localIndex: index, replicatedIndex: index }

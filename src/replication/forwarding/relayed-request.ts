@@ -1,6 +1,6 @@
 import { printJson } from '../../base/json-print.js'
 import { LIMITS } from '../../base/limits.js'
-import { turnFor } from '../../base/turn.js'
+import { yieldToEventLoop } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import type { JsonValue } from '../../logical/json.js'
@@ -44,7 +44,7 @@ export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise
     bodyRefusal: bodyRefusal && { code: bodyRefusal.code, message: bodyRefusal.message },
   }
   const text = printJson({ ...where, data, headers, asks, waitMs })
-  await turnFor(text.length)
+  await yieldToEventLoop(text.length)
   return Buffer.from(text)
 }
 

@@ -1,4 +1,4 @@
-import { turnFor } from '../../base/turn.js'
+import { yieldToEventLoop } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Sight } from '../../logical/request.js'
 import { offerDevRoot } from '../credentials/dev-root.js'
@@ -141,9 +141,9 @@ export class PrimaryRole implements PrimaryHooks {
     if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary has nothing to forward')
     // A large request is decoded in steps, because blocking the event loop would delay keepalive responses to
     // secondaries.
-    await turnFor(payload.length)
+    await yieldToEventLoop(payload.length)
     const request = { ...decodeRequest(payload), sight: this.#sightOf(secondaryId) }
-    await turnFor(payload.length)
+    await yieldToEventLoop(payload.length)
     try {
       const response = await services.executeForwarded(request)
       const fence = fences.of(kind)

@@ -13,7 +13,7 @@ import { putMetadata, readMetadata } from './stored-metadata.js'
 import { deleteVersions } from './versions.js'
 import { RawNumber } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
-import { turnFor } from '../../base/turn.js'
+import { yieldToEventLoop } from '../../base/turn.js'
 import { scanJson } from '../../logical/json-scan.js'
 import { printJson } from '../../base/json-print.js'
 import { parseJson } from '../../logical/json-text.js'
@@ -170,12 +170,12 @@ const mergeDocument = (text: string, changes: JsonObject): Buffer =>
 
 /** Merges over several turns of the event loop. The stored text may change in the meantime. */
 const mergeInTurns = async (text: string, changes: JsonObject): Promise<Document> => {
-  await turnFor(text.length)
+  await yieldToEventLoop(text.length)
   const value = parseJson(text)
-  await turnFor(text.length)
+  await yieldToEventLoop(text.length)
   const bytes = (await printDocument(mergePatch(value, changes))).take()
   bounded(bytes)
-  await turnFor(bytes.length)
+  await yieldToEventLoop(bytes.length)
   return new Document(bytes)
 }
 

@@ -10,10 +10,10 @@ import {
   type SharedLog,
 } from '../../storage/commit-log/shared-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
-import type { NodeSeat } from '../parts/parts.js'
+import type { NodeMembership } from '../parts/parts.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
-import { Candidacy } from './candidacy.js'
+import { Election } from './election.js'
 import { findStep, type NodeEffect, type NodeEvent, type NodeState } from './machine.js'
 import { Presence } from './presence.js'
 import type { RelayPort } from './relay-service.js'
@@ -29,11 +29,11 @@ interface ClusterNodeOptions extends Pick<Facilities, 'clock' | 'log'> {
 }
 
 /** One node of a multi-node cluster: executes the state machine in `machine.ts`, one event at a time, with its actions. */
-export class ClusterNode implements NodeSeat {
+export class ClusterNode implements NodeMembership {
   readonly #options: ClusterNodeOptions
   readonly #effects: Readonly<Record<NodeEffect, () => void>>
   readonly presence: Presence
-  readonly #candidacy: Candidacy
+  readonly #election: Election
   #state: NodeState = 'sealed'
   #leadership: Leadership | undefined
   #ceasing: Promise<void> = Promise.resolve()
@@ -42,14 +42,14 @@ export class ClusterNode implements NodeSeat {
   constructor(options: ClusterNodeOptions) {
     this.#options = options
     const { id: nodeId, apiAddress, clusterAddress } = options.self
-    this.#candidacy = new Candidacy({ ...options, candidate: { nodeId, apiAddress, clusterAddress } })
+    this.#election = new Election({ ...options, candidate: { nodeId, apiAddress, clusterAddress } })
     this.#effects = {
       campaign: () => void this.#campaign(),
-      withdraw: () => this.#candidacy.withdraw(),
+      withdraw: () => this.#election.withdraw(),
       'take-over': () => void this.#takeOver(),
       cease: () => this.#cease({ isDrained: false }),
       'cease-and-rest': () => {
-        this.#candidacy.rest()
+        this.#election.rest()
         this.#cease({ isDrained: true })
       },
       resign: () => void this.#resign(),
@@ -143,7 +143,7 @@ export class ClusterNode implements NodeSeat {
       throw new LogicalError('unavailable', 'another node of the cluster leads, or it is being initialized')
     let leadership: Leadership | undefined
     try {
-      leadership = await this.#candidacy.leadSoon()
+      leadership = await this.#election.leadSoon()
       await this.#requireRuntime().lead(leadership)
       return await work()
     } finally {
@@ -155,7 +155,7 @@ export class ClusterNode implements NodeSeat {
   async close(): Promise<void> {
     this.#isClosed = true
     this.presence.end()
-    this.#candidacy.withdraw()
+    this.#election.withdraw()
     await this.#leadership?.resign().catch(() => undefined)
     await this.#options.sharedLog.close()
   }
@@ -175,7 +175,7 @@ export class ClusterNode implements NodeSeat {
   }
 
   async #campaign(): Promise<void> {
-    const leadership = await this.#candidacy.stand()
+    const leadership = await this.#election.stand()
     if (!leadership) return
     this.#leadership = leadership
     if (!this.#on('elected')) await this.#resign()
@@ -196,7 +196,7 @@ export class ClusterNode implements NodeSeat {
     } catch (error) {
       if (this.#leadership !== leadership || host.runtime !== runtime) return
       log.error('this node could not become active', { error })
-      this.#candidacy.rest()
+      this.#election.rest()
       this.#on('lost')
     }
   }

@@ -6,10 +6,10 @@ import type { Relayed } from '../../replication/forwarding/relayed-request.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
-import { WaitingRoom } from '../runtime/admission.js'
+import { RequestQueue } from '../runtime/admission.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 import type { ServerStatus } from '../runtime/server-status.js'
-import type { StandIns } from '../parts/parts.js'
+import type { SimulationOverrides } from '../parts/parts.js'
 import { systemRulesOf } from '../../core/system/system-rules.js'
 import { replicationTimes } from '../wiring/replication-parts.js'
 import { ActiveLink } from './active-link.js'
@@ -33,7 +33,7 @@ interface NodePartsOptions extends Facilities {
   }
   /** Returns a budget place for a large response to a standby, held until the call ends. */
   readonly placeForCall: (ended: AbortSignal) => AnswerPlace
-  readonly standIns: StandIns | undefined
+  readonly overrides: SimulationOverrides | undefined
 }
 
 /** Pause in ms between attempts to reach an elected node that is not available yet. */
@@ -48,9 +48,9 @@ export interface NodeParts {
 
 export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions): NodeParts => {
   const { config, status, host, requests, clock } = options
-  const certificateKeys = options.standIns?.certificateKeys
+  const certificateKeys = options.overrides?.certificateKeys
   const times = replicationTimes(config)
-  const room = new WaitingRoom({ clock, waitMs: config.own.roleChangeWaitMs })
+  const room = new RequestQueue({ clock, waitMs: config.own.roleChangeWaitMs })
   const wake = () => room.wake()
   const relayService = createRelayService({
     ...options,

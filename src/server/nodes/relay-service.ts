@@ -55,7 +55,7 @@ export const createRelayService = (options: RelayServiceOptions): ClusterService
           : refusalError('forbidden', 'the certificate of an etcd member is for the etcd peer port only')
       const { request, ...how } = decodeRelayed(payload)
       try {
-        const rendered = await serve({ ...request, answerRoom: placeForCall(gone), onGone: goneOf(gone) }, how)
+        const rendered = await serve({ ...request, responseBudget: placeForCall(gone), onGone: goneOf(gone) }, how)
         return { who: null, payload: encodeRendered(rendered, appliedIndex()) }
       } catch (error) {
         if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active one')

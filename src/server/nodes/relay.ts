@@ -1,5 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
-import { turnFor } from '../../base/turn.js'
+import { yieldToEventLoop } from '../../base/turn.js'
 import { bodyTooLarge, LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { isWrite } from '../../logical/request.js'
@@ -93,7 +93,7 @@ export class Relay {
   async #attempt(request: IncomingRequest, asks: Asked): Promise<Attempt> {
     const payload = await encodeRelayed({ request, asks, waitMs: this.#options.leftMs(request) })
     if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()
-    await turnFor(payload.length)
+    await yieldToEventLoop(payload.length)
     const active = this.requireActive()
     const { term } = active
     let connection: PrimaryConnection

@@ -5,18 +5,18 @@ import { renderAnswer } from '../../logical/envelope.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { PathRules } from '../../logical/path-rules.js'
-import type { NodeSeat } from '../parts/parts.js'
-import { goneOf, type WaitingRoom } from '../runtime/admission.js'
+import type { NodeMembership } from '../parts/parts.js'
+import { goneOf, type RequestQueue } from '../runtime/admission.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
 import type { Relay } from './relay.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 
 interface StandbyOptions {
-  readonly seat: Pick<NodeSeat, 'isServing' | 'isTakingOver'>
+  readonly seat: Pick<NodeMembership, 'isServing' | 'isTakingOver'>
   readonly relay: Relay
   /** Returns the copy from which a performance standby answers; undefined while it is incomplete. */
   readonly copy: () => RequestCopy | undefined
-  readonly room: WaitingRoom
+  readonly room: RequestQueue
   readonly rulesOf: (path: string) => PathRules
   readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
   /** Resolves when the runtime for the request is ready, or after a timeout. */

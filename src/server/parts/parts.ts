@@ -34,7 +34,7 @@ import { recordKey } from '../../replication/model/state.js'
 import type { Kind } from '../../replication/model/types.js'
 
 /** The membership of a runtime in a multi-node cluster. A single-node cluster has none. */
-export interface NodeSeat {
+export interface NodeMembership {
   /** The log that all nodes follow and the leader writes. */
   readonly sharedLog: SharedLog
   /** False once another node may have written data that this node lacks. */
@@ -141,7 +141,7 @@ export interface ShellView {
   readonly clusterPort: ClusterPort
   readonly transport: ClusterTransport
   readonly passwords: Passwords
-  readonly standIns: StandIns | undefined
+  readonly overrides: SimulationOverrides | undefined
   readonly systemRules: PathRuleTable
   /** The root token of `-dev` as printed. It may have been revoked since. */
   readonly devSecrets: { readonly rootToken: string } | undefined
@@ -160,7 +160,7 @@ export interface RuntimeSurroundings extends Facilities {
   readonly shell: ShellView
   readonly changes: RuntimeChanges
   /** The membership in a multi-node cluster; undefined for a single-node cluster. */
-  readonly seat: NodeSeat | undefined
+  readonly seat: NodeMembership | undefined
 }
 
 export interface OpenClusterOptions extends RuntimeSurroundings {
@@ -174,7 +174,7 @@ export interface OpenClusterOptions extends RuntimeSurroundings {
  * Replacements for sockets, and for cryptography that uses threads or its own random numbers, so that a server can be
  * simulated.
  */
-export interface StandIns {
+export interface SimulationOverrides {
   readonly transport: ClusterTransport
   readonly fetchWrapped: ReplicationHost['fetchWrapped']
   readonly certificateKeys: CertificateKeys

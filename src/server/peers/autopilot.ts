@@ -64,7 +64,7 @@ export class Autopilot {
 const PROMOTION_LOOK_MS = 500
 
 /** Promotes new members to voters once they have caught up. A member without a vote cannot block the consensus. */
-export class Tending {
+export class ClusterMaintenance {
   readonly #context: PeersContext
   #wasActive = false
   #mayHaveLearners = false

@@ -2,11 +2,11 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ClusterTransport } from '../../replication/rpc/transport.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
-import type { NodeSeat } from '../parts/parts.js'
+import type { NodeMembership } from '../parts/parts.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { PeersOptions } from './membership.js'
-import type { OwnEtcd } from './own-etcd.js'
+import type { EtcdProcess } from './etcd-process.js'
 
 /** The parts of the server that node management needs. */
 export interface PeersHost {
@@ -28,7 +28,7 @@ export class PeersContext {
   readonly onRemoved: () => void
   readonly #stop = new AbortController()
   /** Undefined without other nodes. */
-  etcd: OwnEtcd | undefined
+  etcd: EtcdProcess | undefined
   /** Undefined until the server is assembled. */
   known: PeersHost | undefined
 
@@ -51,7 +51,7 @@ export class PeersContext {
     return this.known
   }
 
-  get node(): NodeSeat | undefined {
+  get node(): NodeMembership | undefined {
     return this.known?.host.seat
   }
 

@@ -3,26 +3,26 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 import { openCopy } from '../data/shared-storage.js'
-import { Autopilot, Tending } from './autopilot.js'
-import { GoingOver } from './going-over.js'
-import { Joiner } from './joiner.js'
+import { Autopilot, ClusterMaintenance } from './autopilot.js'
+import { StorageMigration } from './storage-migration.js'
+import { JoinClient } from './join-client.js'
 import { hasCluster, JoinRefused, type LeaderAddress, leaderOf } from './leader-api.js'
 import { type Membership, type PeerRecord, type PeersOptions, readMembership, writeMembership } from './membership.js'
-import { OwnEtcd, peerAddressOf } from './own-etcd.js'
+import { EtcdProcess, peerAddressOf } from './etcd-process.js'
 import { PeersContext, type PeersHost } from './peers-context.js'
 import type { Welcome } from './proof.js'
 import { aloneServer, removeNode } from './servers.js'
-import { requireEtcd, requireWelcoming, Welcomer } from './welcomer.js'
+import { requireEtcd, requireWelcoming, JoinServer } from './join-server.js'
 
 const AWAITED: SealJoin = { config: { shares: 0, threshold: 0 }, shares: 'too-early', open: async () => false }
 
 /** Manages the other nodes of a server with storage label `raft`: joins, and this server's etcd member. */
 export class Peers {
   readonly #context: PeersContext
-  readonly #joiner: Joiner
-  readonly #welcomer: Welcomer
-  readonly #goingOver: GoingOver
-  readonly #tending: Tending
+  readonly #joinClient: JoinClient
+  readonly #joinServer: JoinServer
+  readonly #goingOver: StorageMigration
+  readonly #tending: ClusterMaintenance
   readonly #autopilot: Autopilot
   #membership: Membership
   /** This server's own cluster, while too few other nodes are present to read its data. */
@@ -33,17 +33,17 @@ export class Peers {
     const context = new PeersContext(options, () => this.#removed())
     this.#context = context
     this.#autopilot = new Autopilot(context, (nodeId) => this.remove(nodeId))
-    this.#joiner = new Joiner(context, (welcome) => this.#enter(welcome))
-    this.#welcomer = new Welcomer(context, this.#autopilot.dismissGone)
-    this.#goingOver = new GoingOver(context, {
-      certify: (address) => this.#welcomer.certify(address),
+    this.#joinClient = new JoinClient(context, (welcome) => this.#enter(welcome))
+    this.#joinServer = new JoinServer(context, this.#autopilot.dismissGone)
+    this.#goingOver = new StorageMigration(context, {
+      certify: (address) => this.#joinServer.certify(address),
       decide: async (member, etcd) => {
         await this.#keep({ state: 'joined', member })
         context.etcd = etcd
       },
       undo: () => this.#keep(this.#membership),
     })
-    this.#tending = new Tending(context)
+    this.#tending = new ClusterMaintenance(context)
   }
 
   static async open(options: PeersOptions): Promise<Peers> {
@@ -56,7 +56,7 @@ export class Peers {
 
   /** The cluster whose shares unseal this server, before it has the cluster's data. */
   get sealJoin(): SealJoin | undefined {
-    return this.#joiner.pending ?? this.#awaited
+    return this.#joinClient.pending ?? this.#awaited
   }
 
   serve(host: PeersHost): void {
@@ -74,7 +74,7 @@ export class Peers {
   #joinConfigured(): void {
     const { retryJoin = [] } = this.#context.options.config.storage
     if (this.#membership.state !== 'alone' || retryJoin.length === 0) return
-    this.#joiner.keepJoining(retryJoin.map((one) => () => leaderOf(one)))
+    this.#joinClient.keepJoining(retryJoin.map((one) => () => leaderOf(one)))
   }
 
   /** Starts this server's etcd member. Its data is available once a majority of the members is running. */
@@ -82,7 +82,7 @@ export class Peers {
     const { options, onRemoved } = this.#context
     if (this.#membership.state !== 'joined') throw new Error('there are no other nodes')
     await removeGenerations(options.directory)
-    this.#context.etcd = await OwnEtcd.start(options, this.#membership.member, onRemoved)
+    this.#context.etcd = await EtcdProcess.start(options, this.#membership.member, onRemoved)
     this.#awaited = AWAITED
     options.log.info('the etcd of this node is started; the other members are waited for')
   }
@@ -98,34 +98,34 @@ export class Peers {
     if (this.#membership.state === 'joined' || leader.address === options.config.apiAddress) return true
     if (runtime.seal.keys.config) throw hasCluster()
     try {
-      await this.#joiner.join(leader)
+      await this.#joinClient.join(leader)
       return true
     } catch (error) {
       if (!isRetried || error instanceof JoinRefused) {
         throw new LogicalError('internal', error instanceof Error ? error.message : String(error), { cause: error })
       }
-      this.#joiner.keepJoining([() => leader])
+      this.#joinClient.keepJoining([() => leader])
       return false
     }
   }
 
   challenge(serverId: string) {
     this.#requireProgram()
-    return this.#welcomer.challenge(serverId)
+    return this.#joinServer.challenge(serverId)
   }
 
   /** Returns the data for a joining server if its answer is right. Throws LogicalError 503 while migrating to multiple nodes. */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
     this.#requireProgram()
     requireWelcoming(this.#context.runtime)
-    const secret = this.#welcomer.requireProof(peer, answer)
-    await this.#welcomer.requireNew(peer)
+    const secret = this.#joinServer.requireProof(peer, answer)
+    await this.#joinServer.requireNew(peer)
     const { etcd, options } = this.#context
     if (this.#membership.state !== 'joined' || !etcd) {
       this.#goingOver.begin()
       throw this.#goingOver.refusal
     }
-    const welcome = await this.#welcomer.admit(peer, secret, etcd, this.#membership.member.token)
+    const welcome = await this.#joinServer.admit(peer, secret, etcd, this.#membership.member.token)
     options.log.info('a server joins the cluster', { node: peer.nodeId, address: peer.peerAddress })
     this.#tending.begin()
     return welcome
@@ -162,11 +162,11 @@ export class Peers {
     const member = { nodeId, peerAddress: peerAddressOf(config), initialCluster, token, isFirst: false }
     const before = this.#membership
     if (before.state !== 'alone') throw invalid('this server has joined a cluster already')
-    await OwnEtcd.prepare(options, tls)
+    await EtcdProcess.prepare(options, tls)
     try {
       // Once its etcd runs, the others may promote it to a voter and depend on it.
       await this.#keep({ state: 'joined', member })
-      const etcd = await OwnEtcd.start(options, member, onRemoved)
+      const etcd = await EtcdProcess.start(options, member, onRemoved)
       this.#context.etcd = etcd
       void this.#follow(etcd, 'this server has joined a cluster', Buffer.from(rootKey, 'base64'))
     } catch (error) {
@@ -176,7 +176,7 @@ export class Peers {
   }
 
   /** Follows the log once this member is in the consensus. Without a key, the server is then sealed or unsealed by its seal. */
-  async #follow(etcd: OwnEtcd, reason: string, rootKey?: Buffer): Promise<void> {
+  async #follow(etcd: EtcdProcess, reason: string, rootKey?: Buffer): Promise<void> {
     const { options, server, signal } = this.#context
     const { directory, log } = options
     const { host } = server
@@ -188,7 +188,7 @@ export class Peers {
         return copy
       }
       await host.moveData(reason, move, rootKey)
-      this.#joiner.arrived()
+      this.#joinClient.arrived()
       this.#awaited = undefined
       host.admission.wake()
       await removeGenerations(directory)

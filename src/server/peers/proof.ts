@@ -7,7 +7,7 @@ import { deriveKey } from '../../crypto/digest.js'
 import { hmacSha256Hex } from '../../crypto/hmac.js'
 import { unwrapKey, wrapKey } from '../../seal/key-wrapping.js'
 import type { PeerRecord } from './membership.js'
-import type { MemberTls } from './own-etcd.js'
+import type { MemberTls } from './etcd-process.js'
 
 /** The data that a new node needs. */
 export interface Welcome extends MemberTls {

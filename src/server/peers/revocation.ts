@@ -3,7 +3,7 @@ import { putJson } from '../../logical/storage.js'
 import { refusalCodeOf } from '../../replication/rpc/refusal.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { ensureAuthority, readRevoked, signerOf } from '../nodes/node-authority.js'
-import { peerUrl, PREFIX, readAddresses, readMemberTls, writeAddresses, writeRevoked } from './own-etcd.js'
+import { peerUrl, PREFIX, readAddresses, readMemberTls, writeAddresses, writeRevoked } from './etcd-process.js'
 import type { PeersContext } from './peers-context.js'
 import { listPeers, peerKey } from './membership.js'
 

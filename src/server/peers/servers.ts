@@ -7,8 +7,8 @@ import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Contacts, WatchedServer } from './contacts.js'
-import { clusterHost, type OwnEtcd, peerUrl } from './own-etcd.js'
-import type { NodeSeat } from '../parts/parts.js'
+import { clusterHost, type EtcdProcess, peerUrl } from './etcd-process.js'
+import type { NodeMembership } from '../parts/parts.js'
 import { findPeer, listPeers, type PeerRecord } from './membership.js'
 import type { PeersContext } from './peers-context.js'
 
@@ -104,7 +104,7 @@ const findMember = async (members: EtcdMembers, { peerAddress }: PeerRecord): Pr
 const removeOwn = (
   { ID }: Member,
   { options: { config, clock, log } }: PeersContext,
-  { etcd, node }: { readonly etcd: OwnEtcd; readonly node: NodeSeat },
+  { etcd, node }: { readonly etcd: EtcdProcess; readonly node: NodeMembership },
 ): void => {
   /** Resolves when another node leads, or when this one may lead again. */
   const led = new Promise<void>((resolve) => {

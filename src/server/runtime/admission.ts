@@ -21,14 +21,14 @@ interface AdmissionOptions {
 /** Admits requests one by one: immediately, or after the role change that would affect them. */
 export class Admission {
   readonly #options: AdmissionOptions
-  readonly #room: WaitingRoom
+  readonly #room: RequestQueue
   #areWritesPaused = false
   /** The one request that may currently change a role. */
   #inTurn: IncomingRequest | undefined
 
   constructor(options: AdmissionOptions) {
     this.#options = options
-    this.#room = new WaitingRoom(options)
+    this.#room = new RequestQueue(options)
   }
 
   get waiting(): number {
@@ -99,7 +99,7 @@ export class Admission {
   }
 }
 
-interface WaitingRoomOptions {
+interface RequestQueueOptions {
   readonly clock: Clock
   /** Maximum total time in ms that a request waits, in all queues together; 0 = it does not wait. */
   readonly waitMs: number
@@ -119,12 +119,12 @@ export const goneOf =
  * Queue of requests that wait for a change of the cluster instead of being rejected. They stay unmodified, and the caller
  * checks them against the state after the wait. Limited in number and bytes. A request is dropped if its client disconnects.
  */
-export class WaitingRoom {
-  readonly #options: WaitingRoomOptions
+export class RequestQueue {
+  readonly #options: RequestQueueOptions
   readonly #waiting = new Set<() => void>()
   #bytes = 0
 
-  constructor(options: WaitingRoomOptions) {
+  constructor(options: RequestQueueOptions) {
     this.#options = options
   }
 

@@ -13,7 +13,7 @@ import { openAgain, replaceForAll } from './open-again.js'
 import { allowanceIn, removedStateOf, RestartView, type ServerState, serverStateOf } from './server-state.js'
 import { Runtime } from './runtime.js'
 import type { ServerStatus } from './server-status.js'
-import type { Ceasing, NewData, NodeSeat, RuntimeChanges, ShellView } from '../parts/parts.js'
+import type { Ceasing, NewData, NodeMembership, RuntimeChanges, ShellView } from '../parts/parts.js'
 import type { ServerConfig } from '../config/config.js'
 import { createAutoSeal } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/keys/key-families.js'
@@ -33,7 +33,7 @@ interface RuntimeHostOptions extends Facilities {
 export class RuntimeHost implements RuntimeChanges {
   readonly #options: RuntimeHostOptions
   readonly #stop = new AbortController()
-  seat: NodeSeat | undefined
+  seat: NodeMembership | undefined
   #source: EngineSource | undefined
   #runtime: Runtime | undefined
   #restartView: RestartView | undefined

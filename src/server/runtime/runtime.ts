@@ -12,7 +12,7 @@ import type { Store } from '../../storage/store/store.js'
 import {
   ensureIdentity,
   findIdentity,
-  type NodeSeat,
+  type NodeMembership,
   type OpenClusterOptions,
   type OwnIdentity,
   requireLicensedRoles,
@@ -195,7 +195,7 @@ export class Runtime implements RuntimeParts {
   }
 
   /** Follows the log after an unseal. The node's data may have arrived after its start. */
-  async #join(seat: NodeSeat): Promise<void> {
+  async #join(seat: NodeMembership): Promise<void> {
     requireLicensedRoles(this.#options.config.own.license, this.store)
     if (this.#options.config.isPerformanceStandby && !seat.isLeading) await this.#inOpening(() => this.#copy.open())
     seat.unsealed()

@@ -6,7 +6,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
 import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import type { ReplicationView } from '../../replication/runtime/view.js'
-import type { NodeSeat, ShellView } from '../parts/parts.js'
+import type { NodeMembership, ShellView } from '../parts/parts.js'
 import type { Runtime } from './runtime.js'
 import type { Clock } from '../../base/clock.js'
 import { createSystemBackend } from '../../core/system/backend.js'
@@ -34,7 +34,7 @@ const NOTHING: Backend = { type: 'system', paths: [] }
 export const serverStateOf = (
   runtime: Runtime | undefined,
   standIn: Backend | undefined,
-  seat: NodeSeat | undefined,
+  seat: NodeMembership | undefined,
 ): ServerState => {
   if (standIn) return { name: seat && !seat.isTakingOver ? 'standby' : 'restarting', backend: standIn }
   if (!runtime) return { name: 'stopping', backend: NOTHING }

@@ -11,14 +11,14 @@ import { sealPaths } from '../../core/system/seal-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
-import type { NodeSeat, RuntimeChanges, ShellView } from '../parts/parts.js'
+import type { NodeMembership, RuntimeChanges, ShellView } from '../parts/parts.js'
 
 interface StatePathsOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly seal: SealManager
   readonly sealStorage: SealStorage
   readonly generationSlot: GenerationSlot
   readonly shell: ShellView
-  readonly seat: NodeSeat | undefined
+  readonly seat: NodeMembership | undefined
   readonly openCluster: () => OpenCluster
 }
 
@@ -39,7 +39,7 @@ export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
 }
 
 /** Returns an initializer that leads the multi-node cluster while it initializes it. */
-const leadingInitializer = (seal: SealManager, seat: NodeSeat): Initializer => ({
+const leadingInitializer = (seal: SealManager, seat: NodeMembership): Initializer => ({
   keys: seal.keys,
   get isInitialized() {
     return seal.isInitialized
@@ -48,7 +48,7 @@ const leadingInitializer = (seal: SealManager, seat: NodeSeat): Initializer => (
 })
 
 interface Place {
-  readonly seat: NodeSeat | undefined
+  readonly seat: NodeMembership | undefined
   readonly changes: Pick<RuntimeChanges, 'runtime' | 'settled'>
 }
 

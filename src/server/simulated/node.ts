@@ -225,7 +225,7 @@ export class SimulatedNode {
       random,
       sharedLog: life.shared,
       openStorage: async () => this.#disk.open(life, clock),
-      standIns: {
+      overrides: {
         transport: createSimulatedTransport({ network: network.viewOf(life), clock, times, log, identities }),
         fetchWrapped: (call) => fetchWrapped(this.#surroundings.findByApi(call.address), call, this.name),
         ...simulatedSecrets(random),

@@ -139,7 +139,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     random,
     deriveKey: (purpose) => barrier.deriveKey(purpose),
     address: () => config.apiAddress,
-    jwtKeys: shell.standIns?.jwtKeys,
+    jwtKeys: shell.overrides?.jwtKeys,
   })
   const cubbyhole = barrier.view(KEYS.cubbyholes)
   const wrapping = new Wrapping({ tokens, cubbyhole, signer, clock })

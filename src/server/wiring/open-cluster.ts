@@ -165,12 +165,12 @@ export class OpenCluster {
 /** Creates the types that can be mounted. `generic` is the old name of KV version 1. */
 const createBackendTypes = (
   config: ServerConfig,
-  { passwords, standIns }: Pick<ShellView, 'passwords' | 'standIns'>,
+  { passwords, overrides }: Pick<ShellView, 'passwords' | 'overrides'>,
 ): ReadonlyMap<string, BackendType> => {
   const { userLockout, own } = config
   const approle = createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle })
   const userpass = createUserpassType({ passwords, lockout: userLockout.userpass })
-  const transit = createTransitType(standIns?.makePrivateKey)
+  const transit = createTransitType(overrides?.makePrivateKey)
   const types = [kvType, { ...kvType, name: 'generic' }, transit, approle, userpass]
   return new Map(types.map((type) => [type.name, type]))
 }

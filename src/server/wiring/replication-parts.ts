@@ -206,8 +206,8 @@ export class ReplicationParts {
       fenceWrites: (kind) => fenceWrites(kind, store, changes),
       restart: (reason) => changes.restart(reason),
       destroyDeleted: () => this.destruction.schedule(),
-      fetchWrapped: shell.standIns?.fetchWrapped ?? ((call) => fetchWrapped(call, network)),
-      certificateKeys: shell.standIns?.certificateKeys,
+      fetchWrapped: shell.overrides?.fetchWrapped ?? ((call) => fetchWrapped(call, network)),
+      certificateKeys: shell.overrides?.certificateKeys,
       // Filters use pending changes too: entries of a moving mount may be shipped in the batch that moves it.
       mounts: () => tables.table.allDecided().flatMap((entry) => mountFact(entry, tables)),
       namespaces: () => tables.namespaces.allDecided(),

@@ -6,7 +6,7 @@ import { LogicalError, sealed } from '../../logical/errors.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { knowsTerm, openValue, openWithRoot, sealValue, sealWithRoot } from './barrier-codec.js'
 import type { KeyScan } from '../store/key-scan.js'
-import { OpenedValues } from './opened-values.js'
+import { DecryptionCache } from './decryption-cache.js'
 import { EncryptionCount } from './encryption-count.js'
 import { isPlainKey, KEYS } from '../keys/key-families.js'
 import type { Store, Written } from '../store/store.js'
@@ -34,7 +34,7 @@ export class Barrier {
   readonly #clock: Clock
   readonly #random: Random
   readonly #derived = new Map<string, Buffer>()
-  readonly #opened = new OpenedValues()
+  readonly #opened = new DecryptionCache()
   readonly #encryptions: EncryptionCount
   #unsealed: Unsealed | undefined
 

@@ -1,5 +1,5 @@
 import type { Random } from '../../base/random.js'
-import { turnFor } from '../../base/turn.js'
+import { yieldToEventLoop } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import { ChangeFeed } from './change-feed.js'
 import { CommitQueue } from './commit-queue.js'
@@ -182,7 +182,7 @@ export class Committer {
   async #write(units: readonly Write[]): Promise<void> {
     // Large transactions have already kept this event-loop turn busy.
     const bytes = bytesOf(units)
-    await turnFor(bytes)
+    await yieldToEventLoop(bytes)
     const batch = findBatch(units[0]) ?? this.log.batch()
     const before = this.state
     const staged = this.#stage(units, batch)
@@ -196,7 +196,7 @@ export class Committer {
       const startMs = this.#options.clock.monotonic()
       const isDurable = this.#options.syncWrites || staged.isDurable === true
       try {
-        await turnFor(bytes)
+        await yieldToEventLoop(bytes)
         await this.log.commit(batch, { isDurable })
       } catch (error) {
         if (isUntouched(error)) throw error

@@ -9,7 +9,7 @@ import { generationDirectory, readGenerationRecord, writeGenerationRecord } from
 import { LevelEngine } from './level-engine.js'
 import { damagedData, isNoSpace, unreadable } from './level-failure.js'
 import { LiveEngine } from './live-engine.js'
-import { Roster } from './roster.js'
+import { GenerationManifest } from './generation-manifest.js'
 import { createSuccessor } from './successor.js'
 
 const FIRST = 1
@@ -29,17 +29,17 @@ export const openGenerations = async (path: string, log: Log): Promise<EngineSou
   const generation = record?.live ?? FIRST
   if (!record) await writeGenerationRecord(path, { live: undefined, condemned: [FIRST] })
   const engine = await openWithBallast(path, generation, isNew, ballast)
-  const roster = new Roster(path, generation, isNew ? [] : record.condemned, log)
+  const manifest = new GenerationManifest(path, generation, isNew ? [] : record.condemned, log)
   try {
-    if (isNew) await roster.commit(generation)
-    await roster.removeCondemned()
-    await roster.tellStrangers()
+    if (isNew) await manifest.commit(generation)
+    await manifest.removeCondemned()
+    await manifest.tellStrangers()
   } catch (error) {
     await engine.close()
     throw error
   }
   if (!(await ballast.restore())) log.warn('no room for the ballast file', { path })
-  return new Generations({ path, roster, engine, ballast, log })
+  return new Generations({ path, manifest, engine, ballast, log })
 }
 
 const openWithBallast = async (
@@ -77,7 +77,7 @@ interface NextGeneration {
 
 interface GenerationsParts {
   readonly path: string
-  readonly roster: Roster
+  readonly manifest: GenerationManifest
   readonly engine: LevelEngine
   readonly ballast: Ballast
   readonly log: Log
@@ -85,7 +85,7 @@ interface GenerationsParts {
 
 class Generations implements EngineSource {
   readonly #path: string
-  readonly #roster: Roster
+  readonly #manifest: GenerationManifest
   readonly #ballast: Ballast
   readonly #log: Log
   #level: LevelEngine
@@ -93,9 +93,9 @@ class Generations implements EngineSource {
   readonly #isUnchecked: boolean
   #isDead = false
 
-  constructor({ path, roster, engine, ballast, log }: GenerationsParts) {
+  constructor({ path, manifest, engine, ballast, log }: GenerationsParts) {
     this.#path = path
-    this.#roster = roster
+    this.#manifest = manifest
     this.#level = engine
     this.#live = new LiveEngine(engine)
     this.#isUnchecked = engine.isUnchecked
@@ -104,7 +104,7 @@ class Generations implements EngineSource {
   }
 
   get generation(): number {
-    return this.#roster.live
+    return this.#manifest.live
   }
 
   get engine(): Engine {
@@ -120,7 +120,7 @@ class Generations implements EngineSource {
     try {
       await prepare(next.engine)
       await next.engine.settleAcknowledged()
-      await this.#roster.commit(next.number)
+      await this.#manifest.commit(next.number)
     } catch (error) {
       await this.#discard(next)
       throw error
@@ -129,7 +129,7 @@ class Generations implements EngineSource {
     this.#adopt(next)
     this.#live = new LiveEngine(next.engine)
     await old.discard()
-    if (!this.#isDead) await this.#roster.removeCondemned()
+    if (!this.#isDead) await this.#manifest.removeCondemned()
     return this.#live
   }
 
@@ -142,15 +142,15 @@ class Generations implements EngineSource {
       requireRoom: () => this.#ballast.requireRoom(),
       commit: async () => {
         await next.engine.settleAcknowledged()
-        isSettled = await this.#roster.commitOrFind(next.number)
+        isSettled = await this.#manifest.commitOrFind(next.number)
         this.#adopt(next)
       },
       discard: () => this.#discard(next),
       destroyOld: async () => {
-        if (!isSettled) await this.#roster.write()
+        if (!isSettled) await this.#manifest.write()
         isSettled = true
         await old.engine.discard()
-        if (!this.#isDead) await this.#roster.remove(old.number)
+        if (!this.#isDead) await this.#manifest.remove(old.number)
       },
     })
   }
@@ -164,7 +164,7 @@ class Generations implements EngineSource {
   }
 
   async #openNext(): Promise<NextGeneration> {
-    const number = await this.#roster.begin()
+    const number = await this.#manifest.begin()
     const directory = generationDirectory(this.#path, number)
     return { number, engine: await LevelEngine.open({ directory, createIfMissing: true, ballast: this.#ballast }) }
   }
@@ -176,6 +176,6 @@ class Generations implements EngineSource {
 
   async #discard({ number, engine }: NextGeneration): Promise<void> {
     await engine.discard()
-    if (!this.#isDead) await this.#roster.remove(number)
+    if (!this.#isDead) await this.#manifest.remove(number)
   }
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { expect, it } from 'vitest'
-import { letGo } from '../../../src/base/garbage.js'
+import { requestGc } from '../../../src/base/garbage.js'
 
 const { NODE_PERFORMANCE_GC_FLAGS_FORCED: FORCED } = constants
 
@@ -14,7 +14,7 @@ it('collects once, however much was let go in one turn, and again when more was'
   observer.observe({ entryTypes: ['gc'] })
   try {
     for (const expected of [1, 2]) {
-      for (let i = 0; i < 50; i++) letGo(64 * 1024 * 1024)
+      for (let i = 0; i < 50; i++) requestGc(64 * 1024 * 1024)
       await expect.poll(() => collections).toBeGreaterThanOrEqual(expected)
       for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => void setImmediate(resolve))
       expect(collections).toBe(expected)

@@ -7,7 +7,7 @@ import type { IncomingRequest } from '../../../src/logical/incoming.js'
 import type { Server } from '../../../src/server/server.js'
 import type { Request } from '../../../src/logical/request.js'
 import { RestartView } from '../../../src/server/runtime/server-state.js'
-import { WaitingRoom } from '../../../src/server/runtime/admission.js'
+import { RequestQueue } from '../../../src/server/runtime/admission.js'
 import { ANY_PORTS, localConfig } from '../../support/local-config.js'
 import { sourceBehindDoor, startServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
@@ -136,7 +136,7 @@ test('a call that changes a role is refused after role_change_wait while another
 
 test('a request waits for role_change_wait in all, in however many rooms', async () => {
   const clock = new ManualClock()
-  const rooms = [1, 2, 3].map(() => new WaitingRoom({ clock, waitMs: 1000 }))
+  const rooms = [1, 2, 3].map(() => new RequestQueue({ clock, waitMs: 1000 }))
   const request: { waitEndMs?: number } = {}
   const passing = (async () => {
     for (const room of rooms) await room.pass(request, () => true)
@@ -197,7 +197,7 @@ test('large bodies wait unread, and all of them are served', async () => {
 })
 
 test('how much may wait is bounded in number and in bytes, and whoever has left makes room', async () => {
-  const room = new WaitingRoom({ clock: systemClock, waitMs: 20_000 })
+  const room = new RequestQueue({ clock: systemClock, waitMs: 20_000 })
   let mustWait = true
   const enter = (bodyBytes: number, onGone?: IncomingRequest['onGone']) =>
     room.pass({ bodyBytes, ...(onGone && { onGone }) }, () => mustWait)

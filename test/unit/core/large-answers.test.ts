@@ -10,7 +10,7 @@ describe('a read whose answer is large', () => {
   const known = new Map<string, number>()
   const read = async (hasRoom: boolean, response: typeof large | { data: RawJson } | undefined, path = 'a') => {
     const steps: string[] = []
-    const answerRoom = {
+    const responseBudget = {
       turn: () => undefined,
       tryEnter: (bytes: number) => {
         steps.push(`try ${bytes}`)
@@ -27,7 +27,7 @@ describe('a read whose answer is large', () => {
       steps.push('read')
       return response
     }
-    await readInRoom({ operation: 'read', answerRoom, namespace: ROOT_NAMESPACE, path }, run, rawSize)
+    await readInRoom({ operation: 'read', responseBudget, namespace: ROOT_NAMESPACE, path }, run, rawSize)
     return steps
   }
   const tries = `try ${text.length}`

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../support/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { readInRoom } from '../../../src/core/pipeline/large-answers.js'
-import { AnswerRoom, type AnswerSink } from '../../../src/http/limits/answer-room.js'
+import { ResponseBudget, type AnswerSink } from '../../../src/http/limits/response-budget.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { type AnswerPlace, ROOT_NAMESPACE } from '../../../src/logical/request.js'
 
@@ -26,7 +26,7 @@ class Client implements AnswerSink {
 
 const world = (limits = { bytesMax: 100, waitingMax: 2, patienceMs: 5000 }) => {
   const clock = new ManualClock()
-  const room = new AnswerRoom(clock, limits)
+  const room = new ResponseBudget(clock, limits)
   const client = () => {
     const sink = new Client()
     return { sink, place: room.placeFor(sink) }
@@ -127,9 +127,9 @@ describe('the room for large answers', () => {
 
   describe('where large answers are expected', () => {
     const ROOMY = { bytesMax: 10_000_000, waitingMax: 10, patienceMs: 5000 }
-    const read = (answerRoom: AnswerPlace, run: () => void) =>
+    const read = (responseBudget: AnswerPlace, run: () => void) =>
       readInRoom(
-        { operation: 'read', answerRoom, namespace: ROOT_NAMESPACE, path: 'a' },
+        { operation: 'read', responseBudget, namespace: ROOT_NAMESPACE, path: 'a' },
         async () => run(),
         () => 100_000,
       )

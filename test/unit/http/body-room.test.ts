@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { ManualClock } from '../../support/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
-import { BodyRoom } from '../../../src/http/limits/body-room.js'
+import { RequestBodyBudget } from '../../../src/http/limits/request-body-budget.js'
 import type { BodyAllowance } from '../../../src/logical/incoming.js'
 import { startFace } from './face-fixture.js'
 import { RawClient } from './raw-client.js'
@@ -15,7 +15,7 @@ const stays = () => {
 
 describe('the room for request bodies', () => {
   it('ends the body that began first when those of unknown senders are too many', () => {
-    const room = new BodyRoom(systemClock, { openBytesMax: 100 })
+    const room = new RequestBodyBudget(systemClock, { openBytesMax: 100 })
     const ended: string[] = []
     const [slow, , quick] = ['slow', 'second', 'quick'].map((name) => room.begin(() => ended.push(name)))
     slow?.grow(60)
@@ -29,7 +29,7 @@ describe('the room for request bodies', () => {
   })
 
   it('lets a large body wait until there is room for all of it, in the order of their coming', async () => {
-    const room = new BodyRoom(systemClock, { largeBytesMax: 100 })
+    const room = new RequestBodyBudget(systemClock, { largeBytesMax: 100 })
     const { leave } = await room.enter(80, never(), stays)
     const admitted: number[] = []
     const next = [60, 10].map((bytes) => room.enter(bytes, never(), stays).then(() => admitted.push(bytes)))
@@ -42,7 +42,7 @@ describe('the room for request bodies', () => {
   })
 
   it('takes one that is larger than the room when it is empty', async () => {
-    const room = new BodyRoom(systemClock, { largeBytesMax: 100 })
+    const room = new RequestBodyBudget(systemClock, { largeBytesMax: 100 })
     const { leave } = await room.enter(1000, never(), stays)
     const waiting = room.enter(1, never(), stays)
     leave()
@@ -50,7 +50,7 @@ describe('the room for request bodies', () => {
   })
 
   it('forgets those who went away while they waited, and refuses too many with 503', async () => {
-    const room = new BodyRoom(systemClock, { largeBytesMax: 1, largeWaitingMax: 1 })
+    const room = new RequestBodyBudget(systemClock, { largeBytesMax: 1, largeWaitingMax: 1 })
     const { leave } = await room.enter(1, never(), stays)
     const gone = new AbortController()
     const waiting = room.enter(1, gone.signal, stays)
@@ -66,7 +66,7 @@ describe('large bodies that come slowly', () => {
   const LIMITS = { largeBytesMax: 100, largeGraceMs: 5000, largeBytesPerSecondMin: 10 }
   const world = () => {
     const clock = new ManualClock()
-    const room = new BodyRoom(clock, LIMITS)
+    const room = new RequestBodyBudget(clock, LIMITS)
     const evicted: string[] = []
     const enter = (name: string, bytes: number) =>
       room.enter(bytes, never(), ({ code }) => evicted.push(`${name} ${code}`))
@@ -182,7 +182,7 @@ describe('a body that is larger than anybody may send', () => {
   })
 
   it('a large body waits unread without free budget, and releases its reservation', async () => {
-    const room = new BodyRoom(systemClock, { largeBytesMax: 150 * KIB })
+    const room = new RequestBodyBudget(systemClock, { largeBytesMax: 150 * KIB })
     await using face = await startFace({ bodies: room })
     const { leave } = await room.enter(150 * KIB, never(), stays)
     const answer = sized(face.address, text(100 * KIB))
@@ -195,7 +195,7 @@ describe('a body that is larger than anybody may send', () => {
 
   it('a slow large body gets 408 while another one waits', async () => {
     const clock = new ManualClock()
-    const bodies = new BodyRoom(clock, { largeBytesMax: 150 * KIB })
+    const bodies = new RequestBodyBudget(clock, { largeBytesMax: 150 * KIB })
     let entering = 0
     await using face = await startFace({
       bodies,

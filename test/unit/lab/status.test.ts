@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
-import { findTies } from '../../../src/lab/drills/find/traffic.js'
+import { findReplicationLinks } from '../../../src/lab/drills/find/traffic.js'
 import { lagOf, linksOf, StatusCollector } from '../../../src/lab/drills/context/status-samples.js'
 import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
 import { drawSurvey } from '../../../src/lab/status/draw.js'
@@ -252,7 +252,7 @@ it('status, drill reports and drill find name the same primary of a secondary if
   const links = linksOf(await new StatusCollector(lab).collect()).map(({ kind, primary, secondary }) => ({
     ...{ kind, primary: primary.name, secondary: secondary.name },
   }))
-  const found = [...findLinks(views, [], NOW), ...links, ...(await findTies(lab))].map(
+  const found = [...findLinks(views, [], NOW), ...links, ...(await findReplicationLinks(lab))].map(
     ({ kind, primary, secondary }) => `${secondary} follows ${primary} (${kind})`,
   )
   expect(found).toEqual(Array.from({ length: 3 }, () => 'C follows B (dr)'))

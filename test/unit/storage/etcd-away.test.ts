@@ -5,7 +5,7 @@ import { createSystemRandom } from '../../../src/base/random.js'
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { EtcdConnection } from '../../../src/storage/commit-log/etcd/etcd-connection.js'
 import { EtcdLayout } from '../../../src/storage/commit-log/etcd/etcd-layout.js'
-import { EtcdNews } from '../../../src/storage/commit-log/etcd/etcd-news.js'
+import { EtcdWatcher } from '../../../src/storage/commit-log/etcd/etcd-watcher.js'
 import { until } from '../../support/until.js'
 
 it('asks one question at a time while no etcd answers, however long that is', async () => {
@@ -25,7 +25,7 @@ it('asks one question at a time while no etcd answers, however long that is', as
         fn()
       }),
   }
-  const news = new EtcdNews({ connection, layout: new EtcdLayout('/away/'), clock, pollMs: 1 })
+  const news = new EtcdWatcher({ connection, layout: new EtcdLayout('/away/'), clock, pollMs: 1 })
   await until(() => polls > 50)
   expect(getEventListeners(connection.ended, 'abort').length).toBeLessThanOrEqual(1)
   news.stop()

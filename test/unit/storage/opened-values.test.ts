@@ -1,32 +1,32 @@
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../../src/base/limits.js'
-import { OpenedValues } from '../../../src/storage/barrier/opened-values.js'
+import { DecryptionCache } from '../../../src/storage/barrier/decryption-cache.js'
 
 const bytes = (text: string) => Buffer.from(text)
 
 describe('values that were decrypted', () => {
   it('a decrypted value is found by the exact ciphertext', () => {
-    const values = new OpenedValues()
+    const values = new DecryptionCache()
     values.add('k', bytes('sealed'), bytes('plain'))
     expect(values.find('k', bytes('sealed'))).toEqual(bytes('plain'))
   })
 
   it('a decrypted value does not match another ciphertext or key', () => {
-    const values = new OpenedValues()
+    const values = new DecryptionCache()
     values.add('k', bytes('sealed'), bytes('plain'))
     expect(values.find('k', bytes('sealeD'))).toBeUndefined()
     expect(values.find('l', bytes('sealed'))).toBeUndefined()
   })
 
   it('a large decrypted value is not cached', () => {
-    const values = new OpenedValues()
+    const values = new DecryptionCache()
     const large = Buffer.alloc(LIMITS.openedValueBytesMax + 1)
     values.add('k', large, bytes('plain'))
     expect(values.find('k', large)).toBeUndefined()
   })
 
   it('an unused decrypted value is evicted after twice the maximum of new ones', () => {
-    const values = new OpenedValues()
+    const values = new DecryptionCache()
     values.add('used', bytes('sealed'), bytes('plain'))
     values.add('left', bytes('sealed'), bytes('plain'))
     for (let n = 0; n < 2 * LIMITS.openedValuesMax; n++) {
@@ -38,7 +38,7 @@ describe('values that were decrypted', () => {
   })
 
   it('a decrypted value follows a new write of its key if it was used and has its own buffer', () => {
-    const values = new OpenedValues()
+    const values = new DecryptionCache()
     const whole = Buffer.alloc(3, 'new')
     values.renew('k', bytes('resealed'), whole)
     expect(values.find('k', bytes('resealed'))).toBeUndefined()
@@ -51,7 +51,7 @@ describe('values that were decrypted', () => {
   })
 
   it('clear removes all decrypted values', () => {
-    const values = new OpenedValues()
+    const values = new DecryptionCache()
     values.add('k', bytes('sealed'), bytes('plain'))
     values.clear()
     expect(values.find('k', bytes('sealed'))).toBeUndefined()

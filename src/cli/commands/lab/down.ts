@@ -43,10 +43,10 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
       const ended: Ended[] = []
       // The first signal is ignored, so that the lab is not left half removed. The second one kills the remaining
       // processes.
-      await withInterrupt(async ({ hurry }) => {
+      await withInterrupt(async ({ forceSignal }) => {
         for (const name of names) {
           try {
-            const options = { keep: flags.keep === true, onProgress: output.progress, hurry }
+            const options = { keep: flags.keep === true, onProgress: output.progress, forceSignal }
             const result = await downLab(name, options, host)
             ended.push({ lab: name, result: result ?? 'missing' })
             output.progress(describeEnd(name, result))

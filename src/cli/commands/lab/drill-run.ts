@@ -73,7 +73,7 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
 const play = async (
   drill: Drill,
   { name, on, keep }: DrillRunFlags,
-  { signal, hurry }: Interruption,
+  { signal, forceSignal }: Interruption,
   output: Output,
   options: Parameters<typeof runDrill>[2] & { readonly seed: string; readonly timeoutMs: number },
 ): Promise<DrillResult> => {
@@ -85,7 +85,7 @@ const play = async (
   }
   const { seed, timeoutMs } = options
   const onProgress = (text: string) => output.progress(text)
-  const made: DrillLab = await bringUp(drill, on, { seed, timeoutMs, onProgress, signal, hurry })
+  const made: DrillLab = await bringUp(drill, on, { seed, timeoutMs, onProgress, signal, forceSignal })
   try {
     return await runDrill(made.lab, drill, options)
   } finally {

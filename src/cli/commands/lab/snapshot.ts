@@ -111,13 +111,13 @@ const save = async (given: string, flags: Flags, output: Output, host: LabHost):
 const load = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {
   const timeoutMs = parseTimeout(flags.timeout)
   const portChoice = choosePorts(flags)
-  await withInterrupt(({ signal, hurry }) =>
+  await withInterrupt(({ signal, forceSignal }) =>
     withSnapshot(given, host, async (image) => {
       signal.throwIfAborted()
       const isThere = listLabs().includes(flags.name) && requireOwnLab(flags.name).state === 'running'
       if (isThere) await loadOver(flags.name, image, { timeoutMs, signal }, host)
       else {
-        const options = { name: flags.name, timeoutMs, portChoice, onProgress: output.progress, signal, hurry }
+        const options = { name: flags.name, timeoutMs, portChoice, onProgress: output.progress, signal, forceSignal }
         await upImage(image, options, host)
       }
       const { savedAt } = image.manifest

@@ -104,7 +104,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
       const { clock } = host
       const choosePorts = portChoice(topology, flags)
       const started = clock.monotonic()
-      await withInterrupt(async ({ signal, hurry }) => {
+      await withInterrupt(async ({ signal, forceSignal }) => {
         const options = {
           name: flags.name,
           topology,
@@ -126,13 +126,13 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
             logLevel: flags.logLevel,
             onProgress: output.progress,
             signal,
-            hurry,
+            forceSignal,
           },
           host,
         )
         const word = topology.links.length > 0 ? 'replicated' : 'ready'
         output.progress(`${word} after ${((clock.monotonic() - started) / 1000).toFixed(1)} s`)
-        await present(lab, flags, { signal, hurry }, output, host)
+        await present(lab, flags, { signal, forceSignal }, output, host)
       })
     })
 
@@ -168,11 +168,11 @@ const present = async (
   output: Output,
   host: LabHost,
 ): Promise<void> => {
-  const { signal, hurry } = interruption
+  const { signal, forceSignal } = interruption
   const options = { clock: host.clock, timeoutMs: parseTimeout(flags.timeout), signal }
   const prove = () =>
     proveReplication(lab, options).catch(async (error: unknown) => {
-      throw await abandonLab(lab, error, { onProgress: output.progress, hurry }, host)
+      throw await abandonLab(lab, error, { onProgress: output.progress, forceSignal }, host)
     })
   const sentences = flags.prove ? await prove() : []
   output.data(flags.json ? JSON.stringify({ ...lab, proof: sentences }, undefined, 2) : describeLab(lab, sentences))
@@ -188,11 +188,16 @@ const requireToken = (token: string): string => {
 const STAY_MS = 3_600_000
 
 /** Waits until a signal arrives, then removes the lab. */
-const stay = async (name: string, { signal, hurry }: Interruption, output: Output, host: LabHost): Promise<void> => {
+const stay = async (
+  name: string,
+  { signal, forceSignal }: Interruption,
+  output: Output,
+  host: LabHost,
+): Promise<void> => {
   output.progress(`the lab "${name}" is up until you press Ctrl-C`)
   // A timer keeps the process alive; signal handlers do not.
   while (!signal.aborted) await host.clock.sleep(STAY_MS, signal).catch(() => undefined)
-  await downLab(name, { keep: false, onProgress: output.progress, hurry }, host)
+  await downLab(name, { keep: false, onProgress: output.progress, forceSignal }, host)
   output.progress(`the lab "${name}" is down`)
   throw signal.reason
 }

@@ -7,7 +7,7 @@ import type { LiveLab } from '../../live/live-lab.js'
 import { waitFor } from '../../requests/wait.js'
 import { describeError } from '../context/drill-context.js'
 import { HIDDEN_FAULTS, type HiddenFault, type Place, type Told } from './hidden-faults.js'
-import { findTies, findTrouble, preparePractice, type Tie } from './traffic.js'
+import { findReplicationLinks, findTrouble, preparePractice, type ReplicationLink } from './traffic.js'
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
@@ -27,7 +27,7 @@ export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
   const trouble = await preparePractice(lab).then(() => findTrouble(lab), describeError)
   if (trouble !== undefined)
     throw new LabError('conflict', `the lab is not well, and a fault would not be found: ${trouble}`)
-  const { fault, place } = chooseFault(await findTies(lab), seed)
+  const { fault, place } = chooseFault(await findReplicationLinks(lab), seed)
   saveFind(lab.name, { seed, plantedAt: lab.clock.now(), name: fault.name, place })
   const findAbsence = async () => ((await isThere(lab, fault, place)) ? undefined : 'it does not show')
   try {
@@ -43,7 +43,7 @@ const isThere = (lab: LiveLab, fault: HiddenFault, place: Place): Promise<boolea
   fault.isThere(lab, place).catch(() => true)
 
 /** Chooses from the seed alone: labs of the same shape get the same fault. */
-export const chooseFault = (ties: readonly Tie[], seed: string): { fault: HiddenFault; place: Place } => {
+export const chooseFault = (ties: readonly ReplicationLink[], seed: string): { fault: HiddenFault; place: Place } => {
   const choices = HIDDEN_FAULTS.flatMap((fault) => {
     const fitting = ties.filter(({ kind }) => fault.kind === undefined || fault.kind === kind)
     return fitting.length > 0 ? [{ fault, fitting }] : []

@@ -4,10 +4,10 @@ import type { Kind } from '../../model/kinds.js'
 import type { ServerVerb } from '../../model/server-verbs.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
 import { REPLICATION, statusOf } from '../../requests/replication.js'
-import { PRACTICE, type Tie } from './traffic.js'
+import { PRACTICE, type ReplicationLink } from './traffic.js'
 
 /** The location of a fault: a replication link, or the secondary cluster of that link. */
-export interface Place extends Tie {
+export interface Place extends ReplicationLink {
   /** Whether a one-way fault affects the reverse direction. */
   readonly isBackwards: boolean
 }

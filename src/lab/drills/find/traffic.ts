@@ -12,7 +12,7 @@ export const PRACTICE = 'practice'
 const ARRIVES_MS = 10_000
 
 /** A secondary and its primary now, independent of the topology at the start of the lab. */
-export interface Tie {
+export interface ReplicationLink {
   readonly kind: Kind
   readonly primary: string
   readonly secondary: string
@@ -21,7 +21,7 @@ export interface Tie {
 }
 
 /** Finds the current replication links, those of performance replication first. Ignores clusters that do not respond. */
-export const findTies = async (lab: LiveLab): Promise<readonly Tie[]> =>
+export const findReplicationLinks = async (lab: LiveLab): Promise<readonly ReplicationLink[]> =>
   replicationLinks(await rolesNow(lab), KINDS.toReversed()).map(({ kind, primary, secondary }) => ({
     ...{ kind, primary: primary.name, secondary: secondary.name, id: secondary[kind].secondaryId },
   }))
@@ -65,7 +65,7 @@ export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => 
   } catch (error) {
     return `a write on ${head} is refused: ${describeError(error)}`
   }
-  const ties = await findTies(lab)
+  const ties = await findReplicationLinks(lab)
   const lonely = lab.clusters.find(({ name }) => name !== head && !ties.some(({ secondary }) => secondary === name))
   if (lonely) return `${lonely.name} follows nobody`
   for (const tie of ties) {
@@ -77,7 +77,7 @@ export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => 
 
 const findMissing = async (
   lab: LiveLab,
-  { kind, primary, secondary }: Tie,
+  { kind, primary, secondary }: ReplicationLink,
   marker: string,
 ): Promise<string | undefined> => {
   const arrived = async () => {

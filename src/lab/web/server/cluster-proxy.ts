@@ -3,7 +3,7 @@ import { ApiUnreachable } from '../../../client/api-client.js'
 import { type AnyLab, withAnonymousClient } from '../../model/cluster.js'
 import { readBytes } from '../../daemon/json-server.js'
 import { LabError } from '../../model/lab-error.js'
-import { atSpeaker, type ClusterOfNodes } from '../../nodes/nodes.js'
+import { atReachableNode, type ClusterOfNodes } from '../../nodes/nodes.js'
 import { ONLY_TO_LOOK_AT, Refusal } from './refusal.js'
 
 /** The clusters to which the page forwards requests, and the permitted requests. */
@@ -54,7 +54,7 @@ export const proxyClusters =
       passed.flatMap(([header, value]) => (value === undefined ? [] : [[header, value]])),
     )
     const call = { headers, query: Object.fromEntries(new URLSearchParams(query)), ...(raw.length > 0 ? { raw } : {}) }
-    const cluster = await atSpeaker(findCluster(lab(), name))
+    const cluster = await atReachableNode(findCluster(lab(), name))
     const answer = await withAnonymousClient(
       cluster,
       (client) => client.send(method, `/${root}/${path}`, call),

@@ -4,16 +4,16 @@ import type { Random } from '../../../base/random.js'
 import { LeasedLeadership } from '../leased-leadership.js'
 import type { Candidate, Leadership } from '../shared-log.js'
 import { type EtcdConnection, isFull } from './etcd-connection.js'
-import { EtcdFolder, type LogBounds } from './etcd-folder.js'
+import { LogCompactor, type LogBounds } from './log-compactor.js'
 import { encodeHeartbeat, type EtcdLayout, type LogMark, parseMark } from './etcd-layout.js'
-import type { EtcdNews } from './etcd-news.js'
+import type { EtcdWatcher } from './etcd-watcher.js'
 import type { EtcdReader } from './etcd-reader.js'
 import { EtcdTerm } from './etcd-term.js'
 
 interface EtcdCampaignOptions {
   readonly connection: EtcdConnection
   readonly layout: EtcdLayout
-  readonly news: EtcdNews
+  readonly watcher: EtcdWatcher
   readonly reader: EtcdReader
   readonly clock: Clock
   readonly random: Random
@@ -36,13 +36,13 @@ export const campaign = async (
   candidate: Candidate,
   signal: AbortSignal,
 ): Promise<Leadership> => {
-  const { connection, news, clock, log, leaseMs } = options
+  const { connection, watcher, clock, log, leaseMs } = options
   const ends = AbortSignal.any([signal, connection.ended])
   for (;;) {
     ends.throwIfAborted()
-    const changed = news.next(ends)
+    const changed = watcher.next(ends)
     try {
-      if (news.leader) await depose(options, ends)
+      if (watcher.leader) await depose(options, ends)
       else {
         const won = await tryLead(options, candidate, ends)
         if (won) return begin(options, won)
@@ -58,8 +58,8 @@ export const campaign = async (
 }
 
 /** Removes a leader that has stopped sending heartbeats, unless it sent one in the meantime. */
-const depose = async ({ connection, layout, news, log }: EtcdCampaignOptions, ends: AbortSignal): Promise<void> => {
-  const revision = news.silentSince
+const depose = async ({ connection, layout, watcher, log }: EtcdCampaignOptions, ends: AbortSignal): Promise<void> => {
+  const revision = watcher.silentSince
   if (revision === undefined) return
   const { succeeded } = await connection.ask(
     'Txn',
@@ -115,18 +115,18 @@ const begin = (options: EtcdCampaignOptions, { term, lease, sentMs, end }: Won):
   const { clock, leaseMs } = options
   const over = new AbortController()
   const ended = AbortSignal.any([over.signal, options.connection.ended])
-  const folder = new EtcdFolder({ ...options, term, ended }, end)
+  const compactor = new LogCompactor({ ...options, term, ended }, end)
   const calls = new EtcdTerm({
     ...options,
     term,
     lease,
     end,
     ended,
-    folder,
+    compactor,
   })
   const { index, hash } = end
   const leadership = new LeasedLeadership({ clock, leaseMs, sentMs, term: Number(term), end: { index, hash }, calls })
   void leadership.lost.then(() => over.abort(new Error('the term is over')))
-  void folder.run()
+  void compactor.run()
   return leadership
 }

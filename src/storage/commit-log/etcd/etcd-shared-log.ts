@@ -17,9 +17,9 @@ import { EtcdAnnouncement } from './etcd-announcement.js'
 import { campaign } from './etcd-campaign.js'
 import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
 import { findForgettable, forgetUpTo } from './etcd-forgetting.js'
-import type { LogBounds } from './etcd-folder.js'
+import type { LogBounds } from './log-compactor.js'
 import { EtcdLayout } from './etcd-layout.js'
-import { EtcdNews } from './etcd-news.js'
+import { EtcdWatcher } from './etcd-watcher.js'
 import { EtcdReader } from './etcd-reader.js'
 
 export interface EtcdSharedLogOptions extends EtcdConnectionOptions {
@@ -48,7 +48,7 @@ export class EtcdSharedLog implements SharedLog {
   readonly #options: EtcdSharedLogOptions
   readonly #layout: EtcdLayout
   readonly #connection: EtcdConnection
-  readonly #news: EtcdNews
+  readonly #watcher: EtcdWatcher
   readonly #reader: EtcdReader
   readonly #announcement: EtcdAnnouncement
   #leadership: Leadership | undefined
@@ -58,7 +58,7 @@ export class EtcdSharedLog implements SharedLog {
     this.#options = options
     this.#layout = new EtcdLayout(options.prefix)
     this.#connection = new EtcdConnection(options)
-    this.#news = new EtcdNews({ connection: this.#connection, layout: this.#layout, clock, pollMs: leaseMs })
+    this.#watcher = new EtcdWatcher({ connection: this.#connection, layout: this.#layout, clock, pollMs: leaseMs })
     this.#reader = new EtcdReader(this.#connection, this.#layout)
     this.#announcement = new EtcdAnnouncement(this.#connection, this.#layout, clock, leaseMs)
   }
@@ -70,7 +70,7 @@ export class EtcdSharedLog implements SharedLog {
     signal.addEventListener('abort', end, { once: true })
     try {
       signal.throwIfAborted()
-      await shared.#news.start()
+      await shared.#watcher.start()
       return shared
     } catch (error) {
       shared.#stop()
@@ -81,12 +81,12 @@ export class EtcdSharedLog implements SharedLog {
   }
 
   get leader(): LeaderRecord | undefined {
-    return this.#news.leader
+    return this.#watcher.leader
   }
 
   onLeader(listener: (leader: LeaderRecord | undefined) => void): () => void {
     let term = this.leader?.term
-    return this.#news.onNews(() => {
+    return this.#watcher.onNews(() => {
       if (this.leader?.term === term) return
       term = this.leader?.term
       listener(this.leader)
@@ -102,7 +102,7 @@ export class EtcdSharedLog implements SharedLog {
   }
 
   async campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership> {
-    const parts = { connection: this.#connection, layout: this.#layout, news: this.#news, reader: this.#reader }
+    const parts = { connection: this.#connection, layout: this.#layout, watcher: this.#watcher, reader: this.#reader }
     const { clock, random, log, leaseMs, bounds } = this.#options
     const options = { ...parts, clock, random, log, leaseMs, bounds: { ...BOUNDS, ...bounds } }
     this.#leadership = await campaign(options, candidate, signal)
@@ -116,14 +116,14 @@ export class EtcdSharedLog implements SharedLog {
         throw new ImageNeeded(`the log does not reach back to entry ${after.index}`)
       }
       for (let position = after; ; ) {
-        const news = this.#news.next(ends)
+        const changed = this.#watcher.next(ends)
         for (const entry of await this.#reader.entriesAfter(position, ends)) {
           if (ends.aborted) return
           position = positionOf(entry)
           yield entry
         }
         if (ends.aborted) return
-        if (this.#news.end.index <= position.index) await news
+        if (this.#watcher.end.index <= position.index) await changed
       }
     } catch (error) {
       if (!ends.aborted) throw error
@@ -185,7 +185,7 @@ export class EtcdSharedLog implements SharedLog {
   }
 
   #stop(): void {
-    this.#news.stop()
+    this.#watcher.stop()
     this.#connection.close()
   }
 }

@@ -7,7 +7,7 @@ import type { Entry } from '../../engine/engine.js'
 import type { LogPosition } from '../shared-log.js'
 import type { Compare, RequestOp, TxnResponse } from './etcd-api.js'
 import { type EtcdConnection, isFull, refuseWhenFull } from './etcd-connection.js'
-import { type EtcdFolder, OtherLeads } from './etcd-folder.js'
+import { type LogCompactor, OtherLeads } from './log-compactor.js'
 import { replaceContent } from './etcd-replacement.js'
 import {
   encodeHeartbeat,
@@ -34,7 +34,7 @@ interface EtcdTermOptions {
    * outcome.
    */
   readonly ended: AbortSignal
-  readonly folder: EtcdFolder
+  readonly compactor: LogCompactor
   readonly log: Log
 }
 
@@ -59,7 +59,7 @@ export class EtcdTerm {
    * entry.
    */
   async append(index: number, entry: Buffer): Promise<boolean> {
-    await this.#options.folder.whenRoom()
+    await this.#options.compactor.whenRoom()
     const { layout } = this.#options
     const hash = Buffer.from(entry.subarray(0, SHORT_HASH_BYTES))
     const end = { index, hash, bytes: this.#end.bytes + entry.length }
@@ -72,25 +72,25 @@ export class EtcdTerm {
     }
     if (!(await this.#put(first, end))) return false
     this.#end = end
-    this.#options.folder.appended(end)
+    this.#options.compactor.appended(end)
     return true
   }
 
   /** Replaces all data. Resolves to undefined if this node is no longer the leader. */
   async replace(content: AsyncIterable<readonly Entry[]>): Promise<LogPosition | undefined> {
-    const { folder } = this.#options
+    const { compactor } = this.#options
     const end = this.#end
-    const change = (operations: readonly RequestOp[]) => folder.change(operations)
+    const change = (operations: readonly RequestOp[]) => compactor.change(operations)
     const options = { ...this.#options, end, isEnd: this.#isEnd(), change }
-    const next = await folder.whileStill((base) => replaceContent(options, base, content)).catch(undefinedWhenLost)
+    const next = await compactor.whileStill((base) => replaceContent(options, base, content)).catch(undefinedWhenLost)
     if (!next) return undefined
     const { index, hash, bytes } = next
     this.#end = { index, hash, bytes }
-    folder.appended(this.#end)
+    compactor.appended(this.#end)
     return { index, hash }
   }
 
-  /** Renews the lease in etcd, and writes the heartbeat by which other nodes measure it (`EtcdNews.silentSince`). */
+  /** Renews the lease in etcd, and writes the heartbeat by which other nodes measure it (`EtcdWatcher.silentSince`). */
   async renew(): Promise<boolean> {
     const { connection, lease, leaseMs } = this.#options
     const [seconds, isLeader] = await Promise.all([connection.keepAlive(lease, leaseMs), this.#beat()])

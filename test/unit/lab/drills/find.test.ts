@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { chooseFault } from '../../../../src/lab/drills/find/find.js'
 import { HIDDEN_FAULTS } from '../../../../src/lab/drills/find/hidden-faults.js'
-import type { Tie } from '../../../../src/lab/drills/find/traffic.js'
+import type { ReplicationLink } from '../../../../src/lab/drills/find/traffic.js'
 
-const performance: Tie = { kind: 'performance', primary: 'A', secondary: 'C', id: 'perf-c' }
-const dr: Tie = { kind: 'dr', primary: 'A', secondary: 'B', id: 'dr-b' }
+const performance: ReplicationLink = { kind: 'performance', primary: 'A', secondary: 'C', id: 'perf-c' }
+const dr: ReplicationLink = { kind: 'dr', primary: 'A', secondary: 'B', id: 'dr-b' }
 
 const seeds = Array.from({ length: 500 }, (_, index) => String(index))
 

@@ -1,22 +1,22 @@
 import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import { silentLog } from '../../../../src/base/log.js'
-import { AnswerRoom } from '../../../../src/http/limits/answer-room.js'
+import { ResponseBudget } from '../../../../src/http/limits/response-budget.js'
 import { encodeRelayed } from '../../../../src/replication/forwarding/relayed-request.js'
 import { refusalCodeOf } from '../../../../src/replication/rpc/refusal.js'
 import { memberCommonName } from '../../../../src/server/nodes/node-authority.js'
 import { createRelayService } from '../../../../src/server/nodes/relay-service.js'
-import { WaitingRoom } from '../../../../src/server/runtime/admission.js'
+import { RequestQueue } from '../../../../src/server/runtime/admission.js'
 import { request } from './request.js'
 
 /** What the active node does with the calls of standbys. */
 
 test('a large answer holds its room until its call has ended', async () => {
-  const room = new AnswerRoom(systemClock, { bytesMax: 100 })
+  const room = new ResponseBudget(systemClock, { bytesMax: 100 })
   const entered: boolean[] = []
   const service = createRelayService({
-    serve: async ({ answerRoom }) => {
-      entered.push(answerRoom?.tryEnter(80) ?? true)
+    serve: async ({ responseBudget }) => {
+      entered.push(responseBudget?.tryEnter(80) ?? true)
       return { status: 204, contentType: 'application/json', headers: {}, body: '' }
     },
     placeForCall: (ended) => room.placeForCall(ended),
@@ -36,7 +36,7 @@ test('a large answer holds its room until its call has ended', async () => {
 test('the certificate of an etcd member opens no cluster port, and a removed node learns of its removal', async () => {
   const service = createRelayService({
     serve: async () => ({ status: 204, contentType: 'application/json', headers: {}, body: '' }),
-    placeForCall: (ended) => new AnswerRoom(systemClock, { bytesMax: 100 }).placeForCall(ended),
+    placeForCall: (ended) => new ResponseBudget(systemClock, { bytesMax: 100 }).placeForCall(ended),
     appliedIndex: () => 0,
     isRevoked: (serial) => serial === '7b',
     log: silentLog,
@@ -52,8 +52,8 @@ test('the certificate of an etcd member opens no cluster port, and a removed nod
 })
 
 test('a request that waits is dropped when nobody waits for its answer any more', async () => {
-  const waiting = new WaitingRoom({ clock: systemClock, waitMs: 60_000 })
-  const room = new AnswerRoom(systemClock, { bytesMax: 100 })
+  const waiting = new RequestQueue({ clock: systemClock, waitMs: 60_000 })
+  const room = new ResponseBudget(systemClock, { bytesMax: 100 })
   const service = createRelayService({
     serve: async (relayed) => {
       await waiting.pass(relayed, () => true)

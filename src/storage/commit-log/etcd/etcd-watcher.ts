@@ -31,7 +31,7 @@ interface Heard {
 }
 
 /** Tracks the end of the log and the leader with a watch. */
-export class EtcdNews {
+export class EtcdWatcher {
   leader: LeaderRecord | undefined
   end: LogMark = START_MARK
   #heard: Heard | undefined

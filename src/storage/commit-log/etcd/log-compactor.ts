@@ -45,7 +45,7 @@ interface EtcdFolderOptions {
  * transactions, each of which may be repeated, then records the new position and deletes the entries. A concurrent
  * reader applies the entries on top, so it sees consistent data.
  */
-export class EtcdFolder {
+export class LogCompactor {
   readonly #options: EtcdFolderOptions
   #image: EtcdImageWriter | undefined
   #base: ImageMark

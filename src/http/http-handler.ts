@@ -1,4 +1,4 @@
-import { letGo } from '../base/garbage.js'
+import { requestGc } from '../base/garbage.js'
 import { uuid } from '../base/id.js'
 import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
@@ -8,9 +8,9 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
 import type { PathRules } from '../logical/path-rules.js'
 import type { Withheld } from '../logical/request.js'
-import type { AnswerRoom } from './limits/answer-room.js'
+import type { ResponseBudget } from './limits/response-budget.js'
 import { ClientGone, isEmptyBody, NO_BODY, readBody, type ReadBody, readFileBody } from './request/body-reader.js'
-import type { BodyRoom } from './limits/body-room.js'
+import type { RequestBodyBudget } from './limits/request-body-budget.js'
 import { clientAddress, type ForwardedForSettings } from './connection/client-address.js'
 import {
   namespaceOf,
@@ -48,9 +48,9 @@ export interface HttpFaceOptions {
   /** Returns this sender's limits. Called for a body larger than the limit for unauthenticated senders. */
   readonly allowBody: (sender: BodySender, gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
   /** Shared by all listeners of a server. */
-  readonly bodies: BodyRoom
+  readonly bodies: RequestBodyBudget
   /** Shared by all listeners of a server. */
-  readonly answers: AnswerRoom
+  readonly answers: ResponseBudget
   readonly bodyBytesMax: number
   readonly clock: Clock
   /** Headers added to every response: alternating names and values. */
@@ -70,7 +70,7 @@ const abandon = async ({ body }: Rendered): Promise<void> => {
 }
 
 /** Turns a message into its response: everything between Express and the handlers. */
-export class HttpFace {
+export class HttpHandler {
   readonly #options: HttpFaceOptions
   readonly #sender: Sender
 
@@ -147,12 +147,12 @@ export class HttpFace {
       const data = fields instanceof Promise ? await fields : fields
       const readFile = () => readFileBody(received.message, bodies)
       const { size: bodyBytes, refusal: bodyRefusal } = body
-      const answerRoom = answers.placeFor({ response: sink, socket: received.message.socket })
-      const parts = { random, readFile, bodyBytes, bodyRefusal, answerRoom }
+      const responseBudget = answers.placeFor({ response: sink, socket: received.message.socket })
+      const parts = { random, readFile, bodyBytes, bodyRefusal, responseBudget }
       return await handle(readRequest(received, head, data, parts))
     } finally {
       body.done()
-      if (body.size > LIMITS.openBodyBytesMax) letGo(body.size)
+      if (body.size > LIMITS.openBodyBytesMax) requestGc(body.size)
     }
   }
 

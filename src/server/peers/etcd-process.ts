@@ -50,7 +50,7 @@ export const nodeIdOf = (name: string): string => Buffer.from(name, 'hex').toStr
 
 export const peerUrl = (peerAddress: string): string => `https://${peerAddress}`
 
-export class OwnEtcd {
+export class EtcdProcess {
   readonly members: EtcdMembers
   readonly #child: EtcdChild
   readonly #connection: EtcdConnectionOptions
@@ -85,7 +85,7 @@ export class OwnEtcd {
     member: MemberRecord,
     onRemoved: () => void,
     onEnd?: (reason: string) => void,
-  ): Promise<OwnEtcd> {
+  ): Promise<EtcdProcess> {
     const { config, directory, clock, random } = options
     const program = path.resolve(findEtcd(config.own.etcdPath))
     if (!existsSync(path.join(placeOf(directory), REVOKED))) await writeEmptyList(directory, clock.now())
@@ -97,7 +97,7 @@ export class OwnEtcd {
     const child = new EtcdChild({ ...options, program, flags, onRemoved })
     const connection = { clock, random, addresses: [child.address], requestTimeoutMs: REQUEST_TIMEOUT_MS }
     child.start(onEnd)
-    return new OwnEtcd(options, connection, child, new EtcdMembers(connection))
+    return new EtcdProcess(options, connection, child, new EtcdMembers(connection))
   }
 
   get connection(): EtcdConnectionOptions {
@@ -154,7 +154,7 @@ export const startFirst = async (
   options: PeersOptions,
   member: MemberRecord,
   { signal, onRemoved }: { readonly signal: AbortSignal; readonly onRemoved: () => void },
-): Promise<OwnEtcd> => {
+): Promise<EtcdProcess> => {
   let fail: (error: Error) => void = () => undefined
   const failed = new Promise<never>((_, reject) => {
     fail = reject
@@ -162,7 +162,7 @@ export const startFirst = async (
   failed.catch(() => undefined)
   const stop = () => fail(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
-  const etcd = await OwnEtcd.start(options, member, onRemoved, (reason) =>
+  const etcd = await EtcdProcess.start(options, member, onRemoved, (reason) =>
     fail(new LogicalError('unavailable', reason)),
   )
   try {

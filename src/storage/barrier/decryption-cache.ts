@@ -12,7 +12,7 @@ interface Opened {
  * `openedValuesMax` most recently used keys and at most twice as many. No value is larger than `openedValueBytesMax`.
  * Callers must not change a plain value.
  */
-export class OpenedValues {
+export class DecryptionCache {
   readonly #opened = new RecentCache<Opened>(LIMITS.openedValuesMax)
 
   find(key: string, stored: Buffer): Buffer | undefined {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { EventEmitter } from 'node:events'
 import type { Clock, Timer } from '../../base/clock.js'
-import { letGo } from '../../base/garbage.js'
+import { requestGc } from '../../base/garbage.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
@@ -24,13 +24,13 @@ interface PendingAnswer {
   readonly sinceMs: number
 }
 
-interface AnswerRoomLimits {
+interface ResponseLimits {
   readonly bytesMax: number
   readonly waitingMax: number
   readonly patienceMs: number
 }
 
-const DEFAULTS: AnswerRoomLimits = {
+const DEFAULTS: ResponseLimits = {
   bytesMax: LIMITS.largeAnswersBytesMax,
   waitingMax: LIMITS.largeAnswersWaitingMax,
   patienceMs: LIMITS.largeAnswerPatienceMs,
@@ -44,9 +44,9 @@ const EXPECTED_MAX = 256
  * exceeds the budget waits in FIFO order before it is built. The server closes the connection of a client that reads slowly
  * while another response has waited too long.
  */
-export class AnswerRoom {
+export class ResponseBudget {
   readonly #clock: Clock
-  readonly #limits: AnswerRoomLimits
+  readonly #limits: ResponseLimits
   readonly #pending = new Set<PendingAnswer>()
   readonly #budget: ByteBudget
   /** Paths and sizes of recent large responses, in order of last read. */
@@ -55,7 +55,7 @@ export class AnswerRoom {
   #hasRead = false
   #impatience: Timer | undefined
 
-  constructor(clock: Clock, limits: Partial<AnswerRoomLimits> = {}) {
+  constructor(clock: Clock, limits: Partial<ResponseLimits> = {}) {
     this.#clock = clock
     this.#limits = { ...DEFAULTS, ...limits }
     this.#budget = new ByteBudget({
@@ -132,7 +132,7 @@ export class AnswerRoom {
 
   release(pending: PendingAnswer): void {
     if (!this.#pending.delete(pending)) return
-    letGo(pending.bytes)
+    requestGc(pending.bytes)
     this.#budget.release(pending.bytes)
   }
 
@@ -160,11 +160,11 @@ export class AnswerRoom {
 
 /** One response's access to the response budget. Every request has one and few use it, so it costs a single object. */
 class Place implements AnswerPlace {
-  readonly #room: AnswerRoom
+  readonly #room: ResponseBudget
   readonly #sink: AnswerSink
   #held: PendingAnswer | undefined
 
-  constructor(room: AnswerRoom, sink: AnswerSink) {
+  constructor(room: ResponseBudget, sink: AnswerSink) {
     this.#room = room
     this.#sink = sink
   }

@@ -29,7 +29,7 @@ interface Receiving {
   readonly evict: () => void
 }
 
-interface BodyRoomLimits {
+interface RequestBodyLimits {
   readonly openBytesMax: number
   readonly largeBytesMax: number
   readonly largeWaitingMax: number
@@ -37,7 +37,7 @@ interface BodyRoomLimits {
   readonly largeBytesPerSecondMin: number
 }
 
-const DEFAULTS: BodyRoomLimits = {
+const DEFAULTS: RequestBodyLimits = {
   openBytesMax: LIMITS.openBodiesBytesMax,
   largeBytesMax: LIMITS.largeBodiesBytesMax,
   largeWaitingMax: LIMITS.largeBodiesWaitingMax,
@@ -51,16 +51,16 @@ const DEFAULTS: BodyRoomLimits = {
  * authenticated caller waits, unread, until the whole of it fits. While any body waits, those being read must keep a minimum
  * rate after a grace period, or they are evicted.
  */
-export class BodyRoom {
+export class RequestBodyBudget {
   readonly #clock: Clock
-  readonly #limits: BodyRoomLimits
+  readonly #limits: RequestBodyLimits
   readonly #open = new Map<OpenBody, { bytes: number; readonly onEvicted: OnEvicted }>()
   readonly #receiving = new Set<Receiving>()
   #openBytes = 0
   readonly #large: ByteBudget
   #slowest: Timer | undefined
 
-  constructor(clock: Clock, limits: Partial<BodyRoomLimits> = {}) {
+  constructor(clock: Clock, limits: Partial<RequestBodyLimits> = {}) {
     this.#clock = clock
     this.#limits = { ...DEFAULTS, ...limits }
     this.#large = new ByteBudget({

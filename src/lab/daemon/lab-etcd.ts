@@ -21,7 +21,7 @@ export const findEtcd = (searchPath: string): Pick<OwnEtcdPlan, 'program' | 'bin
 export const etcdAddress = ({ ports: [client] }: OwnEtcdPlan): string => `http://127.0.0.1:${client}`
 
 /** Runs the etcd of a lab, and restarts it if it exits. The caller must close it. */
-export class OwnEtcd {
+export class LabEtcd {
   readonly #plan: OwnEtcdPlan
   readonly #clock: Clock
   readonly #tell: (event: EventDraft) => void

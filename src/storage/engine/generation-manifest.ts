@@ -12,7 +12,7 @@ import {
  * The generations of an open data directory: the live one and the condemned ones. Each step is recorded before it is
  * taken, so that after a crash the next start can continue from the record.
  */
-export class Roster {
+export class GenerationManifest {
   readonly #path: string
   readonly #log: Log
   readonly #condemned: Set<number>

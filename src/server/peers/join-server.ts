@@ -16,7 +16,15 @@ import {
   signerOf,
 } from '../nodes/node-authority.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { findEtcd, type IssuedTls, memberName, type MemberTls, nodeIdOf, type OwnEtcd, peerUrl } from './own-etcd.js'
+import {
+  findEtcd,
+  type IssuedTls,
+  memberName,
+  type MemberTls,
+  nodeIdOf,
+  type EtcdProcess,
+  peerUrl,
+} from './etcd-process.js'
 import type { PeersContext } from './peers-context.js'
 import { answerTo, SECRET_BYTES, sealWelcome } from './proof.js'
 import { findPeer, keepPeer, type PeerRecord } from './membership.js'
@@ -27,7 +35,7 @@ const CHALLENGE_MS = 600_000
 const START_MS = 10_000
 const DIAL_MS = 1000
 
-export class Welcomer {
+export class JoinServer {
   readonly #context: PeersContext
   /** Deletes the records of nodes without an etcd member, and revokes their certificates. */
   readonly #dismissGone: () => Promise<void>
@@ -110,7 +118,7 @@ export class Welcomer {
   }
 
   /** Adds the server as a member without a vote. Returns the data it needs, encrypted with its secret. */
-  async admit(peer: PeerRecord, secret: Buffer, etcd: OwnEtcd, token: string): Promise<string> {
+  async admit(peer: PeerRecord, secret: Buffer, etcd: EtcdProcess, token: string): Promise<string> {
     const { rootKey } = this.#context.runtime.seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
     const { serial: certificate, ...tls } = await this.certify(peer.peerAddress)

@@ -7,25 +7,25 @@ import {
   clusterHost,
   type IssuedTls,
   memberName,
-  OwnEtcd,
+  EtcdProcess,
   peerAddressOf,
   peerUrl,
   PREFIX,
   startFirst,
-} from './own-etcd.js'
+} from './etcd-process.js'
 import type { PeersContext } from './peers-context.js'
 
 interface Steps {
   /** Issues the certificate for an address. */
   readonly certify: (peerAddress: string) => Promise<IssuedTls>
   /** Makes etcd the storage of the data. Resolves when that is durable. */
-  readonly decide: (member: MemberRecord, etcd: OwnEtcd) => Promise<void>
+  readonly decide: (member: MemberRecord, etcd: EtcdProcess) => Promise<void>
   /** Makes the previous decision durable again. */
   readonly undo: () => Promise<void>
 }
 
 /** Migrates a single-node cluster to multiple nodes: from LevelDB to a log in etcd, with one member at first. */
-export class GoingOver {
+export class StorageMigration {
   readonly #context: PeersContext
   readonly #steps: Steps
   #running: Promise<void> | undefined
@@ -65,7 +65,7 @@ export class GoingOver {
     const peerAddress = peerAddressOf(config)
     const clusterAddress = clusterHost(config)
     const { serial, ...tls } = await this.#steps.certify(peerAddress)
-    await OwnEtcd.prepare(options, tls)
+    await EtcdProcess.prepare(options, tls)
     const peer = { nodeId, peerAddress, clusterAddress, certificate: serial }
     await keepPeer(storage, peer)
     const initialCluster = `${memberName(nodeId)}=${peerUrl(peerAddress)}`
@@ -75,7 +75,7 @@ export class GoingOver {
   }
 
   /** Moves the data. Writing the membership is the point of no return. */
-  async #move(member: MemberRecord, etcd: OwnEtcd): Promise<void> {
+  async #move(member: MemberRecord, etcd: EtcdProcess): Promise<void> {
     const { signal, options, server } = this.#context
     const { directory, random, log } = options
     const { host } = server

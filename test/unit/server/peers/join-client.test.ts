@@ -4,7 +4,7 @@ import { ManualClock } from '../../../support/manual-clock.js'
 import { systemNetwork } from '../../../../src/base/network.js'
 import { createSeededRandom } from '../../../../src/base/random.js'
 import { LogicalError } from '../../../../src/logical/errors.js'
-import { Joiner } from '../../../../src/server/peers/joiner.js'
+import { JoinClient } from '../../../../src/server/peers/join-client.js'
 import { atEachAddress } from '../../../../src/server/peers/leader-api.js'
 import { PeersContext, type PeersHost } from '../../../../src/server/peers/peers-context.js'
 import type { ServerConfig } from '../../../../src/server/config/config.js'
@@ -12,7 +12,7 @@ import { until } from '../../../support/until.js'
 
 const LEADER = { address: 'http://127.0.0.1:9', caPem: '', clientCertPem: '', clientKeyPem: '', serverName: '' }
 
-it('the joiner retries during a restart of its server, and ends after the server has a cluster', async () => {
+it('a joining server retries during a restart of its server, and ends after the server has a cluster', async () => {
   const clock = new ManualClock()
   const looks: string[] = []
   const attempts: string[] = []
@@ -34,13 +34,13 @@ it('the joiner retries during a restart of its server, and ends after the server
     () => undefined,
   )
   context.known = { host: { requireRuntime } } as unknown as PeersHost
-  const joiner = new Joiner(context, async () => undefined)
+  const joinClient = new JoinClient(context, async () => undefined)
   const waits = async (isThere: () => boolean) =>
     until(() => {
       clock.advance(1000)
       return isThere()
     })
-  joiner.keepJoining([() => LEADER])
+  joinClient.keepJoining([() => LEADER])
   await until(() => attempts.length > 0)
   state = 'restarting'
   await waits(() => looks.filter((look) => look === 'restarting').length > 1)
@@ -74,8 +74,8 @@ it('tries every address of a name that stands for several nodes, each with the n
   )
   const requireRuntime = () => ({ seal: { isInitialized: false, keys: {} } })
   context.known = { host: { requireRuntime } } as unknown as PeersHost
-  const joiner = new Joiner(context, async () => undefined)
-  joiner.keepJoining([() => ({ ...LEADER, address: 'http://nodes.test:8200' }), () => LEADER])
+  const joinClient = new JoinClient(context, async () => undefined)
+  joinClient.keepJoining([() => ({ ...LEADER, address: 'http://nodes.test:8200' }), () => LEADER])
   await until(() => dialled.length >= 4)
   expect(dialled).toEqual(['127.0.0.1:8200', '127.0.0.2:8200', '[::1]:8200', '127.0.0.1:9'])
   context.stop()

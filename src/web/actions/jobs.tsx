@@ -13,7 +13,7 @@ const STEP_SIGNS: Readonly<Record<PageStep['state'], string>> = {
 }
 
 /** Shows current and past actions of the page, newest first; nothing if there are none. */
-export const Works = ({ works }: { readonly works: readonly PageWork[] }) => {
+export const Jobs = ({ works }: { readonly works: readonly PageWork[] }) => {
   const newest = works.at(-1)
   const section = useRef<HTMLElement>(null)
   const position = `${newest?.id} ${newest?.state} ${newest?.drill?.steps.findIndex(({ state }) => state === 'running')}`

@@ -10,10 +10,10 @@ interface CandidacyOptions extends Pick<Facilities, 'clock' | 'log'> {
 }
 
 const SOON_MS = 10_000
-/** Pause in ms between attempts if the shared log rejects the candidacy. */
+/** Pause in ms between attempts if the shared log rejects the election. */
 const PAUSE_MS = 1000
 
-export class Candidacy {
+export class Election {
   readonly #options: CandidacyOptions
   #standing = new AbortController()
   #restsUntilMs = 0
@@ -22,7 +22,7 @@ export class Candidacy {
     this.#options = options
   }
 
-  /** Campaigns until the election is won; undefined if the candidacy was withdrawn before. */
+  /** Campaigns until the election is won; undefined if the election was withdrawn before. */
   async stand(): Promise<Leadership | undefined> {
     const { clock, log } = this.#options
     this.#standing = new AbortController()

@@ -4,7 +4,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { SealConfig } from '../../seal/config.js'
 import { askLeader, atEachAddress, hasCluster, JoinRefused, type LeaderAddress } from './leader-api.js'
-import { clusterHost, findEtcd, peerAddressOf } from './own-etcd.js'
+import { clusterHost, findEtcd, peerAddressOf } from './etcd-process.js'
 import type { PeersContext } from './peers-context.js'
 import { answerTo, openWelcome, type Welcome } from './proof.js'
 
@@ -23,7 +23,7 @@ const RETRY = { initialMs: 500, maxMs: 4000 }
 const ANSWER_MS = 60_000
 
 /** A server without data that is joining a cluster: it knows the leader, and waits for the shares or the seal. */
-export class Joiner {
+export class JoinClient {
   readonly #context: PeersContext
   readonly #enter: Enter
   #pending: Pending | undefined
