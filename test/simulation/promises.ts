@@ -72,14 +72,13 @@ const observe = (store: Store): Promised => {
     promised.fence = undefined
     lift()
   }
-  // A cut removes the whole log, whoever reads it.
-  store.cutLog = () => {
-    pins.clear()
-    return cutLog()
-  }
-  store.importMutations = (...given) => {
-    pins.clear()
-    return importMutations(...given)
-  }
+  store.cutLog = () => cutting(pins, cutLog())
+  store.importMutations = (...given) => cutting(pins, importMutations(...given))
   return promised
+}
+
+/** A cut removes the whole log, with the index of each reader that began before its end. */
+const cutting = async (pins: Promised['pins'], cut: Promise<void>): Promise<void> => {
+  pins.clear()
+  await cut.finally(() => pins.clear())
 }
