@@ -151,6 +151,24 @@ interface Source {
 /** Returns a page without its code, quotations and comments. */
 const proseOf = (page: string): string => page.replace(/```[\s\S]*?```|`[^`]*`|"[^"\n]*"|<!--[\s\S]*?-->/g, '')
 
+/** The README, the other pages beside it, and the guides. */
+const userPages = () =>
+  [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md') && !/node_modules|\.vitepress/.test(name))
+      .map((name) => path.join('docs', name)),
+  ].map((page) => ({ page, text: readFileSync(path.join(root, page), 'utf8') }))
+
+const isLongParagraph = (text: string): boolean => !/^\s*(?:[-*]|\d+\.) /m.test(text) && text.split('\n').length > 6
+
+const sentencesOf = (text: string): readonly string[] =>
+  text.replaceAll(/`[^`]*`/g, 'code').split(/(?<=[.:?!])\s+|\n\s*(?:[-*]|\d+\.) /)
+
+const isLongSentence = (text: string): boolean => text.split(/\s+/).filter((word) => /\w/.test(word)).length > 30
+
 const roomOf = (file: string): string => {
   const [first = '', ...rest] = path.relative(path.join(root, 'src'), file).split(path.sep)
   return rest.length === 0 ? first.replace(/\.ts$/, '') : first
@@ -272,13 +290,22 @@ describe('the code', () => {
   })
 
   it('the pages for users name the actor, in American English', () => {
-    const pages = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-      .filter((name) => !/node_modules|\.vitepress/.test(name))
-      .map((name) => path.join('docs', name))
-    const wrong = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages.filter((name) => name.endsWith('.md'))]
-      .map((page) => ({ page, text: proseOf(readFileSync(path.join(root, page), 'utf8')) }))
-      .flatMap(({ page, text }) => (text.match(UNCLEAR) ?? []).map((word) => `${page}: ${word}`))
+    const wrong = userPages().flatMap(({ page, text }) =>
+      (proseOf(text).match(UNCLEAR) ?? []).map((word) => `${page}: ${word}`),
+    )
     expect(wrong).toEqual([])
+  })
+
+  it('sentences of the pages for users have at most 30 words, and paragraphs at most six lines', () => {
+    const long = userPages().flatMap(({ page, text }) =>
+      text
+        .replaceAll(/^```[\s\S]*?^```|<!--[\s\S]*?-->/gm, '')
+        .split(/\n\s*\n/)
+        .filter((paragraph) => !/^\s*[|#]/.test(paragraph))
+        .filter((paragraph) => isLongParagraph(paragraph) || sentencesOf(paragraph).some(isLongSentence))
+        .map((paragraph) => `${page}: ${paragraph.slice(0, 80)}`),
+    )
+    expect(long).toEqual([])
   })
 
   it('the pages of src name only files that exist', () => {

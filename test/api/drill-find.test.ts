@@ -23,7 +23,7 @@ it('hides a fault that only its symptoms show, and judges when it is mended', as
   expect((await home.run('unseal', 'C', ...NAMED)).status).toBe(0)
   const judged = await find('--check')
   expect(judged.status, judged.stderr).toBe(0)
-  expect(judged.stdout).toContain('It was this: C was sealed')
+  expect(judged.stdout).toContain('The fault was: C was sealed')
 
   // What is wrong with a link is healed as usual, and listed nowhere.
   expect((await find('--seed', '2')).status).toBe(0)

@@ -200,7 +200,7 @@ describe('from the page', () => {
     await lab.see('dialog input:focus')
     await lab.page.keyboard.type('begin')
     await lab.press('Do it')
-    await work('failed', 'is there already')
+    await work('failed', 'exists; --force replaces it')
     expect(await lab.page.title()).toBe('default · Understudy')
     expect(await lab.page.locator('img').count()).toBe(0)
   })

@@ -144,7 +144,10 @@ export const clustersAt = (
   const groups = groupServers(addresses.keys())
   const unknown = [...keys.clusters.keys()].filter((letter) => !groups.has(letter))
   if (unknown.length > 0)
-    throw new LabError('usage', `there are keys of ${unknown.join(', ')}: say where it is with ${unknown[0]}=URL`)
+    throw new LabError(
+      'usage',
+      `the keys file has cluster ${unknown.join(', ')}, but no address: add ${unknown[0]}=URL`,
+    )
   return [...groups].map(([letter, names]) => {
     const servers = names.map((name) => {
       const container = containers.get(name)

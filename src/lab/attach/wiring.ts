@@ -95,7 +95,7 @@ const planClusters = (
     const kept = known?.clusters.find((cluster) => cluster.name === name)
     const cluster = clusterOf(name, servers, kept, caFile)
     if (cluster.apiAddress !== '') return cluster
-    throw new LabError('usage', `the topology ${topology.name} has a cluster ${name}: say where it is with ${name}=URL`)
+    throw new LabError('usage', `the topology ${topology.name} has a cluster ${name}, but no address: add ${name}=URL`)
   })
 }
 

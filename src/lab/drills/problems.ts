@@ -27,7 +27,7 @@ export const findDrillProblems = (document: YamlDocument, drill: DrillFile): Pro
   return [
     ...judgeTopology(document, drill, problem),
     ...(threshold > shares || (threshold === 1 && shares > 1)
-      ? [problem(['threshold'], `a threshold of ${threshold} does not go with ${shares} shares`)]
+      ? [problem(['threshold'], `a threshold of ${threshold} is not possible with ${shares} shares`)]
       : []),
     ...setup.flatMap((step, index) => judgeStep(step, ['setup', index], problem)),
     ...steps.flatMap((step, index) => judgeStep(step, ['steps', index], problem)),

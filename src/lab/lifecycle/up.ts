@@ -92,7 +92,7 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
   if (lab.state === 'attached')
     throw new LabError(
       'conflict',
-      `the lab "${name}" is attached to servers elsewhere; "understudy down ${name}" forgets it`,
+      `the lab "${name}" is attached to servers elsewhere; "understudy down ${name}" unregisters it`,
     )
   const runs = servers.findAll([...serversOfLab(lab), lab.keeper].map(({ configFile }) => configFile)).length > 0
   const mend = `"understudy down ${name}" ${runs ? 'stops' : 'removes'} it`

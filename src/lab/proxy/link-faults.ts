@@ -138,7 +138,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
     describe: ({ ms }) => (ms === 0 ? 'without end' : `after ${ms} ms`),
   },
   reset_peer: {
-    about: 'reset connections a time after their first bytes',
+    about: 'reset each connection after this time, counted from its first bytes',
     example: '1s',
     fields: [
       {

@@ -64,7 +64,7 @@ const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table
 export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabHost, 'me' | 'table'>): string => {
   if (!file.endsWith(SNAPSHOT_SUFFIX))
     throw new LabError('usage', `"${file}" is not a file for a snapshot: those end in ${SNAPSHOT_SUFFIX}`)
-  if (existsSync(file) && !isForced) throw new LabError('conflict', `${file} is there already; --force takes its place`)
+  if (existsSync(file) && !isForced) throw new LabError('conflict', `${file} exists; --force replaces it`)
   const place = path.dirname(file)
   if (place === snapshotsDirectory()) makeDirectories(place)
   try {

@@ -55,7 +55,7 @@ const checkPlan = (plan: PlanFile | null | undefined, path: Path): Finding[] => 
     ...when(
       shares < 1 || shares > SHARES_MAX || threshold < 1 || threshold > shares,
       at('seal'),
-      `a threshold of ${threshold} does not go with ${shares} shares (1 to ${SHARES_MAX})`,
+      `a threshold of ${threshold} is not possible with ${shares} shares (1 to ${SHARES_MAX})`,
     ),
     ...when(threshold === 1 && shares > 1, at('seal'), 'several shares need a threshold of at least 2'),
   ]
@@ -71,7 +71,7 @@ const checkPorts = (clusters: TopologyFile['clusters']): Finding[] => {
       const owner = owners.get(port)
       owners.set(port, name)
       if (port > 65_535) return when(true, path, `there is no port ${port}`)
-      return when(owner !== undefined, path, `port ${port} is that of cluster ${owner} already`)
+      return when(owner !== undefined, path, `cluster ${owner} already uses port ${port}`)
     })
   })
 }
@@ -80,7 +80,7 @@ const checkSeed = (name: string, seed: PlanFile['seed'], links: readonly LinkFil
   const path = ['clusters', name, 'seed']
   const kinds = links.filter(({ secondary }) => secondary === name).map(({ kind }) => kind)
   if (seed && kinds.includes('dr'))
-    return [[path, `${name} is a DR secondary, which takes nothing but what its primary has: seed that one`]]
+    return [[path, `${name} is a DR secondary and cannot have a seed: seed its primary`]]
   if (!seed || kinds.length > 0) return []
   const mounts = Object.keys(seed.mounts ?? {}).map((mount) => `${mount.replace(/\/$/, '')}/`)
   return Object.keys(seed.secrets ?? {})
@@ -101,7 +101,7 @@ const checkLink = (links: readonly LinkFile[], index: number, names: readonly st
     ),
     ...when(primary === secondary, path, `${primary} cannot follow itself`),
     ...when(kind === 'dr' && Boolean(filter), [...path, 'filter'], 'only performance links have filters'),
-    ...when(jitter !== undefined && latency === undefined, [...path, 'jitter'], 'there is no jitter without a latency'),
+    ...when(jitter !== undefined && latency === undefined, [...path, 'jitter'], 'jitter requires latency'),
     ...when(
       other.some((before) => before.kind === kind),
       path,

@@ -241,6 +241,6 @@ export const findEtcd = (configured: string, searched = process.env.PATH ?? ''):
   throw new LogicalError(
     'unavailable',
     'several nodes with storage "raft" need the program etcd, which is not in PATH: install it (Debian: the package ' +
-      'etcd-server), or say where it is with understudy { etcd_path }',
+      'etcd-server), or set understudy { etcd_path }',
   )
 }

@@ -269,7 +269,7 @@ it('unpack names the format of a file that it cannot read', async () => {
   await expect(unpackSnapshot(file, target)).rejects.toThrow(`${keyPath(file)} is not the key of ${file}`)
   rmSync(keyPath(file))
   await expect(unpackSnapshot(file, target)).rejects.toThrow(`the key of ${file} is missing`)
-  expect(() => prepareSnapshot(file, false, HOST)).toThrow('is there already')
+  expect(() => prepareSnapshot(file, false, HOST)).toThrow('exists; --force replaces it')
 })
 
 it('unpack checks the lab name before it creates a directory, and removes what a killed one left', () => {

@@ -161,7 +161,7 @@ links:
       'clusters:\n  A: { seal: { type: shamir, shares: 5, threshold: 3 } }\n',
       '5:14: clusters.A.seal is a map, but must be one text: "auto" or "shamir", with shares and threshold behind it, such as "shamir 5/3"',
     ],
-    ['clusters:\n  A: { seal: shamir 2/5 }\n', '5:14: a threshold of 5 does not go with 2 shares (1 to 255)'],
+    ['clusters:\n  A: { seal: shamir 2/5 }\n', '5:14: a threshold of 5 is not possible with 2 shares (1 to 255)'],
     ['clusters:\n  A: { seal: shamir 5/1 }\n', '5:14: several shares need a threshold of at least 2'],
     ['clusters:\n  a:\n', '5:3: "a" in clusters must be one letter, A to Z'],
     ['clusters: {}\n', '4:11: clusters must have at least one'],
@@ -176,7 +176,7 @@ links:
     ],
     [
       'clusters:\n  A: { ports: { api: 9200 } }\n  B: { ports: { api: 9201 } }\n',
-      '6:15: port 9201 is that of cluster A already',
+      '6:15: cluster A already uses port 9201',
     ],
     [
       'clusters:\n  A:\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n',
@@ -188,7 +188,7 @@ links:
     ],
     [
       'clusters:\n  A:\n  B: { seed: { mounts: { kv: } } }\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n',
-      '6:14: B is a DR secondary, which takes nothing but what its primary has: seed that one',
+      '6:14: B is a DR secondary and cannot have a seed: seed its primary',
     ],
     ['clusters:\n  A: { seed: { secrets: { kv/a: { b: c } } } }\n', '5:33: no mount of A holds "kv/a"'],
     [

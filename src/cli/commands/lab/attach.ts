@@ -88,6 +88,6 @@ const describe = (lab: AttachedLab, keys: KnownKeys): string => {
   return [
     formatTable([['cluster', 'address', 'keys', 'container'], ...rows]),
     '',
-    `Next: understudy status --name ${lab.name}; understudy down ${lab.name} forgets it and leaves the servers as they are`,
+    `Next: understudy status --name ${lab.name}; understudy down ${lab.name} unregisters it and stops no server`,
   ].join('\n')
 }

@@ -71,7 +71,7 @@ interface SecretsFlags {
 const addSecrets = (compose: Command, output: Output): void => {
   compose
     .command('secrets')
-    .description('generate missing certificates and seal keys, as a container of an export does')
+    .description('generate missing certificates and seal keys; an export runs this in a container')
     .argument('<directory>', 'directory for the files')
     .option('--tls <hosts>', 'host names of the servers with TLS, such as a,b')
     .option('--seal <clusters>', 'clusters that unseal themselves, such as A,B')

@@ -49,7 +49,7 @@ const openOwnLab = (name: string): LiveLab => {
 
 const hide = async (lab: LiveLab, { name, seed, json }: FindFlags, output: Output): Promise<void> => {
   const chosen = seed ?? String(createSystemRandom().bytes(4).readUInt32BE() % SEEDS)
-  output.progress('looking whether the lab is well, and hiding a fault in it')
+  output.progress('checking the lab and injecting a hidden fault')
   await plantFault(lab, chosen)
   const named = name === 'default' ? '' : ` --name ${name}`
   if (json) return output.data(JSON.stringify({ apiVersion: 'understudy/v1', lab: name, seed: chosen, hidden: true }))
@@ -69,7 +69,7 @@ const check = async (lab: LiveLab, { json }: FindFlags, output: Output): Promise
   if (json) output.data(JSON.stringify({ apiVersion: 'understudy/v1', ...judgement }, undefined, 2))
   else if (judgement.isMended) {
     const { told, took } = judgement
-    output.data(`Mended after ${took}. It was this: ${told.what}.\nSeen by: ${told.seen}.`)
+    output.data(`Fixed after ${took}. The fault was: ${told.what}.\nSeen by: ${told.seen}.`)
   }
   if (judgement.isMended) return EXIT.ok
   output.complain(`Not yet: ${judgement.seen}.`)

@@ -31,9 +31,7 @@ const roleOption = (): Option =>
 /** `understudy env`: prints the environment variables with which clients reach a cluster. */
 export const envCommand = (output: Output): Command =>
   new Command('env')
-    .description(
-      'print the client environment of a cluster for eval: address of the active node, and a token that works',
-    )
+    .description('print VAULT_ADDR and a valid VAULT_TOKEN of a cluster, for eval')
     .argument('[cluster]', 'A, B, ..., or a node such as A2 (default: A)')
     .addOption(nameOption())
     .addOption(roleOption())

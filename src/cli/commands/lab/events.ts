@@ -26,7 +26,7 @@ export const eventsCommand = (output: Output, clock: Clock = systemClock): Comma
     .addOption(nameOption())
     .option('-f, --follow', 'follow the events until interrupted')
     .option('--json', 'print one JSON object per line')
-    .option('--since <duration>', 'only events of this period, such as 10m')
+    .option('--since <duration>', 'only events of the last period, such as 10m')
     .addHelpText('after', examples('events --since 10m', 'events -f --name drill --json'))
     .action(async (flags: EventFlags) => {
       const lab = requireOwnLab(flags.name, 'no lab daemon records its events')

@@ -35,7 +35,7 @@ export const logsCommand = (output: Output, clock: Clock = systemClock): Command
     .argument('[clusters...]', 'A, B, ... (default: all)')
     .addOption(nameOption())
     .option('-f, --follow', 'follow the logs until the lab is removed')
-    .option('--since <duration>', 'only entries of this period, such as 1m')
+    .option('--since <duration>', 'only entries of the last period, such as 1m')
     .option('--all', 'include the log of the lab daemon')
     .option('--request-id <id>', 'only entries of this request; requires up --log-level debug')
     .option('--export <directory>', 'copy the log files to this directory')

@@ -117,10 +117,7 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
           if (place) await stepDown(book, place)
         }),
       ),
-    make('token', 'generate a one-time token; `dr-operation`: a DR operation token', [
-      'token dr-operation B',
-      'token dr-operation B --explain',
-    ])
+    make('token', 'generate a one-time DR operation token', ['token dr-operation B', 'token dr-operation B --explain'])
       .addArgument(new Command().createArgument('<what>').choices(['dr-operation']))
       .argument('<cluster>')
       .option('--json', 'print JSON')

@@ -47,10 +47,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .option('--port-base <port>', 'first API port with --ports fixed (default: 8200)')
     .option('--shamir <shares/threshold>', 'key shares and threshold of each cluster, such as 5/3 (default: 1/1)')
     .addOption(new Option('--seal <type>', 'auto: each cluster unseals itself').choices(['shamir', 'auto']))
-    .option(
-      '--nodes <count>',
-      'servers in each cluster, of which one is active: 1, 3 or 5; requires etcd unless --in-process or --storage raft',
-    )
+    .option('--nodes <count>', 'servers in each cluster (1, 3 or 5); several servers require etcd, unless --in-process')
     .addOption(
       new Option(
         '--storage <type>',

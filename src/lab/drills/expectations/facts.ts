@@ -155,7 +155,7 @@ export const FACTS = {
     },
   }),
   lag: fact({
-    schema: facts('Log entries of the primary that a secondary lacks.', ['primary', 'secondary', 'kind', 'entries'], {
+    schema: facts('Log entries that a secondary has not applied.', ['primary', 'secondary', 'kind', 'entries'], {
       primary: CLUSTER,
       secondary: CLUSTER,
       kind: KIND,
