@@ -4,25 +4,25 @@
  * file decides which spellings are valid, as in Vault.
  */
 import { isIPv4, isIPv6 } from 'node:net'
-import ipaddr from 'ipaddr.js'
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 
 export interface Cidr {
-  readonly address: ipaddr.IPv4 | ipaddr.IPv6
+  readonly address: IPv4 | IPv6
   /** Number of leading bits to compare: 0 to 32, or 0 to 128. */
   readonly prefixLength: number
 }
 
 const MAPPED_BITS = 96
 
-const bitsOf = (address: ipaddr.IPv4 | ipaddr.IPv6): number => (address.kind() === 'ipv4' ? 32 : 128)
+const bitsOf = (address: IPv4 | IPv6): number => (address.kind() === 'ipv4' ? 32 : 128)
 
 /** Parses an address without a zone, leading zeros or short forms. Returns undefined for any other text. */
-const parseAnyAddress = (text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
+const parseAnyAddress = (text: string): IPv4 | IPv6 | undefined => {
   if (isIPv4(text)) return ipaddr.IPv4.parse(text)
   return isIPv6(text) && !text.includes('%') ? ipaddr.IPv6.parse(text) : undefined
 }
 
-const unmap = (address: ipaddr.IPv4 | ipaddr.IPv6, prefixLength: number): Cidr => {
+const unmap = (address: IPv4 | IPv6, prefixLength: number): Cidr => {
   const isMapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && prefixLength >= MAPPED_BITS
   return isMapped
     ? { address: address.toIPv4Address(), prefixLength: prefixLength - MAPPED_BITS }
@@ -51,7 +51,7 @@ export const parseCidrOrAddress = (text: string): Cidr | undefined => {
 export const formatCidr = ({ address, prefixLength }: Cidr): string =>
   prefixLength === bitsOf(address) ? spell(address) : `${spell(address)}/${prefixLength}`
 
-const spell = (address: ipaddr.IPv4 | ipaddr.IPv6): string =>
+const spell = (address: IPv4 | IPv6): string =>
   address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString()
 
 /**

@@ -1,5 +1,5 @@
 /** The only HTTP client: it connects, uses TLS, follows redirects, and limits the size and duration of a response. */
-import http from 'node:http'
+import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as requestInPlain } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
@@ -23,7 +23,7 @@ export interface HttpCall {
   /** Maximum size of the response body; default `answerBytesMax` of the limits. */
   readonly bytesMax?: number | undefined
   /** A connection pool for the origin of `url`. Without it, the connection is used for this call only. */
-  readonly agent?: http.Agent | undefined
+  readonly agent?: Agent | undefined
   /** For `https:` URLs. */
   readonly tls?: TlsOptions | undefined
   /** Replaces the system's network. */
@@ -36,7 +36,7 @@ export interface HttpCall {
 
 interface HttpAnswer {
   readonly status: number
-  readonly headers: http.IncomingHttpHeaders
+  readonly headers: IncomingHttpHeaders
   readonly bytes: Buffer
 }
 
@@ -67,9 +67,9 @@ export const callHttp = async (call: HttpCall): Promise<HttpAnswer> => {
 export const openHttp = async (
   { method, url, headers, body, agent, tls: tlsOptions, dial, socketPath }: Omit<HttpCall, 'timeoutMs'>,
   signal: AbortSignal,
-): Promise<http.IncomingMessage> => {
+): Promise<IncomingMessage> => {
   const isTls = url.startsWith('https:')
-  const { request } = isTls ? await import('node:https') : http
+  const request = isTls ? (await import('node:https')).request : requestInPlain
   const raw = await dial?.(signal)
   const tls = raw && isTls ? await import('node:tls') : undefined
   const connect = raw && (() => (tls ? tls.connect({ ...tlsOptions, socket: raw }) : (raw as Socket)))
@@ -99,7 +99,7 @@ export const openHttp = async (
 /** Lower values are interim responses, or invalid. */
 const STATUS_MIN = 200
 
-const readBody = async (answer: http.IncomingMessage, bytesMax: number): Promise<Buffer> => {
+const readBody = async (answer: IncomingMessage, bytesMax: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -116,7 +116,7 @@ const SECRET_HEADER = /^(?:x-vault-token|x-understudy-token|authorization|cookie
 /**
  * Returns the request for a redirect. Throws if it would be sent unencrypted, or would send secrets to another server.
  */
-const redirectOf = (call: HttpCall, { statusCode = 0, headers }: http.IncomingMessage): HttpCall | undefined => {
+const redirectOf = (call: HttpCall, { statusCode = 0, headers }: IncomingMessage): HttpCall | undefined => {
   const { location } = headers
   if (!REDIRECTS.has(statusCode) || location === undefined) return undefined
   const from = new URL(call.url)

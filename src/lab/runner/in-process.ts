@@ -150,6 +150,7 @@ export class InProcessServer extends ServerHandle {
     if (isRunning) await this.start()
   }
 
+  /** @internal */
   protected async open(): Promise<Server> {
     if (this.#ports) return this.#openAt(this.#ports)
     const { name } = this

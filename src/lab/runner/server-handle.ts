@@ -26,12 +26,18 @@ export abstract class ServerHandle {
     this.#options = options
   }
 
-  /** Undefined while it is stopped. */
+  /**
+   * Undefined while it is stopped.
+   * @internal
+   */
   protected get server(): Server | undefined {
     return this.#server
   }
 
-  /** Opens the server for a start, with the parts that `begin` returns. */
+  /**
+   * Opens the server for a start, with the parts that `begin` returns.
+   * @internal
+   */
   protected abstract open(): Promise<Server>
 
   /** Begins a run on this storage. A crash ends its network, storage and shared log. */
