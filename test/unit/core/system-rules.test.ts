@@ -29,38 +29,38 @@ const servedWhile = (condition: Condition): string[] => [
 ]
 
 const RULES: readonly (readonly [string, readonly string[]])[] = [
-  ['needs no token, or looks at one itself', named(namesOf(({ access }) => access === 'open'))],
-  ['needs `sudo` besides the capability of the operation', named(namesOf(({ access }) => access === 'sudo'))],
-  ['exists in the root namespace alone', named(namesOf(({ isRootOnly }) => isRootOnly))],
+  ['requires no token, or checks the token itself', named(namesOf(({ access }) => access === 'open'))],
+  ['requires `sudo` in addition to the capability of the operation', named(namesOf(({ access }) => access === 'sudo'))],
+  ['exists only in the root namespace', named(namesOf(({ isRootOnly }) => isRootOnly))],
   ['is not audited', named(namesOf(({ isUnaudited }) => isUnaudited))],
   ['is served while not initialized or sealed', servedWhile('sealed')],
-  ['is answered by a standby itself, and not by the active node for it', servedWhile('standby')],
+  ['is answered by a standby itself, and not forwarded to the active node', servedWhile('standby')],
   ['is served while the cluster restarts for a new role', servedWhile('restarting')],
   ['is served by a performance secondary before its first copy', servedWhile('bootstrapping')],
-  ['is served by one whose first copy no primary sends', servedWhile('stranded')],
+  ['is served by a performance secondary whose first copy has no primary', servedWhile('stranded')],
   ['is served by a DR secondary before its first copy', servedWhile('dr-bootstrapping')],
   ['is served by a DR secondary', servedWhile('dr')],
   ['is served by a node that was removed from its cluster', servedWhile('removed')],
-  ['is not refused by an overtaken primary (`fence_client_writes`)', servedWhile('fenced')],
-  ['does not wait for a change of role that begins', servedWhile('writes-paused')],
+  ['is accepted by a fenced primary (`fence_client_writes`)', servedWhile('fenced')],
+  ['does not wait for the start of a role change', servedWhile('writes-paused')],
   [
-    'waits for the other nodes of its cluster, where there is no data without them',
+    'waits for the other nodes of its cluster, if there is no data without them',
     named(namesOf(({ awaitsNodes }) => awaitsNodes)),
   ],
   [
-    'waits for another call of these, for `role_change_wait` at most, so that it is judged by the role which that one leaves',
+    'waits until a running role change ends (at most `role_change_wait`), then uses the new role',
     named(namesOf(({ takesTurns }) => takesTurns)),
   ],
   [
     'does not exist on a listener with `disable_replication_status_endpoints`',
     named(namesOf(({ withheldAs }) => withheldAs === 'replication-status')),
   ],
-  ['takes a wrapping token for a client token', named(namesOf(({ wrappingToken }) => wrappingToken))],
-  ['has names in any case in its body', named(namesOf(({ body }) => body === 'bare'))],
-  ['has a file for a body', named(namesOf(({ body }) => body === 'file'))],
+  ['accepts a wrapping token as the client token', named(namesOf(({ wrappingToken }) => wrappingToken))],
+  ['accepts field names of the body in any case', named(namesOf(({ body }) => body === 'bare'))],
+  ['has a file as its body', named(namesOf(({ body }) => body === 'file'))],
 ]
 
-test('the page says of every path what the server goes by', () => {
+test('the table of rules in compatibility.md matches the rules of the server', () => {
   const page = readFileSync(
     path.join(import.meta.dirname, '..', '..', '..', 'docs', 'reference', 'compatibility.md'),
     'utf8',
