@@ -120,7 +120,7 @@ it('takes keys as operator init prints them, and warns of a file that others can
     [[], 'say where the clusters are'],
     [['A=elsewhere'], 'is not of the form A=http://host:8200'],
     [['A=http://a:8200', 'A=http://b:8200'], 'given twice'],
-    [[`B=${a.address}`, '--keys', keys], 'there are keys of A'],
+    [[`B=${a.address}`, '--keys', keys], 'the keys file has cluster A'],
     [['--keys', path.join(home.directory, 'none.json')], 'cannot be read'],
     [['--project', 'x', `A=${a.address}`], '--project names containers'],
     [[`A=${a.address}`, '--topology', 'drr'], 'did you mean "dr"'],
