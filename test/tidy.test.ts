@@ -3,6 +3,7 @@ import path from 'node:path'
 import { parseSync, Visitor } from 'vite'
 import { describe, expect, it } from 'vitest'
 import { KEYS } from '../src/storage/keys/key-families.js'
+import { readPage, readPages } from './support/pages.js'
 import { LONG_FILES, LONG_LISTS } from './support/tidy-exceptions.js'
 
 /**
@@ -151,16 +152,11 @@ interface Source {
 /** Returns a page without its code, quotations and comments. */
 const proseOf = (page: string): string => page.replace(/```[\s\S]*?```|`[^`]*`|"[^"\n]*"|<!--[\s\S]*?-->/g, '')
 
-/** The README, the other pages beside it, and the guides. */
-const userPages = () =>
-  [
-    'README.md',
-    'CONTRIBUTING.md',
-    'SECURITY.md',
-    ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.md') && !/node_modules|\.vitepress/.test(name))
-      .map((name) => path.join('docs', name)),
-  ].map((page) => ({ page, text: readFileSync(path.join(root, page), 'utf8') }))
+/** The README and the guides, and the other pages beside the README. */
+const USER_PAGES = [
+  ...readPages(),
+  ...['CONTRIBUTING.md', 'SECURITY.md'].map((name) => readPage(name, readFileSync(path.join(root, name), 'utf8'))),
+]
 
 const isLongParagraph = (text: string): boolean => !/^\s*(?:[-*]|\d+\.) /m.test(text) && text.split('\n').length > 6
 
@@ -290,20 +286,20 @@ describe('the code', () => {
   })
 
   it('the pages for users name the actor, in American English', () => {
-    const wrong = userPages().flatMap(({ page, text }) =>
-      (proseOf(text).match(UNCLEAR) ?? []).map((word) => `${page}: ${word}`),
+    const wrong = USER_PAGES.flatMap(({ name, text }) =>
+      (proseOf(text).match(UNCLEAR) ?? []).map((word) => `${name}: ${word}`),
     )
     expect(wrong).toEqual([])
   })
 
   it('sentences of the pages for users have at most 30 words, and paragraphs at most six lines', () => {
-    const long = userPages().flatMap(({ page, text }) =>
+    const long = USER_PAGES.flatMap(({ name, text }) =>
       text
         .replaceAll(/^```[\s\S]*?^```|<!--[\s\S]*?-->/gm, '')
         .split(/\n\s*\n/)
         .filter((paragraph) => !/^\s*[|#]/.test(paragraph))
         .filter((paragraph) => isLongParagraph(paragraph) || sentencesOf(paragraph).some(isLongSentence))
-        .map((paragraph) => `${page}: ${paragraph.slice(0, 80)}`),
+        .map((paragraph) => `${name}: ${paragraph.slice(0, 80)}`),
     )
     expect(long).toEqual([])
   })

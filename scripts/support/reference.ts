@@ -8,7 +8,7 @@ import { drillText, listDrillNames } from '../../src/lab/drills/catalogue.js'
 import { FACTS } from '../../src/lab/drills/expectations/facts.js'
 import { LOAD_EXPECTATIONS } from '../../src/lab/drills/expectations/load-expectations.js'
 import { STEPS } from '../../src/lab/drills/steps/steps.js'
-import { describeServerFlags } from '../../src/server/config/flags.js'
+import { listServerFlags } from '../../src/server/config/flags.js'
 
 /** The pages that `npm run reference` writes, by their file in the repository. A unit test compares them with the files. */
 export const referencePages = (): ReadonlyMap<string, string> =>
@@ -25,6 +25,8 @@ const row = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] =>
   rows.length === 0 ? [] : [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row), '']
 
+const pageOf = (lines: readonly string[]): string => `${lines.join('\n').trimEnd()}\n`
+
 const code = (text: string): string => `\`${text}\``
 
 const sentence = (text: string): string =>
@@ -32,10 +34,7 @@ const sentence = (text: string): string =>
 
 const commandsPage = (): string => {
   const program = makeProgram(new ProcessOutput(() => 0), () => {})
-  const flags = describeServerFlags()
-    .split('\n')
-    .flatMap((line) => /^ {2}(-\S+) {2,}(.*)$/.exec(line)?.slice(1, 3) ?? [])
-  return [
+  return pageOf([
     '# Commands',
     '',
     GENERATED,
@@ -54,7 +53,7 @@ const commandsPage = (): string => {
     '',
     ...table(
       ['flag', 'effect'],
-      flags.flatMap((flag, index) => (index % 2 === 0 ? [[code(flag), flags[index + 1] ?? '']] : [])),
+      listServerFlags().map(([flag, help]) => [code(flag), help]),
     ),
     '## `vault`',
     '',
@@ -64,10 +63,7 @@ const commandsPage = (): string => {
       ['command', 'effect'],
       [...COMMANDS.values()].map(({ name, summary }) => [code(name), summary]),
     ),
-  ]
-    .join('\n')
-    .trimEnd()
-    .concat('\n')
+  ])
 }
 
 const optionRow = (option: Option): readonly string[] => {
@@ -170,7 +166,7 @@ const drillPage = (): string => {
       ]),
     ),
   ]
-  return [
+  return pageOf([
     '# Drill file',
     '',
     GENERATED,
@@ -191,10 +187,7 @@ const drillPage = (): string => {
     'These expectations are checked at the end, or in a step `checkpoint`.',
     '',
     ...Object.entries(FACTS).flatMap(describe),
-  ]
-    .join('\n')
-    .trimEnd()
-    .concat('\n')
+  ])
 }
 
 /** What a value looks like, in a few words. */

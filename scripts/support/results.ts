@@ -61,8 +61,13 @@ export class ResultsReporter implements Reporter {
     const unhandled = errors.map((error) => describeFailure('an error outside of tests', [error]))
     if (unhandled.length > 0)
       results.push({
-        ...{ tier: 'vitest', file: '-', seconds: 0, passed: 0, skipped: 0 },
-        ...{ failed: unhandled.length, failures: unhandled },
+        tier: 'vitest',
+        file: '-',
+        seconds: 0,
+        passed: 0,
+        skipped: 0,
+        failed: unhandled.length,
+        failures: unhandled,
       })
     writeFileSync(this.#file, JSON.stringify(results))
   }

@@ -28,7 +28,8 @@ export const loadPlanted = async (bug: Bug): Promise<typeof Simulation> => {
   }
 }
 
-const plant = ({ name, from, to }: Bug, text: string): string => {
+/** Changes the text of the file of the bug. Throws an Error if the text to change does not occur exactly once. */
+export const plant = ({ name, from, to }: Bug, text: string): string => {
   const parts = text.split(from)
   if (parts.length !== 2) throw new Error(`"${name}" changes a line that occurs ${parts.length - 1} times`)
   return parts.join(to)

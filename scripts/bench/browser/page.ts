@@ -45,8 +45,14 @@ const surveyAt = (second: number): PageSurvey => ({
   clusters: Array.from(
     { length: CLUSTERS },
     (_, index): PageCluster => ({
-      ...{ name: nameOf(index), apiAddress: `http://127.0.0.1:${8200 + index}`, process: 'running', isAnswering: true },
-      ...{ isInitialized: true, isSealed: false, nodes: null, problems: [] },
+      name: nameOf(index),
+      apiAddress: `http://127.0.0.1:${8200 + index}`,
+      process: 'running',
+      isAnswering: true,
+      isInitialized: true,
+      isSealed: false,
+      nodes: null,
+      problems: [],
       dr: role(index === 0 ? 'primary' : index % 2 === 1 ? 'secondary' : 'disabled', second * 3),
       performance: role(index === 0 ? 'primary' : index % 2 === 0 ? 'secondary' : 'disabled', second * 3),
       requests: { server: nameOf(index), handled: second * (index + 1) * 7, refused: second },
@@ -58,14 +64,22 @@ const surveyAt = (second: number): PageSurvey => ({
       primary: 'A',
       secondary: nameOf(index + 1),
     },
-    ...{ state: 'stream-wals', connectionState: 'ready', lagEntries: (second + index) % 9, lagSeconds: 0.2 },
+    state: 'stream-wals',
+    connectionState: 'ready',
+    lagEntries: (second + index) % 9,
+    lagSeconds: 0.2,
   })),
-  ...{ faults: [], problems: [] },
+  faults: [],
+  problems: [],
 })
 
 const eventAt = (id: number, second: number): PageEvent => ({
-  ...{ id, time: new Date(1_767_225_600_000 + second * 1000).toISOString(), cluster: nameOf(id % CLUSTERS) },
-  ...{ kind: 'call', text: `sys/policies/acl/number-${id}`, step: null },
+  id,
+  time: new Date(1_767_225_600_000 + second * 1000).toISOString(),
+  cluster: nameOf(id % CLUSTERS),
+  kind: 'call',
+  text: `sys/policies/acl/number-${id}`,
+  step: null,
   command: `vault policy write -address=http://127.0.0.1:8200 number-${id} -`,
 })
 

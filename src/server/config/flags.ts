@@ -76,10 +76,14 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   recovery: { help: 'Refused: stop the server and use "understudy storage verify"' },
 }
 
+/** Each flag as it is given, and its description. */
+export const listServerFlags = (): (readonly [flag: string, help: string])[] =>
+  Object.entries(FLAGS).map(([name, { value, help }]) => [`-${name}${value ? `=<${value}>` : ''}`, help])
+
 export const describeServerFlags = (): string => {
-  const rows = Object.entries(FLAGS).map(([name, { value, help }]) => [`-${name}${value ? `=<${value}>` : ''}`, help])
-  const width = Math.max(...rows.map(([flag = '']) => flag.length))
-  return rows.map(([flag = '', help = '']) => `  ${flag.padEnd(width)}  ${help}`).join('\n')
+  const rows = listServerFlags()
+  const width = Math.max(...rows.map(([flag]) => flag.length))
+  return rows.map(([flag, help]) => `  ${flag.padEnd(width)}  ${help}`).join('\n')
 }
 
 /** Each of these flags implies -dev, as in Vault. */
