@@ -125,7 +125,8 @@ export const createRevocationList = async (
   const list = await x509.X509CrlGenerator.create(
     {
       issuer: new x509.X509Certificate(issuer.certificate).subject,
-      ...{ thisUpdate: new Date(nowMs - BACKDATED_MS), nextUpdate: notAfter },
+      thisUpdate: new Date(nowMs - BACKDATED_MS),
+      nextUpdate: notAfter,
       signingAlgorithm: authority,
       signingKey: await crypto.subtle.importKey('pkcs8', issuer.privateKey, authority, false, ['sign']),
       entries: serials.map((serialNumber) => ({ serialNumber, revocationDate: new Date(nowMs) })),

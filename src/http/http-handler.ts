@@ -137,7 +137,7 @@ export class HttpHandler {
       received.waitEndMs = sender.waitEndMs
       return allowed
     }
-    return readBody(received.message, { room: bodies, bytesMax: bodyBytesMax, allowance })
+    return readBody(received.message, { budget: bodies, bytesMax: bodyBytesMax, allowance })
   }
 
   async #handle(received: Received, head: RequestHead, body: ReadBody, sink: Answer): Promise<Rendered> {
@@ -158,7 +158,7 @@ export class HttpHandler {
 
   async #readSideBody(message: Message): Promise<Buffer> {
     if (isEmptyBody(message)) return NO_BODY.take()
-    const options = { room: this.#options.bodies, bytesMax: LIMITS.openBodyBytesMax, allowance: () => SIDE_ALLOWANCE }
+    const options = { budget: this.#options.bodies, bytesMax: LIMITS.openBodyBytesMax, allowance: () => SIDE_ALLOWANCE }
     const { take, refusal } = await readBody(message, options)
     if (refusal) throw refusal
     return take()

@@ -80,7 +80,9 @@ const ROOT = '/ui/'
 
 /** Redirects the bare address, and the addresses of Vault's UI, to the page. */
 const redirect: Rendered = {
-  ...{ status: 307, contentType: 'text/html; charset=utf-8', body: '' },
+  status: 307,
+  contentType: 'text/html; charset=utf-8',
+  body: '',
   headers: { ...PAGE_HEADERS, Location: ROOT, Vary: 'Accept' },
 }
 

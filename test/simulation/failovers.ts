@@ -145,7 +145,7 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     const { clock, network, plan, history } = world
     const pause = () => clock.sleep(chance.next() * plan.activeMs * 0.2)
     const cut = (one: Member, other: Member) => betweenNodes(one, other, (from, to) => network.cut(from, to))
-    const mend = (one: Member, other: Member) => betweenNodes(one, other, (from, to) => network.mend(from, to))
+    const restore = (one: Member, other: Member) => betweenNodes(one, other, (from, to) => network.restore(from, to))
     history.add('', `failover: lagging, from ${before.name} to ${after.name}`)
     cut(before, after)
     await pause()
@@ -154,7 +154,7 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     await force(world, scene, after)
     await pause()
     if (servers.secondary) {
-      mend(after, servers.secondary)
+      restore(after, servers.secondary)
       // It goes back and forth between the two that it knows.
       for (let times = chance.below(4); times > 0; times--) {
         await pause()
@@ -162,10 +162,10 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
         betweenNodes(after, servers.secondary, (from, to) => network.reset(from, to))
         cut(after, servers.secondary)
         await pause()
-        mend(after, servers.secondary)
+        restore(after, servers.secondary)
       }
     }
-    mend(before, after)
+    restore(before, after)
     await world.open(before)
     await rejoin(world, scene, chance)
   },
@@ -209,7 +209,7 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     if (new Chance(`${world.plan.seed} told by the former primary`).happens(0.5))
       await learnFromFormer(world, before, [after, otherCopy], secondary)
     await pause()
-    betweenNodes(away, secondary, (from, to) => world.network.mend(from, to))
+    betweenNodes(away, secondary, (from, to) => world.network.restore(from, to))
     await pause()
     await follow(world, after, otherCopy, false)
     await world.open(before)
@@ -246,7 +246,7 @@ const learnFromFormer = async (
       return 'neither is fenced'
     },
   )
-  for (const one of promoted) betweenNodes(one, secondary, (from, to) => world.network.mend(from, to))
+  for (const one of promoted) betweenNodes(one, secondary, (from, to) => world.network.restore(from, to))
 }
 
 /** Between two clusters, each way. */

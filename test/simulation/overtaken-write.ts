@@ -40,7 +40,7 @@ export const overtakeForwardedWrite = async (world: World, scene: Scene): Promis
   await large
   await clock.sleep(2 * SLOW_MS + 4 * arrivedMs + 2 * plan.diskDelayMsMax)
   before.cluster.crash(false)
-  betweenNodes(secondary, after, (one, two) => network.mend(one, two))
+  betweenNodes(secondary, after, (one, two) => network.restore(one, two))
   const movedMs = await movesTo(world, secondary, after, forwarded)
   const { isAcknowledged, atMs } = await forwarded
   const isLate = movedMs !== undefined && atMs - movedMs > arrivedMs

@@ -129,7 +129,7 @@ const apart = (world: World, { servers }: Scene, secondary: Member) =>
   })
 
 const together = (world: World, { servers }: Scene, secondary: Member) =>
-  betweenNodes(servers.primary, secondary, (from, to) => world.network.mend(from, to))
+  betweenNodes(servers.primary, secondary, (from, to) => world.network.restore(from, to))
 
 /**
  * Has the secondary lack more than the log has, and lets it connect. It serves what it had meanwhile. Resolves to where the

@@ -64,7 +64,13 @@ export class VaultApi {
     const { address, timeoutMs, tls } = settings
     const { caPem, clientCertPem, clientKeyPem, serverName, skipVerify } = tls
     this.#client = new ApiClient({
-      ...{ address, timeoutMs, caPem, clientCertPem, clientKeyPem, serverName, skipVerify },
+      address,
+      timeoutMs,
+      caPem,
+      clientCertPem,
+      clientKeyPem,
+      serverName,
+      skipVerify,
       redirectsMax: 1,
     })
   }

@@ -160,42 +160,42 @@ export class ResponseBudget {
 
 /** One response's access to the response budget. Every request has one and few use it, so it costs a single object. */
 class Place implements AnswerPlace {
-  readonly #room: ResponseBudget
+  readonly #budget: ResponseBudget
   readonly #sink: AnswerSink
   #held: PendingAnswer | undefined
 
-  constructor(room: ResponseBudget, sink: AnswerSink) {
-    this.#room = room
+  constructor(budget: ResponseBudget, sink: AnswerSink) {
+    this.#budget = budget
     this.#sink = sink
   }
 
   turn(): Promise<void> | undefined {
-    return this.#room.turn()
+    return this.#budget.turn()
   }
 
   tryEnter(bytes: number): boolean {
     this.#giveBack()
-    this.#held = this.#room.tryEnter(bytes, this.#sink)
+    this.#held = this.#budget.tryEnter(bytes, this.#sink)
     return this.#held !== undefined
   }
 
   async enter(bytes: number): Promise<void> {
     this.#giveBack()
-    this.#held = await this.#room.enter(bytes, this.#sink)
+    this.#held = await this.#budget.enter(bytes, this.#sink)
     // Several responses may have been admitted at the same time.
-    await this.#room.takeTurn(this.#sink)
+    await this.#budget.takeTurn(this.#sink)
   }
 
   expected(path: string): number | undefined {
-    return this.#room.expected(path)
+    return this.#budget.expected(path)
   }
 
   note(path: string, bytes: number | undefined): void {
-    this.#room.note(path, bytes)
+    this.#budget.note(path, bytes)
   }
 
   #giveBack(): void {
-    if (this.#held) this.#room.release(this.#held)
+    if (this.#held) this.#budget.release(this.#held)
     this.#held = undefined
   }
 }

@@ -20,7 +20,7 @@ export interface ReadBody {
 }
 
 interface BodyReaderOptions {
-  readonly room: RequestBodyBudget
+  readonly budget: RequestBodyBudget
   /** The listener's limit for every sender. */
   readonly bytesMax: number
   /**
@@ -104,7 +104,7 @@ class BodyReader {
       this.#fail(bodyTooLarge())
       return
     }
-    this.#open = this.#options.room.begin((error) => this.#fail(error))
+    this.#open = this.#options.budget.begin((error) => this.#fail(error))
     request.on('data', (chunk: Buffer) => this.#take(chunk))
     request.once('end', () => this.#finish())
     if ((this.#announced ?? 0) > this.#limit) this.#ask(NOTHING)
@@ -171,7 +171,7 @@ class BodyReader {
       return
     }
     const fail = (error: unknown) => this.#fail(error)
-    this.#options.room.enter(this.#announced ?? bytesMax, gone, fail).then((place) => this.#goOn(place, chunk), fail)
+    this.#options.budget.enter(this.#announced ?? bytesMax, gone, fail).then((place) => this.#goOn(place, chunk), fail)
   }
 
   #goOn(place: Place, chunk: Buffer): void {
@@ -232,11 +232,11 @@ const takeOnce = (bytes: Buffer): (() => Buffer) => {
 }
 
 /** Reads the body as a file. The caller must have checked that the sender is allowed to send it. */
-export const readFileBody = async (request: Message, room: RequestBodyBudget): Promise<Buffer> => {
+export const readFileBody = async (request: Message, budget: RequestBodyBudget): Promise<Buffer> => {
   if (isEmptyBody(request)) return NOTHING
   const bytesMax = LIMITS.snapshotBytesMax
   const allowance = () => ({ bytesMax, valuesMax: 0, isAuthorised: true })
-  const { take, done } = await readBody(request, { room, bytesMax, allowance })
+  const { take, done } = await readBody(request, { budget, bytesMax, allowance })
   done()
   return take()
 }

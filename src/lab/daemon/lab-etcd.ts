@@ -13,8 +13,8 @@ const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']
 export const findEtcd = (searchPath: string): Pick<OwnEtcdPlan, 'program' | 'binder'> => {
   const directories = [...directoriesOf(searchPath), ...PLACES]
   const program = findProgram('etcd', directories)
-  const mend = 'Debian has it in the package etcd-server; "--in-process" needs none'
-  if (program === undefined) throw new LabError('usage', `clusters of several nodes need the program etcd: ${mend}`)
+  const fix = 'Debian has it in the package etcd-server; "--in-process" needs none'
+  if (program === undefined) throw new LabError('usage', `clusters of several nodes need the program etcd: ${fix}`)
   return { program, binder: findProgram('setpriv', directories) }
 }
 

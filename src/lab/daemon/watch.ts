@@ -132,7 +132,10 @@ interface Question extends Pick<HttpCall, 'url' | 'headers' | 'timeoutMs' | 'age
 export const ask = async ({ method, url, body, headers, timeoutMs, agent }: Question): Promise<Answer> => {
   const isTls = url.startsWith('https:')
   const { status, bytes } = await callHttp({
-    ...{ method, url, timeoutMs, bytesMax: LIMITS.smallAnswerBytesMax },
+    method,
+    url,
+    timeoutMs,
+    bytesMax: LIMITS.smallAnswerBytesMax,
     headers: {
       'X-Vault-Request': 'true',
       ...headers,

@@ -56,7 +56,7 @@ const checkDirectory =
   }
 
 /** State of a lab -> the command that fixes it. */
-const MENDS: Partial<Record<LabListing['state'], (name: string) => string>> = {
+const FIXES: Partial<Record<LabListing['state'], (name: string) => string>> = {
   incomplete: (name) => `"understudy down ${name}"`,
   damaged: (name) => `"understudy down ${name}"`,
   'partly running': (name) => `"understudy start --name ${name}"`,
@@ -142,11 +142,11 @@ const CHECKS: Readonly<Record<string, Check>> = {
   labs: ({ machine }) => {
     const labs = machine.listLabs()
     const left = labs.flatMap(({ name, state }) => {
-      const mend = MENDS[state]?.(name)
-      return mend === undefined ? [] : [{ text: `${name} is ${state}`, mend }]
+      const fix = FIXES[state]?.(name)
+      return fix === undefined ? [] : [{ text: `${name} is ${state}`, fix }]
     })
     if (left.length === 0) return ok(labs.length === 0 ? 'none' : labs.map(({ name }) => name).join(', '))
-    return warning(left.map(({ text }) => text).join(', '), `run ${left.map(({ mend }) => mend).join(' and ')}`)
+    return warning(left.map(({ text }) => text).join(', '), `run ${left.map(({ fix }) => fix).join(' and ')}`)
   },
   /** Reports unused labs: they still use ports and disk space. */
   stale: ({ machine }) => {
@@ -156,8 +156,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
       .filter(({ createdAt }) => createdAt !== undefined && Date.parse(createdAt) < oldest)
     if (stale.length === 0) return ok('no lab is older than a week')
     const names = stale.map(({ name }) => name)
-    const mend = names.map((name) => `"understudy down ${name}"`).join(' and ')
-    return warning(`${names.join(', ')}: older than a week`, `${mend}, unless they are still used`)
+    const fix = names.map((name) => `"understudy down ${name}"`).join(' and ')
+    return warning(`${names.join(', ')}: older than a week`, `${fix}, unless they are still used`)
   },
   orphans: ({ machine }) => {
     const orphans = machine.findOrphans()

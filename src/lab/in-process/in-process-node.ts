@@ -6,6 +6,7 @@ import { LabError } from '../model/lab-error.js'
 import type { KeyRing } from '../keys/key-ring.js'
 import { unseal } from '../requests/replication.js'
 import type { PortPair } from '../model/ports.js'
+import type { InProcessServer } from '../runner/in-process.js'
 import { waitForAutoUnseal } from '../keys/seals.js'
 import { askNode, type NodeView } from '../status/node-view.js'
 
@@ -15,17 +16,10 @@ export type { NodeState, NodeView } from '../status/node-view.js'
 const START_ANEW = 'it does so when it starts: stop it first'
 
 /** The interface of a node in every kind of lab. */
-export interface LabServer {
-  readonly isRunning: boolean
-  /** Whether it is the single server or the active node of its cluster. */
-  readonly isActive: boolean
-  readonly ports: PortPair
-  readonly apiAddress: string
-  readonly clusterAddress: string
-  start(): Promise<void>
-  stop(): Promise<void>
-  crash(): Promise<void>
-}
+export type LabServer = Pick<
+  InProcessServer,
+  'isRunning' | 'isActive' | 'ports' | 'apiAddress' | 'clusterAddress' | 'start' | 'stop' | 'crash'
+>
 
 export interface LabNodeOptions {
   /** For example, `A1`. */

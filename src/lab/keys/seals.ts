@@ -38,8 +38,8 @@ export const unsealWithAny = async (
   const { isSealed, isAuto } = await sealOf(client)
   if (!isSealed) return
   if (!isAuto) return tryKeys(client, lab, cluster)
-  const mend = `it does so when it starts; "understudy restart ${cluster.name}"`
-  return waitForAutoUnseal(client, cluster.name, mend)
+  const fix = `it does so when it starts; "understudy restart ${cluster.name}"`
+  return waitForAutoUnseal(client, cluster.name, fix)
 }
 
 const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; readonly isAuto: boolean }> => {
@@ -69,10 +69,10 @@ const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, clus
 const AUTO_UNSEAL_MS = 15_000
 
 /** Waits for auto-unseal after a start. The keys of such a server are recovery keys and cannot unseal it. */
-export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: string): Promise<void> => {
+export const waitForAutoUnseal = async (client: ApiClient, name: string, fix: string): Promise<void> => {
   const fact = async () => ((await sealOf(client)).isSealed ? 'it is sealed' : undefined)
   await waitFor(systemClock, `cluster ${name} to unseal itself`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {
-    throw new LabError('remote', `cluster ${name} unseals by itself, and has not: ${mend}`, { cause: error })
+    throw new LabError('remote', `cluster ${name} unseals by itself, and has not: ${fix}`, { cause: error })
   })
 }
 

@@ -52,25 +52,25 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   readonly #events: LocalEvents
   readonly #servers: InProcessServer[] = []
   #begin: InProcessSnapshot | undefined
-  readonly #provisions: LabResources
+  readonly #resources: LabResources
   readonly #closing: AbortController
   #closed: Promise<void> | undefined
 
-  private constructor(topology: Topology, options: InProcessLabOptions, provisions: LabResources) {
+  private constructor(topology: Topology, options: InProcessLabOptions, resources: LabResources) {
     const { timeoutMs = TIMEOUT_MS } = options
     const closing = new AbortController()
     super(topology, timeoutMs, closing.signal)
     this.#closing = closing
     this.clock = createLabClock()
-    this.#provisions = provisions
+    this.#resources = resources
     const { clock, keys } = this
     const skewMs = () => clock.skewMs
     this.#events = new LocalEvents(topology.name, systemClock, () => keys.access(), skewMs)
     const tell = this.#events.tell.bind(this.#events)
     this.clusters = topology.clusters.map((name) => {
-      const { caFile } = provisions.of(name).tls ?? {}
+      const { caFile } = resources.of(name).tls ?? {}
       const shared = { caFile, keys, tell, closing: closing.signal }
-      const servers = provisions.serversOf(name, { ...options, links: this.#links, clock })
+      const servers = resources.serversOf(name, { ...options, links: this.#links, clock })
       this.#servers.push(...servers)
       const node = { ...shared, cluster: name }
       const nodes = servers.map((server, at) => new LabNode({ ...node, name: `${name}${at + 1}`, server }))
@@ -90,15 +90,15 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const whole = nodes === undefined ? topology : withNodes(topology, nodes)
     requireSharedMemory(whole)
     // Imported here, because loading the server takes most of the library's import time.
-    const { makeProvisions } = await import('./in-process-servers.js')
-    const provisions = await makeProvisions(whole, randomFor)
+    const { makeLabResources } = await import('./in-process-servers.js')
+    const resources = await makeLabResources(whole, randomFor)
     let lab: InProcessLab<N> | undefined
     try {
-      lab = new InProcessLab<N>(whole, options, provisions)
+      lab = new InProcessLab<N>(whole, options, resources)
       await lab.#start(options, randomFor('links'))
       return lab
     } catch (error) {
-      await (lab ?? provisions).close()
+      await (lab ?? resources).close()
       throw error
     }
   }
@@ -218,7 +218,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const ends = await Promise.allSettled(this.#servers.map((server) => server.end(this.#closing.signal.reason)))
     for (const cluster of this.clusters) cluster.disconnect()
     await this.#links.close()
-    await this.#provisions.close()
+    await this.#resources.close()
     for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
@@ -230,7 +230,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const { topology, timeoutMs } = this
     await Promise.all(this.clusters.map((cluster) => cluster.start()))
     const reaches = this.#servers.map(({ name, cluster, ports }) => {
-      const { balancer } = this.#provisions.of(cluster)
+      const { balancer } = this.#resources.of(cluster)
       balancer?.leadTo(() => this.cluster(cluster as Names).activeNode.ports)
       const reach = reachOf(planOf(topology, cluster), ports, balancer?.ports)
       return [name, { ...reach, ...nodeOf(cluster, name) }] as const

@@ -47,7 +47,7 @@ export interface LabResources {
 }
 
 /** Creates the resources. Removes all of them and rejects if one fails. */
-export const makeProvisions = async (topology: Topology, randomFor: RandomFor): Promise<LabResources> => {
+export const makeLabResources = async (topology: Topology, randomFor: RandomFor): Promise<LabResources> => {
   const known = new Map<string, Provision>()
   let directory: string | undefined
   /** Returns a file that is deleted with the lab. */
@@ -55,10 +55,10 @@ export const makeProvisions = async (topology: Topology, randomFor: RandomFor): 
     directory ??= makeTemporaryDirectory('in-process')
     return path.join(directory, name)
   }
-  const provisions: LabResources = {
+  const resources: LabResources = {
     of: (cluster) => known.get(cluster) ?? {},
     serversOf(cluster, { storage = 'memory', log, links, clock, ...given }) {
-      const { tls, sealKeyFile, balancer } = provisions.of(cluster)
+      const { tls, sealKeyFile, balancer } = resources.of(cluster)
       const names = serversOf(topology, cluster)
       const settings = { ...settingsOf(topology, cluster), ...given.settings }
       const shared =
@@ -102,9 +102,9 @@ export const makeProvisions = async (topology: Topology, randomFor: RandomFor): 
       const balancer = reach === 'load-balancer' ? await openBalancer(systemClock, random) : undefined
       known.set(name, { tls: hasTls ? tls : undefined, sealKeyFile, balancer })
     }
-    return provisions
+    return resources
   } catch (error) {
-    await provisions.close()
+    await resources.close()
     throw error
   }
 }

@@ -95,12 +95,12 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
       `the lab "${name}" is attached to servers elsewhere; "understudy down ${name}" unregisters it`,
     )
   const runs = servers.findAll([...serversOfLab(lab), lab.keeper].map(({ configFile }) => configFile)).length > 0
-  const mend = `"understudy down ${name}" ${runs ? 'stops' : 'removes'} it`
+  const fix = `"understudy down ${name}" ${runs ? 'stops' : 'removes'} it`
   if (lab.state === 'starting') {
-    if (runs) throw new LabError('conflict', `the lab "${name}" was left half started; ${mend}`)
+    if (runs) throw new LabError('conflict', `the lab "${name}" was left half started; ${fix}`)
     return
   }
-  throw new LabError('conflict', `the lab "${name}" is ${runs ? 'running' : 'stopped'}; ${mend}`)
+  throw new LabError('conflict', `the lab "${name}" is ${runs ? 'running' : 'stopped'}; ${fix}`)
 }
 
 const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): Promise<LabRecord> => {

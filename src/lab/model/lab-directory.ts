@@ -24,17 +24,17 @@ export const labDirectory = (name: string): string => {
  * Creates a directory and its parents, one at a time. The recursive call never returns on some file systems, such as `/proc`,
  * which create a directory and then deny its existence.
  */
-export const makeDirectories = (directory: string, mend = 'set XDG_STATE_HOME to a directory of your own'): void => {
+export const makeDirectories = (directory: string, fix = 'set XDG_STATE_HOME to a directory of your own'): void => {
   const there = statSync(directory, { throwIfNoEntry: false })
-  if (there && !there.isDirectory()) throw new LabError('usage', `${directory} is no directory; ${mend}`)
+  if (there && !there.isDirectory()) throw new LabError('usage', `${directory} is no directory; ${fix}`)
   if (there) return
-  makeDirectories(path.dirname(directory), mend)
+  makeDirectories(path.dirname(directory), fix)
   try {
     mkdirSync(directory, { mode: 0o700 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     const reason = error instanceof Error ? error.message : String(error)
-    throw new LabError('usage', `${directory} cannot be made: ${reason}; ${mend}`, { cause: error })
+    throw new LabError('usage', `${directory} cannot be made: ${reason}; ${fix}`, { cause: error })
   }
 }
 

@@ -71,7 +71,7 @@ export class SimulatedLink {
 
   /** Ends `partition`. Data sent in the meantime is delivered. */
   heal(sender?: string): void {
-    for (const [from, to] of this.#ways(sender)) this.#network.mend(from, to)
+    for (const [from, to] of this.#ways(sender)) this.#network.restore(from, to)
   }
 
   /** Delays delivery by this number of milliseconds, in addition to the latency of the topology. 0 ends the delay. */

@@ -55,7 +55,12 @@ const optionsOf = (
   { name, settings, shares, threshold }: Drill,
   { timeoutMs, onProgress, signal }: DrillLabOptions,
 ) => ({
-  ...{ settings, shares, threshold, timeoutMs, onProgress, signal },
+  settings,
+  shares,
+  threshold,
+  timeoutMs,
+  onProgress,
+  signal,
   name: `drill-${name}-${createSystemRandom().bytes(3).toString('hex')}`,
 })
 

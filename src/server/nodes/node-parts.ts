@@ -50,8 +50,8 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
   const { config, status, host, requests, clock } = options
   const certificateKeys = options.overrides?.certificateKeys
   const times = replicationTimes(config)
-  const room = new RequestQueue({ clock, waitMs: config.own.roleChangeWaitMs })
-  const wake = () => room.wake()
+  const queue = new RequestQueue({ clock, waitMs: config.own.roleChangeWaitMs })
+  const wake = () => queue.wake()
   const relayService = createRelayService({
     ...options,
     serve: (request, how) => requests.handleRelayed(request, how),
@@ -95,10 +95,10 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
   })
   const isOwnTurn = () => node.isServing || node.isTakingOver
   const relay = new Relay({
-    leftMs: (request) => room.leftMs(request),
+    leftMs: (request) => queue.leftMs(request),
     activeNode: () => node.otherActive,
     awaitOther: (request, term) =>
-      room.pass(request, () => !isOwnTurn() && [undefined, term].includes(node.otherActive?.term), PAUSE_MS),
+      queue.pass(request, () => !isOwnTurn() && [undefined, term].includes(node.otherActive?.term), PAUSE_MS),
     isOwnTurn,
     connect: (active) => link.connect(active),
     reach: async (index) => {
@@ -111,7 +111,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     seat: node,
     relay,
     copy: () => (node.state === 'standby' ? host.runtime?.wholeCopy : undefined),
-    room,
+    queue,
     rulesOf: (path) => systemRulesOf(options.systemRules, path),
     answerHere: (request) => requests.answerHere(request),
     admit: (request) => host.admission.admit(request),

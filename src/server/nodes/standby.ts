@@ -16,7 +16,7 @@ interface StandbyOptions {
   readonly relay: Relay
   /** Returns the copy from which a performance standby answers; undefined while it is incomplete. */
   readonly copy: () => RequestCopy | undefined
-  readonly room: RequestQueue
+  readonly queue: RequestQueue
   readonly rulesOf: (path: string) => PathRules
   readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
   /** Resolves when the runtime for the request is ready, or after a timeout. */
@@ -55,9 +55,9 @@ export class Standby {
 
   /** Resolves when any node is active, including this one, or after a timeout. */
   async awaitActive(request: IncomingRequest): Promise<void> {
-    const { seat, relay, room } = this.#options
+    const { seat, relay, queue } = this.#options
     if (seat.isServing || this.#isAnsweredHere(request)) return
-    await room.pass(request, () => !(seat.isServing || seat.isTakingOver || relay.isActiveKnown))
+    await queue.pass(request, () => !(seat.isServing || seat.isTakingOver || relay.isActiveKnown))
   }
 
   async answer(request: IncomingRequest): Promise<Rendered> {

@@ -102,7 +102,10 @@ const lagsOf = ({ runtime }: LabServer): JsonObject => {
   const upstream = upstreamLag(parts)
   return {
     secondaries: secondaryLags(runtime, parts).map(({ kind, secondary, entries, ms }) => ({
-      ...{ kind, secondary, entries, ms },
+      kind,
+      secondary,
+      entries,
+      ms,
     })),
     upstream: upstream ? { entries: upstream.entries, ms: upstream.ms } : null,
   }

@@ -30,7 +30,10 @@ export const SERVER_OPERATIONS = {
       ),
       ahead: orNull(
         object({
-          ...{ epoch: text(), last_remote_wal: whole(), common_wal: whole(), primary_last_wal: whole() },
+          epoch: text(),
+          last_remote_wal: whole(),
+          common_wal: whole(),
+          primary_last_wal: whole(),
           since: text(),
         }),
       ),

@@ -21,18 +21,18 @@ interface AdmissionOptions {
 /** Admits requests one by one: immediately, or after the role change that would affect them. */
 export class Admission {
   readonly #options: AdmissionOptions
-  readonly #room: RequestQueue
+  readonly #queue: RequestQueue
   #areWritesPaused = false
   /** The one request that may currently change a role. */
   #inTurn: IncomingRequest | undefined
 
   constructor(options: AdmissionOptions) {
     this.#options = options
-    this.#room = new RequestQueue(options)
+    this.#queue = new RequestQueue(options)
   }
 
   get waiting(): number {
-    return this.#room.size
+    return this.#queue.size
   }
 
   /**
@@ -40,7 +40,7 @@ export class Admission {
    * LogicalError 503 for a role change during another one. The caller must call `leave` afterwards.
    */
   async admit(request: IncomingRequest): Promise<void> {
-    await this.#room.pass(request, () => this.#isToWait(request) || !this.#hasTurn(request))
+    await this.#queue.pass(request, () => this.#isToWait(request) || !this.#hasTurn(request))
     if (!this.#hasTurn(request)) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   }
 
@@ -69,7 +69,7 @@ export class Admission {
   /** Admits a large body before it is read: while the runtime is replaced, its token cannot be checked. */
   async admitBody(sender: BodySender, gone: AbortSignal): Promise<void> {
     const waiting = { onGone: goneOf(gone), waitEndMs: sender.waitEndMs }
-    await this.#room.pass(waiting, this.#options.isRestarting)
+    await this.#queue.pass(waiting, this.#options.isRestarting)
     sender.waitEndMs = waiting.waitEndMs
   }
 
@@ -86,7 +86,7 @@ export class Admission {
 
   /** Makes waiting requests check again. Call it when a change that they wait for may be complete. */
   wake(): void {
-    this.#room.wake()
+    this.#queue.wake()
   }
 
   /** Returns true for a write that may add to the log while writes are paused. */

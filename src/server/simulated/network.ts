@@ -46,7 +46,7 @@ export class Network {
     }
   }
 
-  /** Stops delivery in this direction until `mend` is called. */
+  /** Stops delivery in this direction until `restore` is called. */
   cut(from: string, to: string): void {
     this.#tell(`the way ${pathOf(from, to)} is cut`)
     this.#cuts.add(pathOf(from, to))
@@ -59,7 +59,7 @@ export class Network {
   }
 
   /** Restores delivery in this direction. */
-  mend(from: string, to: string): void {
+  restore(from: string, to: string): void {
     this.#tell(`the way ${pathOf(from, to)} is whole again`)
     this.#cuts.delete(pathOf(from, to))
     for (const end of this.#ends) end.pump()

@@ -105,7 +105,11 @@ const createAsk = (config: TransitSealConfig, surroundings: TransitSurroundings)
   const headers = namespace === '' ? {} : { 'X-Vault-Namespace': namespace }
   return async (method, path, body) => {
     const call = {
-      ...{ url: apiUrl(address, path), method, token, headers, signal: surroundings.signal },
+      url: apiUrl(address, path),
+      method,
+      token,
+      headers,
+      signal: surroundings.signal,
       ...(body && { body }),
       tls: {
         caPems: tls.caFile === '' ? [] : [readPem(tls.caFile, READER)],

@@ -60,7 +60,10 @@ export interface ApiAction extends Pick<Action, 'label' | 'fields' | 'consequenc
 type Options = Omit<ApiAction, 'label' | 'method' | 'path'>
 
 export const post = (label: string, path: string, options: Options = {}): ApiAction => ({
-  ...{ label, method: 'POST', path, ...options },
+  label,
+  method: 'POST',
+  path,
+  ...options,
 })
 
 /** Returns an action that destroys something. */
@@ -76,7 +79,10 @@ export const remove = (label: string, path: string, consequence: string): ApiAct
 type FieldOptions = Omit<Field, 'name' | 'label' | 'kind'>
 
 export const field = (kind: Field['kind'], name: string, label: string, options: FieldOptions = {}): Field => ({
-  ...{ name, label, kind, ...options },
+  name,
+  label,
+  kind,
+  ...options,
 })
 
 export const required = (kind: Field['kind'], name: string, label: string, initial = ''): Field =>

@@ -16,7 +16,7 @@ interface DialogProps {
 }
 
 /**
- * Asks for an action and its input, shows its plan for confirmation, runs it and shows the response. Jobs with the
+ * Asks for an action and its input, shows its plan for confirmation, runs it and shows the response. Works with the
  * keyboard like any dialog: it traps the focus, Escape closes it, and the focus then returns to its previous element.
  */
 export const ActionDialog = ({ title, only, menu = [], onDone, onClose }: DialogProps) => {

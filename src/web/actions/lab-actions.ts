@@ -13,7 +13,10 @@ export type OnAsk = ((subject: Subject) => void) | undefined
 
 const ask = apiAt('', '"understudy web" does not answer')
 const own = (method: Call['method'], path: string, body?: PageAction): Call => ({
-  ...{ method, path, isOwn: true, ...(body && { body: JSON.stringify(body) }) },
+  method,
+  path,
+  isOwn: true,
+  ...(body && { body: JSON.stringify(body) }),
 })
 
 /** Stops an action of the lab. Rejects with an Error whose message can be shown to the user. */

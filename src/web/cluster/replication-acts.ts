@@ -80,7 +80,8 @@ export const actsOf = (kind: PageKind, status: Json, operationToken: string): re
   const isDrSecondary = modeOf('dr') === 'secondary'
   if (kind === 'performance' && isDrSecondary) return []
   const token = field('secret', 'dr_operation_token', 'Operation token', {
-    ...{ initial: operationToken, hint: 'made on this page, share by share' },
+    initial: operationToken,
+    hint: 'made on this page, share by share',
   })
   const mode = modeOf(kind)
   return (Object.hasOwn(ACTS, mode) ? (ACTS[mode] ?? []) : []).map((act) => ({

@@ -77,7 +77,8 @@ const draw = (samples: readonly Sample[], part: 'lag' | 'wal' | 'requests', curv
   })
 
 const curvesOf = (samples: readonly Sample[], lines: readonly Line[]): Curves => ({
-  ...{ times: samples.map(({ atMs }) => atMs / 1000), lines },
+  times: samples.map(({ atMs }) => atMs / 1000),
+  lines,
 })
 
 /** Returns the curves of lags or of log positions. */

@@ -72,7 +72,12 @@ export const surveyOf = (look: OwnLook): PageSurvey => {
   const peers = KINDS.flatMap((kind) => peersOf(look, own.name, kind)).map(distinct)
   const links = peers.map(({ link }) => link)
   return {
-    ...{ lab: own.name, atMs: look.at_ms, topology: own.name, actions: {}, faults: [], hasEvents: true },
+    lab: own.name,
+    atMs: look.at_ms,
+    topology: own.name,
+    actions: {},
+    faults: [],
+    hasEvents: true,
     clusters: [own, ...peers.map(({ cluster }) => cluster)],
     links,
     planned: links.map(({ kind, primary, secondary }) => ({ kind, primary: primary ?? own.name, secondary })),
@@ -94,13 +99,26 @@ const ownCluster = (look: OwnLook): PageCluster => {
 }
 
 const nodeOf = (node: NonNullable<OwnLook['node']>, apiAddress: string): PageNode => ({
-  ...{ name: node.id, apiAddress, process: 'elsewhere', isActive: node.is_active, appliedIndex: node.applied_index },
+  name: node.id,
+  apiAddress,
+  process: 'elsewhere',
+  isActive: node.is_active,
+  appliedIndex: node.applied_index,
   state: node.is_performance_standby ? 'performance-standby' : node.state,
 })
 
 const clusterOf = (name: string, apiAddress: string, isAnswering: boolean): PageCluster => ({
-  ...{ name, apiAddress, process: 'elsewhere', isAnswering, isInitialized: true, isSealed: false },
-  ...{ dr: NO_ROLE, performance: NO_ROLE, requests: null, nodes: null, problems: [] },
+  name,
+  apiAddress,
+  process: 'elsewhere',
+  isAnswering,
+  isInitialized: true,
+  isSealed: false,
+  dr: NO_ROLE,
+  performance: NO_ROLE,
+  requests: null,
+  nodes: null,
+  problems: [],
 })
 
 const roleOf = (status: OwnStatus | null): PageRole => {
@@ -128,7 +146,11 @@ const secondaryOf = (look: OwnLook, own: string, kind: PageKind, id: string): Pe
   return {
     cluster: { ...clusterOf(id, row?.api_address ?? '', isConnected), [kind]: { mode: 'secondary', state, lastWal } },
     link: {
-      ...{ kind, primary: own, secondary: id, state, connectionState: isConnected ? 'ready' : 'disconnected' },
+      kind,
+      primary: own,
+      secondary: id,
+      state,
+      connectionState: isConnected ? 'ready' : 'disconnected',
       ...secondsOf(lag),
     },
   }
@@ -147,7 +169,8 @@ const primaryOf = (look: OwnLook, own: string, kind: PageKind): Peer => {
 }
 
 const secondsOf = (lag: Lag | null | undefined): Pick<PageLink, 'lagEntries' | 'lagSeconds'> => ({
-  ...{ lagEntries: lag?.entries ?? null, lagSeconds: lag ? lag.ms / 1000 : null },
+  lagEntries: lag?.entries ?? null,
+  lagSeconds: lag ? lag.ms / 1000 : null,
 })
 
 /**
@@ -206,6 +229,12 @@ export const eventsBetween = (before: OwnLook, look: OwnLook, after: number): re
   const time = new Date(look.at_ms).toISOString()
   const cluster = surveyOf(look).lab
   return changes.map(({ kind, text }, index) => ({
-    ...{ id: after + 1 + index, time, cluster, kind, text, command: null, step: null },
+    id: after + 1 + index,
+    time,
+    cluster,
+    kind,
+    text,
+    command: null,
+    step: null,
   }))
 }

@@ -106,7 +106,10 @@ export const arrowsOf = ({ links, faults, clusters }: PageSurvey): readonly Arro
     const isCut = faults === null || between.some((fault) => fault.isCut) || link.primary === null
     const isStreaming = state === 'stream-wals' && ['ready', ''].includes(connectionState)
     return {
-      ...{ key: `${kind} ${secondary}`, kind, primary, secondary },
+      key: `${kind} ${secondary}`,
+      kind,
+      primary,
+      secondary,
       state: isCut ? 'cut' : isStreaming ? 'well' : 'working',
       stateWords: isStreaming && link.primary !== null ? '' : stateWordsOf(link, between.length > 0),
       lag: lagOf(link),

@@ -34,7 +34,10 @@ export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): 
         const feed = new Feed(name, host, { isReadOnly: readOnly })
         await using jobs = new JobRunner(name, host, (work) => feed.tellWork(work))
         await using page = await servePage({
-          ...{ port: at, random: createSystemRandom(), feed, jobs: readOnly ? undefined : jobs },
+          port: at,
+          random: createSystemRandom(),
+          feed,
+          jobs: readOnly ? undefined : jobs,
           proxied: { lab: () => requireAnyLab(name), isReadOnly: readOnly },
         })
         output.data(page.newLink())

@@ -71,8 +71,8 @@ type Judgement =
 export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
   const kept = requireFind(lab)
   const fault = faultOf(kept)
-  const mended = async () => ((await isThere(lab, fault, kept.place)) ? 'it is still there' : undefined)
-  const isLeft = await waitFor(lab.clock, 'it to be mended', mended, SETTLES_MS).then(
+  const findLeft = async () => ((await isThere(lab, fault, kept.place)) ? 'it is still there' : undefined)
+  const isLeft = await waitFor(lab.clock, 'it to be mended', findLeft, SETTLES_MS).then(
     () => false,
     () => true,
   )

@@ -23,7 +23,10 @@ export interface ReplicationLink {
 /** Finds the current replication links, those of performance replication first. Ignores clusters that do not respond. */
 export const findReplicationLinks = async (lab: LiveLab): Promise<readonly ReplicationLink[]> =>
   replicationLinks(await rolesNow(lab), KINDS.toReversed()).map(({ kind, primary, secondary }) => ({
-    ...{ kind, primary: primary.name, secondary: secondary.name, id: secondary[kind].secondaryId },
+    kind,
+    primary: primary.name,
+    secondary: secondary.name,
+    id: secondary[kind].secondaryId,
   }))
 
 /** Finds the clusters that replicate from no primary and accept writes. */

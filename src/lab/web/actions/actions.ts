@@ -56,7 +56,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     consequence: () => 'All that passes comes so much later, until it is healed.',
   },
   heal: {
-    ...{ clusters: 2, needs: 'links' },
+    clusters: 2,
+    needs: 'links',
     label: () => 'Heal',
     title: ({ clusters }) => `heal the link between ${clusters.join(' and ')}`,
     line: ({ clusters }) => `heal ${clusters.join(' ')}`,
@@ -69,7 +70,9 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     },
   },
   promote: roleChange({
-    ...{ clusters: 1, hasKind: true, canForce: true },
+    clusters: 1,
+    hasKind: true,
+    canForce: true,
     label: (action) => `Promote to ${role(action)} primary …`,
     title: (action) => `promote ${action.clusters} to ${role(action)} primary`,
     consequence: ({ isForced }) =>
@@ -89,7 +92,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     },
   }),
   demote: roleChange({
-    ...{ clusters: 1, hasKind: true },
+    clusters: 1,
+    hasKind: true,
     label: (action) => `Demote from ${role(action)} primary …`,
     title: (action) => `demote ${action.clusters} from ${role(action)} primary to secondary`,
     consequence: () => 'It accepts no more writes, and has no primary until it is told one.',
@@ -104,7 +108,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     },
   }),
   failover: roleChange({
-    ...{ clusters: 2, canForce: true },
+    clusters: 2,
+    canForce: true,
     label: ({ clusters: [lost] }) => `Fail over from ${lost} …`,
     title: ({ clusters }) => `fail over from ${clusters.join(' to ')}`,
     line: ({ clusters, isForced }) => `failover ${clusters.join(' ')}${isForced ? ' --force' : ''}`,
@@ -133,7 +138,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     steps: (book, { clusters: [name = '', primary = ''] }) => rejoin(book, name, primary),
   }),
   'step-down': roleChange({
-    ...{ clusters: 1, needs: 'nodes' },
+    clusters: 1,
+    needs: 'nodes',
     label: () => 'Hand over …',
     title: ({ clusters }) => `let another node of ${clusters} become active`,
     consequence: () => 'The active node hands over and is a standby from then on. Requests wait for a moment.',
@@ -143,7 +149,12 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     },
   }),
   drill: {
-    ...{ clusters: 0, needs: 'nothing', asks: 'drill', isDestructive: true, isAlone: true, canBeStopped: true },
+    clusters: 0,
+    needs: 'nothing',
+    asks: 'drill',
+    isDestructive: true,
+    isAlone: true,
+    canBeStopped: true,
     label: () => 'Run a drill …',
     title: (action) => `run the drill ${action.name}`,
     // Without a name, the command would start a new lab.
@@ -153,7 +164,10 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     run: ({ name = '' }, context) => playDrill(findDrill(name, context.lab), context),
   },
   save: {
-    ...{ clusters: 0, needs: 'snapshots', asks: 'new-snapshot', isAlone: true },
+    clusters: 0,
+    needs: 'snapshots',
+    asks: 'new-snapshot',
+    isAlone: true,
     label: () => 'Keep a snapshot …',
     title: (action) => `keep the lab as the snapshot ${action.name}`,
     line: (action) => `snapshot save ${named(action)}`,
@@ -164,7 +178,11 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     },
   },
   load: {
-    ...{ clusters: 0, needs: 'snapshots', asks: 'snapshot', isDestructive: true, isAlone: true },
+    clusters: 0,
+    needs: 'snapshots',
+    asks: 'snapshot',
+    isDestructive: true,
+    isAlone: true,
     label: () => 'Bring back a snapshot …',
     title: (action) => `bring the lab back to the snapshot ${action.name}`,
     line: (action) => `snapshot load ${named(action)}`,
@@ -176,7 +194,10 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
       }),
   },
   reset: {
-    ...{ clusters: 0, needs: 'snapshots', isDestructive: true, isAlone: true },
+    clusters: 0,
+    needs: 'snapshots',
+    isDestructive: true,
+    isAlone: true,
     label: () => 'Reset …',
     title: () => 'reset the lab',
     line: () => 'reset',

@@ -88,7 +88,9 @@ const WAITING = { state: 'waiting', tookMs: null, error: null, commands: [] } as
 const COMMANDS_MAX = 20
 
 const toStep = ({ name, outcome, tookMs, error, commands }: StepResult): PageStep => ({
-  ...{ name, tookMs, state: outcome },
+  name,
+  tookMs,
+  state: outcome,
   error: error ?? null,
   commands: commands.slice(-COMMANDS_MAX),
 })

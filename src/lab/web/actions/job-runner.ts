@@ -58,8 +58,14 @@ export class JobRunner implements AsyncDisposable {
     const stop = new AbortController()
     const id = ++this.#lastId
     const begun: PageWork = {
-      ...{ id, canBeStopped, ...described },
-      ...{ state: 'running', lines: [], outcome: '', tookMs: null, drill: null },
+      id,
+      canBeStopped,
+      ...described,
+      state: 'running',
+      lines: [],
+      outcome: '',
+      tookMs: null,
+      drill: null,
     }
     this.#emit(begun)
     const done = this.#do(action, begun, stop.signal).finally(() => this.#running.delete(id))

@@ -87,7 +87,10 @@ const lastOf = async ({ say }: Progress, work: (say: (text: string) => void) => 
 type ServerVerb = Extract<PageVerb, 'start' | 'stop' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal'>
 
 export const server = (verb: ServerVerb, label: string, needs: LabAction['needs'], consequence: string): LabAction => ({
-  ...{ clusters: 1, needs, label: () => label, consequence: () => consequence },
+  clusters: 1,
+  needs,
+  label: () => label,
+  consequence: () => consequence,
   title: ({ clusters }) => `${verb} ${clusters}`,
   line: ({ clusters }) => `${verb} ${clusters}`,
   run: ({ clusters }, { lab, host, progress }) =>
@@ -107,7 +110,9 @@ type RoleChange = Omit<LabAction, 'run' | 'needs'> &
 
 /** An action that changes roles through API requests only. */
 export const roleChange = (change: RoleChange): LabAction => ({
-  ...{ needs: 'nothing', isDestructive: true, ...change },
+  needs: 'nothing',
+  isDestructive: true,
+  ...change,
   run: (action, { lab, progress }) =>
     lastOf(progress, async (say) => {
       await lab.followActiveNodes()
@@ -125,7 +130,8 @@ export const requireMode = async (book: Runbook, action: PageAction, wanted: str
 }
 
 export const linkFault = (make: (action: PageAction) => LinkFault): Pick<LabAction, 'clusters' | 'needs' | 'run'> => ({
-  ...{ clusters: 2, needs: 'links' },
+  clusters: 2,
+  needs: 'links',
   run: async (action, { lab }) => {
     const [one = '', other = ''] = action.clusters
     const set = await lab.setFault({ between: [one, other], isOneWay: false, fault: make(action) })

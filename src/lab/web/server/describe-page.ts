@@ -33,7 +33,11 @@ export const describeSurvey = (
   survey: Survey,
   { atMs, requests, primaries }: Besides,
 ): Omit<PageSurvey, 'actions'> => ({
-  ...{ lab: survey.name, atMs, topology: survey.topology, problems: survey.problems, hasEvents: !isAttached(lab) },
+  lab: survey.name,
+  atMs,
+  topology: survey.topology,
+  problems: survey.problems,
+  hasEvents: !isAttached(lab),
   planned: (topologyOf(lab)?.links ?? []).map((link) => pick(link, 'kind', 'primary', 'secondary')),
   clusters: survey.clusters.map((view) => describeCluster(view, requests.get(speakerOf(view)) ?? null)),
   links: survey.links.map((link) => describeLink(link, primaries.get(keyOf(link)))),
@@ -49,7 +53,9 @@ const speakerOf = ({ name, nodes }: ClusterView): string => nodes?.find(({ isAct
 
 const describeCluster = (view: ClusterView, requests: PageRequests | null): PageCluster => ({
   ...pick(view, 'name', 'apiAddress', 'process', 'isInitialized', 'isSealed', 'problems'),
-  ...{ isAnswering: view.health !== null, requests, nodes: view.nodes?.map(describeNode) ?? null },
+  isAnswering: view.health !== null,
+  requests,
+  nodes: view.nodes?.map(describeNode) ?? null,
   dr: pick(view.dr, 'mode', 'state', 'lastWal'),
   performance: pick(view.performance, 'mode', 'state', 'lastWal'),
 })
@@ -62,14 +68,21 @@ const describeNode = (node: NodeRow): PageNode => ({
 const describeActive = (active: ActiveFault): PageFault => {
   const sign = isOfLink(active) ? signOf(active.fault) : active.fault.name
   return {
-    ...{ id: active.id, between: isOfLink(active) ? active.between : null, isCut: sign === CUT, sign },
+    id: active.id,
+    between: isOfLink(active) ? active.between : null,
+    isCut: sign === CUT,
+    sign,
     text: `${describePlace(active)}, ${describeFault(active)}`,
   }
 }
 
 export const describeHappened = (event: LabEvent): PageEvent => ({
-  ...{ id: event.id, time: event.time, kind: event.kind, text: wordsOf(event) },
-  ...{ cluster: event.cluster ?? null, command: event.command ?? null },
+  id: event.id,
+  time: event.time,
+  kind: event.kind,
+  text: wordsOf(event),
+  cluster: event.cluster ?? null,
+  command: event.command ?? null,
   step: event.kind === 'drill' ? stepOf(event) : null,
 })
 

@@ -39,7 +39,10 @@ const FORGETTING_MS_MAX = 60_000
 
 const MIB = 1024 * 1024
 const BOUNDS: LogBounds = {
-  ...{ entriesFolded: 8192, bytesFolded: 64 * MIB, entriesMax: 65_536, bytesMax: 256 * MIB },
+  entriesFolded: 8192,
+  bytesFolded: 64 * MIB,
+  entriesMax: 65_536,
+  bytesMax: 256 * MIB,
   historyMs: 120_000,
 }
 
