@@ -16,8 +16,8 @@ import path from 'node:path'
 import { read } from './support/run.js'
 
 /**
- * Makes a base image for the Dockerfile out of this machine's own Node, for places where no image can be pulled: Node, npm,
- * a shell, the small tools that the Dockerfile uses, and the shared libraries that these name. Linux only.
+ * Builds a base image for the Dockerfile from the Node of this machine, for machines that cannot pull images. The image has
+ * Node, npm, a shell, the tools that the Dockerfile uses, and their shared libraries. Linux only.
  *
  *   tsx scripts/base-image.ts NAME
  */
@@ -68,16 +68,16 @@ const TOOLS = [
 const OPENSSL_SETTINGS = '/etc/ssl/openssl.cnf'
 const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
 
-/** Links that a merged system has; everything real lies below /usr. */
+/** Links to directories below /usr, as on a system with merged /usr. */
 const MERGED = { bin: 'usr/bin', sbin: 'usr/sbin', lib: 'usr/lib', lib64: 'usr/lib64' }
 
 const main = async (name: string): Promise<void> => {
-  if (process.platform !== 'linux') throw new Error('a base image can be made of a Linux system only')
+  if (process.platform !== 'linux') throw new Error('a base image can only be built on Linux')
   const root = mkdtempSync(path.join(tmpdir(), 'understudy-base-'))
   try {
     layOut(root)
     await importImage(root, name)
-    console.log(`the image ${name} was made of this machine's Node ${process.version}`)
+    console.log(`built the image ${name} from Node ${process.version} of this machine`)
   } finally {
     rmSync(root, { recursive: true, force: true })
   }
@@ -106,7 +106,8 @@ const layOut = (root: string): void => {
   }
   const programs = new Map([['node', process.execPath], ...['sh', ...TOOLS].flatMap(locate)])
   const missing = TOOLS.filter((name) => !programs.has(name))
-  if (missing.length > 0) console.warn(`this machine has no ${missing.join(', ')}: the image will have none either`)
+  if (missing.length > 0)
+    console.warn(`this machine has no ${missing.join(', ')}, so the image does not have it either`)
   for (const [name, file] of programs) install(file, path.join(root, 'usr/bin', name))
   for (const library of new Set([...programs.values()].flatMap(librariesOf))) install(library, path.join(root, library))
   installNpm(root)
@@ -126,16 +127,16 @@ const install = (from: string, to: string): void => {
   chmodSync(to, 0o755)
 }
 
-/** Paths of the shared libraries a program is linked with, its loader included. */
+/** Returns the paths of the shared libraries of a program, including its loader. */
 const librariesOf = (program: string): string[] => {
   const listing = read('ldd', [realpathSync(program)]) ?? ''
   return [...listing.matchAll(/(?:=>\s+|^\s*)(\/\S+)\s+\(0x/gm)].map(([, file = '']) => file)
 }
 
-/** npm beside Node, with the settings this machine has for everybody, such as where its certificates are. */
+/** Copies npm, with the global settings of this machine, such as the location of its certificates. */
 const installNpm = (root: string): void => {
   const modules = read('npm', ['root', '--global', '--no-update-notifier'])
-  if (!modules) throw new Error('npm was not found')
+  if (!modules) throw new Error('cannot find npm')
   cpSync(realpathSync(path.join(modules, 'npm')), path.join(root, 'usr/lib/node_modules/npm'), { recursive: true })
   for (const name of ['npm', 'npx'])
     symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, path.join(root, 'usr/bin', name))
@@ -146,13 +147,13 @@ const installNpm = (root: string): void => {
 const writeFiles = (root: string): void => {
   const certificates = CERTIFICATES.find((file) => existsSync(file))
   if (certificates) copyFileSync(certificates, path.join(root, 'etc/ssl/certs/ca-certificates.crt'))
-  // Debian's openssl reads its settings from here, and makes no request for a certificate without them.
+  // Debian's openssl reads its configuration here. Without it, openssl cannot create certificate requests.
   if (existsSync(OPENSSL_SETTINGS)) copyFileSync(OPENSSL_SETTINGS, path.join(root, OPENSSL_SETTINGS))
   for (const name of ['openssl.cnf', 'certs']) symlinkSync(`/etc/ssl/${name}`, path.join(root, 'usr/lib/ssl', name))
   const files = {
     'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n',
     'etc/group': 'root:x:0:\nnogroup:x:65534:\n',
-    // Without it the C library asks the name server before it looks into /etc/hosts.
+    // Without this file, the C library queries DNS before it reads /etc/hosts.
     'etc/nsswitch.conf': 'hosts: files dns\n',
   }
   for (const [file, text] of Object.entries(files)) writeFileSync(path.join(root, file), text)
@@ -167,12 +168,12 @@ const importImage = (root: string, name: string): Promise<void> =>
     tar.stdout.pipe(docker.stdin)
     docker.stdin.on('error', () => undefined)
     for (const child of [tar, docker]) child.once('error', reject)
-    tar.once('exit', (status) => (status === 0 ? undefined : reject(new Error(`tar ended with status ${status}`))))
+    tar.once('exit', (status) => (status === 0 ? undefined : reject(new Error(`tar failed with status ${status}`))))
     docker.once('exit', (status) =>
-      status === 0 ? resolve() : reject(new Error(`docker import ended with status ${status}`)),
+      status === 0 ? resolve() : reject(new Error(`docker import failed with status ${status}`)),
     )
   })
 
 const [wanted = ''] = process.argv.slice(2)
-if (wanted === '') throw new Error('the name of the image is missing')
+if (wanted === '') throw new Error('the name of the image is missing. Usage: tsx scripts/base-image.ts NAME')
 await main(wanted)

@@ -4,21 +4,21 @@ import path from 'node:path'
 import { build, type Plugin } from 'esbuild'
 
 /**
- * Joins the program's compiled modules and the packages that they use into a few files: finding and reading hundreds of
- * small ones takes a third of the time to a server's first answer. What is imported late stays apart. The compiled entry
- * files become one import each; all other compiled modules stay for programs that import them.
+ * Bundles the compiled modules of the program and their packages into a few files. Loading hundreds of small files would take a
+ * third of the time to the first response of a server. Modules that are imported late stay separate files. Each compiled entry
+ * file becomes one import. All other compiled modules stay for programs that import them.
  */
 const [dist = path.join(import.meta.dirname, '..', 'dist')] = process.argv.slice(2)
 const BUNDLE = path.join(dist, 'bundle')
 
-/** Entry files and how they name the bundle. */
+/** Entry files and the names of their bundles. */
 const ENTRIES = [
   { name: 'main', file: 'main.js' },
   { name: 'container-entrypoint', file: 'cli/container-entrypoint.js' },
   { name: 'host-entrypoint', file: 'cli/host-entrypoint.js' },
 ] as const
 
-/** A module that asks where it lies is told where it was compiled to. */
+/** Replaces `import.meta.url` of a module by the URL of its compiled file. */
 const keepPlaces = (bundle: string, here: string): Plugin => ({
   name: 'keep-places',
   setup: ({ onLoad }) => {
@@ -34,8 +34,8 @@ const keepPlaces = (bundle: string, here: string): Plugin => ({
 const COMMON = { bundle: true, platform: 'node', target: 'node20', write: false, metafile: true } as const
 
 /**
- * Packages that stay outside of the bundle: those with native code, openpgp, whose license asks that it can be replaced, and
- * those in the older form of modules that are imported late, whose names a bundle would lose.
+ * Packages outside of the bundle: those with native code, openpgp, whose license requires that users can replace it, and
+ * CommonJS packages that are imported late, because a bundle would lose their named exports.
  */
 const OUTSIDE = [
   '@peculiar/x509',
@@ -55,11 +55,11 @@ const program = await build({
   splitting: true,
   format: 'esm',
   external: OUTSIDE,
-  // Packages in the older form of modules ask for Node's own modules at run time.
+  // CommonJS packages require the modules of Node at run time.
   banner: {
     js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
   },
-  // Names stay as they are, so that stack traces can be read.
+  // Stack traces stay readable with the original names.
   minifySyntax: true,
   minifyWhitespace: true,
   lineLimit: 200,
@@ -71,9 +71,9 @@ for (const { entryPoint = '', exports } of Object.values(program.metafile.output
     throw new Error(`${entryPoint} is imported late and would lose its names: add its package to OUTSIDE`)
 
 /**
- * The library is bundled for `require`: Node 20 cannot require ES modules, and some test runners load everything so. Packages
- * that are nothing but ES modules are part of it, and what is imported late is required late. Who imports gets the same code
- * by a file of names, which is quicker than ES modules on top of packages that are none, and every class is there once.
+ * Bundles the library as CommonJS, because Node 20 and some test runners cannot require ES modules. The bundle contains the
+ * packages that are only ES modules. Late imports become late requires. ES modules re-export the CommonJS bundle, which is
+ * faster, and each class exists once.
  */
 const COMMON_JS = path.join(dist, 'cjs')
 const { dependencies } = JSON.parse(await readFile(path.join(dist, '..', 'package.json'), 'utf8')) as {
@@ -82,7 +82,7 @@ const { dependencies } = JSON.parse(await readFile(path.join(dist, '..', 'packag
 const ES_MODULES_ONLY: readonly string[] = ['jose']
 const external = ['testcontainers', ...Object.keys(dependencies).filter((name) => !ES_MODULES_ONLY.includes(name))]
 
-/** Classes that people compare with are there once: other entries take them from the library. */
+/** Other entries take these classes from the library, so that `instanceof` works across entries. */
 const shareClasses: Plugin = {
   name: 'share-classes',
   setup: ({ onResolve }) => {
@@ -102,14 +102,14 @@ const buildForRequire = (file: string, out: string, plugins: readonly Plugin[]) 
     plugins: [keepPlaces(COMMON_JS, "require('node:url').pathToFileURL(__filename)"), ...plugins],
   })
 
-/** What can be required, and its ES module of the same names. */
+/** The CommonJS entries, each with an ES module of the same name. */
 const LIBRARIES = [
   { file: 'index.js', out: 'index', plugins: [] },
   { file: 'testcontainers/index.js', out: 'testcontainers', plugins: [shareClasses] },
 ] as const
 const required = await Promise.all(LIBRARIES.map(({ file, out, plugins }) => buildForRequire(file, out, plugins)))
 
-/** In one file and in the older form of modules, which takes less memory in a process that does little. */
+/** Bundles the lab daemon into one CommonJS file, which needs less memory. */
 const daemon = await build({
   ...COMMON,
   entryPoints: [{ in: path.join(dist, 'cli/lab-daemon-entrypoint.js'), out: 'lab-daemon' }],
@@ -121,7 +121,7 @@ const daemon = await build({
   minifyWhitespace: true,
 })
 
-/** The page of a lab, for browsers: all of it in one file, and its style in another. */
+/** Bundles the page for browsers: one file of code, and one of style. */
 const SOURCE = path.join(import.meta.dirname, '..', 'src')
 const page = await build({
   ...COMMON,
@@ -138,7 +138,7 @@ const page = await build({
   minify: true,
 })
 
-/** Declarations that an entry leads to. */
+/** Returns the declaration files that an entry imports, directly or indirectly. */
 const findDeclarations = async (file: string, found = new Set<string>()): Promise<Set<string>> => {
   if (found.has(file)) return found
   found.add(file)
@@ -162,7 +162,7 @@ const built = [
   ...page.outputFiles,
 ]
 await Promise.all(built.map(({ path: file, contents }) => write(file, contents)))
-// Types are of the module system of the nearest package.json.
+// The nearest package.json determines the module system of declarations.
 await write(path.join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n')
 const requireHere = createRequire(import.meta.url)
 for (const { file, out } of LIBRARIES) {
@@ -173,7 +173,7 @@ for (const { file, out } of LIBRARIES) {
   const bundle = path.join(COMMON_JS, `${out}.cjs`)
   const names = Object.keys(requireHere(bundle) as object)
   const specifier = path.relative(path.dirname(entry), bundle).split(path.sep).join('/')
-  // An import would look through the whole file for names first, which takes longer than all the rest.
+  // An import would scan the whole file for names first, which takes longer than all the rest.
   await write(
     entry,
     `import { createRequire } from 'node:module'
@@ -191,7 +191,7 @@ for (const { name, file } of ENTRIES) {
   await writeFile(place, `#!/usr/bin/env node\nimport '${bundled.startsWith('.') ? bundled : `./${bundled}`}'\n`)
 }
 
-/** The licenses of the packages that are part of a bundle, which ask to be handed on with it. */
+/** Collects the licenses of the bundled packages, which must be distributed with the bundle. */
 const licenses = async (): Promise<string> => {
   const inputs = [program, ...required, daemon, page].flatMap(({ metafile }) => Object.keys(metafile.inputs))
   const folders = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [])
@@ -207,13 +207,13 @@ const licenses = async (): Promise<string> => {
 }
 await write(path.join(dist, 'third-party-licenses.txt'), await licenses())
 
-/** Files that are read at run time lie where the compiled modules look for them. */
+/** Copies the files that are read at run time to the place where the compiled modules read them. */
 for (const name of await readdir(SOURCE, { recursive: true })) {
   if (name.startsWith(`web${path.sep}`) && name.endsWith('.css')) continue
   if (/\.(?:yaml|css|html|svg)$|\.schema\.json$/.test(name)) await cp(path.join(SOURCE, name), path.join(dist, name))
 }
 
-/** What completions offer is known once all is compiled, and the files lie there that are read at run time. */
+/** Writes the completions, which need the compiled program and its run-time files. */
 const { shippedWords } = (await import(path.join(dist, 'cli/completion/shipped.js'))) as {
   shippedWords: () => object
 }

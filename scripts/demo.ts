@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { ROOT, run } from './support/run.js'
 
-/** Compiles the program, brings up three clusters, shows that they replicate, and takes them down again. */
+/** Compiles the program, starts three clusters, shows that they replicate, and removes them. */
 const NAME = `demo-${process.pid}`
 const PROGRAM = 'dist/main.js'
 
-/** Brings the lab up, and leaves out what `up` says of going on with it: it is taken down at once. */
+/** Starts the lab, and omits the next steps that `up` prints, because the demo removes the lab. */
 const up = async (): Promise<number> => {
   const args = [PROGRAM, 'up', 'pr-dr', '--ports', 'random', '--prove', '--name', NAME]
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })

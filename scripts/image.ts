@@ -8,13 +8,13 @@ import { run, runAll } from './support/run.js'
 /**
  * Builds the container image.
  *
- *   npm run image                        from the base that the Dockerfile names; from this machine's Node where it cannot be pulled
- *   npm run image -- --base IMAGE        from another base; `machine` is this machine's Node. UNDERSTUDY_BASE does the same
+ *   npm run image                        from the base of the Dockerfile, or from the Node of this machine without a registry
+ *   npm run image -- --base IMAGE        from another base; `machine` is the Node of this machine. Default: UNDERSTUDY_BASE
  *   npm run image -- --name NAME         default: understudy
  */
 const DEFAULT_BASE = 'node:20-bookworm-slim'
 const MACHINE = 'machine'
-/** One that was made by another edition of the program that makes it has other tools in it. */
+/** Contains a hash of base-image.ts, because another version of it builds an image with other tools. */
 const MACHINE_BASE = `understudy-base:${createHash('sha256')
   .update(readFileSync(path.join(import.meta.dirname, 'base-image.ts')))
   .digest('hex')
@@ -32,19 +32,19 @@ const chooseBase = async (wanted: string): Promise<string | undefined> => {
   const isMachine = base === MACHINE
   if (!isMachine && (hasImage(base) || (await run('docker', ['pull', '--quiet', base])) === 0)) return base
   if (!isMachine && wanted) return undefined
-  if (!isMachine) console.log(`${base} cannot be pulled: the image is made from this machine's own Node instead`)
+  if (!isMachine) console.log(`cannot pull ${base}: building the image from the Node of this machine`)
   if (hasImage(MACHINE_BASE)) return MACHINE_BASE
   return (await run('npx', ['tsx', 'scripts/base-image.ts', MACHINE_BASE])) === 0 ? MACHINE_BASE : undefined
 }
 
 const build = async (): Promise<number> => {
   if (!findEngine()) {
-    console.error('no Docker engine answers: is it installed and running, and may you use it?')
+    console.error('no Docker engine responds. Install and start Docker, and make sure that you may use it.')
     return 1
   }
   const base = await chooseBase(values.base)
   if (!base) {
-    console.error('there is no base image to build from')
+    console.error('there is no base image. Pass one with --base.')
     return 1
   }
   return runAll([

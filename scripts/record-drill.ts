@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline'
 import { drawRecording, type PrintedLine } from './support/recording.js'
 import { ROOT } from './support/run.js'
 
-/** Plays the drill of the README with the compiled program and draws what it printed: `docs/drill.svg`. */
+/** Plays the drill of the README with the compiled program, and draws its output as `docs/drill.svg`. */
 const COMMAND = ['drill', 'run', 'dr-failover', '--slo', 'rto=60s,rpo=0', '--report', 'out/']
 
-/** A recording shows what is done and found, not what a slow machine was waiting for while the lab came up. */
+/** Returns false for the lines about the start of the lab, which depend on the speed of the machine. */
 const isShown = (text: string): boolean => !/^waiting for|^cluster |^drill /.test(text)
 
 const record = async (cwd: string): Promise<{ status: number | null; lines: PrintedLine[] }> => {
@@ -32,7 +32,8 @@ const record = async (cwd: string): Promise<{ status: number | null; lines: Prin
 const cwd = mkdtempSync(path.join(tmpdir(), 'understudy-recording-'))
 try {
   const { status, lines } = await record(cwd)
-  if (status !== 0) throw new Error(`the drill ended with ${status}:\n${lines.map(({ text }) => text).join('\n')}`)
+  if (status !== 0)
+    throw new Error(`the drill failed with status ${status}:\n${lines.map(({ text }) => text).join('\n')}`)
   const typed = { text: `$ understudy ${COMMAND.join(' ')}`, atMs: 0 }
   const title =
     'A drill in a terminal: the primary is lost, its DR secondary takes over, and what clients noticed is measured'

@@ -5,16 +5,15 @@ import type { Bug } from '../test/simulation/planted.js'
 import { searchFor } from '../test/simulation/search.js'
 import { runAsked } from './support/asked.js'
 
-/** Plants one bug after the other and says with which seed the simulation finds it, if it does. */
-const HELP = `Plants one bug after the other and says with which seed the simulation finds it, if it does.
+const HELP = `Plant each bug in turn, and print the seed that finds it.
 
   npm run simulate:bugs -- [--seeds N] [--only TEXT] [--missed]
 
-  --seeds N     seeds for each of them; 200 without it
-  --only TEXT   those with this text in their name
-  --missed      those that were not found before`
+  --seeds N     maximum number of seeds for each bug (default 200)
+  --only TEXT   only bugs whose names contain TEXT
+  --missed      only bugs that the simulation is known to miss`
 
-/** The bugs that are asked for, and how many seeds each gets. Undefined where help is. Throws an Error that says what cannot be. */
+/** Returns the selected bugs and the number of seeds, or undefined for --help. Throws an Error for invalid arguments. */
 const readSettings = () => {
   const { values } = parseArgs({
     options: {
@@ -26,9 +25,9 @@ const readSettings = () => {
   })
   if (values.help) return undefined
   const seeds = Number(values.seeds)
-  if (!Number.isSafeInteger(seeds) || seeds < 1) throw new Error('--seeds takes a whole number of at least 1')
+  if (!Number.isSafeInteger(seeds) || seeds < 1) throw new Error('--seeds must be an integer of at least 1')
   const bugs = [...(values.missed ? [] : BUGS), ...MISSED_BUGS].filter(({ name }) => name.includes(values.only))
-  if (bugs.length === 0) throw new Error(`no such bug has "${values.only}" in its name`)
+  if (bugs.length === 0) throw new Error(`no bug has "${values.only}" in its name`)
   return { bugs, seeds }
 }
 
@@ -46,7 +45,7 @@ const searchAll = async ({
     const where = found ? `seed ${found.seed}, after ${found.tries}: ${found.failure}` : 'MISSED'
     console.log(`${bug.name}\n    ${where.slice(0, 160)}`)
   }
-  console.log(`${count} of ${bugs.length} are found within ${seeds} seeds each`)
+  console.log(`found ${count} of ${bugs.length} bugs within ${seeds} seeds each`)
   return 0
 }
 

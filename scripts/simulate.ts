@@ -9,38 +9,38 @@ import { type Outcome, simulate } from '../test/simulation/simulate.js'
 import { runAsked } from './support/asked.js'
 
 /**
- * Plays whole clusters on a simulated clock, network and disk. The same seed has the same history each time, which its hash
- * tells. Of a seed that fails the shortest story that still does is looked for, and printed; of many seeds, of the first one.
+ * Plays whole clusters with a simulated clock, network and disk. A seed always has the same history, with the same hash. If
+ * seeds fail, it searches for the shortest history with which the first of them still fails, and prints it.
  */
 const PROGRESS_MS = 10_000
 const KEPT = 'failing-seeds.txt'
-const HELP = `Plays whole clusters on a simulated clock, network and disk; test/simulation/README.md says what is played and judged.
+const HELP = `Play whole clusters with a simulated clock, network and disk. test/simulation/README.md describes the tests.
 
-  npm run simulate -- --seeds N [--from N]   one seed after the other, from 1
-  npm run simulate -- --seed N               one of them
-  npm run simulate -- --soak                 until it is stopped (Ctrl-C)
+  npm run simulate -- --seeds N [--from N]   play N seeds (default: from 1)
+  npm run simulate -- --seed N               play one seed
+  npm run simulate -- --soak                 play seeds until Ctrl-C
 
-  --trace       of one seed: its plan, and all that happened, line by line, but for the credits of the transport; most lines
-                are of messages and disks: grep -vE ' gets | disk: ' leaves what was asked, answered, logged and went wrong
-  --hashes      of many seeds: the hash of each history, to be compared
-  --whole       of a seed that fails, no shorter story that fails as well is looked for: that plays it up to ${TRIES_MAX} times,
-                and Ctrl-C ends it with the shortest until then
-  --jobs N      processes that play many seeds; one for each core without it
-  --keep FILE   of a soak: the seeds that fail are kept there, and played first next time (${KEPT})
+  --trace       print the plan and the whole history of one seed, without flow control of the transport. To omit messages
+                and disks: grep -vE ' gets | disk: '
+  --hashes      print the hash of each history, to compare them
+  --whole       do not search for the shortest history that fails. The search plays the seed up to ${TRIES_MAX} times
+                until Ctrl-C
+  --jobs N      number of processes (default: one per core)
+  --keep FILE   store the failing seeds of a soak in FILE, and play them first in the next soak (default ${KEPT})
 
-Ends with 1 when a seed fails; a second Ctrl-C ends at once.`
+Exits with 1 if a seed fails. A second Ctrl-C exits at once.`
 
 interface Settings {
   readonly seed: number | undefined
-  /** Infinite in a soak. */
+  /** Number of seeds; infinite in a soak. */
   readonly seeds: number
   readonly from: number
-  /** Processes. */
+  /** Number of processes. */
   readonly jobs: number
   readonly kept: string | undefined
   readonly isTold: boolean
   readonly isWhole: boolean
-  /** Of each seed the hash is told. */
+  /** Prints the hash of each seed. */
   readonly areHashesTold: boolean
 }
 
@@ -57,7 +57,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-/** Undefined where help is asked for. Throws an Error that says what cannot be. */
+/** Returns undefined for --help. Throws an Error for invalid arguments. */
 const readSettings = (): Settings | undefined => {
   const { values } = parseArgs({ options: OPTIONS })
   if (values.help) return undefined
@@ -66,14 +66,14 @@ const readSettings = (): Settings | undefined => {
   const [one, jobs] = [Number(seed ?? 0), Number(values.jobs ?? availableParallelism())]
   const kinds = [seed !== undefined, values.seeds !== undefined, soak].filter(Boolean).length
   const rules: readonly [boolean, string][] = [
-    [[seeds, from, one, jobs].every(Number.isSafeInteger), 'seeds and numbers of them are whole numbers'],
-    [Math.min(seeds, jobs) > 0, '--seeds and --jobs are at least 1'],
-    [kinds > 0, 'one of --seed, --seeds and --soak is needed'],
-    [kinds < 2, '--seed, --seeds and --soak exclude one another'],
-    [soak || keep === undefined, '--keep is for --soak'],
-    [seed !== undefined || !isTold, '--trace is for --seed'],
-    [seed === undefined || !areHashesTold, '--hashes is for many seeds: of one it is told anyway'],
-    [seed === undefined || (values.from ?? values.jobs) === undefined, '--from and --jobs are for many seeds'],
+    [[seeds, from, one, jobs].every(Number.isSafeInteger), '--seed, --seeds, --from and --jobs must be integers'],
+    [Math.min(seeds, jobs) > 0, '--seeds and --jobs must be at least 1'],
+    [kinds > 0, 'pass --seed, --seeds or --soak'],
+    [kinds < 2, 'pass only one of --seed, --seeds and --soak'],
+    [soak || keep === undefined, '--keep requires --soak'],
+    [seed !== undefined || !isTold, '--trace requires --seed'],
+    [seed === undefined || !areHashesTold, '--hashes requires --seeds or --soak; --seed prints the hash anyway'],
+    [seed === undefined || (values.from ?? values.jobs) === undefined, '--from and --jobs require --seeds or --soak'],
   ]
   const broken = rules.find(([isKept]) => !isKept)
   if (broken) throw new Error(broken[1])
@@ -92,10 +92,10 @@ const readSettings = (): Settings | undefined => {
 const factsOf = ({ seed, hash, events, virtualMs, failure }: Played): string =>
   `seed ${seed}: ${hash}  ${failure ? '' : 'all promises held: '}${events} events in ${(virtualMs / 1000).toFixed(1)} virtual seconds`
 
-/** The signals of one Ctrl-C, which a terminal and each program above this one may send, are within so much. */
+/** One Ctrl-C may send several signals within this time: from the terminal and from each parent process. */
 const ONE_STOP_MS = 1_000
 
-/** Whether the user wants no more. */
+/** Records whether the user has pressed Ctrl-C. */
 class Stop {
   #askedMs: number | undefined
 
@@ -111,7 +111,7 @@ class Stop {
   }
 }
 
-/** Credits are four lines of ten, and nobody looks for them. */
+/** Prints the history without flow control, which is 40 % of its lines. */
 const tellStory = ({ story }: Outcome): void => {
   for (const line of story) if (!line.includes(' gets credit of ')) console.log(line)
 }
@@ -129,23 +129,23 @@ const playOne = async (seed: number, { isTold, isWhole }: Settings): Promise<num
 }
 
 const tellShrunk = async (seed: number, isTold: boolean, stop: Stop): Promise<void> => {
-  console.error('  the shortest story that fails is looked for; Ctrl-C ends that')
+  console.error('  searching for the shortest history that fails; Ctrl-C stops the search')
   let toldMs = performance.now()
   const shrunk = await shrink(seed, simulate, (left, tries) => {
     if (performance.now() - toldMs > PROGRESS_MS) {
-      console.error(`  ${left} acts left after ${tries} of at most ${TRIES_MAX} tries`)
+      console.error(`  ${left} acts left after ${tries} of at most ${TRIES_MAX} attempts`)
       toldMs = performance.now()
     }
     return !stop.isAsked
   })
-  if (!shrunk) throw new Error(`seed ${seed} has failed once and does not fail again`)
+  if (!shrunk) throw new Error(`seed ${seed} failed once, and does not fail again`)
   const { outcome, tries } = shrunk
   if (isTold) tellStory(outcome)
-  console.log(`  the shortest story that fails, found by ${tries} tries, number of acts: ${outcome.acts.length}`)
+  console.log(`  shortest history that fails, after ${tries} attempts: ${outcome.acts.length} acts`)
   for (const { name, atMs } of outcome.acts) console.log(`  ${(atMs / 1000).toFixed(3).padStart(9)} ${name}`)
 }
 
-/** Those that failed before come first. */
+/** Yields the stored failing seeds first. */
 function* seedsOf({ seeds, from }: Settings, kept: KeptSeeds | undefined): Generator<number> {
   const before = kept?.all ?? []
   yield* before
@@ -160,7 +160,7 @@ const playMany = async (settings: Settings): Promise<number> => {
   await using players = await Players.start(settings.jobs)
   const progress = setInterval(() => {
     if (played > told) console.error(`${played} played, ${failed.length} failed`)
-    else console.error(`nothing has ended for a while; being played: ${players.underWay.join(', ')}`)
+    else console.error(`no seed has ended for a while. Current seeds: ${players.underWay.join(', ')}`)
     told = played
   }, PROGRESS_MS).unref()
   const stop = new Stop()
@@ -172,9 +172,7 @@ const playMany = async (settings: Settings): Promise<number> => {
     kept?.played(seed, failure?.message)
     if (failure) {
       failed.push(seed)
-      console.log(
-        `${factsOf(one)}\n  FAILED: ${failure.message}\n  played alone by: npm run simulate -- --seed ${seed}`,
-      )
+      console.log(`${factsOf(one)}\n  FAILED: ${failure.message}\n  play it alone: npm run simulate -- --seed ${seed}`)
     }
     if (stop.isAsked) break
   }
@@ -187,7 +185,7 @@ const playMany = async (settings: Settings): Promise<number> => {
   const [first] = failed
   if (first === undefined) return 0
   if (settings.isWhole || stop.isAsked) return 1
-  console.log(`the first, seed ${first}; of another one \`npm run simulate -- --seed N\` tells the same:`)
+  console.log(`history of the first failing seed, ${first}; for another seed, use \`npm run simulate -- --seed N\`:`)
   await tellShrunk(first, false, stop)
   return 1
 }
@@ -195,7 +193,7 @@ const playMany = async (settings: Settings): Promise<number> => {
 const playAsked = (settings: Settings): Promise<number> =>
   settings.seed === undefined ? playMany(settings) : playOne(settings.seed, settings)
 
-// Whoever reads the story through `head` has seen enough of it.
+// The reader of a pipe, such as `head`, may close it early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()

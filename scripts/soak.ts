@@ -2,19 +2,19 @@ import { parseArgs } from 'node:util'
 import { run } from './support/run.js'
 
 /**
- * Repeats a test many times over, with chances drawn anew: the same test that a tier runs for a few rounds, always with the
- * same seed. The last line says how it went, with the seed that repeats it.
+ * Repeats a test for many rounds with new random choices. A tier runs the same test for a few rounds with a fixed seed. The
+ * last line has the result and the seed that repeats it.
  *
  *   npm run soak -- planned --rounds 200 [--in-process]
  */
 
 interface Soak {
   readonly file: string
-  /** As many as are worth the name of a soak. */
+  /** Default number of rounds. */
   readonly rounds: number
-  /** The tier, where it is in one only; else that of the scenarios. */
+  /** The tier of the test (default: the scenarios). */
   readonly tier?: 'api' | 'etcd' | 'scenarios-in-process' | 'simulation'
-  /** Another test that plays the same with real servers in one process. */
+  /** The test that plays the same with real servers in one process. */
   readonly inProcess?: string
 }
 
@@ -30,7 +30,7 @@ const SOAKS: Readonly<Record<string, Soak>> = {
   helper: { file: 'test/scenarios/helper.test.ts', rounds: 20 },
   model: { file: 'test/scenarios/in-process/model.test.ts', rounds: 240, tier: 'scenarios-in-process' },
   orders: { file: 'test/scenarios/in-process/orders.test.ts', rounds: 60, tier: 'scenarios-in-process' },
-  // Of seven rounds, five kill the active node, one freezes it and one asks it to step down.
+  // Of seven rounds, five kill the active node, one suspends it, and one makes it step down.
   nodes: { file: 'test/etcd/linearizable.test.ts', rounds: 140, tier: 'etcd' },
   planned: { file: 'test/scenarios/planned-failovers.test.ts', rounds: 200 },
   starts: { file: 'test/api/lab-starts.test.ts', rounds: 100, tier: 'api' },

@@ -16,7 +16,7 @@ const isRunner = (word: string): word is Runner => RUNNERS.some((runner) => runn
 const runners = chosen.some(isRunner) ? chosen.filter(isRunner) : (['in-process', 'process'] as const)
 const wanted = chosen.filter((word) => !isRunner(word))
 const unknown = wanted.filter((word) => !listDrillNames().includes(word))
-if (unknown.length > 0) throw new Error(`there is no drill ${unknown.join(', ')}`)
+if (unknown.length > 0) throw new Error(`unknown drills: ${unknown.join(', ')}`)
 const drills = wanted.length > 0 ? wanted : listDrillNames()
 
 const play = (drill: string, runner: Runner): Promise<{ result: DrillResult | undefined; text: string }> =>
@@ -35,7 +35,7 @@ for (const drill of drills) {
   for (const runner of runners) {
     const { runners: possible } = loadDrill(drill)
     if (possible.length > 0 && !possible.includes(runner)) {
-      console.log(row(drill, runner, `not played there: only ${possible.join(', ')}`))
+      console.log(row(drill, runner, `not possible here, only with: ${possible.join(', ')}`))
       continue
     }
     const startMs = performance.now()

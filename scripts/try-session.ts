@@ -5,12 +5,12 @@ import path from 'node:path'
 import { ROOT } from './support/run.js'
 
 /**
- * A new user's session: the packed package, installed in an empty home directory, and what somebody types who has never used
- * it. Each line is printed with its output; the first that ends otherwise than it should ends the session with status 1.
+ * Plays the session of a new user: installs the packed package in an empty home directory, and runs the first commands. Prints
+ * each command with its output. Exits with 1 at the first command with an unexpected status.
  */
 interface Line {
   readonly text: string
-  /** The status it is to end with, where that is not 0. */
+  /** The expected exit status (default: 0). */
   readonly status?: number
 }
 
@@ -46,14 +46,14 @@ const project = path.join(home, 'project')
 mkdirSync(project)
 const env = { PATH: `${path.join(project, 'node_modules', '.bin')}:${process.env.PATH}`, HOME: home, LANG: 'C.UTF-8' }
 
-/** Prints a line and what it says; true when it ended as it should. */
+/** Prints a command and its output. Returns true if the exit status is the expected one. */
 const type = ({ text, status: expected = 0 }: Line): boolean => {
   console.log(`$ ${text}`)
   const startMs = performance.now()
   const { status, stdout, stderr } = spawnSync('bash', ['-c', text], { cwd: project, env, encoding: 'utf8' })
   process.stdout.write(`${stderr}${stdout}`)
   console.log(`# ended with ${status} after ${((performance.now() - startMs) / 1000).toFixed(1)} s\n`)
-  if (status !== expected) console.log(`FAILED: it should have ended with ${expected}`)
+  if (status !== expected) console.log(`FAILED: expected status ${expected}`)
   return status === expected
 }
 

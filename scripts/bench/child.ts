@@ -1,17 +1,17 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import path from 'node:path'
 
-/** A script of this directory in a process of its own. It ends when its parent does. */
+/** A script of this directory in its own process. It exits when its parent exits. */
 export const forkScript = (script: string, args: readonly string[] = []): ChildProcess =>
   fork(path.join(import.meta.dirname, script), [...args], {
     execArgv: ['--import', 'tsx'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
 
-/** Sends one message and waits for the next one back. */
+/** Sends one message and resolves to the next reply. */
 export const askChild = <T>(child: ChildProcess, message: unknown): Promise<T> =>
   new Promise((resolve, reject) => {
-    const onExit = () => reject(new Error('a process of the bench ended early'))
+    const onExit = () => reject(new Error('a process of the bench exited early'))
     child.once('exit', onExit)
     child.once('message', (answer) => {
       child.off('exit', onExit)
@@ -24,7 +24,7 @@ export const endChild = (child: ChildProcess): void => {
   if (child.connected) child.disconnect()
 }
 
-/** Runs node with these arguments; resolves to what it printed, or rejects with its errors. */
+/** Runs node with these arguments. Resolves to its output, or rejects with its errors. */
 export const runNode = (args: readonly string[]): Promise<string> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })

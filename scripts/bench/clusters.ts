@@ -15,7 +15,7 @@ const WAIT_MS = 600_000
 const LIMITED_IDS = 64
 const USES = 100_000_000
 
-/** A small secret, of the size that applications store. */
+/** A secret of a typical size. */
 export const SECRET = { username: 'app', password: '0123456789abcdef0123456789abcdef' }
 
 /** Mounts `kv1/` and `kv2/`. */
@@ -33,11 +33,11 @@ export const mountEngines = async (server: BenchServer): Promise<void> => {
 export interface LoginBodies {
   readonly service: string
   readonly batch: string
-  /** SecretIDs whose uses are counted. */
+  /** Bodies with a SecretID that has a limited number of uses. */
   readonly limited: readonly string[]
 }
 
-/** Makes AppRole roles and their SecretIDs; returns the bodies of logins. */
+/** Creates AppRole roles and SecretIDs, and returns the bodies of logins. */
 export const setUpAppRole = async (server: BenchServer): Promise<LoginBodies> => {
   const client = server.client()
   await client.write('sys/auth/approle', { type: 'approle' })
@@ -58,14 +58,14 @@ export const setUpAppRole = async (server: BenchServer): Promise<LoginBodies> =>
   return { service, batch, limited: await makeRole('limited', 'service', USES, LIMITED_IDS) }
 }
 
-/** Makes `secondary` a performance secondary and waits until it is replicated and has a root token. */
+/** Enables `secondary` as a performance secondary, and waits until it has replicated and has a root token. */
 export const follow = async (primary: BenchServer, secondary: BenchServer): Promise<void> => {
   await attach(primary, secondary, 'performance')
   await waitForReplication(primary, secondary)
   await renewRootToken(secondary)
 }
 
-/** Makes a server a secondary: everything on it is wiped. Resolves when it has accepted. */
+/** Enables a server as a secondary, which wipes it. Resolves when the server accepts the request. */
 export const attach = async (primary: BenchServer, secondary: BenchServer, kind: Kind): Promise<void> => {
   const token = await secondaryToken(primary.client(), kind, `${kind}-${secondary.name}`)
   await enableSecondary(secondary.client(), kind, token)
@@ -103,7 +103,7 @@ export const waitForReplication = (
 
 const SPREAD = 10_000
 
-/** Requests of the kinds that are measured, against one server. */
+/** The measured kinds of requests for one server. */
 export const worksOf = (server: BenchServer, logins: LoginBodies) => {
   const common = { port: server.apiPort, headers: { 'X-Vault-Token': server.rootToken } }
   const open = { port: server.apiPort, method: 'PUT', path: '/v1/auth/approle/login' }
@@ -121,7 +121,7 @@ export const worksOf = (server: BenchServer, logins: LoginBodies) => {
   } satisfies Record<string, Work>
 }
 
-/** Writes what the reads will ask for. */
+/** Writes the keys that the reads request. */
 export const fillForReads = async (server: BenchServer): Promise<void> => {
   const client = server.client()
   for (let n = 0; n < 100; n++) {

@@ -1,4 +1,4 @@
-/** What is measured against what. `must` and `aim` are bounds: at least for ratios, at most for times and sizes. */
+/** The goals. `must` and `aim` are minimums for ratios, and maximums for times and sizes. */
 export interface Goal {
   readonly figure: string
   readonly name: string
@@ -76,8 +76,8 @@ export const GOALS = [
 ] as const satisfies readonly Goal[]
 
 /**
- * What a request of bare node:http took, in microseconds, on the machine where the goals in microseconds were set. Divided by
- * it they are multiples, which hold on other machines too.
+ * Processor time of a request to bare node:http on the reference machine, in microseconds. Goals in microseconds are divided by
+ * it, so that they hold on other machines as well.
  */
 export const BARE_MICROS = 29
 

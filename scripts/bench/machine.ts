@@ -4,38 +4,38 @@ import path from 'node:path'
 
 const MB = 1024 * 1024
 
-/** Resident memory of a process in MB. */
+/** Returns the resident memory of a process in MB. */
 export const residentMb = (pid: number): number => {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / MB
 }
 
-/** Processor time that a process has used, in ticks of the system. */
+/** Returns the processor time of a process, in ticks of the system. */
 export const processorTicks = (pid: number): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return Number(fields[11]) + Number(fields[12])
 }
 
-/** Bytes that a process has caused to be written to disk. */
+/** Returns the bytes that a process has written to disk. */
 export const bytesWritten = (pid: number): number => {
   const io = readFileSync(`/proc/${pid}/io`, 'utf8')
   return Number(/^wchar: (\d+)/m.exec(io)?.[1] ?? 0)
 }
 
-/** Bytes that a process has caused to be sent to a block device. */
+/** Returns the bytes that a process has sent to a block device. */
 export const blockBytes = (pid: number): number => {
   const io = readFileSync(`/proc/${pid}/io`, 'utf8')
   return Number(/^write_bytes: (\d+)/m.exec(io)?.[1] ?? 0)
 }
 
-/** How often a process has read and written so far, of whatever kind the file is. */
+/** Returns the number of reads and writes of a process on all kinds of files. */
 export const readsAndWrites = (pid: number): number => {
   const io = readFileSync(`/proc/${pid}/io`, 'utf8')
   return Number(/^syscr: (\d+)/m.exec(io)?.[1] ?? 0) + Number(/^syscw: (\d+)/m.exec(io)?.[1] ?? 0)
 }
 
-/** Bytes of all files below a directory. */
+/** Returns the bytes of all files below a directory. */
 export const directoryBytes = (directory: string): number => {
   let bytes = 0
   for (const entry of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
@@ -45,10 +45,10 @@ export const directoryBytes = (directory: string): number => {
   return bytes
 }
 
-/** Whether system calls of a process can be counted on this machine. */
+/** Returns true if this machine can count the system calls of a process. */
 export const canTrace = (): boolean => spawnSync('strace', ['-V'], { stdio: 'ignore' }).status === 0
 
-/** Counts the calls of fdatasync and fsync that a process makes while `work` runs. */
+/** Counts the calls of fdatasync and fsync of a process while `work` runs. */
 export const countSyncs = async (pid: number, work: () => Promise<void>): Promise<number> => {
   const args = ['-f', '-qq', '-e', 'trace=fdatasync,fsync', '-e', 'signal=none', '-p', String(pid)]
   const tracer = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -79,14 +79,14 @@ const attached = async (pid: number): Promise<void> => {
   }
 }
 
-/** Processor time that a process has used, in milliseconds, all threads together. */
+/** Returns the processor time of all threads of a process, in milliseconds. */
 export const cpuMs = (pid: number): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** Bytes that were sent from a TCP port on this machine over connections that stand; undefined when nobody can tell. */
+/** Returns the bytes sent from a local TCP port over its open connections, or undefined if `ss` cannot tell. */
 export const bytesSentFrom = (port: number): number | undefined => {
   const { status, stdout } = spawnSync('ss', ['-tinH', `sport = :${port}`], { encoding: 'utf8' })
   if (status !== 0) return undefined

@@ -48,11 +48,11 @@ const HELP = `npm run bench -- [options]
   --seconds S       seconds of one measurement (2)
   --quick           one short round of everything
   --sync-keys N     keys of the full sync and of the resync (1000000)
-  --scale-keys N    keys of the full server of "scale" (100000); its tokens and roles are as many in proportion
+  --scale-keys N    keys of the full server of "scale" (100000); it has tokens and roles in proportion
   --dist DIR        compiled program (dist)
-  --beside DIR      another compiled program, to which "cpu" and "nodes" put the same requests in turns
+  --beside DIR      another compiled program, which "cpu" and "nodes" measure in turns with this one
   --requests TEXT,... only the requests of "cpu" whose names contain one of these, such as "v1 write,batch"
-  --json FILE       writes everything as JSON; "-" for standard output`
+  --json FILE       write everything as JSON; "-" is standard output`
 
 const { values: flags } = parseArgs({
   options: {
@@ -89,7 +89,7 @@ const main = async (): Promise<number> => {
   const dist = path.resolve(flags.dist)
   const program = path.join(dist, 'main.js')
   if (!existsSync(program)) {
-    console.error(`there is no program in ${dist}: run npm run build, or name another directory with --dist`)
+    console.error(`cannot find the program in ${dist}. Run npm run build, or pass another directory with --dist`)
     return 1
   }
   const unopened: Bench['unopened'] = async (name, options = {}) => {
@@ -142,7 +142,7 @@ const main = async (): Promise<number> => {
   return 0
 }
 
-// Each server that runs is ended with this process by a listener of its own.
+// Each running server has its own listener for the exit of this process.
 process.setMaxListeners(64)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 process.exitCode = await main()

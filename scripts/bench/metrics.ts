@@ -1,6 +1,6 @@
 import type { BenchServer } from './servers.js'
 
-/** What a server's metrics say now, by name; without those that have labels. */
+/** Returns the metrics of a server by name, without those that have labels. */
 export const readMetrics = async (server: BenchServer): Promise<ReadonlyMap<string, number>> => {
   const { bytes } = await server.client().send('GET', '/_understudy/v1/metrics')
   const rows = [...bytes.toString('utf8').matchAll(/^([a-z]\w*) (\S+)$/gm)]

@@ -13,7 +13,7 @@ interface Raft {
   readonly servers: readonly { readonly leader: boolean; readonly voter: boolean }[]
 }
 
-/** Three nodes of one cluster with storage "raft", each with the etcd beside it. */
+/** Three nodes of one cluster with storage "raft". Each node has its own etcd. */
 export class NodeCluster {
   readonly all: readonly BenchServer[]
 
@@ -21,7 +21,7 @@ export class NodeCluster {
     this.all = all
   }
 
-  /** With `kv1/` mounted. */
+  /** Starts the cluster and mounts `kv1/`. */
   static async open(bench: Bench, lease: string): Promise<NodeCluster> {
     const ports = await randomPorts(NAMES)
     const settingsOf = (name: string) => ({
@@ -51,7 +51,7 @@ export class NodeCluster {
     return cluster
   }
 
-  /** The active node, once there is one among these. */
+  /** Waits until one of these nodes is active, and returns it. */
   async active(among = this.all): Promise<BenchServer> {
     let found: BenchServer | undefined
     await eventually('a node to be active', async () => {
@@ -62,7 +62,7 @@ export class NodeCluster {
     return found
   }
 
-  /** Resolves when each node has a vote, and what it takes to be elected. */
+  /** Resolves when each node has a vote and can be elected. */
   async whole(): Promise<void> {
     await eventually('every node to have a vote', async () => {
       const { json } = await (await this.active()).client().send('GET', 'sys/storage/raft/configuration')
@@ -74,7 +74,7 @@ export class NodeCluster {
     }
   }
 
-  /** Resolves when every standby shows what the active node has now. */
+  /** Resolves when every standby has the current index of the active node. */
   async level(): Promise<void> {
     const { last_wal } = await (await this.active()).client().call('GET', 'sys/leader')
     for (const server of this.all) {
@@ -85,7 +85,7 @@ export class NodeCluster {
     }
   }
 
-  /** Milliseconds from the kill of the active node, which is back when this resolves, to the first acknowledged write. */
+  /** Kills the active node, and resolves to the milliseconds until the first acknowledged write. Restarts the killed node. */
   async killActive(): Promise<number> {
     const killed = await this.active()
     const others = this.all.filter((server) => server !== killed)
@@ -99,7 +99,7 @@ export class NodeCluster {
     return firstMs - beganMs
   }
 
-  /** The same of an active node that is asked to step down. */
+  /** Makes the active node step down, and resolves to the milliseconds until the first acknowledged write. */
   async stepDown(): Promise<number> {
     const active = await this.active()
     const beganMs = performance.now()
@@ -118,7 +118,7 @@ export class NodeCluster {
   }
 }
 
-/** When the first of writes at each of these servers was acknowledged. All were asked for after this was called. */
+/** Writes at each of these servers, and returns the time of the first acknowledgment. */
 const firstWrite = async (servers: readonly BenchServer[]): Promise<number> => {
   let firstMs: number | undefined
   const write = async (client: ApiClient): Promise<void> => {
@@ -128,7 +128,7 @@ const firstWrite = async (servers: readonly BenchServer[]): Promise<number> => {
     }
   }
   await Promise.all(servers.map((server) => write(server.client())))
-  if (firstMs === undefined) throw new Error('no node took a write')
+  if (firstMs === undefined) throw new Error('no node accepted a write')
   return firstMs
 }
 

@@ -1,11 +1,11 @@
-/** What the process with the browser is asked: to look at the page of a link, or to keep the page in a directory open for an hour. */
+/** Jobs of the process with the browser: open the page of a URL, or keep the built page of a directory open for an hour. */
 export type PageJob = { readonly picture: string } | { readonly hourOf: string }
 
 export interface Hour {
-  /** What the script holds at the beginning and at the end, in MB. */
+  /** Heap of the page at the beginning and at the end, in MB. */
   readonly beforeMb: number
   readonly afterMb: number
   readonly elements: number
-  /** How long its thread worked for one look and one event, in ms. */
+  /** Work of the thread of the page for one view and one event, in ms. */
   readonly workedMs: number
 }

@@ -13,7 +13,7 @@ export interface Pair {
   readonly secondary: BenchServer
 }
 
-/** Resolves when the secondary has compared everything under the new filter and destroyed what it may not have. */
+/** Resolves when the secondary has compared all keys under the new filter, and destroyed the filtered data. */
 export const setFilter = async ({ primary, secondary }: Pair, filter: Filter | undefined): Promise<void> => {
   const path = `sys/replication/performance/primary/paths-filter/performance-${secondary.name}`
   const before = await comparisons(secondary)

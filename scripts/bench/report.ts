@@ -27,7 +27,7 @@ const short = (value: number): string => {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
-/** All figures that were measured, medians beside their goals. */
+/** Collects the measured figures, and prints their medians beside the goals. */
 export const toJson = ({ figures, notes, throughput, cpu }: Findings) => ({
   figures: GOALS.flatMap((goal) => {
     const values = figures.get(goal.figure)

@@ -15,13 +15,13 @@ export interface ServerOptions {
   readonly name: string
   /** Settings of the stanza `understudy`. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>
-  /** What other clusters are told the cluster port's address is. */
+  /** The advertised cluster address. */
   readonly advertised?: (clusterPort: number) => Promise<string>
-  /** Options for node itself, such as those of a profiler. */
+  /** Options of node, such as those of a profiler. */
   readonly nodeArgs?: readonly string[]
 }
 
-/** One server in a process of its own, with its data in a directory that goes with it. */
+/** One server in its own process, with a temporary data directory. */
 export class BenchServer {
   readonly name: string
   readonly apiPort: number
@@ -40,7 +40,7 @@ export class BenchServer {
     this.directory = directory
   }
 
-  /** A server that was not started yet. */
+  /** Prepares a server without starting it. */
   static async prepare(options: ServerOptions): Promise<BenchServer> {
     const ports = (await randomPorts([options.name])).get(options.name)
     if (!ports) throw new Error('no ports are free')
@@ -72,27 +72,27 @@ export class BenchServer {
     return new ApiClient({ address: `http://127.0.0.1:${this.apiPort}`, token, timeoutMs: WAIT_MS })
   }
 
-  /** Starts the process and waits until it answers. */
+  /** Starts the process and waits until it responds. */
   async start(): Promise<void> {
     const log = openSync(path.join(this.directory, 'server.log'), 'a')
     const { program, nodeArgs = [] } = this.#options
     const args = [...nodeArgs, program, 'server', `-config=${this.configFile}`]
     const started = spawn(process.execPath, args, { stdio: ['ignore', log, log], cwd: this.directory })
     this.#process = started
-    // A bench that ends early leaves no server behind.
+    // No server survives a bench that exits early.
     const end = () => void started.kill('SIGKILL')
     process.once('exit', end)
     started.once('exit', () => process.off('exit', end))
     await waitForAnswer(systemClock, this.client(), this.name, WAIT_MS)
   }
 
-  /** Starts a new server, initializes and unseals it. */
+  /** Starts a new server, initializes it and unseals it. */
   async open(): Promise<void> {
     await this.start()
     await this.initialize()
   }
 
-  /** With one key share. */
+  /** Initializes the server with one key share, and unseals it. */
   async initialize(): Promise<void> {
     const { rootToken, unsealKeys } = await initialize(this.client(), 1, 1)
     this.rootToken = rootToken
@@ -107,7 +107,7 @@ export class BenchServer {
     process.kill(this.pid, name)
   }
 
-  /** Ends the process, at once with SIGKILL; the data stays. */
+  /** Stops the process, at once with SIGKILL, and keeps its data. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     const running = this.#process
     this.#process = undefined

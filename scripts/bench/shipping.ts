@@ -6,7 +6,7 @@ import { cpuMs } from './machine.js'
 import { waitUntil } from './position.js'
 import type { BenchServer } from './servers.js'
 
-/** A primary and all that follow it. */
+/** A primary and its secondaries. */
 export interface Fleet {
   readonly primary: BenchServer
   readonly secondaries: readonly BenchServer[]
@@ -14,19 +14,19 @@ export interface Fleet {
 
 export interface Shipped {
   readonly entries: number
-  /** Entries a second while clients wrote. */
+  /** Entries per second while clients write. */
   readonly rate: number
-  /** Processor time of the primary for one entry, from its request until every secondary has it. */
+  /** Processor time of the primary for one entry, from the request until every secondary has it. */
   readonly cpuMicros: number
-  /** The same of all secondaries together. */
+  /** The same for all secondaries together. */
   readonly secondaryMicros: number
 }
 
 const POLL_MS = 10
 
 /**
- * Has clients write, waits until all of it is on every secondary, and tells what the primary spent on it. Nobody asks the
- * primary for anything meanwhile. What it spends anyway is not taken off.
+ * Lets clients write, waits until every secondary has all entries, and returns the processor time of the primary. There are no
+ * other requests meanwhile. The time that the primary uses at rest is not subtracted.
  */
 export const measureShipping = async (
   generator: Generator,
@@ -51,7 +51,7 @@ export const measureShipping = async (
 
 const cpuOf = (servers: readonly BenchServer[]): number => servers.reduce((sum, { pid }) => sum + cpuMs(pid), 0)
 
-/** Share of one processor that the primary takes while nobody writes. */
+/** Returns the share of one processor that the primary uses without writes. */
 export const restingShare = async ({ primary }: Fleet, seconds: number): Promise<number> => {
   const before = cpuMs(primary.pid)
   const startMs = performance.now()

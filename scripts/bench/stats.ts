@@ -1,4 +1,4 @@
-/** The value below which `share` of the values lie; NaN for none. */
+/** Returns the value below which `share` of the values lie, or NaN without values. */
 export const quantile = (values: readonly number[] | Float64Array, share: number): number => {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
@@ -11,6 +11,6 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
-/** Each round's value as a multiple of what was measured beside it: how fast the machine is changes from one to the next. */
+/** Divides the value of each round by the yardstick of that round, because the speed of the machine varies between rounds. */
 export const ratiosOf = (values: readonly number[], beside: readonly number[]): number[] =>
   values.map((value, round) => value / (beside[round] ?? Number.NaN))

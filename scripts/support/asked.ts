@@ -1,6 +1,6 @@
 /**
- * Does what is asked for, as `read` finds it in the arguments: undefined where help is, an Error that says what cannot be.
- * Resolves to the exit status.
+ * Reads the arguments with `read`, and runs `work` with the result. Prints the help if `read` returns undefined, and the error
+ * if it throws. Resolves to the exit status.
  */
 export const runAsked = async <Settings>(
   help: string,
@@ -11,7 +11,7 @@ export const runAsked = async <Settings>(
   try {
     settings = read()
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}; --help says what there is`)
+    console.error(`${error instanceof Error ? error.message : String(error)}; see --help`)
     return 1
   }
   if (settings) return work(settings)

@@ -1,4 +1,4 @@
-/** A line that a program printed, and when: milliseconds since the first one. */
+/** A printed line, and its time in milliseconds since the first line. */
 export interface PrintedLine {
   readonly text: string
   readonly atMs: number
@@ -9,7 +9,7 @@ const CHARACTER_PX = 7.25
 const LINE_PX = 17
 const MARGIN_PX = 16
 
-/** A line looks like what it is: a command by hand, what it brought about, a step, or evidence. */
+/** The style of each kind of line: an equivalent command, its result, a step, or evidence. */
 const CLASSES: readonly (readonly [RegExp, string])[] = [
   [/^\$ /, 'typed'],
   [/^ +\$ /, 'call'],
@@ -28,8 +28,8 @@ const drawLine = ({ text, atMs }: PrintedLine, at: number): string => {
 }
 
 /**
- * What a terminal showed, as a picture in which each line comes when it came. Whoever wants no motion, and programs that
- * know none, show all of it at once.
+ * Draws the output of a terminal as an SVG in which each line appears at its time. Viewers without animation, and users who
+ * prefer reduced motion, see all lines at once.
  */
 export const drawRecording = (title: string, lines: readonly PrintedLine[]): string => {
   const width = Math.ceil(COLUMNS * CHARACTER_PX + 2 * MARGIN_PX)

@@ -100,7 +100,7 @@ const describeCommand = (command: Command, above: string): string[] => {
   ]
 }
 
-/** What the bundled drills do not use. */
+/** Examples for verbs and expectations that the bundled drills do not use. */
 const MORE_EXAMPLES: Readonly<Record<string, string>> = {
   pause: 'pause: A',
   resume: 'resume: A',
@@ -130,7 +130,7 @@ const findExamples = (): ReadonlyMap<string, string> => {
   return examples
 }
 
-/** A value of YAML in one line. */
+/** Formats a YAML value in one line. */
 const inLine = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(inLine).join(', ')}]`
   if (value !== null && typeof value === 'object')
@@ -190,7 +190,7 @@ const drillPage = (): string => {
   ])
 }
 
-/** What a value looks like, in a few words. */
+/** Describes the type of a value in a few words. */
 const formOf = ({ title, enum: choices, type, items }: Schema): string => {
   if (choices) return choices.map(code).join(', ')
   if (title) return title

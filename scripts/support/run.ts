@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import path from 'node:path'
 
-/** The directory of the package: scripts run from anywhere. */
+/** The directory of the package. */
 export const ROOT = path.join(import.meta.dirname, '..', '..')
 
-/** Runs a program with this one's output, or with an open file's; resolves to its exit status, 1 when it could not be started. */
+/** Runs a program with the output of this one or of an open file. Resolves to its exit status, or to 1 if it cannot start. */
 export const run = (
   command: string,
   args: readonly string[],
@@ -24,7 +24,7 @@ export const run = (
     child.once('exit', (status) => resolve(status ?? 1))
   })
 
-/** What a program prints, or undefined when it fails or does not exist. */
+/** Returns the output of a program, or undefined if it fails or does not exist. */
 export const read = (command: string, args: readonly string[]): string | undefined => {
   const { status, stdout } = spawnSync(command, args, {
     cwd: ROOT,
@@ -34,7 +34,7 @@ export const read = (command: string, args: readonly string[]): string | undefin
   return status === 0 ? stdout.trim() : undefined
 }
 
-/** Runs steps in order until one fails; returns that status, or 0. */
+/** Runs steps in order until one fails. Resolves to its status, or to 0. */
 export const runAll = async (...steps: readonly (readonly string[])[]): Promise<number> => {
   for (const [command = '', ...args] of steps) {
     const status = await run(command, args)

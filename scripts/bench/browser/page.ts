@@ -8,12 +8,12 @@ import type { PageCluster, PageEvent, PageSurvey } from '../../../src/lab/web/pa
 import { PAGE_HEADERS } from '../../../src/server/page-files.js'
 import type { Hour, PageJob } from '../page-jobs.js'
 
-/** The page of a lab in a real browser, measured from a process of its own: it speaks of things that only browsers have. */
+/** Measures the page of a lab in a real browser. Runs in its own process because it uses types of the browser. */
 
 const CLUSTERS = 12
 const EVENTS = 1000
 const HOUR_S = 3600
-/** Looks that are sent before the page is asked whether it has drawn. */
+/** Views that are sent before each check that the page has drawn. */
 const AT_ONCE = 20
 const FIRST = `new MutationObserver((_, watch) => {
   if (!document.querySelector('[data-cluster]')) return
@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = { html: 'text/html', js: 'text/j
 const role = (mode: string, lastWal: number) => ({ mode, state: 'stream-wals', lastWal })
 const nameOf = (index: number): string => String.fromCharCode(65 + index)
 
-/** A lab of twelve, one of which leads, after so many seconds. */
+/** The view of a lab with one primary and eleven secondaries after `seconds`. */
 const surveyAt = (second: number): PageSurvey => ({
   ...{
     lab: 'bench',
@@ -83,7 +83,7 @@ const eventAt = (id: number, second: number): PageEvent => ({
   command: `vault policy write -address=http://127.0.0.1:8200 number-${id} -`,
 })
 
-/** The page as it is built, and a feed that this process writes. */
+/** Serves the built page, and a feed that this process writes. */
 const serve = async (web: string) => {
   let feed: http.ServerResponse | undefined
   const server = http.createServer(({ url = '/' }, response) => {
@@ -109,24 +109,21 @@ const serve = async (web: string) => {
   }
 }
 
-/** From the end of the HTML until the picture is drawn. */
+/** Returns the milliseconds from the end of the HTML until the diagram is drawn. */
 const pictureMs = async (browser: Browser, link: string): Promise<number> => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 720 } })
   const page = await context.newPage()
   await page.addInitScript(FIRST)
   await page.goto(link)
   await page.waitForSelector('[data-cluster]')
-  // Asked from outside: the policy of the page lets nobody wait within it.
+  // Polled from outside, because the content security policy of the page forbids evaluated code.
   while ((await page.evaluate('window.pictureMs')) === undefined) await systemClock.sleep(20)
   const ms = await page.evaluate("window.pictureMs - performance.getEntriesByType('navigation')[0].responseEnd")
   await context.close()
   return Number(ms)
 }
 
-/**
- * What the script of a page holds once nothing is left to be thrown away, in MB, and how long its thread has worked since it was
- * first asked, in s.
- */
+/** Returns the heap of the page after a garbage collection in MB, and the work of its thread since the first call in s. */
 const metricsOf = async (page: Page) => {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable')
@@ -138,7 +135,7 @@ const metricsOf = async (page: Page) => {
   }
 }
 
-/** An hour of a lab of twelve clusters, as quickly as the page takes it. `web`: the directory of the page as it is built. */
+/** Sends one hour of a lab with twelve clusters as fast as the page draws it. `web` is the directory of the built page. */
 const measureHour = async (browser: Browser, web: string): Promise<Hour> => {
   const feed = await serve(web)
   try {

@@ -4,38 +4,38 @@ import type { BenchServer, ServerOptions } from '../servers.js'
 
 export interface CpuRow {
   readonly work: string
-  /** What the whole process spends on a request, all threads together. */
+  /** Processor time of all threads of the server for one request. */
   readonly micros: number
-  /** The same of the program of `--beside`, asked in turns with this one. */
+  /** The same for the build of `--beside`, measured in turns with this one. */
   readonly besideMicros: number | undefined
-  /** As a multiple of what bare node:http spends on one. */
+  /** As a multiple of the processor time of bare node:http. */
   readonly ofBare: number
   /** In microseconds on the machine where the goals were set, as `aim`: see `BARE_MICROS`. */
   readonly must: number
   readonly aim: number
 }
 
-/** What every part of the bench is given. */
+/** The context of every part of the bench. */
 export interface Bench {
   readonly generator: Generator
   readonly rounds: number
   readonly seconds: number
   readonly dist: string
   readonly program: string
-  /** Another build of it, to compare with. */
+  /** Another build to compare with. */
   readonly beside: string | undefined
-  /** Parts of the names of the requests that are asked for, in lower case; an empty one is in every name. */
+  /** Lower-case parts of the names of the requests to measure. An empty part matches every name. */
   readonly requests: readonly string[]
   readonly syncKeys: number
   readonly scaleKeys: number
   readonly isQuick: boolean
-  /** A new open server; it is removed at the end, however the bench ends. */
+  /** Starts and unseals a new server. The bench removes it when it exits. */
   server(name: string, options?: Partial<ServerOptions>): Promise<BenchServer>
-  /** The same, neither started nor initialized. */
+  /** Prepares a server without starting or initializing it. */
   unopened(name: string, options?: Partial<ServerOptions>): Promise<BenchServer>
-  /** One measurement of a figure; the table shows the median of all. */
+  /** Adds one measurement of a figure. The table shows the median. */
   add(figure: Figure, value: number): void
-  /** A number that has no goal, under a name of its own. */
+  /** Adds a named number without a goal. */
   note(name: string, value: number, unit: string): void
   addCpu(row: CpuRow): void
   say(text: string): void

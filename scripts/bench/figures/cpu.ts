@@ -12,7 +12,7 @@ import { Yardsticks } from './yardsticks.js'
 const CONNECTIONS = 64
 const WARM_UP = 20_000
 
-/** Processor time that a request may take, in microseconds on the machine where the goals were set. */
+/** Goals for the processor time of a request, in microseconds of the reference machine: must, aim. */
 const GOALS = {
   'sys/health': [60, 42],
   'KV v1 read': [55, 45],
@@ -26,7 +26,7 @@ const GOALS = {
 
 type Asked = keyof typeof GOALS
 
-/** What each round has found, in microseconds. */
+/** The results of all rounds, in microseconds. */
 interface Micros {
   readonly bare: number[]
   readonly own: number[]
@@ -39,8 +39,8 @@ interface Subject {
 }
 
 /**
- * The processor time of a request of each kind: steadier than rates, which the load generator and others share. Then what a
- * secondary adds to a write, what a login writes, and the memory after all of it.
+ * Measures the processor time of each kind of request, the cost of a secondary for a write, the bytes that a login writes, and
+ * the memory afterwards. Processor time varies less than rates, which depend on the load generator and other processes.
  */
 export const measureCpu = async (bench: Bench): Promise<undefined> => {
   const yardsticks = new Yardsticks(bench.generator, bench.dist)
@@ -90,7 +90,7 @@ const worksAsked = (bench: Bench): Asked[] => (Object.keys(GOALS) as Asked[]).fi
 const isAsked = ({ requests }: Bench, name: string): boolean =>
   requests.some((text) => name.toLowerCase().includes(text))
 
-/** A server that has answered each kind of request so often that its code is compiled. */
+/** Starts a server and warms it up with each kind of request until its code is compiled. */
 const prepare = async (bench: Bench, program: string): Promise<Subject> => {
   const server = await bench.server('cpu', { program })
   await mountEngines(server)

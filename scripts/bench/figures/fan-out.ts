@@ -10,15 +10,15 @@ import type { Bench } from './context.js'
 const STEPS = [0, 1, 4, 16]
 const QUICK_STEPS = [0, 1, 2]
 
-/** Two ways to write: so few that each goes out by itself, and as many as there is room for. */
+/** Two loads: so few writes that each is sent alone, and as many as the server accepts. */
 const LOADS = [
   { name: '100 writes/s', connections: 4, ratePerSecond: 100 },
   { name: 'full load', connections: 64, ratePerSecond: undefined },
 ] as const
 
 /**
- * What the number of performance secondaries costs their primary. With many processes on few processors the rates say little;
- * processor time for an entry does not grow because others work too.
+ * Measures the cost of each additional performance secondary for the primary, as processor time per entry. Rates would depend
+ * on the number of processors that all these processes share.
  */
 export const measureFanOut = async (bench: Bench): Promise<undefined> => {
   const primary = await bench.server('primary')
@@ -51,7 +51,7 @@ const measureStep = async (bench: Bench, fleet: Fleet, alone: Map<string, number
     const costs: number[] = []
     for (let round = 0; round < Math.min(bench.rounds, 3); round++) {
       const { rate, entries, cpuMicros } = await measureShipping(bench.generator, fleet, work, { connections, seconds })
-      // What it spends at rest it spends on heartbeats, not on these entries.
+      // Heartbeats cost time without entries as well, so that time is measured separately.
       const micros = cpuMicros - (resting * seconds * 1_000_000) / entries
       costs.push(micros)
       bench.note(`${title}, ${name}: processor time of the primary for an entry`, micros, 'us')

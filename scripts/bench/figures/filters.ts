@@ -14,7 +14,7 @@ interface Way {
   readonly filter: Filter | undefined
 }
 
-/** With either mode the secondary gets `kv1/` and not `held/`. */
+/** Both modes replicate `kv1/` and filter `held/`. */
 const WAYS: readonly Way[] = [
   { name: 'no filter', filter: undefined },
   { name: 'filter allow', filter: { mode: 'allow', paths: ['kv1/', 'kv2/'] } },
@@ -24,8 +24,8 @@ const WAYS: readonly Way[] = [
 const MOUNTS = ['kv1', 'held'] as const
 
 /**
- * What a paths filter on the secondary costs the primary: the same writes through the same processes with and without one,
- * in every round. What is held back goes out as hashes.
+ * Measures the cost of a path filter for the primary. Each round writes the same keys with and without a filter. The secondary
+ * gets filtered keys as hashes only.
  */
 export const measureFilters = async (bench: Bench): Promise<undefined> => {
   const pair = await prepare(bench)
@@ -40,7 +40,7 @@ export const measureFilters = async (bench: Bench): Promise<undefined> => {
       current = way
       for (const mount of MOUNTS) {
         const work = workOf(pair.primary, mount)
-        // The secondary begins anew with each filter, so a little is written before every measurement.
+        // Each filter starts a new copy, so a few keys are written before every measurement.
         await warmUp(bench.generator, work, round === 0 ? writes : writes / 10)
         if (round > 0)
           add(found, titleOf(way, mount), (await measureShipping(bench.generator, fleet, work, load)).cpuMicros)
@@ -60,7 +60,7 @@ const titleOf = ({ name, filter }: Way, mount: (typeof MOUNTS)[number]): string 
   return `${name}, ${mount}/ ${how}`
 }
 
-/** Costs of all rounds, and what an entry costs with a filter to what the same costs without one. */
+/** Adds the costs of all rounds, and the ratio of an entry with a filter to an entry without one. */
 const report = (bench: Bench, found: ReadonlyMap<string, readonly number[]>): void => {
   for (const [title, costs] of found) {
     for (const micros of costs) bench.note(`${title}: processor time of the primary for an entry`, micros, 'us')

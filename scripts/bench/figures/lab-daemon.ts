@@ -18,10 +18,10 @@ import type { Bench } from './context.js'
 const CONNECTIONS = 64
 const WAIT_MS = 30_000
 
-/** A lab daemon with one link, as a lab has it. */
+/** A lab daemon with one link. */
 interface RunningLabDaemon {
   readonly pid: number
-  /** What is to be dialled instead of the target. */
+  /** The address of the proxy in front of the target. */
   readonly address: string
   close(): Promise<void>
 }
@@ -76,7 +76,7 @@ const openPair = async (bench: Bench, name: string, advertised?: (port: number) 
   return { primary, secondary }
 }
 
-/** Writes a second that arrived on the other side, from the first to the last of them. */
+/** Replicated writes per second, from the first to the last. */
 const writesPerSecond = async (bench: Bench, { primary, secondary }: Pair): Promise<number> => {
   const write = {
     port: primary.apiPort,
@@ -98,7 +98,7 @@ const pairMs = ({ primary, secondary }: Pair): number => cpuMs(primary.pid) + cp
 
 interface Measured {
   readonly rate: number
-  /** Processor time of both servers for a write, in microseconds. */
+  /** Processor time of both servers for one write, in microseconds. */
   readonly pairUs: number
 }
 
@@ -108,7 +108,7 @@ const measurePair = async (bench: Bench, pair: Pair): Promise<Measured> => {
   return { rate, pairUs: ((pairMs(pair) - beforeMs) * 1000) / (rate * bench.seconds) }
 }
 
-/** As `measurePair`, with what the lab daemon between the two took. */
+/** Measures a pair like `measurePair`, and the cost of the lab daemon between its servers. */
 const measureThrough = async (bench: Bench, pair: Pair, { pid }: RunningLabDaemon): Promise<Measured> => {
   const [beforeMs, callsBefore] = [cpuMs(pid), readsAndWrites(pid)]
   const measured = await measurePair(bench, pair)
@@ -120,7 +120,7 @@ const measureThrough = async (bench: Bench, pair: Pair, { pid }: RunningLabDaemo
   return measured
 }
 
-/** Figure 16d: a pair that dials each other, and one with a lab daemon between them, in turns; both stand all the time. */
+/** Figure 16d: measures a direct pair and a pair with a lab daemon in turns. Both pairs run all the time. */
 export const measureLabDaemon = async (bench: Bench): Promise<undefined> => {
   let daemon: RunningLabDaemon | undefined
   const advertised = async (port: number) => {
@@ -135,7 +135,7 @@ export const measureLabDaemon = async (bench: Bench): Promise<undefined> => {
     for (const pair of [direct, through]) await writesPerSecond(bench, pair)
     const lost: number[] = []
     for (let round = 0; round < Math.max(bench.rounds, 3); round++) {
-      // Whoever is second finds another machine than whoever is first: they change places.
+      // The order alternates, because the speed of the machine changes during a round.
       const isFirst = round % 2 === 1
       const before = isFirst ? await measureThrough(bench, through, between) : undefined
       const directly = await measurePair(bench, direct)

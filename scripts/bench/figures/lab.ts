@@ -19,7 +19,7 @@ const WRITERS = 16
 const REST_MS = 1000
 const TIMES_ASKED = 3
 
-/** What the lab daemon costs while all that is written goes through its links. */
+/** Measures the cost of the lab daemon while all writes pass through its links. */
 const measureLabDaemon = async (bench: Bench, { keeper, clusters }: UpLab): Promise<void> => {
   const [primary] = clusters
   if (!primary) return
@@ -40,7 +40,7 @@ const measureLabDaemon = async (bench: Bench, { keeper, clusters }: UpLab): Prom
   bench.add('16c', (100 * (used[0] ?? 0)) / used.reduce((sum, one) => sum + one, 0))
 }
 
-/** A lab by the command line, which ends after `use`; `startMs` is when its `up` began. */
+/** Starts a lab with the command line, and stops it after `use`. `startMs` is the start time of `up`. */
 const withLab = async (
   { program }: Bench,
   topology: string,
@@ -56,7 +56,7 @@ const withLab = async (
   }
 }
 
-/** Labs by the command line: from the start of a command until it has said what it says, and what the lab daemon takes. */
+/** Measures commands for labs, from the start of the process to the end of the output, and the cost of the lab daemon. */
 export const measureLab = async (bench: Bench): Promise<undefined> => {
   const { program, add, note } = bench
   const timeOf = async (...args: string[]): Promise<number> => {
@@ -82,7 +82,7 @@ export const measureLab = async (bench: Bench): Promise<undefined> => {
   return undefined
 }
 
-/** Of every command's time so much is node's. */
+/** The share of Node in the time of each command. */
 const nodeMs = async (): Promise<number> => {
   const startMs = performance.now()
   await runNode(['-e', ''])

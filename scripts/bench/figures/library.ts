@@ -9,7 +9,7 @@ interface Times {
   readonly resetsMs: readonly number[]
 }
 
-/** What a file of tests does, in a process of its own: import, a lab, some keys, back to the start, keys, back. */
+/** The work of a test file in its own process: import, start a lab, write keys, reset, write keys, reset. */
 const program = (index: string): string => `
   const begunMs = performance.now()
   const { startLab } = await import(${JSON.stringify(index)})
@@ -29,7 +29,7 @@ const program = (index: string): string => `
   console.log(JSON.stringify({ importMs: importedMs - begunMs, startMs: startedMs - importedMs, resetsMs }))
 `
 
-/** Figure 17: what tests with a lab of their own wait for. */
+/** Figure 17: the waiting times of tests that start their own lab. */
 export const measureLibrary = async (bench: Bench): Promise<undefined> => {
   const index = pathToFileURL(path.join(bench.dist, 'index.js')).href
   for (let round = 0; round < bench.rounds; round++) {

@@ -6,19 +6,19 @@ import { blockBytes } from '../machine.js'
 import type { Bench } from './context.js'
 
 const CONNECTIONS = 64
-/** So few that they fit into one log file of the engine. */
+/** Few enough logins to fit into one log file of the engine. */
 const LOGINS = 2000
 /**
- * So many that the engine has written its memory down several times, which costs blocks as well. The more it holds, the more of
- * that is written again with what is new: the count is the same on every machine, and the server has nothing else.
+ * Enough logins for several flushes and compactions of the engine, which write blocks as well. Compactions rewrite more if the
+ * server has more data, so this number is the same on every machine, and the server has no other data.
  */
 const LOGINS_TO_BLOCKS = 100_000
 const ATTEMPTS = 5
 const KB = 1000
 
 /**
- * Figures 18a and 18b: what a login for a service token writes. Everything that is put into the engine goes through its log
- * file, so that grows by as much; what reaches the disk has whole blocks instead.
+ * Figures 18a and 18b: the bytes that a login for a service token writes. The growth of the log file of the engine shows the
+ * bytes written to the engine. The block device gets whole blocks.
  */
 export const measureLoginBytes = async (bench: Bench): Promise<void> => {
   const server = await bench.server('logins')
@@ -27,7 +27,7 @@ export const measureLoginBytes = async (bench: Bench): Promise<void> => {
     const before = newestLog(server.dataDirectory)
     const logins = await logIn(bench, login, LOGINS)
     const after = newestLog(server.dataDirectory)
-    // With a new file nobody knows how far the one before had come.
+    // After a change of the log file, the growth of the former file is unknown.
     if (after.file !== before.file) continue
     bench.add('18a', (after.bytes - before.bytes) / logins / KB)
     break
@@ -35,14 +35,14 @@ export const measureLoginBytes = async (bench: Bench): Promise<void> => {
   const before = blockBytes(server.pid)
   const logins = await logIn(bench, login, bench.isQuick ? LOGINS : LOGINS_TO_BLOCKS)
   const after = blockBytes(server.pid)
-  // A directory in memory has no blocks.
+  // A file system in memory writes no blocks.
   if (after > before) bench.add('18b', (after - before) / logins / KB)
 }
 
 const logIn = async ({ generator }: Bench, login: Work, answersMax: number): Promise<number> =>
   (await generator.load({ ...login, answersMax, warmupSeconds: 0 }, CONNECTIONS, 600)).answersInAll
 
-/** The log file that the engine writes to. */
+/** Returns the current log file of the engine. */
 const newestLog = (directory: string): { file: string; bytes: number } => {
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((name) => /^\d{6}\.log$/.test(path.basename(name)))

@@ -11,7 +11,7 @@ const WRITERS = 32
 const CHANGES = 50
 const WARM_UP = 5000
 
-/** A cluster of several nodes: how long nobody takes writes when another node becomes active, and what the nodes cost. */
+/** Measures clusters of several nodes: the time without writes when the active node changes, and the cost of the nodes. */
 export const measureNodes = async (bench: Bench): Promise<undefined> => {
   const one = await openAlone(bench, bench.program)
   if (bench.beside !== undefined) await measureBeside(bench, one, await openAlone(bench, bench.beside))
@@ -45,7 +45,7 @@ const NOBODY = { service: '', batch: '', limited: [] }
 
 const writeTo = (server: BenchServer) => worksOf(server, NOBODY)['KV v1 write']
 
-/** One node without peers, and the same of another build, in turns. Processor time is steadier than rates. */
+/** Measures one node without peers in turns with another build. Processor time varies less than rates. */
 const measureBeside = async (bench: Bench, own: BenchServer, beside: BenchServer): Promise<void> => {
   const ask = (server: BenchServer) => bench.generator.loadWithCpu(server.pid, writeTo(server), WRITERS, bench.seconds)
   const rates: number[] = []
@@ -77,7 +77,7 @@ const measureWrites = async (bench: Bench, one: BenchServer, three: NodeCluster)
   }
 }
 
-/** As many readers at the active node alone, and spread over all nodes, each of which answers from its own copy. */
+/** Measures the same number of readers at the active node alone, and spread over all nodes, which read their own copies. */
 const measureReads = async (bench: Bench, three: NodeCluster): Promise<void> => {
   const active = await three.active()
   const client = active.client()

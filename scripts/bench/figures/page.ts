@@ -14,7 +14,7 @@ export const measurePage = async (bench: Bench): Promise<undefined> => {
   bench.add('20a', bytes / 1024)
   const chromium = CHROMIUM.find((file) => existsSync(file))
   if (chromium === undefined) {
-    bench.say('no Chromium was found: only the size of the page is measured')
+    bench.say('cannot find Chromium: measuring only the size of the page')
     return undefined
   }
   const browser = forkScript('browser/page.ts', [chromium])
@@ -36,7 +36,7 @@ export const measurePage = async (bench: Bench): Promise<undefined> => {
   return undefined
 }
 
-/** `understudy web` until `use` has ended. */
+/** Runs `understudy web` until `use` ends. */
 const withLink = async (bench: Bench, name: string, use: (link: string) => Promise<void>): Promise<void> => {
   const child = spawn(process.execPath, [bench.program, 'web', name], { stdio: ['ignore', 'pipe', 'ignore'] })
   const gone = new Promise((resolve) => child.once('close', resolve))
@@ -48,7 +48,7 @@ const withLink = async (bench: Bench, name: string, use: (link: string) => Promi
         const [found] = /http:\/\/\S+/.exec(text) ?? []
         if (found !== undefined && text.includes('\n')) resolve(found)
       })
-      child.once('close', () => reject(new Error('understudy web ended early')))
+      child.once('close', () => reject(new Error('understudy web exited early')))
     })
     await use(link)
   } finally {

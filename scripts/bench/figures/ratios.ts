@@ -11,11 +11,11 @@ interface Subjects {
   readonly single: BenchServer
   readonly primary: BenchServer
   readonly works: ReturnType<typeof worksOf>
-  /** The write on the primary that has a secondary. */
+  /** A write on the primary of the secondary. */
   readonly paired: Work
 }
 
-/** Figures 1 to 6: throughput against what the platform can do, every part measured in every round. */
+/** Figures 1 to 6: throughput relative to the platform. Each round measures every part. */
 export const measureRatios = async (bench: Bench): Promise<undefined> => {
   const yardsticks = new Yardsticks(bench.generator, bench.dist)
   try {
@@ -77,7 +77,7 @@ const measureRound = async (bench: Bench, yardsticks: Yardsticks, subjects: Subj
 
 type Measured = Record<'H' | 'front' | 'reads' | 'writes' | 'replicated', { readonly cpuMicros: number }>
 
-/** Where the processor time of a replicated KV write goes: what each kind of request costs more than the simpler one. */
+/** Splits the processor time of a replicated KV write: the difference of each kind of request to a simpler one. */
 const layersOf = ({ H, front, reads, writes, replicated }: Measured): [string, number][] => [
   ['share of a replicated write: node:http and kernel', H.cpuMicros],
   ['share of a replicated write: HTTP front', front.cpuMicros - H.cpuMicros],
@@ -87,8 +87,8 @@ const layersOf = ({ H, front, reads, writes, replicated }: Measured): [string, n
 ]
 
 /**
- * Speed never comes from dropped durability: while durable answers are given the server must sync, and no commit may carry
- * more answers than there are connections.
+ * Verifies that the server syncs its writes, and that no commit has more writes than connections. Throws an Error if writes are
+ * not durable.
  */
 const assertDurable = async (
   bench: Bench,
@@ -97,7 +97,7 @@ const assertDurable = async (
 ): Promise<void> => {
   if (server.log.includes('sync_writes is off')) throw new Error('the server does not sync its writes')
   if (!canTrace()) {
-    bench.say('durability: sync_writes is on; strace is not here to count the calls')
+    bench.say('durability: sync_writes is on; without strace, the calls are not counted')
     return
   }
   let answers = 0

@@ -12,7 +12,7 @@ import type { Bench } from './context.js'
 const CONNECTIONS = 64
 const PAUSE_SECONDS = 10
 const MEMORY_SAMPLE_MS = 100
-/** As the goals name them. */
+/** The numbers of the goals. */
 const SETTINGS = { keepalive_time: '1s', keepalive_timeout: '1s' }
 
 interface Pair {
@@ -21,7 +21,7 @@ interface Pair {
   readonly write: Work
 }
 
-/** Figures 7 to 9, 12 and 13: one performance secondary under load, paused, cut off and back. */
+/** Figures 7 to 9, 12 and 13: one performance secondary under load, paused, disconnected and reconnected. */
 export const measureReplication = async (bench: Bench): Promise<undefined> => {
   const primary = await bench.server('primary', { settings: SETTINGS })
   const secondary = await bench.server('secondary', { settings: SETTINGS })
@@ -52,7 +52,7 @@ const probeOf = ({ primary, secondary }: Pair, seconds: number): ProbePlan => ({
   seconds,
 })
 
-/** Whether everything the primary has is on the secondary, whose log grows by an entry for each of the primary's. */
+/** Returns true if the log of the secondary has grown by as many entries as that of the primary. */
 const positions = ({ primary, secondary }: Pair) => {
   const [above, below] = [primary.client(), secondary.client()]
   return async () => ({ above: await lastIndex(above), below: await lastIndex(below) })
@@ -97,7 +97,7 @@ const measureHalfLoad = async (bench: Bench, pair: Pair, topRate: number): Promi
   }
 }
 
-/** The secondary stands still at full load, then catches up. */
+/** Pauses the secondary at full load, and measures how it catches up. */
 const measurePause = async (bench: Bench, pair: Pair): Promise<void> => {
   const { primary, secondary, write } = pair
   const seconds = bench.isQuick ? 2 : PAUSE_SECONDS

@@ -16,11 +16,11 @@ const SMALLER = 200_000
 const FILTER: Filter = { mode: 'deny', paths: ['kv2/'] }
 
 interface LinkedPair extends Pair {
-  /** All that passes between the two. */
+  /** The proxy between both clusters. */
   readonly link: Link
 }
 
-/** What a resync took, from the first dial to the stream of the log; bytes both ways, as TCP carries them: TLS and all. */
+/** The cost of a resync from the first connection to the stream of the log. Bytes of TCP in both directions, with TLS. */
 interface Resync {
   readonly connectBytes: number
   readonly diffBytes: number
@@ -28,7 +28,7 @@ interface Resync {
   readonly rounds: number
 }
 
-/** Figure 11: a secondary that lost its place in the log and differs in 100 keys, of a million and of 200,000. */
+/** Figure 11: a secondary that is behind the log of the primary, with 100 of a million and of 200,000 keys changed. */
 export const measureResync = async (bench: Bench): Promise<undefined> => {
   await withPair(bench, 'large', bench.syncKeys, async (pair) => {
     for (let round = 0; round < roundsOf(bench); round++) {
@@ -64,7 +64,7 @@ const noteResync = (bench: Bench, what: string, found: Resync): void => {
   bench.note(`${what}: round trips`, found.rounds, '')
 }
 
-/** The primary keeps next to no log, so that whoever is away for a moment has to compare. */
+/** The primary keeps a short log, so a secondary that disconnects has to compare trees. */
 const withPair = async (bench: Bench, name: string, keys: number, use: (pair: LinkedPair) => Promise<void>) => {
   const settings = { wal_retention_entries: 16 }
   const links: Link[] = []
@@ -92,7 +92,7 @@ const withPair = async (bench: Bench, name: string, keys: number, use: (pair: Li
   }
 }
 
-/** Cuts the link and changes keys until the log no longer reaches back to what the secondary has. */
+/** Cuts the link, and changes keys until the primary has trimmed the entry after the last one of the secondary. */
 const loseStep = async (bench: Bench, { primary, link }: LinkedPair): Promise<void> => {
   await link.down()
   const client = primary.client()
@@ -114,7 +114,7 @@ const loseStep = async (bench: Bench, { primary, link }: LinkedPair): Promise<vo
 
 const STEPS = ['merkle-diff', 'merkle-sync'] as const
 
-/** One resync, held at its steps so that each can be counted by itself. */
+/** Runs one resync that is held at each state, to count each state separately. */
 const measureOnce = async (bench: Bench, pair: LinkedPair): Promise<Resync> => {
   const { primary, secondary, link } = pair
   await loseStep(bench, pair)
@@ -139,7 +139,7 @@ const measureOnce = async (bench: Bench, pair: LinkedPair): Promise<Resync> => {
   }
 }
 
-/** One resync that nobody holds up. */
+/** Runs one resync without holding it. */
 const timeOnce = async (bench: Bench, pair: LinkedPair, what: string): Promise<void> => {
   const { primary, secondary, link } = pair
   await loseStep(bench, pair)
@@ -159,7 +159,7 @@ const bytesOf = ({ passedBytes: { up, down } }: Link): number => up + down
 const isHeldAt = async (secondary: BenchServer, state: string): Promise<boolean> =>
   (await statusOf(secondary.client(), 'performance')).state === state
 
-/** Each is asked when the answer to the one before is there: the opening of the stream, and what a resync asks for. */
+/** The sequential requests: the opening of the stream, and the requests of a resync. */
 const CALLS = ['stream_wals', 'conflicting_pages', 'sub_page_hashes', 'fetch_keys']
 
 const callsOf = async (primary: BenchServer): Promise<number> => {

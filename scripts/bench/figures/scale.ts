@@ -11,18 +11,18 @@ import type { BenchServer } from '../servers.js'
 import { median } from '../stats.js'
 import type { Bench } from './context.js'
 
-/** What a server holds for each of its keys. */
+/** Numbers of other objects for each key of the server. */
 const PER_KEY = { tokens: 0.2, roles: 0.01 }
-/** And whatever the number of its keys is. */
+/** Numbers of objects that do not depend on the number of keys. */
 const TABLES = { mounts: 1000, policies: 1000, namespaces: 500 }
 const QUICK_TABLES = { mounts: 20, policies: 20, namespaces: 10 }
-/** This part of the tokens ends while the server is down. */
+/** The share of tokens that expire while the server is stopped. */
 const ENDING = 0.1
 const ENDING_TTL_SECONDS = 5
 
 const CONNECTIONS = 64
 const WARM_UP = 10_000
-/** So few that a request which waits has waited for the server's other work, and not for its turn. */
+/** Few enough connections that a slow request waited for other work of the server and not for other requests. */
 const CALM = { connections: 8, ratePerSecond: 200 }
 const CLIENTS = 8
 
@@ -39,7 +39,7 @@ interface Subject {
   readonly works: Record<Compared, Work>
 }
 
-/** Figure 19: a server that holds much, beside one that holds next to nothing. */
+/** Figure 19: a server with much data beside a server with little data. */
 export const measureScale = async (bench: Bench): Promise<undefined> => {
   const empty = await prepare(await bench.server('empty'))
   const full = await prepare(await bench.server('full'))
@@ -47,7 +47,7 @@ export const measureScale = async (bench: Bench): Promise<undefined> => {
   const brief = await populate(bench, full.server)
   await restart(bench, full.server)
   await watchExpiry(bench, full, brief)
-  bench.note('memory when the tokens that had ended are swept', residentMb(full.server.pid), 'MB')
+  bench.note('memory when the expired tokens are swept', residentMb(full.server.pid), 'MB')
   await watchTidy(bench, full)
   await compare(bench, full, empty)
   bench.note('memory of the full server after load', residentMb(full.server.pid), 'MB')
@@ -65,7 +65,7 @@ const prepare = async (server: BenchServer): Promise<Subject> => {
   return { server, works: worksOf(server, logins) }
 }
 
-/** Fills in all but the keys; answers how many tokens end soon. */
+/** Fills in everything except the keys. Resolves to the number of tokens that expire soon. */
 const populate = async (bench: Bench, server: BenchServer): Promise<number> => {
   const client = server.client()
   const count = (what: keyof typeof PER_KEY) => Math.ceil(bench.scaleKeys * PER_KEY[what])
@@ -114,16 +114,16 @@ const isRead = async (client: ApiClient): Promise<boolean> => (await client.read
 const readCalmly = async (bench: Bench, work: Work): Promise<number> =>
   (await bench.generator.load({ ...work, ...CALM, warmupSeconds: 0 }, CALM.connections, bench.seconds * 2)).p99Ms
 
-/** Nobody writes meanwhile but the sweep of the tokens, which began with the start. */
+/** Measures reads while the sweep of expired tokens, which begins with the start, is the only writer. */
 const watchExpiry = async (bench: Bench, { server, works }: Subject, brief: number): Promise<void> => {
   const client = server.client()
   const first = await lastIndex(client)
   bench.add('19e', await readCalmly(bench, works['KV v1 read']))
   const swept = (await lastIndex(client)) - first
-  bench.note('tokens that ended while the server was down', brief, '')
+  bench.note('tokens that expired while the server was stopped', brief, '')
   bench.note('entries of the sweep during the measurement', swept, '')
   let before = -1
-  // The sweep is over when the log stands still.
+  // The sweep has ended when the log no longer grows.
   await waitUntil(
     'the sweep to end',
     async () => {
@@ -145,7 +145,7 @@ const watchTidy = async (bench: Bench, { server, works }: Subject): Promise<void
   bench.note('entries of the tidy during the measurement', (await lastIndex(client)) - first, '')
 }
 
-/** By processor time: rates depend on what else the machine does. */
+/** Compares processor times, because rates depend on other processes of the machine. */
 const compare = async (bench: Bench, full: Subject, empty: Subject): Promise<void> => {
   for (const name of Object.keys(COMPARED) as Compared[]) {
     const micros = { full: [] as number[], empty: [] as number[] }

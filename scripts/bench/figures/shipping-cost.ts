@@ -9,7 +9,7 @@ import type { Bench } from './context.js'
 const CONNECTIONS = 64
 const WARM_UP = 20_000
 
-/** What the share of one write may cost, in microseconds on the machine where the goals were set. */
+/** Goals for the cost of one write on each side, in microseconds of the reference machine. */
 const GOALS = { primary: [60, 40], secondary: [60, 45] } as const
 
 interface Writer {
@@ -18,8 +18,8 @@ interface Writer {
 }
 
 /**
- * What one performance secondary adds to a durable write: on the primary the difference to one that nobody follows, which is
- * asked in turns with it, and on the secondary all that it spends until it has the write.
+ * Measures the cost of one performance secondary for a durable write. On the primary, this is the difference to a primary
+ * without secondaries, measured in turns. On the secondary, it is all processor time until the write is applied.
  */
 export const measureShippingCost = async (bench: Bench, askBare: () => Promise<number>): Promise<void> => {
   const alone = await prepare(bench, 'alone')

@@ -9,7 +9,7 @@ const QUICK_SEEDS = 6
 const MANY = { alone: 1000, pairs: 100 }
 const QUICK_MANY = { alone: 50, pairs: 5 }
 
-/** What simulated clusters cost: seeds that are played, and many clusters of a lab of the library that do nothing. */
+/** Measures simulated clusters: played seeds, and a library lab with many idle clusters. */
 export const measureSimulated = async (bench: Bench): Promise<undefined> => {
   const seeds = Array.from({ length: bench.isQuick ? QUICK_SEEDS : SEEDS }, (_, index) => index + 1)
   await playSeeds(bench, 1, seeds)
@@ -18,14 +18,14 @@ export const measureSimulated = async (bench: Bench): Promise<undefined> => {
   return undefined
 }
 
-/** `processes`: one for each core without it. */
+/** `processes` is the number of processes (default: one per core). */
 const playSeeds = async (bench: Bench, processes: number | undefined, seeds: readonly number[]): Promise<void> => {
   await using players = await Players.start(processes)
   const begunMs = performance.now()
   let virtualSeconds = 0
   for await (const { virtualMs } of players.play(seeds)) virtualSeconds += virtualMs / 1000
   const seconds = (performance.now() - begunMs) / 1000
-  const by = processes === undefined ? 'a process for each core' : `${processes} process`
+  const by = processes === undefined ? 'one process per core' : `${processes} process`
   bench.note(`seeds a second, ${by}`, seeds.length / seconds, '')
   bench.note(`virtual seconds a second, ${by}`, virtualSeconds / seconds, '')
 }
@@ -36,7 +36,7 @@ interface Cost {
   readonly residentMb: number
 }
 
-/** In a process of its own, which holds nothing else. */
+/** Runs in its own process, so that memory contains nothing else. */
 const program = (index: string, { alone, pairs }: typeof MANY): string => `
   const { startLab } = await import(${JSON.stringify(index)})
   const clusters = Array.from({ length: ${alone + 2 * pairs} }, (_, at) => 'N' + at)

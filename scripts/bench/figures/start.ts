@@ -6,13 +6,12 @@ import { BenchServer } from '../servers.js'
 import type { Bench } from './context.js'
 
 const SOON_MS = 1000
-/** Its engine collects what a start has left behind when it has had nothing to do for some eight seconds. */
+/** The JavaScript engine collects the garbage of a start after about eight seconds without work. */
 const REST_MS = 12_000
 
 /**
- * Figure 14: one empty server, from the start of its process to its first answer, and its memory when nothing happens. How
- * long a start takes depends on what else the machine does, so its processor time stands beside that of a node that starts
- * for nothing.
+ * Figure 14: one empty server, from the start of its process to its first response, and its memory at rest. The time of a start
+ * depends on other processes, so its processor time is compared with that of an empty Node program.
  */
 export const measureStart = async (bench: Bench): Promise<undefined> => {
   for (let round = 0; round < Math.max(bench.rounds, 3); round++) {
@@ -36,7 +35,7 @@ export const measureStart = async (bench: Bench): Promise<undefined> => {
   return undefined
 }
 
-/** Processor time of a node that starts and ends. */
+/** Returns the processor time of a Node program that exits at once. */
 const bareCpuMs = async (): Promise<number> => {
   const micros = Number(await runNode(['-p', 'const { user, system } = process.cpuUsage(); user + system']))
   return micros / 1000

@@ -12,7 +12,7 @@ import { Yardsticks } from './yardsticks.js'
 
 const CONNECTIONS = 64
 
-/** Figure 10: the first copy of many keys to a new secondary, alone and while clients write. */
+/** Figure 10: the first copy of many keys to a new secondary, without and with writes of clients. */
 export const measureSync = async (bench: Bench): Promise<undefined> => {
   const yardsticks = new Yardsticks(bench.generator, bench.dist)
   try {
@@ -59,7 +59,7 @@ const isStreaming = async (secondary: BenchServer): Promise<boolean> => {
   return mode === 'secondary' && state === 'stream-wals'
 }
 
-/** Writes a second while a new secondary gets its first copy, to those just before. */
+/** Returns the ratio of writes per second during the first copy of a new secondary to those before it. */
 const foregroundKept = async (bench: Bench, primary: BenchServer, write: Work): Promise<number> => {
   const secondary = await bench.server('under-load')
   await warmUp(bench.generator, write, bench.isQuick ? 2000 : 20_000)

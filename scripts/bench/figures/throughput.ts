@@ -16,7 +16,7 @@ export interface ThroughputRow {
   readonly cpuMicros: number
 }
 
-/** Requests a second and their latencies for every kind of work, and what a login costs in bytes. */
+/** Measures requests per second and latencies of every kind of request, and the bytes of a login. */
 export const measureThroughput = async (bench: Bench): Promise<ThroughputRow[]> => {
   const server = await bench.server('throughput')
   await mountEngines(server)

@@ -3,7 +3,7 @@ import { askChild, endChild, forkScript } from '../child.js'
 import { SECRET } from '../clusters.js'
 import type { Generator } from '../load/generator.js'
 
-/** What the platform itself can do on this machine at this moment. */
+/** The measured speed of the platform on this machine. */
 export class Yardsticks {
   readonly #commits: ChildProcess = forkScript('yardsticks/commit-worker.ts')
   readonly #echo: ChildProcess = forkScript('yardsticks/echo-worker.ts')
@@ -15,22 +15,22 @@ export class Yardsticks {
     this.#stack = forkScript('yardsticks/stack-worker.ts', [dist])
   }
 
-  /** Durable commits a second of so many writers. */
+  /** Returns durable commits per second with this number of writers. */
   async rawCommits(writers: number, seconds: number): Promise<number> {
     return (await askChild<{ rate: number }>(this.#commits, { kind: 'commit', writers, seconds })).rate
   }
 
-  /** Keys a second that the engine reads in order. */
+  /** Keys per second that the engine reads in order. */
   async rawScan(keys: number): Promise<number> {
     return (await askChild<{ rate: number }>(this.#commits, { kind: 'scan', keys })).rate
   }
 
-  /** Bare node:http: requests a second, and processor time of one. */
+  /** Bare node:http: requests per second, and processor time of one request. */
   bareHttp(connections: number, seconds: number): Promise<{ rate: number; cpuMicros: number }> {
     return this.#request(this.#echo, connections, seconds)
   }
 
-  /** The same requests to the program's front alone. */
+  /** The same requests to the HTTP layer of the program alone. */
   front(connections: number, seconds: number): Promise<{ rate: number; cpuMicros: number }> {
     return this.#request(this.#stack, connections, seconds)
   }

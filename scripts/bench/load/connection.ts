@@ -1,6 +1,6 @@
 import net from 'node:net'
 
-/** An answer as far as a load generator cares. `head` is everything before the body. */
+/** A response as the load generator reads it. `head` is everything before the body. */
 export interface Answer {
   readonly status: number
   readonly head: string
@@ -12,8 +12,8 @@ const LENGTH = 'content-length: '
 const NOTHING = Buffer.alloc(0)
 
 /**
- * One keep-alive connection that has at most one request in flight. Reads only what a sized answer needs, so that a request
- * costs the generator a few microseconds.
+ * One keep-alive connection with at most one request in flight. It parses only responses with a content length, so that a
+ * request costs the generator a few microseconds.
  */
 export class Connection {
   bytesIn = 0
@@ -46,7 +46,7 @@ export class Connection {
     this.#onFailure = listener
   }
 
-  /** `text` is a whole request in ASCII. */
+  /** Sends `text`, a whole request in ASCII. */
   send(text: string, onAnswer: (answer: Answer) => void): void {
     this.#onAnswer = onAnswer
     this.bytesOut += text.length
@@ -89,7 +89,7 @@ const lengthOf = (head: string): number => {
   return at < 0 ? 0 : Number.parseInt(head.slice(at + LENGTH.length, at + LENGTH.length + 12), 10)
 }
 
-/** A request with its headers, all but what changes from one to the next. */
+/** Builds the parts of a request that do not change between requests. */
 export const printRequest = (
   method: string,
   path: string,

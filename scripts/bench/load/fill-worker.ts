@@ -4,10 +4,9 @@ import type { MountEntry } from '../../../src/core/mounts/mount-entry.js'
 import type { FillAnswer, FillTask } from './plan.js'
 
 /**
- * Writes many keys to a KV version 1 mount of a stopped server, through the program's own store and barrier: what a server
- * does with a write when the request is parsed, allowed and audited. Each key is a transaction and an entry of the log of
- * its own, encrypted, with its leaf in the tree, and durable with its commit; the server that starts on it sees no
- * difference. The program is the one that is measured, so that the data are as it writes them.
+ * Writes many keys to a KV version 1 mount of a stopped server, through the store and barrier of the measured build. Each key
+ * is one transaction with its log entry and tree leaf, encrypted and durable, as a server writes it after it has parsed,
+ * authorized and audited a request.
  */
 const [dist = ''] = process.argv.slice(2)
 const load = <T>(file: string): Promise<T> => import(pathToFileURL(path.join(dist, file)).href) as Promise<T>
@@ -46,7 +45,7 @@ const prefixOf = async (barrier: OpenBarrier, mount: string): Promise<string> =>
     const entry = readJson<MountEntry>(storage, key)
     if (entry?.path === mount) return dataPrefix(entry) + V1_PREFIX
   }
-  throw new Error(`there is no mount ${mount}`)
+  throw new Error(`the server has no mount ${mount}`)
 }
 
 const write = async (barrier: OpenBarrier, task: FillTask): Promise<void> => {
@@ -70,7 +69,7 @@ const fill = async (task: FillTask): Promise<FillAnswer> => {
     const barrier = new Barrier({ store, clock: systemClock, random })
     const shares = task.unsealKeys.map((key) => Buffer.from(key, 'hex'))
     const rootKey = await new SealKeys({ storage: createSealStorage(store), random }).findRootKey(shares)
-    if (!rootKey) throw new Error('the keys do not open the storage')
+    if (!rootKey) throw new Error('the keys do not decrypt the storage')
     barrier.unseal(rootKey)
     await write(barrier, task)
     await store.close()

@@ -3,13 +3,12 @@ import { SECRET } from '../clusters.js'
 import type { BenchServer } from '../servers.js'
 import type { FillAnswer, FillTask } from './plan.js'
 
-/** More at once make it no faster. */
+/** More parallel writes are not faster. */
 const WRITERS = 1024
 
 /**
- * Has `keys` secrets `kv1/k<n>` on a server, as clients would have written them but without HTTP, which takes five times as
- * long: the server is stopped for it. That the data are sound shows when a secondary that has copied them, and made its
- * tree from the values, has the same root.
+ * Writes `keys` secrets `kv1/k<n>` to a server without HTTP, which is five times as fast. Stops the server meanwhile. The data
+ * is correct if a secondary that copies it, and computes its tree from the values, has the same root.
  */
 export const fillStopped = async (server: BenchServer, dist: string, keys: number): Promise<void> => {
   await server.stop()
@@ -36,5 +35,5 @@ export const fillStopped = async (server: BenchServer, dist: string, keys: numbe
 
 const requireSecret = async (server: BenchServer, n: number): Promise<void> => {
   const { data } = await server.client().read(`kv1/k${n}`)
-  if (JSON.stringify(data) !== JSON.stringify(SECRET)) throw new Error(`kv1/k${n} is not what was written`)
+  if (JSON.stringify(data) !== JSON.stringify(SECRET)) throw new Error(`kv1/k${n} does not have the written value`)
 }

@@ -3,10 +3,10 @@ import { askChild, endChild, forkScript } from '../child.js'
 import { cpuMs } from '../machine.js'
 import type { LoadPlan, LoadResult, ProbePlan, ProbeResult, WorkerAnswer, WorkerTask } from './plan.js'
 
-/** What to ask for, without what is the same for most runs. */
+/** A plan without the fields that most runs share. */
 export type Work = Pick<LoadPlan, 'port' | 'method' | 'path'> & Partial<LoadPlan>
 
-/** The load generator, in a process of its own: what it costs is not counted as the server's. One task at a time. */
+/** The load generator. It has its own process, so that its cost is not part of the server's. It runs one task at a time. */
 export class Generator {
   readonly #child: ChildProcess
 
@@ -14,7 +14,7 @@ export class Generator {
     this.#child = forkScript('load/worker.ts')
   }
 
-  /** Rejects when connections break, or when any request was refused. */
+  /** Runs a plan. Rejects if a connection breaks, or if the server rejects a request. */
   async load(work: Work, connections: number, seconds: number): Promise<LoadResult> {
     const plan: LoadPlan = {
       warmupSeconds: Math.min(0.3, seconds / 4),
@@ -33,7 +33,7 @@ export class Generator {
     return result
   }
 
-  /** As `load`, and what the process that answers spent on a request: steadier than a rate where others work too. */
+  /** Runs a plan like `load`, and measures the processor time of the server per request, which varies less than rates. */
   async loadWithCpu(
     pid: number,
     work: Work,

@@ -1,41 +1,41 @@
-/** What one run of the load generator does, and what it saw. Plain data: it crosses a process boundary. */
+/** Plans and results of the load generator: plain data that crosses a process boundary. */
 
 export interface LoadPlan {
   readonly port: number
   readonly connections: number
-  /** Measured after `warmupSeconds`, which count for nothing. */
+  /** Duration of the measurement, after the warm-up of `warmupSeconds`. */
   readonly seconds: number
   readonly warmupSeconds: number
   readonly method: string
-  /** `{n}` becomes a number below `spread`, `{item}` the next of `items`. */
+  /** `{n}` is replaced by a number below `spread`, and `{item}` by the next of `items`. */
   readonly path: string
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
   readonly spread: number
   readonly items: readonly string[]
-  /** Requests a second over all connections; undefined sends the next as soon as one is answered. */
+  /** Requests per second of all connections. If undefined, each connection sends the next request after each response. */
   readonly ratePerSecond?: number | undefined
-  /** Ends the run after so many answers, whatever the time. */
+  /** Stops the run after this number of responses. */
   readonly answersMax?: number | undefined
 }
 
 export interface LoadResult {
   readonly answers: number
-  /** Those of the warm-up too. */
+  /** All responses, including those of the warm-up. */
   readonly answersInAll: number
   readonly seconds: number
   readonly rate: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Answers from 400 on. */
+  /** Responses with a status of 400 or higher. */
   readonly refused: number
-  /** Of the first refusal, to be shown. */
+  /** Text of the first rejected request. */
   readonly refusal: string
   readonly bytesIn: number
   readonly bytesOut: number
 }
 
-/** Writes a key on one server and asks another for it until it has it. */
+/** Writes a key on one server, and reads it from another server until it appears. */
 export interface ProbePlan {
   readonly writePort: number
   readonly readPort: number
@@ -59,18 +59,18 @@ export type WorkerAnswer =
   | { readonly ok: true; readonly result: LoadResult | ProbeResult }
   | { readonly ok: false; readonly error: string }
 
-/** Writes keys to a KV version 1 mount of a server that is stopped. */
+/** Writes keys to a KV version 1 mount of a stopped server. */
 export interface FillTask {
   /** The configuration of the server. */
   readonly config: string
   readonly unsealKeys: readonly string[]
   /** With a trailing slash. */
   readonly mount: string
-  /** `{n}` becomes a number from 0 on. */
+  /** `{n}` is replaced by a number from 0 on. */
   readonly name: string
   readonly keys: number
   readonly body: string
-  /** As many writes wait for one commit at most. */
+  /** Maximum number of writes that wait for one commit. */
   readonly writers: number
 }
 

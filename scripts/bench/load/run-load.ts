@@ -3,7 +3,7 @@ import { quantile } from '../stats.js'
 import { type Answer, Connection, printRequest } from './connection.js'
 import type { LoadPlan, LoadResult } from './plan.js'
 
-/** Makes the next request's text. Most of it is the same every time, so only what varies is put in. */
+/** Builds the text of the next request from a constant part and the varying values. */
 const requestMaker = (plan: LoadPlan): (() => string) => {
   let count = 0
   return () => {
@@ -15,7 +15,7 @@ const requestMaker = (plan: LoadPlan): (() => string) => {
   }
 }
 
-/** Lets requests go at an even rate: every millisecond as many idle connections as are due. */
+/** Sends requests at a constant rate: each millisecond, as many idle connections as are due send one. */
 class Pacer {
   readonly #idle: (() => void)[] = []
   readonly #timer: NodeJS.Timeout
@@ -45,7 +45,7 @@ class Pacer {
   }
 }
 
-/** Runs a plan and resolves when its last answer is there. Rejects when a connection breaks. */
+/** Runs a plan, and resolves after its last response. Rejects if a connection breaks. */
 export const runLoad = async (plan: LoadPlan): Promise<LoadResult> => {
   const connections = await Promise.all(Array.from({ length: plan.connections }, () => Connection.open(plan.port)))
   const nextRequest = requestMaker(plan)

@@ -6,8 +6,8 @@ import type { ProbePlan, ProbeResult } from './plan.js'
 const INDEX = /^x-vault-index: (.*)$/im
 
 /**
- * How long after the answer to a write another cluster shows it. A sample ends with the answer of the first read that found
- * the state there, so it contains one round trip to the secondary and is never too small.
+ * Measures the time from the response of a write until another cluster shows it. A sample ends with the response of the first
+ * read that finds the state, so it includes one round trip to the secondary.
  */
 export const runProbe = async (plan: ProbePlan): Promise<ProbeResult> => {
   const writer = await Connection.open(plan.writePort)
@@ -22,7 +22,7 @@ export const runProbe = async (plan: ProbePlan): Promise<ProbeResult> => {
       const writtenMs = performance.now()
       const index = INDEX.exec(written.head)?.[1]
       if (written.status >= 400 || index === undefined)
-        throw new Error(`a probe's write was answered ${written.status}`)
+        throw new Error(`the write of a probe got status ${written.status}`)
       const read = printRequest('GET', plan.path, { 'X-Vault-Token': plan.readToken, 'X-Vault-Index': index }, '')
       while ((await reader.ask(read)).status !== 200) {
         if (performance.now() - writtenMs > 10_000) throw new Error('a write did not arrive within 10 s')

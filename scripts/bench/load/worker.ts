@@ -2,7 +2,7 @@ import type { WorkerAnswer, WorkerTask } from './plan.js'
 import { runLoad } from './run-load.js'
 import { runProbe } from './run-probe.js'
 
-/** The load generator's process: takes tasks one after the other and answers each. Ends with its parent. */
+/** The process of the load generator. It runs tasks one after the other, and exits with its parent. */
 const run = async (task: WorkerTask): Promise<WorkerAnswer> => {
   try {
     const result = task.kind === 'load' ? await runLoad(task.plan) : await runProbe(task.plan)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Bare node:http: reads a JSON body and answers it. What any server on this platform stays below. */
+/** Bare node:http: reads a JSON body and returns it. It is the upper limit for servers on this platform. */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** The program's own HTTP front, with a handler that answers the same to everything: what the front costs by itself. */
+/** The HTTP layer of the program with a handler that returns a constant: the cost of the HTTP layer alone. */
 const [dist = ''] = process.argv.slice(2)
 const load = <T>(file: string): Promise<T> => import(pathToFileURL(path.join(dist, file)).href) as Promise<T>
 const { createHttpServer } = await load<typeof import('../../../src/http/http-server.js')>('http/http-server.js')
