@@ -21,24 +21,31 @@ const projectOf = (tier: Tier) => ({
     hookTimeout: tier.timeoutMs,
     isolate: !tier.isShared,
     globalSetup: tier.isCompiled ? ['test/support/build-once.ts'] : [],
-    setupFiles: ['test/support/worker-ports.ts', ...(tier.hasFixedPorts ? ['test/support/fixed-ports.ts'] : [])],
-    provide: { runner: tier.runner ?? 'child-process', level },
+    setupFiles: [
+      'test/support/worker-ports.ts',
+      ...(tier.lock === undefined ? [] : ['test/support/one-file-at-a-time.ts']),
+    ],
+    provide: { runner: tier.runner ?? 'child-process', level, lock: tier.lock },
   },
 })
 
 const tierOf = ({ project }: TestSpecification): Tier | undefined => TIERS.find(({ name }) => name === project.name)
 
-/** Runs files in the order of the tiers, with the files that use fixed ports spread out: no worker waits for another one's. */
+/** Runs files in the order of the tiers. Files with a lock are spread over the run, so that no worker waits for another one. */
 class TierSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = (file: TestSpecification) => TIERS.indexOf(tierOf(file) as Tier)
     const sorted = (await super.sort(files)).sort((one, other) => place(one) - place(other))
-    const exclusive = sorted.filter((file) => tierOf(file)?.hasFixedPorts)
-    const others = sorted.filter((file) => !exclusive.includes(file))
-    const gap = Math.floor(others.filter((file) => !tierOf(file)?.isShared).length / exclusive.length)
-    return others
-      .flatMap((file, index) => (index % gap === 0 ? [...exclusive.splice(0, 1), file] : file))
-      .concat(exclusive)
+    const last = sorted.filter((file) => tierOf(file)?.isShared)
+    const first = sorted.filter((file) => !last.includes(file))
+    return [...new Set(TIERS.map(({ lock }) => lock))]
+      .flatMap((lock) => {
+        const group = first.filter((file) => tierOf(file)?.lock === lock)
+        return group.map((file, index) => ({ file, share: index / group.length }))
+      })
+      .sort((one, other) => one.share - other.share)
+      .map(({ file }) => file)
+      .concat(last)
   }
 }
 

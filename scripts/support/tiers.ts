@@ -20,8 +20,8 @@ export interface Tier {
   readonly isCompiled?: boolean
   /** Files share the process of a worker: tests replace no modules and modules keep no state. */
   readonly isShared?: boolean
-  /** Files use the ports from 8200 on, one file at a time. */
-  readonly hasFixedPorts?: boolean
+  /** Only one file with this lock runs at a time. The lock is a port of 127.0.0.1. */
+  readonly lock?: number
   /** Where the servers of a scenario run. */
   readonly runner?: 'child-process' | 'in-process'
   /** Returns why the tier cannot run on this machine, or undefined. */
@@ -52,7 +52,8 @@ export const TIERS: readonly Tier[] = [
     timeoutMs: 900_000,
     level: { full: ['compose', 'tools'] },
     isCompiled: true,
-    hasFixedPorts: true,
+    // The files use the ports 8200 to 8299.
+    lock: 8199,
     findObstacle: findMissingDocker,
     prepare: () => run('npx', ['tsx', 'scripts/image.ts']),
   },
@@ -63,6 +64,8 @@ export const TIERS: readonly Tier[] = [
     timeoutMs: 300_000,
     level: { full: ['server'] },
     isCompiled: true,
+    // A file starts up to 24 processes, which need most of the processor time of two cores.
+    lock: 8198,
     findObstacle: findMissing('etcd', ETCD),
   },
   {

@@ -40,6 +40,8 @@ declare module 'vitest' {
     runner: RunnerName
     /** The level of the run: it decides how much a randomized tier plays. */
     level: Level
+    /** Port of the lock of the tier. */
+    lock: number | undefined
   }
 }
 
