@@ -292,7 +292,7 @@ export const PROCESS_DRILL_BREAKS: readonly DrillBreak[] = [
     drill: 'quorum-loss',
     what: 'two of the three nodes are left',
     change: without('a second node crashes'),
-    fails: /^writes are refused, and why/,
+    fails: /^writes are rejected, with the reason/,
   },
   {
     drill: 'quorum-loss',
@@ -310,6 +310,6 @@ export const PROCESS_DRILL_BREAKS: readonly DrillBreak[] = [
     drill: 'join-and-remove-peer',
     what: 'the new machine has the data of the old one',
     change: without('a new node replaces it'),
-    fails: /^it joins, and catches up/,
+    fails: /^it joins and catches up/,
   },
 ]
