@@ -36,7 +36,7 @@ try {
     throw new Error(`the drill failed with status ${status}:\n${lines.map(({ text }) => text).join('\n')}`)
   const typed = { text: `$ understudy ${COMMAND.join(' ')}`, atMs: 0 }
   const title =
-    'A drill in a terminal: the primary is lost, its DR secondary takes over, and what clients noticed is measured'
+    'A drill in a terminal: the primary crashes, its DR secondary is promoted, and the drill measures client impact'
   writeFileSync(path.join(ROOT, 'docs', 'drill.svg'), drawRecording(title, [typed, ...lines]))
 } finally {
   rmSync(cwd, { recursive: true, force: true })

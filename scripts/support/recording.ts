@@ -28,17 +28,17 @@ const drawLine = ({ text, atMs }: PrintedLine, at: number): string => {
 }
 
 /**
- * Draws the output of a terminal as an SVG in which each line appears at its time. Viewers without animation, and users who
- * prefer reduced motion, see all lines at once.
+ * Draws the output of a terminal as an SVG in which each line is dimmed until its time. Viewers without animation, and users
+ * who prefer reduced motion, see all lines in full color at once.
  */
 export const drawRecording = (title: string, lines: readonly PrintedLine[]): string => {
   const width = Math.ceil(COLUMNS * CHARACTER_PX + 2 * MARGIN_PX)
   const height = lines.length * LINE_PX + 2 * MARGIN_PX
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeXml(title)}">
 <style>
-  text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; white-space: pre; fill: #d0d7de; animation: hidden 0s }
+  text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; white-space: pre; fill: #d0d7de; animation: dimmed 0s }
   .typed { fill: #ffffff; font-weight: 600 } .step { fill: #79c0ff } .call { fill: #8b949e } .good { fill: #56d364 }
-  @keyframes hidden { from, to { opacity: 0 } }
+  @keyframes dimmed { from, to { opacity: 0.35 } }
   @media (prefers-reduced-motion: reduce) { text { animation: none } }
 </style>
 <rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>

@@ -18,6 +18,7 @@ import { kubernetesCommand } from './commands/lab/kubernetes.js'
 import { operationCommands } from './commands/lab/operations.js'
 import { logsCommand } from './commands/lab/logs.js'
 import { lsCommand } from './commands/lab/ls.js'
+import { lossesCommand } from './commands/lab/losses.js'
 import { probeCommand } from './commands/lab/probe.js'
 import { serverCommands } from './commands/lab/servers.js'
 import { statusCommand } from './commands/lab/status.js'
@@ -184,7 +185,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
   const lab = [
     ...[
       ...[upCommand, attachCommand, downCommand, lsCommand, statusCommand, envCommand],
-      ...[logsCommand, eventsCommand, webCommand, probeCommand],
+      ...[logsCommand, eventsCommand, webCommand, probeCommand, lossesCommand],
     ].map((make) => make(output)),
     ...[execCommand, shellCommand].map((make) => make(finish)),
     drillCommand(output, finish),

@@ -66,11 +66,28 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   expect((await home.run('restart', 'B', 'C')).stderr).toMatch(/cluster B is open at .*\n.*cluster C is open at /)
   expect((await home.run('wait', '--for', 'healthy')).status).toBe(0)
 
+  expect((await home.run('losses')).stdout).toBe(
+    'A: 0 log entries lost\nB: 0 log entries lost\nC: 0 log entries lost\n',
+  )
+  expect((await home.run('fault', 'partition', 'A', 'B')).status).toBe(0)
+  expect(await call(home, 'A', 'PUT', 'sys/policies/acl/lost', POLICY)).toBe(204)
   expect((await home.run('crash', 'A')).stderr).toContain('cluster A was killed')
   expect(await home.run('crash', 'A')).toMatchObject({ status: 5 })
   const failover = await home.run('failover', 'A', 'B', '--force')
   expect(failover, failover.stderr).toMatchObject({ status: 0 })
   expect(await call(home, 'B', 'GET', 'sys/policies/acl/late')).toBe(200)
+  expect(await call(home, 'B', 'GET', 'sys/policies/acl/lost')).toBe(404)
+  expect(await home.run('losses')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('cannot read all losses: A: '),
+  })
+  for (const command of ['heal --all', 'start A', 'rejoin A B'])
+    expect((await home.run(...command.split(' '))).status, command).toBe(0)
+  await until(async () => (await home.run('losses', 'A')).stdout.startsWith('A: 1 log entry lost ('))
+  expect((await home.run('losses', 'A')).stdout).toMatch(/^A +\d+ +put +.*lost$/m)
+  expect(JSON.parse((await home.run('losses', 'A', '--json')).stdout)).toEqual([
+    { cluster: 'A', losses: [expect.objectContaining({ entriesBeyond: 0, reason: expect.any(String) })] },
+  ])
   const reset = await home.run('reset')
   expect(reset, reset.stderr).toMatchObject({ status: 0 })
   await until(() => isWell(home))

@@ -1,6 +1,7 @@
 import { textOfJson } from '../../../base/json-print.js'
 import type { ApiAnswer } from '../../../client/api-client.js'
 import type { Schema } from '../../documents/schema.js'
+import { countLost, readLosses } from '../../live/losses.js'
 import type { Kind } from '../../model/kinds.js'
 import { statusOf } from '../../requests/replication.js'
 import { makeCall } from '../context/answers.js'
@@ -202,10 +203,9 @@ export const FACTS = {
     }),
     text: ({ cluster, entries }) => `entries that ${cluster} notes as lost: ${describeWanted(entries)}`,
     async see(context, { cluster, entries, path }) {
-      const { losses } = await context.lab.anonymous(cluster).call('GET', '/_understudy/v1/losses')
-      const all = (losses as { first_index: number; last_index: number; entries: { path: string }[] }[]) ?? []
-      const count = all.reduce((sum, { first_index: first, last_index: last }) => sum + last - first + 1, 0)
-      const paths = all.flatMap(({ entries: some }) => some.map((entry) => entry.path))
+      const losses = await readLosses(context.lab, cluster)
+      const count = countLost(losses)
+      const paths = losses.flatMap(({ entries: some }) => some.map((entry) => entry.path))
       const evidence = [`${cluster} notes ${count} entries as lost${paths.length > 0 ? `, such as ${paths[0]}` : ''}`]
       const mismatch = findMismatch(count, entries)
       if (mismatch !== undefined || path === undefined) return judged(mismatch, evidence)

@@ -1,0 +1,64 @@
+import { Command } from 'commander'
+import type { LiveLab } from '../../../lab/live/live-lab.js'
+import { type ClusterLoss, countLost, readLosses } from '../../../lab/live/losses.js'
+import { openLab } from '../../../lab/live/open-lab.js'
+import { LabError } from '../../../lab/model/lab-error.js'
+import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
+import { examples } from '../../terminal/help.js'
+import { formatTable, type Output } from '../../terminal/output.js'
+import { nameOption } from './options.js'
+
+interface Flags {
+  readonly name: string
+  readonly json?: true
+}
+
+/** The losses of one cluster, or why they are unknown. */
+interface Report {
+  readonly cluster: string
+  readonly losses: readonly ClusterLoss[]
+  readonly error?: string
+}
+
+/** `understudy losses`: lists the log entries that former primaries discarded when they followed their successors. */
+export const lossesCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
+  new Command('losses')
+    .description('list the log entries that failovers lost, as former primaries recorded them')
+    .argument('[cluster]', 'former primary (default: all clusters)')
+    .addOption(nameOption())
+    .option('--json', 'print JSON')
+    .addHelpText('after', examples('losses', 'losses A --name drill --json'))
+    .action(async (cluster: string | undefined, flags: Flags) => {
+      await using lab = openLab(flags.name, makeHost())
+      const names = cluster === undefined ? lab.clusters.map(({ name }) => name) : [lab.cluster(cluster).name]
+      const reports = await Promise.all(names.map((name) => report(lab, name)))
+      output.data(flags.json ? JSON.stringify(reports, undefined, 2) : describe(reports))
+      const unknown = reports.flatMap(({ cluster: name, error }) => (error === undefined ? [] : [`${name}: ${error}`]))
+      if (unknown.length > 0) throw new LabError('remote', `cannot read all losses: ${unknown.join('; ')}`)
+    })
+
+const report = async (lab: LiveLab, cluster: string): Promise<Report> => {
+  try {
+    return { cluster, losses: await readLosses(lab, cluster) }
+  } catch (error) {
+    return { cluster, losses: [], error: (error as Error).message }
+  }
+}
+
+const HEADER = ['cluster', 'entry', 'operation', 'path']
+
+const describe = (reports: readonly Report[]): string => {
+  const lines = reports.flatMap(({ cluster, losses, error }) => {
+    if (error !== undefined) return []
+    const total = countLost(losses)
+    const reasons = [...new Set(losses.map(({ reason }) => reason))].join(', ')
+    return [`${cluster}: ${total} log ${total === 1 ? 'entry' : 'entries'} lost${total === 0 ? '' : ` (${reasons})`}`]
+  })
+  const rows = reports.flatMap(({ cluster, losses }) =>
+    losses.flatMap(({ entries, entriesBeyond }) => [
+      ...entries.map(({ index, path, operation }) => [cluster, String(index), operation, path || 'hidden']),
+      ...(entriesBeyond > 0 ? [[cluster, '', '', `${entriesBeyond} more operations, which are not listed`]] : []),
+    ]),
+  )
+  return [...lines, ...(rows.length > 0 ? ['', formatTable([HEADER, ...rows])] : [])].join('\n')
+}

@@ -1,0 +1,31 @@
+import type { JsonObject } from '../../base/json.js'
+import type { LiveLab } from './live-lab.js'
+
+/** Log entries of one epoch that a cluster discarded after a failover. */
+export interface ClusterLoss {
+  readonly epoch: string
+  readonly firstIndex: number
+  readonly lastIndex: number
+  readonly reason: string
+  /** `path` is empty unless the server shows storage paths to this client. */
+  readonly entries: readonly { readonly index: number; readonly path: string; readonly operation: 'put' | 'delete' }[]
+  /** Number of further operations that the server does not list. */
+  readonly entriesBeyond: number
+}
+
+/** Returns the losses that a cluster lists, oldest first. Sealed servers list them as well. */
+export const readLosses = async (lab: LiveLab, cluster: string): Promise<readonly ClusterLoss[]> => {
+  const { losses } = await lab.anonymous(cluster).call('GET', '/_understudy/v1/losses')
+  return ((losses as JsonObject[] | undefined) ?? []).map((loss) => ({
+    epoch: String(loss.epoch),
+    firstIndex: Number(loss.first_index),
+    lastIndex: Number(loss.last_index),
+    reason: String(loss.reason),
+    entries: loss.entries as unknown as ClusterLoss['entries'],
+    entriesBeyond: Number(loss.entries_beyond),
+  }))
+}
+
+/** Returns the number of log entries of these losses. */
+export const countLost = (losses: readonly ClusterLoss[]): number =>
+  losses.reduce((sum, { firstIndex, lastIndex }) => sum + lastIndex - firstIndex + 1, 0)
