@@ -43,8 +43,8 @@ const PAGE_TOOLS = 'src/base/shell.ts'
 
 /** Inner room -> its neighbours that it must not know, neither values nor types. */
 const INNER: Record<string, readonly string[]> = {
-  'storage/engine': ['log', 'trees', 'barrier', 'commit', 'commit-log', 'sync'],
-  'storage/commit-log': ['log', 'trees', 'barrier', 'commit', 'sync'],
+  'storage/engine': ['log', 'trees', 'barrier', 'commit', 'shared-log', 'sync'],
+  'storage/shared-log': ['log', 'trees', 'barrier', 'commit', 'sync'],
   'storage/log': ['barrier', 'sync'],
   'storage/trees': ['barrier', 'sync'],
   'storage/barrier': ['log', 'trees', 'commit', 'sync', 'engine'],

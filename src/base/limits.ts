@@ -163,8 +163,8 @@ export const LIMITS = {
    */
   auditHeadroomBytes: 1024 * 1024,
   /** Cached decrypted values: their number, and the stored size of each. */
-  openedValuesMax: 2048,
-  openedValueBytesMax: 2048,
+  decryptedValuesMax: 2048,
+  decryptedValueBytesMax: 2048,
   /** Cached hashes of RoleIDs and accessors per mount: their number, and the length of each input. */
   saltedTextsMax: 1024,
   saltedTextCharactersMax: 64,

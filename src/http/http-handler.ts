@@ -29,7 +29,7 @@ import type { Answer } from './message/direct-answer.js'
 import { welcome } from './response/welcome.js'
 import type { Message } from './message/whole-message.js'
 
-export interface HttpFaceOptions {
+export interface HttpHandlerOptions {
   /** Serves `/v1`. Any error thrown becomes an error response; a LogicalError determines which one. */
   readonly handle: (request: IncomingRequest) => Promise<Rendered>
   /** Serves `/_understudy/v1`. If absent, those paths do not exist. */
@@ -71,10 +71,10 @@ const abandon = async ({ body }: Rendered): Promise<void> => {
 
 /** Turns a message into its response: everything between Express and the handlers. */
 export class HttpHandler {
-  readonly #options: HttpFaceOptions
+  readonly #options: HttpHandlerOptions
   readonly #sender: Sender
 
-  constructor(options: HttpFaceOptions) {
+  constructor(options: HttpHandlerOptions) {
     this.#options = options
     this.#sender = new Sender(options.clock, options.idleMs, options.ownHeaders)
   }
@@ -147,7 +147,7 @@ export class HttpHandler {
       const data = fields instanceof Promise ? await fields : fields
       const readFile = () => readFileBody(received.message, bodies)
       const { size: bodyBytes, refusal: bodyRefusal } = body
-      const responseBudget = answers.placeFor({ response: sink, socket: received.message.socket })
+      const responseBudget = answers.reservationFor({ response: sink, socket: received.message.socket })
       const parts = { random, readFile, bodyBytes, bodyRefusal, responseBudget }
       return await handle(readRequest(received, head, data, parts))
     } finally {

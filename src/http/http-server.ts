@@ -12,7 +12,7 @@ import { Connections, Exchanges, Handshakes } from './connection/connections.js'
 import type { Answer, DirectAnswer } from './message/direct-answer.js'
 import { createApp } from './express-app.js'
 import { FastLane } from './connection/fast-lane.js'
-import { HttpHandler, type HttpFaceOptions } from './http-handler.js'
+import { HttpHandler, type HttpHandlerOptions } from './http-handler.js'
 import { MessageGate } from './connection/message-gate.js'
 import { findParserHooks, type ParserHooks } from './connection/parser-hooks.js'
 import {
@@ -36,11 +36,11 @@ export interface HttpLimits {
 }
 
 export interface HttpServerOptions
-  extends Omit<HttpFaceOptions, 'bodyBytesMax' | 'idleMs' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
+  extends Omit<HttpHandlerOptions, 'bodyBytesMax' | 'idleMs' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
   /** Default: no path has rules. */
-  readonly rulesOf?: HttpFaceOptions['rulesOf']
+  readonly rulesOf?: HttpHandlerOptions['rulesOf']
   /** Default: every sender has the same limits. */
-  readonly allowBody?: HttpFaceOptions['allowBody']
+  readonly allowBody?: HttpHandlerOptions['allowBody']
   /** Default: the listener has its own budget. */
   readonly bodies?: RequestBodyBudget
   readonly answers?: ResponseBudget

@@ -66,7 +66,7 @@ export interface Request {
   /** Set if the body exceeded its sender's limit and was not read. The code that would execute the request throws it. */
   readonly bodyRefusal?: LogicalError | undefined
   /** Access to the budget for large responses; absent if responses are not buffered for clients. */
-  readonly responseBudget?: AnswerPlace | undefined
+  readonly responseBudget?: ResponseReservation | undefined
   /** Information that the client's listener withholds. If absent: nothing. */
   readonly withheld?: readonly Withheld[] | undefined
   /** Set for a request authorized and forwarded by a secondary: the part of this cluster that the secondary may see. */
@@ -77,7 +77,7 @@ export interface Request {
  * Accounts for one response from its creation until the client has read it. Entering again replaces the previous
  * reservation.
  */
-export interface AnswerPlace {
+export interface ResponseReservation {
   /**
    * Resolves when no other large response was read in this turn of the event loop; undefined if there is no need to wait.
    */

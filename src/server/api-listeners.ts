@@ -3,7 +3,7 @@ import { readNamedFile } from '../base/named-file.js'
 import type { TlsSettings } from '../http/connection/tls.js'
 import { ResponseBudget } from '../http/limits/response-budget.js'
 import type { Rendered } from '../logical/incoming.js'
-import type { AnswerPlace } from '../logical/request.js'
+import type { ResponseReservation } from '../logical/request.js'
 import { RequestBodyBudget } from '../http/limits/request-body-budget.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
 import type { ListenerConfig, ListenerTls, ServerConfig } from './config/config.js'
@@ -32,7 +32,7 @@ export class ApiListeners {
   }
 
   /** Returns a budget place for the response to a request from another node, held until that node has received it. */
-  readonly placeForCall = (ended: AbortSignal): AnswerPlace => this.#answers.placeForCall(ended)
+  readonly reservationForCall = (ended: AbortSignal): ResponseReservation => this.#answers.reservationForCall(ended)
 
   /** The addresses actually bound, `host:port`. */
   get addresses(): readonly string[] {

@@ -8,7 +8,7 @@ import type { BodyAllowance, BodySender, IncomingRequest, Rendered } from '../lo
 import type { Relayed } from '../replication/forwarding/relayed-request.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
 import { isWrite, type Response } from '../logical/request.js'
-import { LeadershipLost, OutcomeUnknown } from '../storage/commit-log/shared-log.js'
+import { LeadershipLost, OutcomeUnknown } from '../storage/shared-log/shared-log.js'
 import type { Store } from '../storage/store/store.js'
 import { headOf, renderAllowance, type Standby } from './nodes/standby.js'
 import type { ClusterNode } from './nodes/cluster-node.js'

@@ -30,7 +30,7 @@ import { RuntimeHost } from './runtime/runtime-host.js'
 import { ServerStatus } from './runtime/server-status.js'
 import { openConfiguredStorage } from './data/server-storage.js'
 import { checkAfterCrash } from './data/open-store.js'
-import type { SharedLog } from '../storage/commit-log/shared-log.js'
+import type { SharedLog } from '../storage/shared-log/shared-log.js'
 import { createNodeParts, type NodeParts } from './nodes/node-parts.js'
 import type { Peers } from './peers/peers.js'
 import { Requests } from './requests.js'
@@ -235,12 +235,12 @@ export class Server implements ShellView {
       host: this.host,
       port: this.clusterPort,
       requests: this.#requests,
-      placeForCall: this.#listeners.placeForCall,
+      reservationForCall: this.#listeners.reservationForCall,
       overrides: this.overrides,
     })
     this.#nodes = nodes
     this.status.join(nodes.node)
-    this.host.seat = nodes.node
+    this.host.membership = nodes.node
     this.#requests.join(nodes)
   }
 }

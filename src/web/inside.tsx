@@ -5,7 +5,7 @@ import { AppRoles, Audit, Mounts, Policies, Tokens } from './cluster/core-views.
 import { Gate } from './cluster/gate.js'
 import { Kv } from './cluster/kv.js'
 import { Login, type LoginProps } from './cluster/login.js'
-import { hashOf, type Place, placeOf } from './cluster/place.js'
+import { hashOf, type PageRoute, parseRoute } from './cluster/route.js'
 import { Replication } from './cluster/replication.js'
 import { apiAt, type Call, get, partOf, type Session, textOf } from './parts/api.js'
 
@@ -29,7 +29,7 @@ const VIEWS: Readonly<Record<string, View>> & { readonly replication: View } = {
 interface InsideProps {
   /** The API address of this cluster as seen from this page. */
   readonly root: string
-  readonly place: Place
+  readonly place: PageRoute
   readonly session: Session | undefined
   readonly canWrite: boolean
   readonly onSession: (session: Session | undefined) => void
@@ -94,12 +94,12 @@ const Who = ({ session, onLeave }: { readonly session: Session; readonly onLeave
 )
 
 /** Returns the current location of the page, also after the browser's back button. */
-export const usePlace = (): Place | undefined => {
+export const useRoute = (): PageRoute | undefined => {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
     const look = () => setHash(location.hash)
     window.addEventListener('hashchange', look)
     return () => window.removeEventListener('hashchange', look)
   }, [])
-  return placeOf(hash)
+  return parseRoute(hash)
 }

@@ -2,10 +2,10 @@ import { render } from 'preact'
 import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/dialog.js'
 import { labAction, type OnAsk, type Subject } from './actions/lab-actions.js'
-import { FIRST_VIEW, hashOf, type Place } from './cluster/place.js'
+import { FIRST_VIEW, hashOf, type PageRoute } from './cluster/route.js'
 import { connect } from './feed/connect.js'
 import { BEGIN, isStale, type PageState, reduce } from './feed/state.js'
-import { Inside, usePlace } from './inside.js'
+import { Inside, useRoute } from './inside.js'
 import { Overview, PageHeader } from './overview.js'
 import type { Session } from './parts/api.js'
 import { ServerPage } from './server-page.js'
@@ -27,7 +27,7 @@ const App = () => {
   const canWrite = survey !== undefined && Object.keys(survey.actions).length > 0
   const onAsk = canWrite && !isStale(state) ? ask : undefined
   const [sessions, setSessions] = useState<Readonly<Record<string, Session | undefined>>>({})
-  const place = usePlace()
+  const place = useRoute()
   const inside = survey?.clusters.some(({ name }) => name === place?.cluster) ? place : undefined
   return (
     <>
@@ -60,7 +60,7 @@ const App = () => {
 interface HeaderProps {
   readonly state: PageState
   /** The open cluster. */
-  readonly current: Place['cluster'] | undefined
+  readonly current: PageRoute['cluster'] | undefined
   readonly onAsk: OnAsk
 }
 

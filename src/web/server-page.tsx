@@ -1,9 +1,9 @@
 import { useLayoutEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { ClusterProvider, LOOK_MS, useRead } from './cluster/context.js'
-import { FIRST_VIEW, hashOf } from './cluster/place.js'
+import { FIRST_VIEW, hashOf } from './cluster/route.js'
 import { connectToServer } from './feed/connect.js'
 import { BEGIN, reduce } from './feed/state.js'
-import { Inside, usePlace } from './inside.js'
+import { Inside, useRoute } from './inside.js'
 import { Overview, PageHeader } from './overview.js'
 import { apiAt, get, type Session, textOf } from './parts/api.js'
 
@@ -13,7 +13,7 @@ const OVERVIEW = { cluster: 'overview', view: 'all' } as const
 /** The web page of a single server. */
 export const ServerPage = () => {
   const [session, setSession] = useState<Session | undefined>()
-  const place = usePlace() ?? OWN
+  const place = useRoute() ?? OWN
   const [state, dispatch] = useReducer(reduce, BEGIN)
   // Connects before the first paint, so that the first message arrives sooner.
   useLayoutEffect(() => connectToServer(dispatch), [])

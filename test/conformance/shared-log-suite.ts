@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Entry } from '../../src/storage/engine/engine.js'
-import { decodeBatch, encodeBatch, LOG_START, positionOf } from '../../src/storage/commit-log/raw-batch.js'
+import { decodeBatch, encodeBatch, LOG_START, positionOf } from '../../src/storage/shared-log/raw-batch.js'
 import {
   ImageNeeded,
   type Leadership,
@@ -11,7 +11,7 @@ import {
   type NodeRecord,
   OutcomeUnknown,
   type SharedLog,
-} from '../../src/storage/commit-log/shared-log.js'
+} from '../../src/storage/shared-log/shared-log.js'
 
 /** One node's connection, with what can happen to it. */
 export interface LogConnection {

@@ -1,6 +1,6 @@
 import { ManualClock } from '../support/manual-clock.js'
-import { MemoryLog } from '../../src/storage/commit-log/memory-log.js'
-import { MemorySharedLog } from '../../src/storage/commit-log/memory-shared-log.js'
+import { MemoryLog } from '../../src/storage/shared-log/memory-log.js'
+import { MemorySharedLog } from '../../src/storage/shared-log/memory-shared-log.js'
 import { FrozenClock } from '../support/frozen-clock.js'
 import { describeSharedLog } from './shared-log-suite.js'
 

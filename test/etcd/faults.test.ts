@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { prepareCopy } from '../../src/storage/commit-log/copy.js'
-import { LeadershipLost, LogRefused, OutcomeUnknown } from '../../src/storage/commit-log/shared-log.js'
+import { prepareCopy } from '../../src/storage/shared-log/copy.js'
+import { LeadershipLost, LogRefused, OutcomeUnknown } from '../../src/storage/shared-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
 import { ask, type EtcdProcess, makeRoom, startEtcd } from '../support/etcd.js'
 import { sourceOf } from '../support/engine-source.js'

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => etcd.destroy())
 
 /** One place for a server, at which one after the other is started. */
-class Place extends TestNode {
+class RaftTestNode extends TestNode {
   readonly #config: object
   server: Server | undefined
 
@@ -65,29 +65,29 @@ class Place extends TestNode {
   }
 }
 
-const placesFor = async (names: readonly string[], storage: object = {}, own: object = {}): Promise<Place[]> => {
+const placesFor = async (names: readonly string[], storage: object = {}, own: object = {}): Promise<RaftTestNode[]> => {
   const path = `/servers-${prefixes++}`
   const ports = await randomPorts([...names])
   return names.map((name) => {
     const pair = portsOf(ports, name)
     const stored = { etcd: { address: `http://${etcd.address}`, path, ...storage } }
-    const place = new Place(name, pair, nodeConfig(pair, stored, { leader_lease: '4s', ...own }))
+    const place = new RaftTestNode(name, pair, nodeConfig(pair, stored, { leader_lease: '4s', ...own }))
     onTestFinished(() => place.stop())
     return place
   })
 }
 
-const initialize = async (place: Place): Promise<{ key: string; token: string }> => {
+const initialize = async (place: RaftTestNode): Promise<{ key: string; token: string }> => {
   const body = { secret_shares: 1, secret_threshold: 1 }
   const made = await place.anonymous.call('PUT', 'sys/init', { body })
   const [key] = made.keys as string[]
   return { key: String(key), token: String(made.root_token) }
 }
 
-const clientOf = (place: Place, token: string) => place.anonymous.with({ token })
+const clientOf = (place: RaftTestNode, token: string) => place.anonymous.with({ token })
 
 test('a server finds its data in etcd again, with an empty disk', async () => {
-  const [place] = (await placesFor(['A'])) as [Place]
+  const [place] = (await placesFor(['A'])) as [RaftTestNode]
   await place.start()
   const { key, token } = await initialize(place)
   await place.unseal(key)
@@ -108,7 +108,7 @@ test('a server finds its data in etcd again, with an empty disk', async () => {
 })
 
 test('two servers below one prefix are nodes of a cluster, and one goes on when the other has ended', async () => {
-  const [a, b] = (await placesFor(['A', 'B'], { ha_enabled: 'true' })) as [Place, Place]
+  const [a, b] = (await placesFor(['A', 'B'], { ha_enabled: 'true' })) as [RaftTestNode, RaftTestNode]
   await a.start()
   const { key, token } = await initialize(a)
   await a.unseal(key)
@@ -130,7 +130,7 @@ test('two servers below one prefix are nodes of a cluster, and one goes on when 
 })
 
 test('a second server is refused where none is wanted, and may come when the first is gone', async () => {
-  const [a, b] = (await placesFor(['A', 'B'], {}, { leader_lease: '2s' })) as [Place, Place]
+  const [a, b] = (await placesFor(['A', 'B'], {}, { leader_lease: '2s' })) as [RaftTestNode, RaftTestNode]
   await a.start()
   const { key } = await initialize(a)
   await a.unseal(key)
@@ -146,7 +146,7 @@ test('a second server is refused where none is wanted, and may come when the fir
 test('a copy in a directory is read again when it was closed in order, and anew when it is damaged', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-etcd-copy-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
-  const [place] = (await placesFor(['A'], {}, { data_dir: directory })) as [Place]
+  const [place] = (await placesFor(['A'], {}, { data_dir: directory })) as [RaftTestNode]
   await place.start()
   const { key, token } = await initialize(place)
   await place.unseal(key)
@@ -168,14 +168,14 @@ test('a copy in a directory is read again when it was closed in order, and anew 
 
 test('a server says which etcd does not answer', async () => {
   const nobody = { address: 'http://127.0.0.1:1', request_timeout: '100ms' }
-  const [place] = (await placesFor(['A'], nobody)) as [Place]
+  const [place] = (await placesFor(['A'], nobody)) as [RaftTestNode]
   await expect(place.start()).rejects.toThrow('the etcd at 127.0.0.1:1 cannot be used: no member has answered')
 })
 
 test('a server whose etcd is gone refuses writes, ends when it is told to, and goes on when etcd is back', async () => {
   const own = await startEtcd()
   const storage = { address: `http://${own.address}`, request_timeout: '500ms' }
-  const [place] = (await placesFor(['A'], storage, { role_change_wait: '100ms' })) as [Place]
+  const [place] = (await placesFor(['A'], storage, { role_change_wait: '100ms' })) as [RaftTestNode]
   await place.start()
   const { key, token } = await initialize(place)
   await place.unseal(key)

@@ -8,7 +8,7 @@ import { ETCD } from '../../scripts/support/tiers.js'
 import { systemClock } from '../../src/base/clock.js'
 import { createSystemRandom } from '../../src/base/random.js'
 import { randomSinglePorts } from '../../src/lab/model/ports.js'
-import { EtcdConnection } from '../../src/storage/commit-log/etcd/etcd-connection.js'
+import { EtcdConnection } from '../../src/storage/shared-log/etcd/etcd-connection.js'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 

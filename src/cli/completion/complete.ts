@@ -27,7 +27,7 @@ export const complete = (program: CommandWords, words: readonly string[], names:
 }
 
 /** The parsed command line before the cursor. */
-interface Place {
+interface CompletionContext {
   readonly command: CommandWords
   /** The parent commands. */
   readonly above: readonly CommandWords[]
@@ -42,8 +42,8 @@ interface Place {
   readonly isOver: boolean
 }
 
-const readWords = (program: CommandWords, words: readonly string[]): Place => {
-  let place: Place = {
+const readWords = (program: CommandWords, words: readonly string[]): CompletionContext => {
+  let place: CompletionContext = {
     command: program,
     above: [],
     given: [],
@@ -56,7 +56,7 @@ const readWords = (program: CommandWords, words: readonly string[]): Place => {
   return place
 }
 
-const readWord = (place: Place, word: string): Place => {
+const readWord = (place: CompletionContext, word: string): CompletionContext => {
   if (place.isOver || word === '--') return { ...place, isOver: true }
   if (place.option) return { ...place, option: undefined, ...(place.option.long === '--name' ? { lab: word } : {}) }
   if (word.startsWith('-')) {
@@ -72,7 +72,7 @@ const readWord = (place: Place, word: string): Place => {
   return { ...place, command, above: [...place.above, place.command], given: [] }
 }
 
-const candidatesAt = (place: Place, current: string, names: Names): Candidate[] => {
+const candidatesAt = (place: CompletionContext, current: string, names: Names): Candidate[] => {
   if (place.isOver) return []
   if (place.option) return valuesOf(place.option, place, names)
   if (current.startsWith('-')) {
@@ -85,7 +85,7 @@ const candidatesAt = (place: Place, current: string, names: Names): Candidate[] 
 }
 
 /** Returns the candidates for the current argument. The last argument may be repeatable. */
-const argumentsAt = ({ command, given, lab }: Place, names: Names): Candidate[] => {
+const argumentsAt = ({ command, given, lab }: CompletionContext, names: Names): Candidate[] => {
   const known = command.arguments
   const argument = known[given.length] ?? (known.at(-1)?.isVariadic ? known.at(-1) : undefined)
   if (!argument) return []
@@ -93,16 +93,20 @@ const argumentsAt = ({ command, given, lab }: Place, names: Names): Candidate[] 
   return values.filter((word) => !given.includes(word)).map((word) => ({ word, about: '' }))
 }
 
-const valuesOf = ({ placeholder, long, choices }: OptionWords, { lab }: Place, names: Names): Candidate[] => {
+const valuesOf = (
+  { placeholder, long, choices }: OptionWords,
+  { lab }: CompletionContext,
+  names: Names,
+): Candidate[] => {
   const source = NAME_SOURCES[placeholder] ?? NAME_SOURCES[long.slice(2)]
   const values = choices ?? source?.(names, lab) ?? []
   return values.map((word) => ({ word, about: '' }))
 }
 
-const findOption = (place: Place, flag: string): OptionWords | undefined =>
+const findOption = (place: CompletionContext, flag: string): OptionWords | undefined =>
   optionsOf(place).find(({ long, short }) => flag === long || flag === short)
 
-const optionsOf = ({ command, above }: Place): readonly OptionWords[] =>
+const optionsOf = ({ command, above }: CompletionContext): readonly OptionWords[] =>
   [command, ...above.toReversed()].flatMap(({ options }) => options)
 
 /** The words after `help` name a command. */

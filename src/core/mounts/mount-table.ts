@@ -160,7 +160,7 @@ export class MountTable {
   }
 
   /** Returns the entry with the path of its namespace, or nothing if the namespace has not replicated yet. */
-  #place(entry: MountEntry): PlacedMount[] {
+  #place(entry: MountEntry): MountLocation[] {
     const namespace = this.#namespaces.findById(entry.namespaceId)
     return namespace ? [{ entry, namespacePath: namespace.path }] : []
   }
@@ -180,7 +180,7 @@ const taken = (path: string): LogicalError => new LogicalError('invalid-request'
 const isConflict = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
 
 /** The location of a mount, relative to the root namespace. */
-export interface PlacedMount {
+export interface MountLocation {
   readonly entry: Pick<MountEntry, 'kind' | 'path'>
   readonly namespacePath: string
 }
@@ -190,7 +190,7 @@ export interface PlacedMount {
  * with, regardless of mounts. A mount at, below or above the path of a namespace would therefore make one of them
  * unreachable, unless it is inside that namespace.
  */
-const isInTheWay = ({ entry, namespacePath }: PlacedMount, path: string): boolean => {
+const isInTheWay = ({ entry, namespacePath }: MountLocation, path: string): boolean => {
   if (path === '' || namespacePath.startsWith(path)) return false
   const full = namespacePath + routePath(entry)
   return full.startsWith(path) || path.startsWith(full)
@@ -198,10 +198,10 @@ const isInTheWay = ({ entry, namespacePath }: PlacedMount, path: string): boolea
 
 /** Returns the namespace that prevents a mount at this path. */
 export const findNamespaceInTheWay = <T extends NamespaceRef>(
-  mount: PlacedMount,
+  mount: MountLocation,
   namespaces: readonly T[],
 ): T | undefined => namespaces.find(({ path }) => isInTheWay(mount, path))
 
 /** Returns the mount that prevents a namespace at `path`. */
-export const findMountInTheWay = <T extends PlacedMount>(path: string, mounts: readonly T[]): T | undefined =>
+export const findMountInTheWay = <T extends MountLocation>(path: string, mounts: readonly T[]): T | undefined =>
   mounts.find((mount) => isInTheWay(mount, path))

@@ -11,7 +11,7 @@ export interface OpenBody {
 }
 
 /** A reservation for a large body. */
-export interface Place {
+export interface Reservation {
   receive(bytes: number): void
   /** Reports that the whole body has arrived. */
   complete(): void
@@ -81,9 +81,9 @@ export class RequestBodyBudget {
   }
 
   /** Resolves when `bytes` fit into the budget, or when this is the only body. Rejects with 503 if too many bodies wait. */
-  enter(bytes: number, signal: AbortSignal, onEvicted: OnEvicted): Promise<Place> {
-    const placed = () => this.#placeOf(bytes, onEvicted)
-    return this.#large.take(bytes, placed, (leave) => signal.addEventListener('abort', () => leave(signal.reason)))
+  enter(bytes: number, signal: AbortSignal, onEvicted: OnEvicted): Promise<Reservation> {
+    const reserve = () => this.#reserve(bytes, onEvicted)
+    return this.#large.take(bytes, reserve, (leave) => signal.addEventListener('abort', () => leave(signal.reason)))
   }
 
   #grow(body: OpenBody, bytes: number): void {
@@ -103,7 +103,7 @@ export class RequestBodyBudget {
     this.#open.delete(body)
   }
 
-  #placeOf(bytes: number, onEvicted: OnEvicted): Place {
+  #reserve(bytes: number, onEvicted: OnEvicted): Reservation {
     let isTaken = true
     const leave = () => {
       if (!isTaken) return

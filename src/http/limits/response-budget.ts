@@ -5,7 +5,7 @@ import { requestGc } from '../../base/garbage.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { AnswerPlace } from '../../logical/request.js'
+import type { ResponseReservation } from '../../logical/request.js'
 import { ByteBudget } from './byte-budget.js'
 
 /** Where a response is written. A response queued behind others on its connection has no socket yet. */
@@ -65,17 +65,17 @@ export class ResponseBudget {
     })
   }
 
-  /** Returns a place whose bytes are released when the client has read the response or disconnected. */
-  placeFor(sink: AnswerSink): AnswerPlace {
-    return new Place(this, sink)
+  /** Returns a reservation whose bytes are released when the client has read the response or disconnected. */
+  reservationFor(sink: AnswerSink): ResponseReservation {
+    return new SinkReservation(this, sink)
   }
 
   /**
-   * Returns a place for a response to another node. It is released when the call ends, and is never evicted for slowness.
+   * Returns a reservation for a response to another node. It is released when the call ends, and is never evicted for slowness.
    */
-  placeForCall(ended: AbortSignal): AnswerPlace {
+  reservationForCall(ended: AbortSignal): ResponseReservation {
     const end = new CallEnd(ended)
-    return this.placeFor({ response: end, socket: end })
+    return this.reservationFor({ response: end, socket: end })
   }
 
   expected(path: string): number | undefined {
@@ -159,7 +159,7 @@ export class ResponseBudget {
 }
 
 /** One response's access to the response budget. Every request has one and few use it, so it costs a single object. */
-class Place implements AnswerPlace {
+class SinkReservation implements ResponseReservation {
   readonly #budget: ResponseBudget
   readonly #sink: AnswerSink
   #held: PendingAnswer | undefined

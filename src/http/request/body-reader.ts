@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { LIMITS } from '../../base/limits.js'
 import { bodyTooLarge, type LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance } from '../../logical/incoming.js'
-import type { RequestBodyBudget, OpenBody, Place } from '../limits/request-body-budget.js'
+import type { RequestBodyBudget, OpenBody, Reservation } from '../limits/request-body-budget.js'
 import { type Message, WholeMessage } from '../message/whole-message.js'
 
 /** The client disconnected while it sent its body, so no response is possible. */
@@ -74,7 +74,7 @@ class BodyReader {
   #resolve: (body: ReadBody) => void = () => undefined
   #reject: (error: unknown) => void = () => undefined
   #open: OpenBody | undefined
-  #place: Place | undefined
+  #reservation: Reservation | undefined
   #bytes: Buffer = NOTHING
   #size = 0
   /** Bytes that may arrive before the allowance is requested again. */
@@ -117,7 +117,7 @@ class BodyReader {
   }
 
   #add(chunk: Buffer): void {
-    this.#place?.receive(chunk.length)
+    this.#reservation?.receive(chunk.length)
     if (this.#size === 0 && chunk.length === this.#announced) {
       this.#bytes = chunk
       this.#size = chunk.length
@@ -132,8 +132,8 @@ class BodyReader {
   /** Chunks are copied into one buffer: a one-byte chunk would occupy about a hundred bytes. */
   #extend(needed: number): void {
     const doubled = Math.max(needed, 2 * this.#bytes.length, FIRST_BYTES)
-    const isPlaced = this.#place !== undefined && this.#announced !== undefined
-    const capacity = isPlaced ? (this.#announced ?? needed) : Math.min(doubled, this.#limit)
+    const isReserved = this.#reservation !== undefined && this.#announced !== undefined
+    const capacity = isReserved ? (this.#announced ?? needed) : Math.min(doubled, this.#limit)
     const before = this.#bytes
     this.#bytes = Buffer.allocUnsafeSlow(capacity)
     before.copy(this.#bytes, 0, 0, this.#size)
@@ -171,15 +171,17 @@ class BodyReader {
       return
     }
     const fail = (error: unknown) => this.#fail(error)
-    this.#options.budget.enter(this.#announced ?? bytesMax, gone, fail).then((place) => this.#goOn(place, chunk), fail)
+    this.#options.budget
+      .enter(this.#announced ?? bytesMax, gone, fail)
+      .then((reservation) => this.#goOn(reservation, chunk), fail)
   }
 
-  #goOn(place: Place, chunk: Buffer): void {
+  #goOn(reservation: Reservation, chunk: Buffer): void {
     if (this.#isOver) {
-      place.leave()
+      reservation.leave()
       return
     }
-    this.#place = place
+    this.#reservation = reservation
     this.#open?.end()
     this.#open = undefined
     this.#add(chunk)
@@ -198,11 +200,11 @@ class BodyReader {
     if (this.#isOver) return
     const { valuesMax } = this.#allowance ?? { valuesMax: LIMITS.jsonValuesMax }
     const bytes = this.#size === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#size)
-    const place = this.#place
-    place?.complete()
-    this.#place = undefined
+    const reservation = this.#reservation
+    reservation?.complete()
+    this.#reservation = undefined
     this.#end()
-    this.#resolve({ size: bytes.length, take: takeOnce(bytes), valuesMax, done: () => place?.leave() })
+    this.#resolve({ size: bytes.length, take: takeOnce(bytes), valuesMax, done: () => reservation?.leave() })
   }
 
   #fail(error: unknown): void {
@@ -215,7 +217,7 @@ class BodyReader {
   #end(): void {
     this.#isOver = true
     this.#open?.end()
-    this.#place?.leave()
+    this.#reservation?.leave()
     this.#bytes = NOTHING
     this.#gone?.abort(new ClientGone('the body is no longer read'))
     this.#request.resume()

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../logical/json.js'
 import { normalizeNamespacePath } from '../../logical/namespace-path.js'
 import type { PathRules } from '../../logical/path-rules.js'
 import {
-  type AnswerPlace,
+  type ResponseReservation,
   type Operation,
   ROOT_NAMESPACE,
   type Withheld,
@@ -162,7 +162,7 @@ interface RequestParts {
   readonly readFile: () => Promise<Buffer>
   readonly bodyBytes: number
   readonly bodyRefusal: LogicalError | undefined
-  readonly responseBudget: AnswerPlace | undefined
+  readonly responseBudget: ResponseReservation | undefined
 }
 
 const isWrite = (operation: Operation): boolean => operation === 'update' || operation === 'patch'

@@ -15,23 +15,23 @@ import { LabError } from '../model/lab-error.js'
 /** A request to inject a fault. */
 export type FaultRequest = LinkFaultRequest | ServerFaultRequest
 
-interface Wish {
+interface FaultOptions {
   /** Duration after which the fault is removed automatically, in milliseconds. */
   readonly forMs?: number | undefined
   /** Hidden from lists and events, for exercises in which learners search for it. Healing works as for other faults. */
   readonly isHidden?: boolean | undefined
 }
 
-export interface LinkFaultRequest extends Wish {
+export interface LinkFaultRequest extends FaultOptions {
   readonly between: readonly [string, string]
   /** True if the fault affects only traffic from the first of the two to the second. */
   readonly isOneWay: boolean
   readonly fault: LinkFault
   /** Limits the fault to one proxy of the link and one direction of it, as Toxiproxy clients set it. */
-  readonly at?: ToxicPlace | undefined
+  readonly at?: ToxicTarget | undefined
 }
 
-interface ToxicPlace {
+interface ToxicTarget {
   readonly proxy: string
   readonly direction: Direction
   readonly toxic: string
@@ -39,7 +39,7 @@ interface ToxicPlace {
   readonly toxicity: number
 }
 
-interface ServerFaultRequest extends Wish {
+interface ServerFaultRequest extends FaultOptions {
   readonly cluster: string
   readonly fault: ServerFault
 }
@@ -70,7 +70,7 @@ interface DirectionState {
 }
 
 /** A proxy through which `from` dials `to`. */
-interface ProxyPlace {
+interface ProxyEnds {
   readonly from: string
   readonly to: string
   /** The nodes of these clusters, if they have several. */
@@ -80,13 +80,13 @@ interface ProxyPlace {
 }
 
 /** Whether `one` dials `other` through this proxy. Each is a cluster or a node. */
-export const isBetween = ({ from, fromNode, to, toNode }: ProxyPlace, one: string, other: string): boolean =>
+export const isBetween = ({ from, fromNode, to, toNode }: ProxyEnds, one: string, other: string): boolean =>
   [from, fromNode].includes(one) && [to, toNode].includes(other)
 
 /** Whether a fault affects traffic in this direction of the proxy through which `from` dials `to`. */
 export const meetsDirection = (
   { between: [one, other], isOneWay, at }: ActiveLinkFault,
-  { name, ...place }: ProxyPlace,
+  { name, ...place }: ProxyEnds,
   direction: Direction,
 ): boolean => {
   if (at) return at.proxy === name && at.direction === direction
@@ -98,7 +98,7 @@ export const meetsDirection = (
 /** Combines the faults of a direction. Of two faults with one name, the newer applies. `partition` overrides `hold`. */
 export const directionState = (
   active: readonly ActiveFault[],
-  place: ProxyPlace,
+  place: ProxyEnds,
   direction: Direction,
 ): DirectionState => {
   const met = active.filter(isOfLink).filter((one) => meetsDirection(one, place, direction))
@@ -109,7 +109,7 @@ export const directionState = (
 }
 
 /** Whether a fault prevents the proxy through which `from` dials `to` from listening. */
-export const isDown = (active: readonly ActiveFault[], place: ProxyPlace): boolean =>
+export const isDown = (active: readonly ActiveFault[], place: ProxyEnds): boolean =>
   active.some((one) => isOfLink(one) && one.fault.name === 'down' && meetsDirection(one, place, 'up'))
 
 const toFaults = (fault: LinkFault, toxicity = 1): Faults => {
@@ -119,7 +119,8 @@ const toFaults = (fault: LinkFault, toxicity = 1): Faults => {
 }
 
 /** Describes the target: `A <-> C`, `A -> C` for traffic from A only, or the name of a server's cluster. */
-export const describePlace = (active: ActiveFault): string => (isOfLink(active) ? describeLink(active) : active.cluster)
+export const describeTarget = (active: ActiveFault): string =>
+  isOfLink(active) ? describeLink(active) : active.cluster
 
 /** Describes the fault, for example `latency 80 ms, give or take 20 ms`. */
 export const describeFault = (active: ActiveFault): string =>

@@ -1,4 +1,4 @@
-import { type ActiveFault, describeFault, describePlace } from './active-fault.js'
+import { type ActiveFault, describeFault, describeTarget } from './active-fault.js'
 import type { EventKind, LabEvent } from '../events/event.js'
 
 type Words = (event: LabEvent) => string
@@ -13,7 +13,7 @@ const fault =
   (end: string): Words =>
   ({ details }) => {
     const active = details as unknown as ActiveFault
-    return `${active.id}: ${describePlace(active)}, ${describeFault(active)}${end}`
+    return `${active.id}: ${describeTarget(active)}, ${describeFault(active)}${end}`
   }
 
 const stepWords: Words = (event) => `${text(event, 'drill')}, ${text(event, 'step')}: ${text(event, 'phase')}`

@@ -3,14 +3,14 @@ import { closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../base/clock.js'
 import { directoriesOf, findProgram } from '../../base/programs.js'
 import type { EventDraft } from '../events/event.js'
-import type { OwnEtcdPlan } from '../model/cluster.js'
+import type { LabEtcdPlan } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 
 const AGAIN_MS = 500
 const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']
 
 /** Finds etcd. Throws LabError `usage` with the package to install if it is not on this machine. */
-export const findEtcd = (searchPath: string): Pick<OwnEtcdPlan, 'program' | 'binder'> => {
+export const findEtcd = (searchPath: string): Pick<LabEtcdPlan, 'program' | 'binder'> => {
   const directories = [...directoriesOf(searchPath), ...PLACES]
   const program = findProgram('etcd', directories)
   const fix = 'Debian has it in the package etcd-server; "--in-process" needs none'
@@ -18,18 +18,18 @@ export const findEtcd = (searchPath: string): Pick<OwnEtcdPlan, 'program' | 'bin
   return { program, binder: findProgram('setpriv', directories) }
 }
 
-export const etcdAddress = ({ ports: [client] }: OwnEtcdPlan): string => `http://127.0.0.1:${client}`
+export const etcdAddress = ({ ports: [client] }: LabEtcdPlan): string => `http://127.0.0.1:${client}`
 
 /** Runs the etcd of a lab, and restarts it if it exits. The caller must close it. */
 export class LabEtcd {
-  readonly #plan: OwnEtcdPlan
+  readonly #plan: LabEtcdPlan
   readonly #clock: Clock
   readonly #tell: (event: EventDraft) => void
   readonly #closing = new AbortController()
   #child: ChildProcess | undefined
 
   constructor(
-    plan: OwnEtcdPlan,
+    plan: LabEtcdPlan,
     { clock, tell }: { readonly clock: Clock; readonly tell: (event: EventDraft) => void },
   ) {
     this.#plan = plan

@@ -12,7 +12,7 @@ import { type JsonServer, readJson, type Reply, serveJson } from './json-server.
 import { ToxiproxyControl } from './toxiproxy-server.js'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import type { OwnEtcdPlan } from '../model/cluster.js'
+import type { LabEtcdPlan } from '../model/cluster.js'
 import { LabEtcd } from './lab-etcd.js'
 import type { Route } from '../model/routes.js'
 import { Proxies } from './toxiproxy-proxies.js'
@@ -49,7 +49,7 @@ export interface LabDaemonConfig {
   /** Only in an in-process lab. */
   readonly servers?: readonly HostedFiles[]
   /** Only in a lab of processes with multi-node clusters. */
-  readonly etcd?: OwnEtcdPlan | undefined
+  readonly etcd?: LabEtcdPlan | undefined
 }
 
 interface Surroundings {
@@ -76,7 +76,7 @@ export const runLabDaemon = async (
     await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
       log.append({ kind: 'note', details: { text: `toxiproxy's control does not listen: ${error.message}` } })
     })
-  const ownEtcd = etcd && new LabEtcd(etcd, { clock, tell })
+  const labEtcd = etcd && new LabEtcd(etcd, { clock, tell })
   const control = await serveControl({ daemon, log, toxiproxy, servers }, socket)
   watch.start()
   return {
@@ -85,7 +85,7 @@ export const runLabDaemon = async (
       await control.close()
       await toxiproxy.listenOn(null)
       await daemon.close()
-      await ownEtcd?.close()
+      await labEtcd?.close()
     },
   }
 }

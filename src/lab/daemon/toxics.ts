@@ -101,13 +101,13 @@ export const toLinkFault = ({ type, attributes }: Toxic): LinkFault => {
   return makeLinkFault(found, ({ toxic, scale = 1, least = 0 }) => Math.max(least, (attributes[toxic] ?? 0) * scale))
 }
 
-type Place = Pick<NamedProxy, 'name' | 'from' | 'to' | 'fromNode' | 'toNode'>
+type LinkProxy = Pick<NamedProxy, 'name' | 'from' | 'to' | 'fromNode' | 'toNode'>
 
 /**
  * Formats link faults as Prometheus metrics, 0 for a link without a fault. Links of clusters and nodes are labeled by their ends,
  * and links of proxies that clients added by proxy name. Hidden faults are omitted.
  */
-export const linkMetrics = (proxies: readonly Place[], active: readonly ActiveFault[]): string => {
+export const linkMetrics = (proxies: readonly LinkProxy[], active: readonly ActiveFault[]): string => {
   const faults = active.filter(isOfLink).filter(isShown)
   const met = new Map<string, Set<number>>()
   for (const proxy of proxies) {
@@ -126,7 +126,7 @@ export const linkMetrics = (proxies: readonly Place[], active: readonly ActiveFa
   ].join('\n')
 }
 
-const linkOf = ({ name, from, to, fromNode, toNode }: Place): string => {
+const linkOf = ({ name, from, to, fromNode, toNode }: LinkProxy): string => {
   if (from === '') return name
   const ends = from === to ? [fromNode ?? from, toNode ?? to] : [from, to]
   return ends.sort().join('-')

@@ -33,7 +33,7 @@ interface ComposeOptions {
 }
 
 /** The address of a server for the other servers, and its port on the machine. */
-interface Place extends ExportedServer {
+interface ComposeServer extends ExportedServer {
   readonly service: string
   /** Undefined if all containers share one network. */
   readonly host: string | undefined
@@ -64,7 +64,7 @@ export const exportCompose = (source: ExportSource, options: ComposeOptions): Ex
   const { topology } = source
   if (options.hosts) refuseHosts(source, options.hosts)
   const places = serversOfExport(topology).map((server) =>
-    placeOf(source, server, options.hosts && hostOf(options.hosts, server)),
+    composeServerOf(source, server, options.hosts && hostOf(options.hosts, server)),
   )
   const machines = [...new Set(places.map(({ host }) => host))]
   return machines.flatMap((host, index) => {
@@ -79,7 +79,11 @@ export const exportCompose = (source: ExportSource, options: ComposeOptions): Ex
   })
 }
 
-const placeOf = ({ topology }: ExportSource, server: ExportedServer, host: string | undefined): Place => {
+const composeServerOf = (
+  { topology }: ExportSource,
+  server: ExportedServer,
+  host: string | undefined,
+): ComposeServer => {
   const { cluster, port } = server
   const service = server.name.toLowerCase()
   const api = `${schemeOf(topology, cluster)}://${host ? `${host}:${port}` : `${service}:${API_PORT}`}`
@@ -89,14 +93,14 @@ const placeOf = ({ topology }: ExportSource, server: ExportedServer, host: strin
   return { ...server, service, host, api, isTls, isAutoSealed, hasSecrets: isTls || isAutoSealed || followsTls }
 }
 
-const isWithSecrets = (places: readonly Place[]): boolean => places.some(({ hasSecrets }) => hasSecrets)
+const isWithSecrets = (places: readonly ComposeServer[]): boolean => places.some(({ hasSecrets }) => hasSecrets)
 
 interface Machine {
-  readonly own: readonly Place[]
+  readonly own: readonly ComposeServer[]
   /** Includes the servers on other machines. */
-  readonly places: readonly Place[]
+  readonly places: readonly ComposeServer[]
   /** The servers that this machine wires: all or none. */
-  readonly all: readonly Place[]
+  readonly all: readonly ComposeServer[]
 }
 
 const render = (source: ExportSource, { own, places, all }: Machine, options: ComposeOptions): string => {
@@ -117,7 +121,12 @@ const render = (source: ExportSource, { own, places, all }: Machine, options: Co
   return `${headOf(source, own, all)}\n${yaml}`
 }
 
-const serverOf = (place: Place, places: readonly Place[], { topology }: ExportSource, image: string): Service => {
+const serverOf = (
+  place: ComposeServer,
+  places: readonly ComposeServer[],
+  { topology }: ExportSource,
+  image: string,
+): Service => {
   const { name, cluster, service, port, host, api, isTls, isAutoSealed } = place
   const nodes = places.filter((one) => one.cluster === cluster)
   const isNode = nodes.length > 1
@@ -158,7 +167,7 @@ const serverOf = (place: Place, places: readonly Place[], { topology }: ExportSo
 }
 
 /** Returns a service that creates secrets and exits before the servers start. It is idempotent and runs with every `up`. */
-const secretsOf = (own: readonly Place[], image: string): Record<string, Service> => {
+const secretsOf = (own: readonly ComposeServer[], image: string): Record<string, Service> => {
   if (!isWithSecrets(own)) return {}
   const tls = own.filter(({ isTls }) => isTls).map(({ service }) => service)
   const sealed = [...new Set(own.filter(({ isAutoSealed }) => isAutoSealed).map(({ cluster }) => cluster))]
@@ -178,8 +187,8 @@ const secretsOf = (own: readonly Place[], image: string): Record<string, Service
 
 const wiringOf = (
   source: ExportSource,
-  own: readonly Place[],
-  all: readonly Place[],
+  own: readonly ComposeServer[],
+  all: readonly ComposeServer[],
   image: string,
 ): Record<string, Service> => {
   const addresses = all.map(({ name, api }) => `${name}=${api}`)
@@ -213,7 +222,7 @@ const wiringOf = (
   }
 }
 
-const headOf = ({ topology }: ExportSource, own: readonly Place[], all: readonly Place[]): string => {
+const headOf = ({ topology }: ExportSource, own: readonly ComposeServer[], all: readonly ComposeServer[]): string => {
   const where = own
     .map(({ name, cluster, port, host }) => `${name} ${schemeOf(topology, cluster)}://${host ?? '127.0.0.1'}:${port}`)
     .join(', ')

@@ -87,7 +87,7 @@ export const hasTls = (topology: Topology, cluster: string): boolean => planOf(t
 export const schemeOf = (topology: Topology, cluster: string): string => (hasTls(topology, cluster) ? 'https' : 'http')
 
 /** The addresses of a server, and the locations of its private files. */
-interface ServerPlace {
+interface ServerLocation {
   /** Its name, and its addresses for other servers. Absent if it reads them from its environment: its configuration is shared. */
   readonly self?: { readonly nodeId: string; readonly api: string; readonly cluster: string } | undefined
   /** The directory with the certificates of a topology that has TLS. */
@@ -95,10 +95,10 @@ interface ServerPlace {
   /** The auto-unseal key, if any: `env://` and a variable, or `file://` and a path. */
   readonly sealKey?: string | undefined
   /** With several nodes: the APIs of all of them. A node joins through the first that responds. */
-  readonly peers?: PeersPlace | undefined
+  readonly peers?: PeerLocations | undefined
 }
 
-interface PeersPlace {
+interface PeerLocations {
   readonly apis: readonly string[]
   readonly caFile?: string | undefined
   /** Address of its etcd for the others, `host:port`, if it is not one port above its cluster port. */
@@ -109,7 +109,7 @@ interface PeersPlace {
 export const configText = (
   topology: Topology,
   clusterName: string,
-  { self, tlsDirectory, sealKey, peers }: ServerPlace,
+  { self, tlsDirectory, sealKey, peers }: ServerLocation,
 ): string => {
   const { license, version, settings = {} } = planOf(topology, clusterName)
   // The text contains setting names unescaped, so they are validated here.

@@ -8,7 +8,7 @@ import {
 } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 import { waitForAnswer } from '../requests/replication.js'
-import { choosePlaces } from '../nodes/choose.js'
+import { chooseServersOfLab } from '../nodes/choose.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { unsealWithAny } from '../keys/seals.js'
 import type { ServerVerb, VerbOptions } from '../model/server-verbs.js'
@@ -26,7 +26,7 @@ export const workOnAttached = async (
   options: VerbOptions,
   host: LabHost,
 ): Promise<void> => {
-  const places = choosePlaces<AttachedServer, AttachedCluster>(lab, names)
+  const places = chooseServersOfLab<AttachedServer, AttachedCluster>(lab, names)
   // A multi-node cluster does not respond before most of its nodes run, so all are started first.
   const containers = verb === 'start' ? places.flatMap(({ server }) => server.container ?? []) : []
   if (containers.length > 1) await docker('start', ...containers)

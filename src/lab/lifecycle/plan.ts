@@ -5,7 +5,7 @@ import {
   type ClusterRecord,
   describeServer,
   type LabRecord,
-  type OwnEtcdPlan,
+  type LabEtcdPlan,
   portsOf,
   type ServerRecord,
   serversIn,
@@ -52,7 +52,7 @@ export const planLab = async (
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
   const free = await choosePorts(topology, ports, random)
-  const places: Places = {
+  const places: PlanInputs = {
     directory,
     dataRoot,
     random,
@@ -114,7 +114,7 @@ export const findTakenPort = async ({ clusters, keeper, etcd }: LabRecord): Prom
 }
 
 /** Plans the etcd that nodes share. Undefined if none do. Throws LabError `usage` if the etcd program is needed but missing. */
-const planEtcd = ({ directory, dataRoot, free, topology }: Places): OwnEtcdPlan | undefined => {
+const planEtcd = ({ directory, dataRoot, free, topology }: PlanInputs): LabEtcdPlan | undefined => {
   const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
   if (several.length === 0) return undefined
   const program = findEtcd(process.env.PATH ?? '')
@@ -143,7 +143,7 @@ const refuseConfusion = (servers: readonly ServerRecord[]): void => {
 const isFormer = ({ formerly }: ServerRecord, address: string): boolean =>
   Object.values(formerly ?? {}).some((addresses) => addresses.includes(address))
 
-interface Places {
+interface PlanInputs {
   readonly directory: string
   readonly dataRoot: string
   readonly random: Random
@@ -153,7 +153,7 @@ interface Places {
   readonly imaged: readonly ImagedServer[]
 }
 
-const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places: Places): ClusterRecord => {
+const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places: PlanInputs): ClusterRecord => {
   const { directory, dataRoot, random, topology, free, imaged } = places
   const { tls, seal, reach } = planOf(topology, name)
   const [api = 0, cluster = 0] = reach === 'load-balancer' ? free.splice(0, 2) : []

@@ -95,7 +95,7 @@ export interface LabAccess {
 }
 
 /** A single-member etcd of a lab. */
-export interface OwnEtcdPlan {
+export interface LabEtcdPlan {
   /** The path of the program. */
   readonly program: string
   /** The program that stops etcd when the lab daemon ends in any way. Absent on systems without one. */
@@ -138,7 +138,7 @@ export interface LabRecord extends WiredClusters {
   readonly dataRoot: string
   readonly keeper: LabDaemonRecord
   /** The etcd that the nodes of its clusters share. The lab daemon runs it. */
-  readonly etcd?: OwnEtcdPlan | undefined
+  readonly etcd?: LabEtcdPlan | undefined
   /** The servers share the process of the lab daemon. `process` is that process, or null while a server is stopped. */
   readonly isInProcess?: boolean | undefined
   readonly clusters: readonly ClusterRecord[]

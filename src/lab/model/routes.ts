@@ -83,7 +83,13 @@ export const planLinks = (
       const ends = { from: near ?? from, to: reach.cluster ?? to }
       const nodes = { ...(near && { fromNode: from }), ...(reach.cluster && { toNode: to }) }
       const distance = distanceOf(topology, ends.from, ends.to)
-      return doorsOf(reach).map((door) => ({ ...ends, ...nodes, ...door, port: left.pop() ?? 0, ...distance }))
+      return addressesOf(reach).map((addresses) => ({
+        ...ends,
+        ...nodes,
+        ...addresses,
+        port: left.pop() ?? 0,
+        ...distance,
+      }))
     }),
   )
 }
@@ -112,7 +118,7 @@ const balancerRoutes = (balancer: PortPair, servers: readonly (readonly [string,
   })
 
 /** Returns the advertised API and cluster addresses, and their targets. A balancer of several nodes chooses its target itself. */
-const doorsOf = ({ ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>
+const addressesOf = ({ ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>
   [
     { shown: balancer?.api, own: ports.api },
     { shown: balancer?.cluster, own: ports.cluster },

@@ -32,7 +32,7 @@ export const NODE_SETTINGS: LabSettings = {
 }
 
 /** Settings with files, programs and addresses of the server's machine. A lab sets them itself if needed. */
-const OF_PLACES: ReadonlySet<string> = new Set<OwnKey>([
+const OF_MACHINES: ReadonlySet<string> = new Set<OwnKey>([
   'address_file',
   'data_dir',
   'dial_routes',
@@ -41,21 +41,23 @@ const OF_PLACES: ReadonlySet<string> = new Set<OwnKey>([
 ])
 
 /** The settings that users can set for the clusters of a lab. */
-const NAMES = Object.keys(OWN_KEYS).filter((name) => !OF_PLACES.has(name))
+const NAMES = Object.keys(OWN_KEYS).filter((name) => !OF_MACHINES.has(name))
 
-const findPlace = (name: string): string | undefined =>
-  OF_PLACES.has(name) ? `the setting "${name}" is not for labs: it is of the machine that a server runs on` : undefined
+const findMachineSettingProblem = (name: string): string | undefined =>
+  OF_MACHINES.has(name)
+    ? `the setting "${name}" is not for labs: it is of the machine that a server runs on`
+    : undefined
 
 /** Returns the problem with the name of a setting for a lab, or undefined. */
 export const findSettingProblem = (name: string): string | undefined => {
   if (NAMES.includes(name)) return undefined
   const meant = nearest(name, NAMES)
-  return findPlace(name) ?? `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
+  return findMachineSettingProblem(name) ?? `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
 }
 
 /** Throws for unknown settings: a server only logs a warning, which is easily missed in a test. */
 export const requireSettings = (settings: LabSettings): void => {
-  const [problem] = Object.keys(settings).flatMap((name) => findPlace(name) ?? [])
+  const [problem] = Object.keys(settings).flatMap((name) => findMachineSettingProblem(name) ?? [])
   if (problem !== undefined) throw new LabError('usage', problem)
   requireKeys('setting', settings, NAMES)
 }

@@ -17,21 +17,22 @@ interface Named {
 type ClusterOf<S> = ClusterAccess & S & { readonly nodes?: readonly S[] | undefined }
 
 /** One server and its cluster. */
-interface Place<S, C = ClusterOf<S>> {
+interface ServerOfCluster<S, C = ClusterOf<S>> {
   readonly cluster: C
   readonly server: S
 }
 
-const placesIn = <S, C extends { readonly nodes?: readonly S[] | undefined } & S>(
+const serversWithCluster = <S, C extends { readonly nodes?: readonly S[] | undefined } & S>(
   clusters: readonly C[],
-): Place<S, C>[] => clusters.flatMap((cluster) => serversIn<S>(cluster).map((server) => ({ cluster, server })))
+): ServerOfCluster<S, C>[] =>
+  clusters.flatMap((cluster) => serversIn<S>(cluster).map((server) => ({ cluster, server })))
 
 /** Returns the servers of the named clusters, or the named nodes. Without names, all. LabError `usage` for an unknown name. */
-export const choosePlaces = <S extends Named, C extends ClusterOf<S> = ClusterOf<S>>(
+export const chooseServersOfLab = <S extends Named, C extends ClusterOf<S> = ClusterOf<S>>(
   lab: Pick<AnyLab, 'name'> & { readonly clusters: readonly C[] },
   names: readonly string[],
-): Place<S, C>[] => {
-  const all = placesIn<S, C>(lab.clusters)
+): ServerOfCluster<S, C>[] => {
+  const all = serversWithCluster<S, C>(lab.clusters)
   if (names.length === 0) return all
   return names.flatMap((name) => {
     const chosen = all.filter(({ cluster, server }) => cluster.name === name || server.name === name)
@@ -40,19 +41,19 @@ export const choosePlaces = <S extends Named, C extends ClusterOf<S> = ClusterOf
 }
 
 /** Returns the server of this name with its cluster. */
-export const findRecords = (lab: LabRecord, name: string): Place<ServerRecord, ClusterRecord> => {
-  const places = placesIn<ServerRecord, ClusterRecord>(lab.clusters)
+export const findRecords = (lab: LabRecord, name: string): ServerOfCluster<ServerRecord, ClusterRecord> => {
+  const places = serversWithCluster<ServerRecord, ClusterRecord>(lab.clusters)
   return places.find(({ server }) => server.name === name) ?? refuse(lab, name)
 }
 
 export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] =>
-  choosePlaces<ServerRecord>(lab, names).map(({ server }) => server)
+  chooseServersOfLab<ServerRecord>(lab, names).map(({ server }) => server)
 
 /** Returns the node of this name in a multi-node cluster. */
 export const findNode = (
   clusters: readonly ClusterOfNodes[],
   name: string,
-): Place<NodeAccess, ClusterOfNodes> | undefined =>
+): ServerOfCluster<NodeAccess, ClusterOfNodes> | undefined =>
   clusters
     .flatMap((cluster) => (cluster.nodes ?? []).map((server) => ({ cluster, server })))
     .find(({ server }) => server.name === name)

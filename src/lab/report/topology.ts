@@ -21,7 +21,7 @@ const MARGIN = 4
 /** Draws the replication topology at one time. */
 export const topologyFigure = (title: string, picture: Picture): Figure => {
   const places = placeClusters(picture)
-  const count = (of: (place: Place) => number) => Math.max(0, ...places.map(of)) + 1
+  const count = (of: (place: ClusterPosition) => number) => Math.max(0, ...places.map(of)) + 1
   const heightOn = (page: Page) => count(({ row }) => row) * (SIZES[page].boxHeight + SIZES[page].gapY) + 2 * MARGIN
   const widthOn = (page: Page) => count(({ column }) => column) * (SIZES[page].boxWidth + SIZES[page].gapX) + 2 * MARGIN
   const find = (name: string) => places.find((place) => place.name === name)
@@ -38,12 +38,12 @@ export const topologyFigure = (title: string, picture: Picture): Figure => {
   }
 }
 
-const cornerOf = ({ column, row }: Place, { boxWidth, boxHeight, gapX, gapY }: Size) => ({
+const cornerOf = ({ column, row }: ClusterPosition, { boxWidth, boxHeight, gapX, gapY }: Size) => ({
   x: MARGIN + column * (boxWidth + gapX),
   y: MARGIN + row * (boxHeight + gapY),
 })
 
-const drawCluster = (cluster: PictureCluster, place: Place | undefined, size: Size): Markup => {
+const drawCluster = (cluster: PictureCluster, place: ClusterPosition | undefined, size: Size): Markup => {
   if (!place) return markup``
   const { x, y } = cornerOf(place, size)
   const look = `box ${cluster.health === null ? 'box-silent' : ''} ${isPrimary(cluster) ? 'box-primary' : ''}`
@@ -52,7 +52,12 @@ const drawCluster = (cluster: PictureCluster, place: Place | undefined, size: Si
 }
 
 /** Draws an arrow between the edges of two boxes. Within a column and backwards, it goes around the outside. */
-const drawLink = (link: PictureLink, from: Place | undefined, to: Place | undefined, size: Size): Markup => {
+const drawLink = (
+  link: PictureLink,
+  from: ClusterPosition | undefined,
+  to: ClusterPosition | undefined,
+  size: Size,
+): Markup => {
   if (!from || !to) return markup``
   const { boxWidth, boxHeight, gapX } = size
   const start = cornerOf(from, size)
@@ -89,7 +94,7 @@ const describePicture = ({ clusters, links }: Picture): string => {
 }
 
 /** The position of a cluster: its distance from the leftmost primary, and its row. */
-interface Place {
+interface ClusterPosition {
   readonly name: string
   readonly column: number
   readonly row: number
@@ -99,8 +104,8 @@ interface Place {
  * Places primaries on the left and secondaries to the right of their primary, so that no arrow crosses a cluster. A cluster with
  * two primaries is placed at the first. A cluster without a primary starts a new tree.
  */
-const placeClusters = ({ clusters, links }: Picture): readonly Place[] => {
-  const places = new Map<string, Place>()
+const placeClusters = ({ clusters, links }: Picture): readonly ClusterPosition[] => {
+  const places = new Map<string, ClusterPosition>()
   let nextRow = 0
   const place = (name: string, column: number): void => {
     // Registered before its secondaries, so that the recursion ends for two clusters that replicate from each other.

@@ -47,7 +47,7 @@ const STATES = [
 export type NodeState = (typeof STATES)[number]
 
 /** The state that a server reports. Earlier versions do not report the kind of standby. */
-interface NodePlace {
+interface NodeFields {
   readonly state: string
   readonly is_active: boolean
   readonly is_performance_standby?: boolean
@@ -65,7 +65,7 @@ export const askNode = async (
   if (!client) return without('stopped')
   const answer = await client.read('/_understudy/v1/info').catch(() => undefined)
   if (!answer) return without('silent')
-  const place = answer.node as NodePlace | null | undefined
+  const place = answer.node as NodeFields | null | undefined
   if (place) {
     const state = STATES.find((one) => one === place.state) ?? 'silent'
     return {

@@ -9,7 +9,7 @@ import {
   serversOfLab,
   withAnonymousClient,
 } from '../model/cluster.js'
-import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from '../daemon/active-fault.js'
+import { type ActiveFault, describeFault, describeTarget, isOfLink, isShown } from '../daemon/active-fault.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import { findServer } from '../processes/launch.js'
@@ -199,6 +199,7 @@ const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): stri
   if (faults === null)
     return [`the lab daemon does not answer, so every link is cut: "understudy start --name ${lab}" brings it back`]
   return faults.map(
-    (active) => `${isOfLink(active) ? 'the link ' : ''}${describePlace(active)} has a fault (${describeFault(active)})`,
+    (active) =>
+      `${isOfLink(active) ? 'the link ' : ''}${describeTarget(active)} has a fault (${describeFault(active)})`,
   )
 }

@@ -19,7 +19,7 @@ export interface TopologyFile {
 }
 
 type Path = readonly (string | number)[]
-type PlaceOf = (path: Path) => { readonly line: number; readonly column: number }
+type PositionOf = (path: Path) => { readonly line: number; readonly column: number }
 type Finding = readonly [path: Path, text: string]
 
 const SHARES_MAX = 255
@@ -27,7 +27,7 @@ const SHARES_MAX = 255
 /** Finds problems that a schema cannot describe: inconsistent values. */
 export const findTopologyProblems = (
   { clusters, links = [], defaults }: Omit<TopologyFile, 'name'>,
-  placeOf: PlaceOf,
+  positionOf: PositionOf,
 ): Problem[] => {
   const names = Object.keys(clusters)
   const clashes = findNameClashes(names, (name) => clusters[name]?.nodes ?? defaults?.nodes ?? 1)
@@ -40,7 +40,7 @@ export const findTopologyProblems = (
     ...names.flatMap((name) => checkSeed(name, clusters[name]?.seed, links)),
     ...links.flatMap((_, index) => checkLink(links, index, names)),
     ...links.flatMap((_, index) => checkCircle(links, index)),
-  ].map(([path, text]) => ({ ...placeOf(path), text }))
+  ].map(([path, text]) => ({ ...positionOf(path), text }))
 }
 
 const when = (isWrong: boolean, path: Path, text: string): Finding[] => (isWrong ? [[path, text]] : [])

@@ -2,16 +2,16 @@ import { putJson, readJson } from '../../logical/storage.js'
 import type { EpochChain } from '../model/epoch.js'
 import type { ReplicationHost } from './host.js'
 import { KEYS } from '../../storage/keys/key-families.js'
-import type { Kind, LogPlace } from '../model/types.js'
+import type { Kind, PrimaryPosition } from '../model/types.js'
 
 /**
  * The last index that the primary announced. A promotion without force requires that it is applied. It is stored only
  * while it is ahead of the applied position, which is durable itself.
  */
-export type Announced = LogPlace
+export type Announced = PrimaryPosition
 
 /** Returns true if both are equal or both undefined. */
-export const isSamePlace = (one: LogPlace | undefined, other: LogPlace | undefined): boolean =>
+export const isSamePosition = (one: PrimaryPosition | undefined, other: PrimaryPosition | undefined): boolean =>
   one?.index === other?.index && one?.epoch === other?.epoch
 
 export const readAnnounced = (host: Pick<ReplicationHost, 'storage'>, kind: Kind): Announced | undefined =>
@@ -37,7 +37,7 @@ interface Progress {
  * not reached. An announcement in an older epoch is ignored, because its indexes belong to another log.
  */
 export const measureProgress = (
-  place: LogPlace | undefined,
+  place: PrimaryPosition | undefined,
   announced: Announced | undefined,
   epochs: EpochChain,
 ): Progress => {

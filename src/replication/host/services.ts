@@ -4,7 +4,7 @@ import type {
   BootstrapPackage,
   ConnectionState,
   Kind,
-  LogPlace,
+  PrimaryPosition,
   PrimaryCredentials,
   PrimaryHooks,
   Overtaker,
@@ -107,9 +107,9 @@ export interface FollowerService {
   readonly primaryAddress: string
   readonly knownPrimaryAddresses: readonly string[]
   /** The position applied from its primary's log; undefined if nothing was ever applied. */
-  readonly applied: LogPlace | undefined
+  readonly applied: PrimaryPosition | undefined
   /** The last position that the primary announced since the start; undefined before its first response. */
-  readonly announced: LogPlace | undefined
+  readonly announced: PrimaryPosition | undefined
   readonly syncProgress: SyncProgress | undefined
   /** The primary's current reason to refuse this cluster. */
   readonly refusal: RefusalCode | undefined

@@ -21,7 +21,7 @@ export type ConnectionState = 'ready' | 'connecting' | 'idle' | 'transient_failu
 export type HoldState = 'bootstrapping' | 'merkle-diff' | 'merkle-sync' | 'reindex' | 'apply'
 
 /** A position in a primary's log. Indexes of different epochs belong to different logs and must not be compared. */
-export interface LogPlace {
+export interface PrimaryPosition {
   readonly epoch: string
   readonly index: number
 }

@@ -2,7 +2,7 @@ import { baseIngredients, type ReplicationContext } from './context.js'
 import { plantDevRoot } from '../credentials/dev-root.js'
 import { surplusEntriesOf } from '../model/recent-frames.js'
 import type { DevServer } from '../host/host.js'
-import type { Kind, LogPlace } from '../model/types.js'
+import type { Kind, PrimaryPosition } from '../model/types.js'
 import type { Ingredients } from './change-record.js'
 import type { Straggler } from './drain.js'
 import { chainUpTo, type EpochChain, findSurplus } from '../model/epoch.js'
@@ -26,7 +26,7 @@ interface Prepared {
   /** The IDs of the secondaries that were connected when the role changed. */
   connected: readonly string[]
   /** The position in the primary's log at which following ended. */
-  place: LogPlace | undefined
+  place: PrimaryPosition | undefined
 }
 
 /** One run of effects: its inputs, its results so far, and how to undo them. */
@@ -104,7 +104,7 @@ const listSurplus = async (
   { host, roles, running }: ReplicationContext,
   kind: Kind,
   newer: EpochChain,
-  place: LogPlace | undefined,
+  place: PrimaryPosition | undefined,
 ): Promise<void> => {
   const record = roles.record(kind)
   if (record.mode === 'disabled' || record.mode === 'primary') return

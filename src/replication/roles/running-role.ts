@@ -1,6 +1,6 @@
 import type { Timer } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { type Announced, isSamePlace, keepAnnounced, measureProgress, readAnnounced } from '../host/announced.js'
+import { type Announced, isSamePosition, keepAnnounced, measureProgress, readAnnounced } from '../host/announced.js'
 import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
 import type { Fences } from './fences.js'
@@ -18,7 +18,7 @@ import type { SurplusEntries } from '../model/recent-frames.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../host/services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from '../model/state.js'
 import { type StatusFacts, statusOf } from './status-facts.js'
-import type { Kind, LogPlace, SecondaryView } from '../model/types.js'
+import type { Kind, PrimaryPosition, SecondaryView } from '../model/types.js'
 import { lastIndexOf, type TreeMaintenance } from './tree-maintenance.js'
 
 interface RunningRoleOptions {
@@ -69,7 +69,7 @@ export class RunningRole {
   }
 
   /** The position applied from the primary's log. The stored position may lag while no entry affects this cluster. */
-  get applied(): LogPlace | undefined {
+  get applied(): PrimaryPosition | undefined {
     const stored = this.#options.host.store.remotePosition
     const followed = this.#follower?.applied
     return followed && !(stored?.epoch === followed.epoch && stored.index > followed.index) ? followed : stored
@@ -205,7 +205,7 @@ export class RunningRole {
     const { host, kind } = this.#options
     const kept = readAnnounced(host, kind)
     const announced = this.#announced()
-    if (!announced || isSamePlace(kept, announced)) return
+    if (!announced || isSamePosition(kept, announced)) return
     const position = host.store.remotePosition
     if (position?.epoch === announced.epoch && position.index >= announced.index) return
     await keepAnnounced(host, kind, announced)

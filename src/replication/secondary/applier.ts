@@ -1,10 +1,10 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/keys/replicable.js'
 import { changedFilters } from '../filter/changed-filters.js'
-import { isSamePlace } from '../host/announced.js'
+import { isSamePosition } from '../host/announced.js'
 import type { Received, RecentFrames } from '../model/recent-frames.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
-import type { LogPlace } from '../model/types.js'
+import type { PrimaryPosition } from '../model/types.js'
 
 /** Maximum number of frames that are applied as one durable batch. */
 const MERGED_PIECES_MAX = 64
@@ -35,7 +35,7 @@ export class Applier {
   readonly #recent: RecentFrames | undefined
   readonly #beforeFilterChange: BeforeFilterChange
   #position: RemotePosition
-  #stored: LogPlace | undefined
+  #stored: PrimaryPosition | undefined
 
   /** `position` is the store's position; `epoch` is the primary's epoch. */
   constructor(store: ReplicableStore, position: RemotePosition, epoch: string, options: ApplierOptions = {}) {
@@ -74,8 +74,8 @@ export class Applier {
    */
   async flush(): Promise<void> {
     const position = this.#position
-    if (isSamePlace(this.#stored, position)) return
-    requireStandingAt(this.#store, this.#stored)
+    if (isSamePosition(this.#stored, position)) return
+    requirePositionAt(this.#store, this.#stored)
     await this.#store.applyEntries([], position)
     this.#stored = position
   }
@@ -102,7 +102,7 @@ export class Applier {
     if (entries.length > 0) {
       const changed = changedFilters(entries)
       if (changed.length > 0) await this.#beforeFilterChange(changed)
-      requireStandingAt(this.#store, this.#stored)
+      requirePositionAt(this.#store, this.#stored)
       const isApplied = await this.#store.applyEntries(entries, position)
       if (!isApplied) return refuse(`the data has diverged between ${this.#position.index} and ${index}`)
       this.#stored = position
@@ -117,8 +117,8 @@ export class Applier {
  * Throws `LogicalError` `unavailable` if the store has another position, because the following entries do not fit its
  * data.
  */
-export const requireStandingAt = ({ remotePosition }: ReplicableStore, place: LogPlace | undefined): void => {
-  if (isSamePlace(remotePosition, place)) return
+export const requirePositionAt = ({ remotePosition }: ReplicableStore, place: PrimaryPosition | undefined): void => {
+  if (isSamePosition(remotePosition, place)) return
   throw new LogicalError('unavailable', `the storage was opened again, and stands at ${remotePosition?.index} now`)
 }
 

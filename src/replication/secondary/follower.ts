@@ -8,7 +8,7 @@ import { atActiveNode } from '../rpc/active-node.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type {
   ConnectionState,
-  LogPlace,
+  PrimaryPosition,
   PrimaryView,
   RefusalCode,
   StreamState,
@@ -17,14 +17,14 @@ import type {
 } from '../model/types.js'
 import { Addresses } from './addresses.js'
 import {
-  FOLLOWING,
-  type Following,
-  type FollowingEvent,
+  CONNECTION_PHASES,
+  type ConnectionPhase,
+  type ConnectionEvent,
   isAhead,
   isRedialled,
   refusalIn,
   shownAs,
-} from './following.js'
+} from './connection-phase.js'
 import { Pause } from './pause.js'
 import { forwardOver } from './forward-over.js'
 import type { FollowerOptions } from './follower-options.js'
@@ -33,7 +33,7 @@ import { epochOf, KnownPrimary } from './known-primary.js'
 import { followOver, type LinkEvents } from './link.js'
 import { type SurplusEntries, RecentFrames } from '../model/recent-frames.js'
 import { type Pong, pingPrimaries } from './pinger.js'
-import { STANDING, type Standing, type StandingEvent, standingOf } from './standing.js'
+import { SYNC_STATES, type SyncState, type SyncStateEvent, initialSyncState } from './sync-state.js'
 import { step } from '../model/state-table.js'
 
 /** Number of failed rounds before former addresses are tried. */
@@ -51,8 +51,8 @@ export class Follower {
   readonly #primary = new KnownPrimary()
   readonly #stop = new AbortController()
   readonly #pause: Pause
-  #following: Following = { is: 'unstarted' }
-  #standing: Standing
+  #phase: ConnectionPhase = { is: 'unstarted' }
+  #syncState: SyncState
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: FollowerOptions) {
@@ -60,7 +60,7 @@ export class Follower {
     this.#pause = new Pause(options.clock)
     this.#addresses = new Addresses(options.addresses, options.formerAddresses)
     const { remotePosition, isResyncing } = options.store
-    this.#standing = standingOf(remotePosition, isResyncing)
+    this.#syncState = initialSyncState(remotePosition, isResyncing)
     const { clock, times, hooks } = options
     this.#heartbeat = new Heartbeat({
       clock,
@@ -72,7 +72,7 @@ export class Follower {
   }
 
   start(): void {
-    if (this.#following.is === 'unstarted') this.#running = this.#run()
+    if (this.#phase.is === 'unstarted') this.#running = this.#run()
   }
 
   /** Closes the connection and waits for pending work. */
@@ -84,16 +84,16 @@ export class Follower {
   }
 
   get state(): StreamState {
-    return this.#standing.is
+    return this.#syncState.is
   }
 
   get connectionState(): ConnectionState {
-    return shownAs(this.#following)
+    return shownAs(this.#phase)
   }
 
   /** The primary's current reason to refuse this cluster. */
   get refusal(): RefusalCode | undefined {
-    return refusalIn(this.#following)
+    return refusalIn(this.#phase)
   }
 
   /** `https://host:port` in use, or used last. */
@@ -113,12 +113,12 @@ export class Follower {
    * The position applied from the primary's log. After another primary has accepted this cluster, the index is 0 until the
    * position in its log is known.
    */
-  get applied(): LogPlace | undefined {
-    return this.#standing.applied
+  get applied(): PrimaryPosition | undefined {
+    return this.#syncState.applied
   }
 
   /** The last position that the primary announced since this follower started; undefined before the first announcement. */
-  get announced(): LogPlace | undefined {
+  get announced(): PrimaryPosition | undefined {
     return this.#primary.announced
   }
 
@@ -129,7 +129,7 @@ export class Follower {
 
   /** Set while a Merkle sync runs, from its start. */
   get syncProgress(): SyncProgress | undefined {
-    return this.#standing.is === 'merkle-sync' ? this.#standing.progress : undefined
+    return this.#syncState.is === 'merkle-sync' ? this.#syncState.progress : undefined
   }
 
   /** Undefined until the primary has responded once. */
@@ -142,7 +142,7 @@ export class Follower {
    * `outcome unknown` in the text if the request had been sent.
    */
   async forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply> {
-    const link = this.#following
+    const link = this.#phase
     if (link.is !== 'connected') throw new LogicalError('unavailable', PRIMARY_UNREACHABLE_TEXT)
     return forwardOver(link.connection, this.#options, payload, signal)
   }
@@ -157,8 +157,8 @@ export class Follower {
       signal: this.#stop.signal,
     })
     this.#addresses.learn([pong.address])
-    if (this.#addresses.answered(pong.address) && 'redial' in this.#following) {
-      this.#following.redial.abort(new LogicalError('unavailable', 'redialling'))
+    if (this.#addresses.answered(pong.address) && 'redial' in this.#phase) {
+      this.#phase.redial.abort(new LogicalError('unavailable', 'redialling'))
     }
     hooks.onPrimaryAddresses(this.#addresses)
     this.#pause.end()
@@ -171,7 +171,7 @@ export class Follower {
     for (let failed = 0; !this.#stop.signal.aborted; failed++) {
       const former = failed < ROUNDS_BEFORE_FORMER ? undefined : this.#addresses.nextFormer()
       for (const address of [...this.#addresses.dialOrder, ...(former === undefined ? [] : [former])]) {
-        if (this.#stop.signal.aborted || isAhead(this.#following)) break
+        if (this.#stop.signal.aborted || isAhead(this.#phase)) break
         const wasReady = await this.#attempt(address)
         if (!wasReady) continue
         backoff.reset()
@@ -179,8 +179,8 @@ export class Follower {
         break
       }
       if (this.#stop.signal.aborted) return
-      if (isAhead(this.#following)) return this.#link({ on: 'stop' })
-      if (isRedialled(this.#following)) continue
+      if (isAhead(this.#phase)) return this.#link({ on: 'stop' })
+      if (isRedialled(this.#phase)) continue
       this.#link({ on: 'wait' })
       const delayMs = backoff.next()
       this.#options.log.debug('encountered error, applying backoff', { backoffMs: Math.round(delayMs) })
@@ -201,7 +201,7 @@ export class Follower {
         return followOver(connection, this.#options, events, redial.signal)
       })
     } catch (error) {
-      const wasConnected = this.#following.is === 'connected'
+      const wasConnected = this.#phase.is === 'connected'
       if (!redial.signal.aborted) this.#failed(address, error)
       this.#link({ on: 'ended', refusal: redial.signal.aborted ? undefined : refusalCodeOf(error) })
       return wasConnected
@@ -215,15 +215,15 @@ export class Follower {
     return {
       onAccepted: (primary, lastIndex) => {
         this.#primary.accepted(primary, lastIndex, this.#options.clock.now())
-        this.#stand({ on: 'taken', epoch: epochOf(primary) })
+        this.#enterSyncState({ on: 'taken', epoch: epochOf(primary) })
         log.info('primary connected', { address: connection.address, kind })
         if (this.#addresses.answered(connection.address)) this.#tellAddresses()
         this.#link({ on: 'accepted', connection })
       },
-      enter: (state) => this.#stand({ on: state }),
-      onProgress: (progress) => this.#stand({ on: 'progress', progress }),
+      enter: (state) => this.#enterSyncState({ on: state }),
+      onProgress: (progress) => this.#enterSyncState({ on: 'progress', progress }),
       onAnnounced: (index) => this.#primary.announce(index),
-      onApplied: (place) => this.#stand({ on: 'applied', place }),
+      onApplied: (place) => this.#enterSyncState({ on: 'applied', place }),
       onAddresses: (addresses) => this.#learn(addresses),
       recent: this.#recent,
     }
@@ -245,26 +245,26 @@ export class Follower {
     const refusal = refusalCodeOf(error)
     const text = error instanceof Error ? error.message : String(error)
     if (!(error instanceof LogicalError)) log.error('following the primary failed', { address, error: text })
-    else if (this.#following.is === 'connected') log.info('primary connection lost', { address, error: text })
+    else if (this.#phase.is === 'connected') log.info('primary connection lost', { address, error: text })
     else log.debug('primary not followed', { address, error: text, refusal })
     if (refusal === undefined) return
-    if (refusal === 'over' && this.#following.is === 'connected') this.#options.hooks.onEpochEnded()
+    if (refusal === 'over' && this.#phase.is === 'connected') this.#options.hooks.onEpochEnded()
     const overtaker = overtakerIn(error)
     if (overtaker) this.#learn([...overtaker.clusterAddresses, ...this.#addresses.known])
     if (refusal !== this.refusal) log.warn('the primary refuses this cluster', { address, refusal, text })
   }
 
-  #link(event: FollowingEvent): void {
+  #link(event: ConnectionEvent): void {
     const before = this.connectionState
-    const { to, effects } = step(FOLLOWING, this.#following, event)
-    this.#following = to
-    for (const effect of effects) if (effect.do === 'stand-still') this.#stand({ on: 'idle' })
+    const { to, effects } = step(CONNECTION_PHASES, this.#phase, event)
+    this.#phase = to
+    for (const effect of effects) if (effect.do === 'stand-still') this.#enterSyncState({ on: 'idle' })
     if (this.connectionState !== before) this.#options.hooks.onChange()
   }
 
-  #stand(event: StandingEvent): void {
+  #enterSyncState(event: SyncStateEvent): void {
     const from = this.state
-    this.#standing = step(STANDING, this.#standing, event).to
+    this.#syncState = step(SYNC_STATES, this.#syncState, event).to
     if (this.state === from) return
     this.#options.log.info('transitioning state', { state: this.state, from, kind: this.#options.kind })
     this.#options.hooks.onChange()

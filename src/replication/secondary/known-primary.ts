@@ -1,5 +1,5 @@
 import { currentEpoch, type EpochChain } from '../model/epoch.js'
-import type { LogPlace, PrimaryView, PeerIdentity } from '../model/types.js'
+import type { PrimaryPosition, PrimaryView, PeerIdentity } from '../model/types.js'
 import type { Heartbeat } from './heartbeat.js'
 
 /**
@@ -10,7 +10,7 @@ export class KnownPrimary {
   #who: PeerIdentity | undefined
   /** Time of the primary's first message; heartbeats follow it. */
   #acceptedMs: number | undefined
-  #announced: LogPlace | undefined
+  #announced: PrimaryPosition | undefined
 
   /** Undefined until the primary has responded once. */
   get who(): PeerIdentity | undefined {
@@ -22,7 +22,7 @@ export class KnownPrimary {
   }
 
   /** The last announced position; undefined before the first announcement. */
-  get announced(): LogPlace | undefined {
+  get announced(): PrimaryPosition | undefined {
     return this.#announced
   }
 

@@ -4,11 +4,11 @@ import type { ReceivedDown } from '../rpc/messages.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parsePeer, toPositionMessage, toPeerMessage } from '../rpc/peer-identity.js'
-import type { LogPlace, SyncProgress, PeerIdentity } from '../model/types.js'
+import type { PrimaryPosition, SyncProgress, PeerIdentity } from '../model/types.js'
 import type { FollowerOptions } from './follower-options.js'
 import type { Heartbeat } from './heartbeat.js'
 import { surplusEntriesOf, type RecentFrames } from '../model/recent-frames.js'
-import type { EnteredState } from './standing.js'
+import type { EnteredState } from './sync-state.js'
 import { StreamReader } from './stream-reader.js'
 
 /** The events that one connection reports to the follower. */
@@ -18,7 +18,7 @@ export interface LinkEvents {
   enter(state: EnteredState): void
   onProgress(progress: SyncProgress): void
   onAnnounced(lastIndex: number): void
-  onApplied(place: LogPlace): void
+  onApplied(place: PrimaryPosition): void
   /** Reports the current addresses of the primary and its possible successors. */
   onAddresses(addresses: readonly string[]): void
   /** The last applied frames, across all connections. */

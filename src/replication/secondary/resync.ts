@@ -7,7 +7,7 @@ import { filteredDigest } from '../filter/filtered-digest.js'
 import type { Kind, SecondaryHooks, SyncProgress } from '../model/types.js'
 import { type DiffCall, findConflicts, treeNumber, usedSubPages } from './diff.js'
 import { fetchSubPages } from './fetch.js'
-import type { EnteredState } from './standing.js'
+import type { EnteredState } from './sync-state.js'
 import { StepWriter } from './step-writer.js'
 
 export interface ResyncOptions {

@@ -5,12 +5,12 @@ import { LogicalError } from '../../logical/errors.js'
 import type { RemotePosition, ReplicableStore } from '../../storage/keys/replicable.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import type { FrameSliceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
-import type { LogPlace, SecondaryHooks } from '../model/types.js'
-import { Applier, requireStandingAt } from './applier.js'
+import type { PrimaryPosition, SecondaryHooks } from '../model/types.js'
+import { Applier, requirePositionAt } from './applier.js'
 import { comparingOver, PATIENCE_MS, withPatience } from './patience.js'
 import type { RecentFrames } from '../model/recent-frames.js'
 import { type ResyncOptions, resync } from './resync.js'
-import type { EnteredState } from './standing.js'
+import type { EnteredState } from './sync-state.js'
 
 interface StreamReaderOptions extends ResyncOptions {
   readonly clock: Clock
@@ -19,7 +19,7 @@ interface StreamReaderOptions extends ResyncOptions {
   readonly recent: RecentFrames
   readonly enter: (state: EnteredState) => void
   readonly onAnnounced: (lastIndex: number) => void
-  readonly onApplied: (place: LogPlace) => void
+  readonly onApplied: (place: PrimaryPosition) => void
   readonly onAddresses: (addresses: readonly string[]) => void
   /** Returns how long an announced entry has been missing here; 0 if none is missing. */
   readonly lagMs: () => number
@@ -68,7 +68,7 @@ export class StreamReader {
    * of the stream's end, or with a failure.
    */
   async run(place: RemotePosition | undefined, early: readonly ReceivedDown[], signal: AbortSignal): Promise<never> {
-    requireStandingAt(this.#store, place)
+    requirePositionAt(this.#store, place)
     if (place) await this.#goOn(place)
     try {
       await this.#take(early, signal)

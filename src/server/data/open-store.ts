@@ -1,6 +1,6 @@
 import type { Facilities } from '../../base/facilities.js'
 import type { Recorder } from '../../base/meter.js'
-import type { CommitLog } from '../../storage/commit-log/commit-log.js'
+import type { CommitLog } from '../../storage/shared-log/commit-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import { Store } from '../../storage/store/store.js'
 import type { ServerConfig } from '../config/config.js'

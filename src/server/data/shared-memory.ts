@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
-import { MemoryLog } from '../../storage/commit-log/memory-log.js'
-import { MemorySharedLog } from '../../storage/commit-log/memory-shared-log.js'
+import { MemoryLog } from '../../storage/shared-log/memory-log.js'
+import { MemorySharedLog } from '../../storage/shared-log/memory-shared-log.js'
 
 interface SharedMemoryOptions {
   readonly clock: Clock

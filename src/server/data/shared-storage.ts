@@ -5,7 +5,7 @@ import { readNamedFile } from '../../base/named-file.js'
 import type { Log } from '../../base/log.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { SharedLog } from '../../storage/shared-log/shared-log.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { openGenerations } from '../../storage/engine/generations.js'
 import type { EtcdStorageConfig } from '../config/config.js'
@@ -42,7 +42,7 @@ const openEtcd = async (
 ): Promise<SharedLog> => {
   const read = (file: string) => (file === '' ? undefined : readNamedFile(file))
   const files = { ca: read(tls.caFile), cert: read(tls.certFile), key: read(tls.keyFile) }
-  const { EtcdSharedLog } = await import('../../storage/commit-log/etcd/etcd-shared-log.js')
+  const { EtcdSharedLog } = await import('../../storage/shared-log/etcd/etcd-shared-log.js')
   const late = new AbortController()
   const timer = surroundings.clock.setTimer(requestTimeoutMs * FIRST_ANSWER_TIMES, () =>
     late.abort(new Error('no member has answered')),

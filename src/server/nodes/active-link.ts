@@ -3,7 +3,7 @@ import type { CertificateKeys } from '../../crypto/certificates.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ClusterTransport, PrimaryConnection } from '../../replication/rpc/transport.js'
 import type { PrimaryCredentials, ReplicationTimes } from '../../replication/model/types.js'
-import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
+import type { LeaderRecord } from '../../storage/shared-log/shared-log.js'
 import { callerCredentials, type NodeAuthority } from './node-authority.js'
 
 interface ActiveLinkOptions extends Pick<Facilities, 'clock' | 'random'> {

@@ -1,14 +1,14 @@
 import type { Facilities } from '../../base/facilities.js'
 import type { ActiveNode, NodeFacts } from '../../core/status/cluster-status.js'
 import { LogicalError } from '../../logical/errors.js'
-import { publishCopy } from '../../storage/commit-log/copy.js'
+import { publishCopy } from '../../storage/shared-log/copy.js'
 import {
   type LeaderRecord,
   type Leadership,
   LeadershipLost,
   type NodeRecord,
   type SharedLog,
-} from '../../storage/commit-log/shared-log.js'
+} from '../../storage/shared-log/shared-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { NodeMembership } from '../parts/parts.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -36,7 +36,7 @@ export class ClusterNode implements NodeMembership {
   readonly #election: Election
   #state: NodeState = 'sealed'
   #leadership: Leadership | undefined
-  #ceasing: Promise<void> = Promise.resolve()
+  #steppingDown: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(options: ClusterNodeOptions) {
@@ -47,10 +47,10 @@ export class ClusterNode implements NodeMembership {
       campaign: () => void this.#campaign(),
       withdraw: () => this.#election.withdraw(),
       'take-over': () => void this.#takeOver(),
-      cease: () => this.#cease({ isDrained: false }),
-      'cease-and-rest': () => {
+      'step-down': () => this.#beginStepDown({ isDrained: false }),
+      'step-down-and-rest': () => {
         this.#election.rest()
-        this.#cease({ isDrained: true })
+        this.#beginStepDown({ isDrained: true })
       },
       resign: () => void this.#resign(),
     }
@@ -114,7 +114,7 @@ export class ClusterNode implements NodeMembership {
 
   async sealed(): Promise<void> {
     this.#on('sealed')
-    if (this.#state === 'ceasing') await this.#ceasing
+    if (this.#state === 'ceasing') await this.#steppingDown
   }
 
   stepDown(): void {
@@ -207,9 +207,9 @@ export class ClusterNode implements NodeMembership {
     this.#on('lost')
   }
 
-  #cease(options: { readonly isDrained: boolean }): void {
+  #beginStepDown(options: { readonly isDrained: boolean }): void {
     const leadership = this.#leadership
-    if (leadership) this.#ceasing = this.#follow('this node is not the active one any more', leadership, options)
+    if (leadership) this.#steppingDown = this.#follow('this node is not the active one any more', leadership, options)
   }
 
   async #follow(reason: string, leadership: Leadership, { isDrained }: { isDrained: boolean }): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Facilities } from '../../base/facilities.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { Candidate, Leadership, SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { Candidate, Leadership, SharedLog } from '../../storage/shared-log/shared-log.js'
 
-interface CandidacyOptions extends Pick<Facilities, 'clock' | 'log'> {
+interface ElectionOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly sharedLog: SharedLog
   readonly candidate: Candidate
   /** How long a node stays out of elections after `rest`. */
@@ -14,19 +14,19 @@ const SOON_MS = 10_000
 const PAUSE_MS = 1000
 
 export class Election {
-  readonly #options: CandidacyOptions
-  #standing = new AbortController()
+  readonly #options: ElectionOptions
+  #withdrawal = new AbortController()
   #restsUntilMs = 0
 
-  constructor(options: CandidacyOptions) {
+  constructor(options: ElectionOptions) {
     this.#options = options
   }
 
   /** Campaigns until the election is won; undefined if the election was withdrawn before. */
   async stand(): Promise<Leadership | undefined> {
     const { clock, log } = this.#options
-    this.#standing = new AbortController()
-    const { signal } = this.#standing
+    this.#withdrawal = new AbortController()
+    const { signal } = this.#withdrawal
     while (!signal.aborted) {
       try {
         await clock.sleep(Math.max(0, this.#restsUntilMs - clock.monotonic()), signal)
@@ -43,7 +43,7 @@ export class Election {
   }
 
   withdraw(): void {
-    this.#standing.abort(new Error('the node stands for election no more'))
+    this.#withdrawal.abort(new Error('the node stands for election no more'))
   }
 
   rest(): void {

@@ -30,9 +30,9 @@ export type NodeEffect =
   | 'withdraw'
   | 'take-over'
   /** Finish the work in progress, close the cluster, resign, and follow the log again. */
-  | 'cease'
+  | 'step-down'
   /** The same, but stay out of elections for a while. */
-  | 'cease-and-rest'
+  | 'step-down-and-rest'
   /** Give up leadership: nothing is open. */
   | 'resign'
 
@@ -43,9 +43,9 @@ interface Step {
 
 const REJECTED = 'rejected'
 
-const CEASE: Step = { to: 'ceasing', effect: 'cease' }
-const REST: Step = { to: 'ceasing', effect: 'cease-and-rest' }
-const STAY_CEASING: Step = { to: 'ceasing' }
+const STEP_DOWN: Step = { to: 'ceasing', effect: 'step-down' }
+const REST: Step = { to: 'ceasing', effect: 'step-down-and-rest' }
+const KEEP_STEPPING_DOWN: Step = { to: 'ceasing' }
 
 /** Every state and every event. A new one of either does not compile until all its cells are written. */
 export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, Step | typeof REJECTED>>>> = {
@@ -90,9 +90,9 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     unsealed: REJECTED,
     elected: REJECTED,
     opened: { to: 'active' },
-    lost: CEASE,
+    lost: STEP_DOWN,
     'stepped-down': REJECTED,
-    sealed: CEASE,
+    sealed: STEP_DOWN,
     changing: { to: 'changing' },
     'followed-sealed': REJECTED,
     'followed-unsealed': REJECTED,
@@ -102,9 +102,9 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     unsealed: REJECTED,
     elected: REJECTED,
     opened: REJECTED,
-    lost: CEASE,
+    lost: STEP_DOWN,
     'stepped-down': REST,
-    sealed: CEASE,
+    sealed: STEP_DOWN,
     changing: { to: 'changing' },
     'followed-sealed': REJECTED,
     'followed-unsealed': REJECTED,
@@ -114,9 +114,9 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     unsealed: REJECTED,
     elected: REJECTED,
     opened: REJECTED,
-    lost: CEASE,
+    lost: STEP_DOWN,
     'stepped-down': REJECTED,
-    sealed: CEASE,
+    sealed: STEP_DOWN,
     changing: REJECTED,
     'followed-sealed': { to: 'sealed', effect: 'resign' },
     'followed-unsealed': { to: 'taking-over', effect: 'take-over' },
@@ -125,10 +125,10 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     initializing: REJECTED,
     unsealed: REJECTED,
     elected: REJECTED,
-    opened: STAY_CEASING,
-    lost: STAY_CEASING,
-    'stepped-down': STAY_CEASING,
-    sealed: STAY_CEASING,
+    opened: KEEP_STEPPING_DOWN,
+    lost: KEEP_STEPPING_DOWN,
+    'stepped-down': KEEP_STEPPING_DOWN,
+    sealed: KEEP_STEPPING_DOWN,
     changing: REJECTED,
     'followed-sealed': { to: 'sealed' },
     'followed-unsealed': { to: 'standby', effect: 'campaign' },

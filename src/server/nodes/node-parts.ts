@@ -1,10 +1,10 @@
 import type { Facilities } from '../../base/facilities.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
-import type { AnswerPlace } from '../../logical/request.js'
+import type { ResponseReservation } from '../../logical/request.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
 import type { Relayed } from '../../replication/forwarding/relayed-request.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
-import type { SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { SharedLog } from '../../storage/shared-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
 import { RequestQueue } from '../runtime/admission.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
@@ -32,7 +32,7 @@ interface NodePartsOptions extends Facilities {
     answerHere(request: IncomingRequest): Promise<Rendered>
   }
   /** Returns a budget place for a large response to a standby, held until the call ends. */
-  readonly placeForCall: (ended: AbortSignal) => AnswerPlace
+  readonly reservationForCall: (ended: AbortSignal) => ResponseReservation
   readonly overrides: SimulationOverrides | undefined
 }
 
@@ -108,7 +108,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     timeoutMs: times.forwardingTimeoutMs,
   })
   const standby = new Standby({
-    seat: node,
+    membership: node,
     relay,
     copy: () => (node.state === 'standby' ? host.runtime?.wholeCopy : undefined),
     queue,

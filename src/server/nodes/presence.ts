@@ -1,7 +1,7 @@
 import type { Facilities } from '../../base/facilities.js'
 import type { Timer } from '../../base/clock.js'
 import type { NodeFacts } from '../../core/status/cluster-status.js'
-import type { NodeRecord, SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { NodeRecord, SharedLog } from '../../storage/shared-log/shared-log.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 interface PresenceOptions extends Pick<Facilities, 'clock' | 'log'> {

@@ -1,7 +1,7 @@
 import type { Log } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
-import type { AnswerPlace } from '../../logical/request.js'
+import type { ResponseReservation } from '../../logical/request.js'
 import { encodeRelayFailure, encodeRendered } from '../../replication/forwarding/relayed-answer.js'
 import { decodeRelayed, type Relayed } from '../../replication/forwarding/relayed-request.js'
 import { refusalError } from '../../replication/rpc/refusal.js'
@@ -19,7 +19,7 @@ import { isDormant } from '../../replication/model/machine.js'
 import { KINDS } from '../../replication/roles/role-records.js'
 import { readRecord, stageOf } from '../../replication/model/state.js'
 import type { ServerIdentity } from '../../replication/model/types.js'
-import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
+import type { LeaderRecord } from '../../storage/shared-log/shared-log.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 interface RelayServiceOptions {
@@ -29,7 +29,7 @@ interface RelayServiceOptions {
    */
   readonly serve: (request: IncomingRequest, how: Omit<Relayed, 'request'>) => Promise<Rendered>
   /** Returns a budget place for a large response, held until the call ends. */
-  readonly placeForCall: (ended: AbortSignal) => AnswerPlace
+  readonly reservationForCall: (ended: AbortSignal) => ResponseReservation
   readonly appliedIndex: () => number
   /** Returns whether the etcd certificate with this serial number belongs to a removed node. */
   readonly isRevoked: (serial: string) => boolean
@@ -43,7 +43,7 @@ export class NotActive extends Error {
 
 /** Creates the service that the active node provides to the standbys of its cluster. */
 export const createRelayService = (options: RelayServiceOptions): ClusterService => {
-  const { serve, placeForCall, appliedIndex, isRevoked, log } = options
+  const { serve, reservationForCall, appliedIndex, isRevoked, log } = options
   const refusing = refusingService(() => refusalError('forbidden', 'a node of the cluster has no use for this'))
   return {
     ...refusing,
@@ -55,7 +55,10 @@ export const createRelayService = (options: RelayServiceOptions): ClusterService
           : refusalError('forbidden', 'the certificate of an etcd member is for the etcd peer port only')
       const { request, ...how } = decodeRelayed(payload)
       try {
-        const rendered = await serve({ ...request, responseBudget: placeForCall(gone), onGone: goneOf(gone) }, how)
+        const rendered = await serve(
+          { ...request, responseBudget: reservationForCall(gone), onGone: goneOf(gone) },
+          how,
+        )
         return { who: null, payload: encodeRendered(rendered, appliedIndex()) }
       } catch (error) {
         if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active one')

@@ -7,7 +7,7 @@ import { decodeRelayedAnswer } from '../../replication/forwarding/relayed-answer
 import { type Asked, encodeRelayed } from '../../replication/forwarding/relayed-request.js'
 import { refusalCodeOf } from '../../replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../replication/rpc/transport.js'
-import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
+import type { LeaderRecord } from '../../storage/shared-log/shared-log.js'
 
 /** The maximum request size in a message between nodes, less its other fields. */
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024

@@ -12,7 +12,7 @@ import type { Relay } from './relay.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 
 interface StandbyOptions {
-  readonly seat: Pick<NodeMembership, 'isServing' | 'isTakingOver'>
+  readonly membership: Pick<NodeMembership, 'isServing' | 'isTakingOver'>
   readonly relay: Relay
   /** Returns the copy from which a performance standby answers; undefined while it is incomplete. */
   readonly copy: () => RequestCopy | undefined
@@ -55,9 +55,9 @@ export class Standby {
 
   /** Resolves when any node is active, including this one, or after a timeout. */
   async awaitActive(request: IncomingRequest): Promise<void> {
-    const { seat, relay, queue } = this.#options
-    if (seat.isServing || this.#isAnsweredHere(request)) return
-    await queue.pass(request, () => !(seat.isServing || seat.isTakingOver || relay.isActiveKnown))
+    const { membership, relay, queue } = this.#options
+    if (membership.isServing || this.#isAnsweredHere(request)) return
+    await queue.pass(request, () => !(membership.isServing || membership.isTakingOver || relay.isActiveKnown))
   }
 
   async answer(request: IncomingRequest): Promise<Rendered> {

@@ -1,11 +1,11 @@
 import type { Engine } from '../../storage/engine/engine.js'
-import type { SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { SharedLog } from '../../storage/shared-log/shared-log.js'
 import type { SealManager } from '../../core/seal/seal-manager.js'
 import type { FreshStart, ReplicationHost } from '../../replication/host/host.js'
 import type { GenerationSlot } from '../../core/seal/generate-root.js'
 import type { Barrier } from '../../storage/barrier/barrier.js'
 import type { Store } from '../../storage/store/store.js'
-import type { Following } from './following.js'
+import type { FollowerStore } from './follower-store.js'
 import type { Passwords } from '../../auth/userpass/password-worker.js'
 import type { ClusterStatus } from '../../core/status/cluster-status.js'
 import type { Meter } from '../../core/status/metrics.js'
@@ -83,7 +83,7 @@ export interface NewData {
 }
 
 /** How a node gives up leadership. */
-export interface Ceasing {
+export interface StepDownOptions {
   /** True if requests in progress complete first. */
   readonly isDrained: boolean
   /** Called when the store is closed. */
@@ -122,7 +122,7 @@ export interface RuntimeParts {
   readonly identity: OwnIdentity
   readonly generationSlot: GenerationSlot
   /** On a node of a multi-node cluster: follows the shared log. */
-  readonly following: Following | undefined
+  readonly following: FollowerStore | undefined
 }
 
 interface OtherNodes {
@@ -160,7 +160,7 @@ export interface RuntimeSurroundings extends Facilities {
   readonly shell: ShellView
   readonly changes: RuntimeChanges
   /** The membership in a multi-node cluster; undefined for a single-node cluster. */
-  readonly seat: NodeMembership | undefined
+  readonly membership: NodeMembership | undefined
 }
 
 export interface OpenClusterOptions extends RuntimeSurroundings {

@@ -4,7 +4,7 @@ import { Contacts, findDeadServer, type WatchedServer } from './contacts.js'
 import type { PeersContext } from './peers-context.js'
 import { Revocation } from './revocation.js'
 import { findServers } from './servers.js'
-import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
+import type { EtcdMembers } from '../../storage/shared-log/etcd/etcd-members.js'
 
 /** Short enough to see each heartbeat of a node. */
 const LOOK_MS = 1000

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import type { AnnouncedNode } from '../../storage/commit-log/shared-log.js'
+import type { AnnouncedNode } from '../../storage/shared-log/shared-log.js'
 import type { AutopilotSettings } from '../../core/system/autopilot-settings.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 

@@ -6,9 +6,9 @@ import { makeDirectory } from '../../base/make-directory.js'
 import { createRevocationList } from '../../crypto/certificates.js'
 import { derOf } from '../../crypto/pem.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { EtcdConnectionOptions } from '../../storage/commit-log/etcd/etcd-connection.js'
-import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
-import type { EtcdSharedLog } from '../../storage/commit-log/etcd/etcd-shared-log.js'
+import type { EtcdConnectionOptions } from '../../storage/shared-log/etcd/etcd-connection.js'
+import type { EtcdMembers } from '../../storage/shared-log/etcd/etcd-members.js'
+import type { EtcdSharedLog } from '../../storage/shared-log/etcd/etcd-shared-log.js'
 import { absent, writeFileDurably } from '../../storage/engine/durable-file.js'
 import { EtcdChild } from './etcd-child.js'
 import type { MemberRecord, PeersOptions } from './membership.js'
@@ -93,7 +93,7 @@ export class EtcdProcess {
       ...flagsOf(placeOf(directory), member, await peerBindAddress(config)),
       ...electionFlags(config.own.leaderLeaseMs),
     ]
-    const { EtcdMembers } = await import('../../storage/commit-log/etcd/etcd-members.js')
+    const { EtcdMembers } = await import('../../storage/shared-log/etcd/etcd-members.js')
     const child = new EtcdChild({ ...options, program, flags, onRemoved })
     const connection = { clock, random, addresses: [child.address], requestTimeoutMs: REQUEST_TIMEOUT_MS }
     child.start(onEnd)
@@ -108,7 +108,7 @@ export class EtcdProcess {
   async openLog(signal: AbortSignal): Promise<EtcdSharedLog> {
     const { config, log } = this.#options
     const { leaderLeaseMs: leaseMs } = config.own
-    const { EtcdSharedLog } = await import('../../storage/commit-log/etcd/etcd-shared-log.js')
+    const { EtcdSharedLog } = await import('../../storage/shared-log/etcd/etcd-shared-log.js')
     return EtcdSharedLog.open({ ...this.#connection, log, prefix: PREFIX, leaseMs, isOwnMember: true }, signal)
   }
 

@@ -6,12 +6,12 @@ import type { SealConfig } from '../../seal/config.js'
 import { askLeader, atEachAddress, hasCluster, JoinRefused, type LeaderAddress } from './leader-api.js'
 import { clusterHost, findEtcd, peerAddressOf } from './etcd-process.js'
 import type { PeersContext } from './peers-context.js'
-import { answerTo, openWelcome, type Welcome } from './proof.js'
+import { answerTo, openJoinResponse, type JoinResponse } from './proof.js'
 
 /**
  * Called when the cluster has admitted this server. Resolves when that is durable; the rest continues in the background.
  */
-type Enter = (welcome: Welcome) => Promise<void>
+type Enter = (welcome: JoinResponse) => Promise<void>
 
 interface Pending extends SealJoin {
   readonly leader: LeaderAddress
@@ -155,7 +155,7 @@ export class JoinClient {
 
   /** Returns false if the share key does not belong to the cluster. */
   async #prove(pending: Pending, shareKey: Buffer | undefined): Promise<boolean> {
-    const welcome = await this.#askWelcome(pending.leader, shareKey)
+    const welcome = await this.#askToJoin(pending.leader, shareKey)
     if (!welcome) return false
     try {
       await this.#enter(welcome)
@@ -169,7 +169,7 @@ export class JoinClient {
     return true
   }
 
-  async #askWelcome(leader: LeaderAddress, shareKey: Buffer | undefined): Promise<Welcome | undefined> {
+  async #askToJoin(leader: LeaderAddress, shareKey: Buffer | undefined): Promise<JoinResponse | undefined> {
     const { signal, options } = this.#context
     const { clock, random } = options
     const endMs = clock.monotonic() + ANSWER_MS
@@ -186,14 +186,14 @@ export class JoinClient {
     }
   }
 
-  async #answer(leader: LeaderAddress, secret: Buffer): Promise<Welcome> {
+  async #answer(leader: LeaderAddress, secret: Buffer): Promise<JoinResponse> {
     const { config } = this.#context.options
     const { nodeId } = config.storage
     const [peerAddress, clusterAddress] = [peerAddressOf(config), clusterHost(config)]
     const answer = answerTo(secret, { nodeId, peerAddress, clusterAddress })
     const body = { answer, cluster_addr: clusterAddress, peer_addr: peerAddress }
     const { welcome } = await this.#ask(leader, 'answer', body)
-    const opened = openWelcome(secret, String(welcome))
+    const opened = openJoinResponse(secret, String(welcome))
     if (!opened) throw new LogicalError('internal', `what ${leader.address} has answered cannot be read`)
     return opened
   }

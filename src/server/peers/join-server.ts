@@ -6,7 +6,7 @@ import { LIMITS } from '../../base/limits.js'
 import { type Network, parseHostPort } from '../../base/network.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
-import type { Member } from '../../storage/commit-log/etcd/etcd-api.js'
+import type { Member } from '../../storage/shared-log/etcd/etcd-api.js'
 import type { ServerConfig } from '../config/config.js'
 import {
   ensureAuthority,
@@ -26,7 +26,7 @@ import {
   peerUrl,
 } from './etcd-process.js'
 import type { PeersContext } from './peers-context.js'
-import { answerTo, SECRET_BYTES, sealWelcome } from './proof.js'
+import { answerTo, SECRET_BYTES, sealJoinResponse } from './proof.js'
 import { findPeer, keepPeer, type PeerRecord } from './membership.js'
 
 /** Minimum validity of a challenge in ms; the maximum is twice as long. */
@@ -134,7 +134,7 @@ export class JoinServer {
       )
       .join(',')
     this.#admissions.set(peer.nodeId, (this.#admissions.get(peer.nodeId) ?? 0) + 1)
-    return sealWelcome(this.#context.options.random, secret, {
+    return sealJoinResponse(this.#context.options.random, secret, {
       ...tls,
       initialCluster,
       token,
@@ -174,7 +174,7 @@ export const requireEtcd = ({ own }: ServerConfig): void => {
 }
 
 /** Throws LogicalError if the cluster cannot admit servers in its current state. */
-export const requireWelcoming = ({ cluster }: Runtime): void => {
+export const requireJoinable = ({ cluster }: Runtime): void => {
   if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
   const { dr, performance } = cluster.replication.modes
   if ([dr, performance].includes('bootstrapping')) {

@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ClusterTransport } from '../../replication/rpc/transport.js'
-import type { SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { SharedLog } from '../../storage/shared-log/shared-log.js'
 import type { NodeMembership } from '../parts/parts.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -12,7 +12,7 @@ import type { EtcdProcess } from './etcd-process.js'
 export interface PeersHost {
   readonly host: Pick<
     RuntimeHost,
-    'seat' | 'requireRuntime' | 'pauseWrites' | 'resumeWrites' | 'moveData' | 'autoUnseal' | 'admission'
+    'membership' | 'requireRuntime' | 'pauseWrites' | 'resumeWrites' | 'moveData' | 'autoUnseal' | 'admission'
   >
   readonly transport: ClusterTransport
   /** Makes the server stop serving permanently. */
@@ -52,7 +52,7 @@ export class PeersContext {
   }
 
   get node(): NodeMembership | undefined {
-    return this.known?.host.seat
+    return this.known?.host.membership
   }
 
   get isActive(): boolean {

@@ -10,9 +10,9 @@ import { hasCluster, JoinRefused, type LeaderAddress, leaderOf } from './leader-
 import { type Membership, type PeerRecord, type PeersOptions, readMembership, writeMembership } from './membership.js'
 import { EtcdProcess, peerAddressOf } from './etcd-process.js'
 import { PeersContext, type PeersHost } from './peers-context.js'
-import type { Welcome } from './proof.js'
+import type { JoinResponse } from './proof.js'
 import { aloneServer, removeNode } from './servers.js'
-import { requireEtcd, requireWelcoming, JoinServer } from './join-server.js'
+import { requireEtcd, requireJoinable, JoinServer } from './join-server.js'
 
 const AWAITED: SealJoin = { config: { shares: 0, threshold: 0 }, shares: 'too-early', open: async () => false }
 
@@ -22,7 +22,7 @@ export class Peers {
   readonly #joinClient: JoinClient
   readonly #joinServer: JoinServer
   readonly #goingOver: StorageMigration
-  readonly #tending: ClusterMaintenance
+  readonly #maintenance: ClusterMaintenance
   readonly #autopilot: Autopilot
   #membership: Membership
   /** This server's own cluster, while too few other nodes are present to read its data. */
@@ -43,7 +43,7 @@ export class Peers {
       },
       undo: () => this.#keep(this.#membership),
     })
-    this.#tending = new ClusterMaintenance(context)
+    this.#maintenance = new ClusterMaintenance(context)
   }
 
   static async open(options: PeersOptions): Promise<Peers> {
@@ -117,7 +117,7 @@ export class Peers {
   /** Returns the data for a joining server if its answer is right. Throws LogicalError 503 while migrating to multiple nodes. */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
     this.#requireProgram()
-    requireWelcoming(this.#context.runtime)
+    requireJoinable(this.#context.runtime)
     const secret = this.#joinServer.requireProof(peer, answer)
     await this.#joinServer.requireNew(peer)
     const { etcd, options } = this.#context
@@ -127,7 +127,7 @@ export class Peers {
     }
     const welcome = await this.#joinServer.admit(peer, secret, etcd, this.#membership.member.token)
     options.log.info('a server joins the cluster', { node: peer.nodeId, address: peer.peerAddress })
-    this.#tending.begin()
+    this.#maintenance.begin()
     return welcome
   }
 
@@ -155,7 +155,7 @@ export class Peers {
     await this.#context.etcd?.close()
   }
 
-  async #enter({ initialCluster, token, rootKey, ...tls }: Welcome): Promise<void> {
+  async #enter({ initialCluster, token, rootKey, ...tls }: JoinResponse): Promise<void> {
     const { options, onRemoved } = this.#context
     const { config } = options
     const { nodeId } = config.storage

@@ -10,7 +10,7 @@ import type { PeerRecord } from './membership.js'
 import type { MemberTls } from './etcd-process.js'
 
 /** The data that a new node needs. */
-export interface Welcome extends MemberTls {
+export interface JoinResponse extends MemberTls {
   readonly initialCluster: string
   readonly token: string
   /** Base64. */
@@ -25,11 +25,11 @@ export const answerTo = (secret: Buffer, { nodeId, peerAddress, clusterAddress }
 
 const PURPOSE = 'welcome'
 
-export const sealWelcome = (random: Random, secret: Buffer, welcome: Welcome): string =>
+export const sealJoinResponse = (random: Random, secret: Buffer, welcome: JoinResponse): string =>
   wrapKey(random, deriveKey(secret, PURPOSE), Buffer.from(JSON.stringify(welcome)), PURPOSE).toString('base64')
 
 /** Returns undefined if it was encrypted with another secret. */
-export const openWelcome = (secret: Buffer, text: string): Welcome | undefined => {
+export const openJoinResponse = (secret: Buffer, text: string): JoinResponse | undefined => {
   const opened = unwrapKey(deriveKey(secret, PURPOSE), Buffer.from(text, 'base64'), PURPOSE)
-  return opened && (JSON.parse(opened.toString('utf8')) as Welcome)
+  return opened && (JSON.parse(opened.toString('utf8')) as JoinResponse)
 }

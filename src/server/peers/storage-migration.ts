@@ -83,7 +83,7 @@ export class StorageMigration {
     await host.pauseWrites()
     try {
       await host.moveData('the cluster is to have several nodes', async (engine) => {
-        const { beginLog } = await import('../../storage/commit-log/etcd/etcd-image.js')
+        const { beginLog } = await import('../../storage/shared-log/etcd/etcd-image.js')
         await beginLog({ ...etcd.connection, prefix: PREFIX }, engine, random, signal)
         const sharedLog = await etcd.openLog(signal)
         const copy = await openCopy(directory, log)

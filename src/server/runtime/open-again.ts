@@ -1,7 +1,7 @@
 import type { Facilities } from '../../base/facilities.js'
 import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
 import type { Runtime } from './runtime.js'
-import { OutcomeUnknown } from '../../storage/commit-log/shared-log.js'
+import { OutcomeUnknown } from '../../storage/shared-log/shared-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { NewData } from '../parts/parts.js'

@@ -13,7 +13,7 @@ import { openAgain, replaceForAll } from './open-again.js'
 import { allowanceIn, removedStateOf, RestartView, type ServerState, serverStateOf } from './server-state.js'
 import { Runtime } from './runtime.js'
 import type { ServerStatus } from './server-status.js'
-import type { Ceasing, NewData, NodeMembership, RuntimeChanges, ShellView } from '../parts/parts.js'
+import type { StepDownOptions, NewData, NodeMembership, RuntimeChanges, ShellView } from '../parts/parts.js'
 import type { ServerConfig } from '../config/config.js'
 import { createAutoSeal } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/keys/key-families.js'
@@ -33,7 +33,7 @@ interface RuntimeHostOptions extends Facilities {
 export class RuntimeHost implements RuntimeChanges {
   readonly #options: RuntimeHostOptions
   readonly #stop = new AbortController()
-  seat: NodeMembership | undefined
+  membership: NodeMembership | undefined
   #source: EngineSource | undefined
   #runtime: Runtime | undefined
   #restartView: RestartView | undefined
@@ -50,7 +50,7 @@ export class RuntimeHost implements RuntimeChanges {
       inFlight,
       clock,
       waitMs: config.own.roleChangeWaitMs,
-      isRestarting: () => this.#restartView !== undefined || this.seat?.isTakingOver === true,
+      isRestarting: () => this.#restartView !== undefined || this.membership?.isTakingOver === true,
     })
     this.#unsealing = new AutoUnsealing({ ...options, seal: () => this.#runtime?.seal, signal: this.#stop.signal })
   }
@@ -94,7 +94,7 @@ export class RuntimeHost implements RuntimeChanges {
 
   get state(): ServerState {
     if (this.#options.status.isRemoved) return removedStateOf(this.#runtime, this.#restartView?.backend)
-    return serverStateOf(this.#runtime, this.#restartView?.backend, this.seat)
+    return serverStateOf(this.#runtime, this.#restartView?.backend, this.membership)
   }
 
   /** Returns the limits of an unread body. Waits while the runtime is replaced, because the token cannot be checked then. */
@@ -118,7 +118,7 @@ export class RuntimeHost implements RuntimeChanges {
    * Replaces the runtime, and calls `release` in between. Resolves when the new one is in place. `isDrained`: requests in
    * progress complete first.
    */
-  async followAnew(reason: string, { isDrained, release }: Ceasing): Promise<void> {
+  async followAnew(reason: string, { isDrained, release }: StepDownOptions): Promise<void> {
     this.#change(reason, async () => {
       if (isDrained) await this.#options.inFlight.settle(SETTLE_MS)
       await this.#rebuild(release)
@@ -135,7 +135,7 @@ export class RuntimeHost implements RuntimeChanges {
         const before = this.#rootKey
         try {
           await this.#closeRuntime()
-          await replaceForAll(source, this.seat, next)
+          await replaceForAll(source, this.membership, next)
         } catch (error) {
           reject(error)
           await this.#startAnew(before)
@@ -213,13 +213,13 @@ export class RuntimeHost implements RuntimeChanges {
     if (this.#isClosing) return
     const { log } = this.#options
     log.info('runtime rebuild started', { reason })
-    this.seat?.changing()
+    this.membership?.changing()
     this.#showRestarting()
     this.#changing = this.#changing.then(async () => {
       // The previous change has put a runtime in place that is already serving.
       this.#showRestarting()
       await run().catch((error: unknown) => log.error('a change of the cluster failed', { reason, error }))
-      this.seat?.changed()
+      this.membership?.changed()
     })
   }
 
@@ -253,7 +253,7 @@ export class RuntimeHost implements RuntimeChanges {
     if (!runtime) return
     this.#show(runtime)
     // Data published by other nodes may have another key.
-    if (rootKey && runtime.seal.isSealed && this.seat) await this.#unsealing.begin()
+    if (rootKey && runtime.seal.isSealed && this.membership) await this.#unsealing.begin()
   }
 
   async #rebuild(release: () => Promise<void>): Promise<void> {
@@ -266,7 +266,7 @@ export class RuntimeHost implements RuntimeChanges {
 
   async #closeRuntime(): Promise<void> {
     const runtime = this.#runtime
-    if (!this.#isClosing) this.seat?.changing()
+    if (!this.#isClosing) this.membership?.changing()
     this.#runtime = undefined
     await runtime?.close()
   }
@@ -274,8 +274,8 @@ export class RuntimeHost implements RuntimeChanges {
   #openRuntime(): Promise<Runtime> {
     const { signal } = this.#stop
     this.#autoSeal ??= createAutoSeal(this.#options.config, { ...this.#options, signal })
-    const [seat, source] = [this.seat, this.#requireSource()]
-    return Runtime.open({ ...this.#options, seat, autoSeal: this.#autoSeal, changes: this, source, signal })
+    const [membership, source] = [this.membership, this.#requireSource()]
+    return Runtime.open({ ...this.#options, membership, autoSeal: this.#autoSeal, changes: this, source, signal })
   }
 
   #requireSource(): EngineSource {

@@ -7,7 +7,7 @@ import type { Backend, PathSpec } from '../../logical/backend.js'
 import { sealed } from '../../logical/errors.js'
 import type { AutoSeal } from '../../seal/auto-seal.js'
 import { Barrier } from '../../storage/barrier/barrier.js'
-import type { Leadership } from '../../storage/commit-log/shared-log.js'
+import type { Leadership } from '../../storage/shared-log/shared-log.js'
 import type { Store } from '../../storage/store/store.js'
 import {
   ensureIdentity,
@@ -23,9 +23,9 @@ import { OpenCluster } from '../wiring/open-cluster.js'
 import { createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { openStore } from '../data/open-store.js'
-import { Following } from '../parts/following.js'
+import { FollowerStore } from '../parts/follower-store.js'
 import { StandbyCopy } from './standby-copy.js'
-import { createStatePaths, sealPlace } from './state-paths.js'
+import { createStatePaths, sealReplacement } from './state-paths.js'
 
 interface RuntimeOptions extends RuntimeSurroundings {
   /** Undefined: key shares only. */
@@ -36,7 +36,7 @@ interface RuntimeOptions extends RuntimeSurroundings {
 
 interface Opened {
   readonly store: Store
-  readonly following: Following | undefined
+  readonly following: FollowerStore | undefined
   /** The identity of a single-node cluster, known before the cluster is open. */
   readonly identity: OwnIdentity | undefined
 }
@@ -54,7 +54,7 @@ export class Runtime implements RuntimeParts {
   readonly closedBackend: Backend
   readonly #options: RuntimeOptions
   readonly #statePaths: PathSpec[]
-  readonly following: Following | undefined
+  readonly following: FollowerStore | undefined
   #identity: OwnIdentity | undefined
   readonly #copy: StandbyCopy
   #cluster: OpenCluster | undefined
@@ -76,19 +76,19 @@ export class Runtime implements RuntimeParts {
       barrier: createSealBarrier(this.barrier),
       hooks: {
         createCluster: () => this.#createCluster(),
-        onUnsealed: async () => (options.seat ? this.#join(options.seat) : this.#open()),
-        onSealed: () => this.#close().then(() => sealPlace(this, options)),
+        onUnsealed: async () => (options.membership ? this.#join(options.membership) : this.#open()),
+        onSealed: () => this.#close().then(() => sealReplacement(this, options)),
       },
       random,
       log,
-      isOneOfSeveral: options.seat !== undefined,
+      isOneOfSeveral: options.membership !== undefined,
       joining: () => shell.peers?.sealJoin,
     })
     this.#copy = new StandbyCopy({
       ...options,
       open: () => OpenCluster.start(this.#clusterOptions({ isStandby: true })),
     })
-    if (options.seat && !this.seal.isInitialized) this.#awaitInitialization()
+    if (options.membership && !this.seal.isInitialized) this.#awaitInitialization()
     const { seal, sealStorage, generationSlot } = this
     const openCluster = () => this.#openCluster()
     this.#statePaths = createStatePaths({ ...options, seal, sealStorage, generationSlot, openCluster })
@@ -96,12 +96,12 @@ export class Runtime implements RuntimeParts {
   }
 
   static async open(options: RuntimeOptions): Promise<Runtime> {
-    const { config, random, seat, source, shell } = options
+    const { config, random, membership, source, shell } = options
     const surroundings = { ...options, recorder: shell.meter }
-    if (seat) {
+    if (membership) {
       const onBroken = (reason: string) => options.changes.restart(reason)
-      const { sharedLog } = seat
-      const following = await Following.open({ ...surroundings, sharedLog, onBroken }, options.signal)
+      const { sharedLog } = membership
+      const following = await FollowerStore.open({ ...surroundings, sharedLog, onBroken }, options.signal)
       return new Runtime(options, { store: following.store, following, identity: undefined })
     }
     const store = await openStore(source.engine, surroundings)
@@ -195,10 +195,11 @@ export class Runtime implements RuntimeParts {
   }
 
   /** Follows the log after an unseal. The node's data may have arrived after its start. */
-  async #join(seat: NodeMembership): Promise<void> {
+  async #join(membership: NodeMembership): Promise<void> {
     requireLicensedRoles(this.#options.config.own.license, this.store)
-    if (this.#options.config.isPerformanceStandby && !seat.isLeading) await this.#inOpening(() => this.#copy.open())
-    seat.unsealed()
+    if (this.#options.config.isPerformanceStandby && !membership.isLeading)
+      await this.#inOpening(() => this.#copy.open())
+    membership.unsealed()
   }
 
   async #createCluster(): Promise<{ rootToken: string }> {

@@ -28,27 +28,29 @@ export interface OpenServerState {
 const NOTHING: Backend = { type: 'system', paths: [] }
 
 /**
- * Returns the state. `standIn` responds while the runtime is replaced, and on a standby if there are other nodes. During
+ * Returns the state. `substitute` responds while the runtime is replaced, and on a standby if there are other nodes. During
  * startup and shutdown there is no runtime.
  */
 export const serverStateOf = (
   runtime: Runtime | undefined,
-  standIn: Backend | undefined,
-  seat: NodeMembership | undefined,
+  substitute: Backend | undefined,
+  membership: NodeMembership | undefined,
 ): ServerState => {
-  if (standIn) return { name: seat && !seat.isTakingOver ? 'standby' : 'restarting', backend: standIn }
+  if (substitute)
+    return { name: membership && !membership.isTakingOver ? 'standby' : 'restarting', backend: substitute }
   if (!runtime) return { name: 'stopping', backend: NOTHING }
   const { seal, cluster, closedBackend } = runtime
-  if (!seal.isSealed && seat && !(cluster && seat.isServing)) return { name: 'standby', backend: closedBackend }
+  if (!seal.isSealed && membership && !(cluster && membership.isServing))
+    return { name: 'standby', backend: closedBackend }
   if (!cluster || seal.isSealed)
     return { name: seal.isInitialized ? 'sealed' : 'uninitialized', backend: closedBackend }
   return { name: openStateOf(cluster.replication.view), pipeline: cluster.pipeline }
 }
 
 /** Returns the state of a removed node: it no longer serves, regardless of its runtime. */
-export const removedStateOf = (runtime: Runtime | undefined, standIn: Backend | undefined): ServerState => ({
+export const removedStateOf = (runtime: Runtime | undefined, substitute: Backend | undefined): ServerState => ({
   name: 'removed',
-  backend: runtime?.closedBackend ?? standIn ?? NOTHING,
+  backend: runtime?.closedBackend ?? substitute ?? NOTHING,
 })
 
 /**
@@ -79,7 +81,7 @@ type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
  */
 export class RestartView {
   readonly backend: Backend
-  readonly #answers: Map<string, KeptAnswer>
+  readonly #answers: Map<string, PreparedResponse>
   readonly #kinds: Kinds | undefined
 
   constructor(runtime: Runtime, { status, systemRules, peers }: RestartShell, clock: Clock) {
@@ -89,8 +91,8 @@ export class RestartView {
       dr: replication.statusData('dr'),
       performance: replication.statusData('performance'),
     }
-    const bare = (data: JsonObject): KeptAnswer => ({ data, bare: true })
-    this.#answers = new Map<string, KeptAnswer>([
+    const bare = (data: JsonObject): PreparedResponse => ({ data, bare: true })
+    this.#answers = new Map<string, PreparedResponse>([
       ['sys/init', bare({ initialized: true })],
       ['sys/seal-status', bare(sealStatusBody(runtime.seal, status))],
       ...(this.#kinds ? replicationAnswers(this.#kinds) : []),
@@ -118,7 +120,7 @@ export class RestartView {
   }
 }
 
-type KeptAnswer = Response & { readonly data: JsonObject }
+type PreparedResponse = Response & { readonly data: JsonObject }
 
 interface Kinds {
   readonly dr: JsonObject
@@ -132,4 +134,4 @@ const replicationAnswers = (kinds: Kinds) =>
     ['sys/replication/status', { data: { dr: kinds.dr, performance: kinds.performance } }],
     ['sys/replication/dr/status', { data: kinds.dr }],
     ['sys/replication/performance/status', { data: kinds.performance }],
-  ] satisfies [string, KeptAnswer][]
+  ] satisfies [string, PreparedResponse][]

@@ -18,19 +18,19 @@ interface StatePathsOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly sealStorage: SealStorage
   readonly generationSlot: GenerationSlot
   readonly shell: ShellView
-  readonly seat: NodeMembership | undefined
+  readonly membership: NodeMembership | undefined
   readonly openCluster: () => OpenCluster
 }
 
 export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
-  const { seal, sealStorage, generationSlot: slot, shell, seat, openCluster, clock, random } = options
+  const { seal, sealStorage, generationSlot: slot, shell, membership, openCluster, clock, random } = options
   const { status } = shell
   const makeToken = async () => (await openCluster().services.tokens.createRoot()).id
   const attempt = new GenerationAttempt({ strategy: 'root', slot, seal, random, makeToken })
   const rekey = new Rekey({ seal, random, isShareOwner: () => !openCluster().replication.isSharedReadOnly })
   return [
-    ...initPaths(seat ? leadingInitializer(seal, seat) : seal),
-    ...sealPaths({ seal, status, stepDown: seat && (() => seat.stepDown()) }),
+    ...initPaths(membership ? leadingInitializer(seal, membership) : seal),
+    ...sealPaths({ seal, status, stepDown: membership && (() => membership.stepDown()) }),
     ...statusPaths({ seal, status, clock }),
     ...generateRootPaths(attempt),
     raftJoinPath(status.storageType, shell.peers),
@@ -39,25 +39,25 @@ export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
 }
 
 /** Returns an initializer that leads the multi-node cluster while it initializes it. */
-const leadingInitializer = (seal: SealManager, seat: NodeMembership): Initializer => ({
+const leadingInitializer = (seal: SealManager, membership: NodeMembership): Initializer => ({
   keys: seal.keys,
   get isInitialized() {
     return seal.isInitialized
   },
-  initialize: (config, deliver) => seat.whileLeading(() => seal.initialize(config, deliver)),
+  initialize: (config, deliver) => membership.whileLeading(() => seal.initialize(config, deliver)),
 })
 
-interface Place {
-  readonly seat: NodeMembership | undefined
+interface SealScope {
+  readonly membership: NodeMembership | undefined
   readonly changes: Pick<RuntimeChanges, 'runtime' | 'settled'>
 }
 
 /** Seals the server after a runtime was sealed. Resolves when whatever replaces that runtime is sealed too. */
-export const sealPlace = async (
+export const sealReplacement = async (
   sealed: NonNullable<RuntimeChanges['runtime']>,
-  { seat, changes }: Place,
+  { membership, changes }: SealScope,
 ): Promise<void> => {
-  await seat?.sealed()
+  await membership?.sealed()
   if (changes.runtime === sealed) return
   // The replacement received the key that the sealed runtime had a moment before.
   await changes.settled()

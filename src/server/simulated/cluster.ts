@@ -1,4 +1,4 @@
-import { MemoryLog } from '../../storage/commit-log/memory-log.js'
+import { MemoryLog } from '../../storage/shared-log/memory-log.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Server } from '../server.js'
 import type { Answer, Call } from './calls.js'

@@ -1,5 +1,5 @@
 import type { Random } from '../../base/random.js'
-import type { MemorySharedLog } from '../../storage/commit-log/memory-shared-log.js'
+import type { MemorySharedLog } from '../../storage/shared-log/memory-shared-log.js'
 import type { Server } from '../server.js'
 import type { Host } from './host.js'
 import type { MortalClock } from './simulated-clock.js'

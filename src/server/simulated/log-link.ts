@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import { MemoryLink } from '../../storage/commit-log/memory-link.js'
+import { MemoryLink } from '../../storage/shared-log/memory-link.js'
 import type { Chance } from './chance.js'
 
 interface LogLinkOptions {

@@ -49,7 +49,7 @@ export class ReplicationParts {
 
   constructor(options: PartsOptions) {
     this.#options = options
-    this.destruction = options.seat
+    this.destruction = options.membership
       ? new SharedDestruction(options)
       : new GenerationMove({ ...options, store: options.runtime.store })
     this.commitTimes = new CommitTimes(options.clock, options.runtime.store.position.index)
@@ -67,7 +67,7 @@ export class ReplicationParts {
   }
 
   get nodes(): number {
-    return 1 + (this.#options.seat?.presence.otherAddresses.length ?? 0)
+    return 1 + (this.#options.membership?.presence.otherAddresses.length ?? 0)
   }
 
   get isDrSecondary(): boolean {
@@ -110,7 +110,7 @@ export class ReplicationParts {
   start(services: RoleServices): Promise<void> {
     const { store } = this.#options.runtime
     this.#unsubscribe = store.onCommit(() => this.commitTimes.committed(store.position.index))
-    this.#unfollow = this.#options.seat?.presence.onOthers(() => this.replication.addressesChanged())
+    this.#unfollow = this.#options.membership?.presence.onOthers(() => this.replication.addressesChanged())
     return this.replication.start(services)
   }
 
@@ -145,7 +145,7 @@ export class ReplicationParts {
   }
 
   #createHost(): ReplicationHost {
-    const { config, runtime, shell, changes, tables, seat, clock, random, network, log } = this.#options
+    const { config, runtime, shell, changes, tables, membership, clock, random, network, log } = this.#options
     const { barrier, store, seal, identity } = runtime
     return {
       identity: {
@@ -153,17 +153,17 @@ export class ReplicationParts {
         apiAddress: config.apiAddress,
         clusterAddress: config.clusterAddress,
         get clusterAddresses() {
-          return [config.clusterAddress, ...(seat?.presence.otherAddresses ?? [])]
+          return [config.clusterAddress, ...(membership?.presence.otherAddresses ?? [])]
         },
         reportedVersion: config.own.reportedVersion,
       },
-      isLeading: () => seat?.isLeading ?? true,
+      isLeading: () => membership?.isLeading ?? true,
       settings: {
         ...config.own,
         times: replicationTimes(config),
         bestEffortWalWaitMs: config.replication.bestEffortWalWaitMs,
         isDevelopment: config.dev !== undefined,
-        hasSeveralNodes: seat !== undefined,
+        hasSeveralNodes: membership !== undefined,
       },
       license: config.own.license,
       clock,

@@ -9,11 +9,11 @@ interface Opened {
 /**
  * Cache of recently decrypted values. An entry is valid only for the exact bytes it was decrypted from, so key changes
  * need no invalidation. The store is still read; only the decryption is saved. Holds at least the values of the
- * `openedValuesMax` most recently used keys and at most twice as many. No value is larger than `openedValueBytesMax`.
+ * `decryptedValuesMax` most recently used keys and at most twice as many. No value is larger than `decryptedValueBytesMax`.
  * Callers must not change a plain value.
  */
 export class DecryptionCache {
-  readonly #opened = new RecentCache<Opened>(LIMITS.openedValuesMax)
+  readonly #opened = new RecentCache<Opened>(LIMITS.decryptedValuesMax)
 
   find(key: string, stored: Buffer): Buffer | undefined {
     const found = this.#opened.get(key)
@@ -22,7 +22,7 @@ export class DecryptionCache {
   }
 
   add(key: string, stored: Buffer, plain: Buffer): void {
-    if (stored.length <= LIMITS.openedValueBytesMax) this.#opened.set(key, { stored, plain })
+    if (stored.length <= LIMITS.decryptedValueBytesMax) this.#opened.set(key, { stored, plain })
   }
 
   /** Updates a key that was read recently, because it is likely to be read again. */

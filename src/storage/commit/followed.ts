@@ -1,5 +1,5 @@
 import { LogicalError } from '../../logical/errors.js'
-import type { RawOperation } from '../commit-log/raw-batch.js'
+import type { RawOperation } from '../shared-log/raw-batch.js'
 import type { Engine } from '../engine/engine.js'
 import { parseFrameAtOnce } from '../log/frame.js'
 import type { Loaded } from './load.js'

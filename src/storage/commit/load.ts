@@ -1,6 +1,6 @@
 import type { Random } from '../../base/random.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { CommitLog } from '../commit-log/commit-log.js'
+import type { CommitLog } from '../shared-log/commit-log.js'
 import type { Engine } from '../engine/engine.js'
 import { prefixRange } from '../engine/engine.js'
 import { DATA_PREFIX, STATE_KEY } from '../keys/raw-keys.js'

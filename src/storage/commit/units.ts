@@ -1,5 +1,5 @@
 import type { EngineBatch } from '../engine/engine.js'
-import { LeadershipLost, LogRefused, NotApplied, OutcomeUnknown } from '../commit-log/shared-log.js'
+import { LeadershipLost, LogRefused, NotApplied, OutcomeUnknown } from '../shared-log/shared-log.js'
 import { NothingWritten } from '../engine/level-failure.js'
 import type { QueuedUnit } from './commit-queue.js'
 import type { Pending } from './overlay.js'

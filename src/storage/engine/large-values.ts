@@ -13,7 +13,7 @@ export const LARGE_VALUE_BYTES = 1024 * 1024
 const EMPTY = Buffer.alloc(0)
 
 /** A large value that a batch will write. */
-export interface PlacedValue {
+export interface LargeValue {
   readonly number: number
   readonly value: Buffer
 }
@@ -77,7 +77,7 @@ export class LargeValues {
   }
 
   /** Reserves a file for a value. Nothing is written yet. */
-  place(value: Buffer): { readonly placed: PlacedValue; readonly reference: Buffer } {
+  place(value: Buffer): { readonly placed: LargeValue; readonly reference: Buffer } {
     const number = this.#next++
     return { placed: { number, value }, reference: makeReference({ number, bytes: value.length }) }
   }
@@ -86,7 +86,7 @@ export class LargeValues {
    * Makes values durable and yields to the event loop between them. On failure, removes what was written. After `close`, other
    * instances may reuse the same file numbers.
    */
-  async write(values: ReadonlyMap<string, PlacedValue>): Promise<void> {
+  async write(values: ReadonlyMap<string, LargeValue>): Promise<void> {
     try {
       for (const [key, { number, value }] of values) {
         this.#requireOpen()
@@ -100,7 +100,7 @@ export class LargeValues {
   }
 
   /** Records that a batch changed these keys and contains these large values. */
-  note(keys: readonly string[], values: ReadonlyMap<string, PlacedValue>, isDurable: boolean): void {
+  note(keys: readonly string[], values: ReadonlyMap<string, LargeValue>, isDurable: boolean): void {
     if (this.#live.size > 0) {
       for (const key of keys) {
         const number = this.#live.get(key)

@@ -1,5 +1,5 @@
 import type { EngineBatch } from './engine.js'
-import type { LargeValues, PlacedValue } from './large-values.js'
+import type { LargeValues, LargeValue } from './large-values.js'
 import { failedDisk, NothingWritten } from './level-failure.js'
 import type { RecentValues } from './recent-values.js'
 import type { Native } from './level-native.js'
@@ -26,7 +26,7 @@ export class LevelBatch implements EngineBatch {
   readonly #recent: RecentValues
   /** All keys except leaf keys, which are short, belong to a data key, and are not cached. */
   readonly #keys: string[] = []
-  readonly #large = new Map<string, PlacedValue>()
+  readonly #large = new Map<string, LargeValue>()
   #few: Operation[] = []
   #bytes = 0
   #many: ReturnType<Native['batch']> | undefined

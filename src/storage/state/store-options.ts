@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
 import type { Random } from '../../base/random.js'
-import type { CommitLog } from '../commit-log/commit-log.js'
+import type { CommitLog } from '../shared-log/commit-log.js'
 import type { Engine } from '../engine/engine.js'
 
 export interface StoreOptions {

@@ -4,7 +4,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Transaction } from '../../logical/storage.js'
 import { changeBytes, type SubPageChange } from '../trees/change.js'
 import { type CommitListener, Committer } from '../commit/committer.js'
-import type { LogEntry } from '../commit-log/shared-log.js'
+import type { LogEntry } from '../shared-log/shared-log.js'
 import type { StoreOptions } from '../state/store-options.js'
 import { decodeFrame, EPOCH_BYTES, parseFrame } from '../log/frame.js'
 import { FirstCopy } from '../sync/first-copy.js'
@@ -117,7 +117,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return this.#committer.pause(work)
   }
 
-  /** Applies another node's entry. Only `commit-log/follower.ts` calls this. */
+  /** Applies another node's entry. Only `shared-log/follower.ts` calls this. */
   follow(entry: LogEntry): Promise<void> {
     return this.#committer.follow(entry)
   }

@@ -1,5 +1,5 @@
 import { indexKey } from '../trees/change.js'
-import type { CommitLog } from '../commit-log/commit-log.js'
+import type { CommitLog } from '../shared-log/commit-log.js'
 import { CopiedKeys } from './copied-keys.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 import { subPageOf } from '../trees/leaf.js'

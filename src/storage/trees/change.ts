@@ -16,10 +16,10 @@ export interface SubPageChange {
 export interface Change {
   readonly key: string
   readonly value: Buffer | undefined
-  readonly place: Place | undefined
+  readonly place: LeafChange | undefined
 }
 
-interface Place extends SubPageChange {
+interface LeafChange extends SubPageChange {
   /** Undefined if the key is deleted. */
   readonly leaf: Buffer | undefined
 }

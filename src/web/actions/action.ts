@@ -154,7 +154,7 @@ export const callOf = (action: ApiAction, values: Values): Call => {
 /** Returns the equivalent shell line, without secrets. Throws like `callOf`. */
 export const lineOf = (action: ApiAction, values: Values): string => {
   const secrets = (action.fields ?? []).filter(({ kind, name }) => isSecret(kind) && (values[name] ?? '') !== '')
-  const shown = { ...values, ...Object.fromEntries(secrets.map(({ name, kind }) => [name, standIn(kind)])) }
+  const shown = { ...values, ...Object.fromEntries(secrets.map(({ name, kind }) => [name, placeholderFor(kind)])) }
   const call = callOf(action, shown)
   const data = call.body === undefined ? '' : ` -d ${shellWord(call.body)}`
   return `curl -X ${call.method} -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"${shellWord(addressOf(call))}${data}`
@@ -172,7 +172,7 @@ const findLine = (action: ApiAction, values: Values): Pick<Plan, 'command'> => {
 /** Returns true for secret fields. JSON counts as secret, because it contains stored data. */
 const isSecret = (kind: Field['kind']): boolean => kind === 'secret' || kind === 'json'
 
-const standIn = (kind: Field['kind']): string => (kind === 'json' ? '{"...":"..."}' : '...')
+const placeholderFor = (kind: Field['kind']): string => (kind === 'json' ? '{"...":"..."}' : '...')
 
 /** One line of a response. */
 interface AnswerRow {

@@ -10,7 +10,7 @@ import * as acts from './kv-acts.js'
 import type { KvMount } from './kv-acts.js'
 
 /** The current location. It is not part of the page address or the browser history. */
-interface Place {
+interface SecretLocation {
   readonly mount?: string
   /** Ends with a slash, or is empty. */
   readonly folder: string
@@ -20,7 +20,7 @@ interface Place {
 /** Shows the secrets of the key/value engines. */
 export const Kv = () => {
   const { value, error } = useRead(get('sys/internal/ui/mounts'))
-  const [place, setPlace] = useState<Place>({ folder: '' })
+  const [place, setLocation] = useState<SecretLocation>({ folder: '' })
   if (!value) return <Pending error={error} />
   const mounts = acts.kvMountsOf(value)
   const mount = mounts.find(({ path }) => path === place.mount) ?? mounts[0]
@@ -32,9 +32,9 @@ export const Kv = () => {
           label="Engine"
           value={mount.path}
           options={mounts.map(({ path, version }) => [path, `${path} (version ${version})`] as const)}
-          onChoose={(path) => setPlace({ mount: path, folder: '' })}
+          onChoose={(path) => setLocation({ mount: path, folder: '' })}
         />
-        <Folder key={mount.path + place.folder} mount={mount} place={place} onPlace={setPlace} />
+        <Folder key={mount.path + place.folder} mount={mount} place={place} onLocation={setLocation} />
       </section>
       {place.name !== undefined && <KvSecret key={mount.path + place.name} mount={mount} name={place.name} />}
     </div>
@@ -43,17 +43,17 @@ export const Kv = () => {
 
 interface FolderProps {
   readonly mount: KvMount
-  readonly place: Place
-  readonly onPlace: (place: Place) => void
+  readonly place: SecretLocation
+  readonly onLocation: (place: SecretLocation) => void
 }
 
 const parentOf = (folder: string): string => folder.replace(/[^/]*\/$/, '')
 
-const Folder = ({ mount, place, onPlace }: FolderProps) => {
+const Folder = ({ mount, place, onLocation }: FolderProps) => {
   const { folder } = place
   const { value, error, again } = useRead(acts.listCall(mount, folder))
   const keys = value ? keysOf(value) : []
-  const go = (to: Omit<Place, 'mount'>) => onPlace({ mount: mount.path, ...to })
+  const go = (to: Omit<SecretLocation, 'mount'>) => onLocation({ mount: mount.path, ...to })
   return (
     <>
       <p class="where">

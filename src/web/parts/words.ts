@@ -4,12 +4,12 @@ export const KIND_WORDS = { dr: 'DR', performance: 'performance' } as const
 export const KINDS = ['dr', 'performance'] as const
 
 /** The status of a cluster in one or two words, and its visual style. */
-interface Standing {
+interface ClusterStatusWord {
   readonly word: string
   readonly look: 'primary' | 'secondary' | 'away' | 'plain'
 }
 
-export const standingOf = (cluster: PageCluster): Standing => {
+export const clusterStatusOf = (cluster: PageCluster): ClusterStatusWord => {
   const { process, isAnswering, isInitialized, isSealed, dr, performance } = cluster
   if (process === 'stopped' || process === 'paused') return { word: process, look: 'away' }
   if (!isAnswering) return { word: 'no answer', look: 'away' }
@@ -24,7 +24,7 @@ export const standingOf = (cluster: PageCluster): Standing => {
 }
 
 /** Returns the status of a server of a cluster, and its visual style. */
-export const nodeStandingOf = ({
+export const nodeStatusOf = ({
   process,
   state,
   isActive,
@@ -49,7 +49,7 @@ export const rolesOf = (cluster: PageCluster): string =>
 
 /** Returns details that the status word omits: the kinds of replication of a primary, or further roles. */
 export const detailOf = (cluster: PageCluster): string => {
-  const { word, look } = standingOf(cluster)
+  const { word, look } = clusterStatusOf(cluster)
   if (look !== 'primary')
     return rolesOf(cluster)
       .split(', ')

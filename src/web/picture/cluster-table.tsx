@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { PageSurvey } from '../../lab/web/page-facts.js'
 import { PlainTable } from '../parts/table.js'
-import { KIND_WORDS, lagOf, nodeStandingOf, rolesOf, standingOf, walOf } from '../parts/words.js'
+import { KIND_WORDS, lagOf, nodeStatusOf, rolesOf, clusterStatusOf, walOf } from '../parts/words.js'
 
 /** The facts of the diagram as tables: always available to screen readers, and shown to other users on request. */
 export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly survey: PageSurvey }) => {
@@ -22,7 +22,13 @@ export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly
           caption="Clusters"
           heads={['cluster', 'state', 'roles', 'WAL', 'address']}
           rows={clusters.map((cluster) => ({
-            cells: [cluster.name, standingOf(cluster).word, rolesOf(cluster), walOf(cluster) ?? '', cluster.apiAddress],
+            cells: [
+              cluster.name,
+              clusterStatusOf(cluster).word,
+              rolesOf(cluster),
+              walOf(cluster) ?? '',
+              cluster.apiAddress,
+            ],
           }))}
         />
         {clusters.some(({ nodes }) => nodes) && (
@@ -34,7 +40,7 @@ export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly
                 cells: [
                   node.name,
                   cluster.name,
-                  nodeStandingOf(node).word,
+                  nodeStatusOf(node).word,
                   node.appliedIndex ?? '',
                   faultsAt(node.name),
                   node.apiAddress,

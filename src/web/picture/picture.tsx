@@ -7,9 +7,9 @@ import {
   detailOf,
   KIND_WORDS,
   nodeSignsOf,
-  nodeStandingOf,
+  nodeStatusOf,
   signsOf,
-  standingOf,
+  clusterStatusOf,
   walOf,
 } from '../parts/words.js'
 import { type ArrowPath, type Box, type Layout, layOut, pathBetween, placeClusters } from './layout.js'
@@ -184,7 +184,7 @@ interface ClusterBoxProps extends Pick<PictureProps, 'onAsk'> {
 
 const ClusterBox = ({ cluster, box, lags, faults, onAsk }: ClusterBoxProps) => {
   if (!box) return null
-  const { word, look } = standingOf(cluster)
+  const { word, look } = clusterStatusOf(cluster)
   const wal = walOf(cluster)
   const place = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }
   return (
@@ -222,7 +222,7 @@ interface NodeRowProps extends Pick<ClusterBoxProps, 'faults' | 'onAsk'> {
 /** One of several servers of a cluster. It is a button if actions are available. */
 const NodeRow = ({ node, faults, onAsk }: NodeRowProps) => {
   const signs = nodeSignsOf(node.name, faults)
-  const { word, look } = nodeStandingOf(node)
+  const { word, look } = nodeStatusOf(node)
   const words = (
     <>
       <span class="sign" aria-hidden="true">

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
-import { LeadershipLost, OutcomeUnknown } from '../../../src/storage/commit-log/shared-log.js'
+import { LeadershipLost, OutcomeUnknown } from '../../../src/storage/shared-log/shared-log.js'
 import { contentOf, NodeWorld, TestNode } from '../../unit/storage/node-world.js'
 
 const STEPS = 300

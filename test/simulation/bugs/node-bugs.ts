@@ -4,20 +4,20 @@ import type { Bug } from '../planted.js'
 const BUGS: readonly Bug[] = [
   {
     name: 'a lease is trusted for longer than it is given',
-    file: 'storage/commit-log/own-lease.ts',
+    file: 'storage/shared-log/own-lease.ts',
     from: 'const TRUSTED_PART = 0.9',
     to: 'const TRUSTED_PART = 3',
   },
   {
     name: 'a write is answered before it is in the shared log',
-    file: 'storage/commit-log/shared-commit-log.ts',
+    file: 'storage/shared-log/shared-commit-log.ts',
     from: 'await leadership.append(entry.index, entry.bytes)',
     to: 'leadership.append(entry.index, entry.bytes).catch(() => undefined)',
   },
   {
     name: 'a node that leads no more does not begin to follow',
     file: 'server/nodes/machine.ts',
-    from: "opened: REJECTED,\n    lost: CEASE,\n    'stepped-down': REST",
+    from: "opened: REJECTED,\n    lost: STEP_DOWN,\n    'stepped-down': REST",
     to: "opened: REJECTED,\n    lost: REJECTED,\n    'stepped-down': REST",
   },
   {

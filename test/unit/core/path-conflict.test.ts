@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { findMountInTheWay, findNamespaceInTheWay, type PlacedMount } from '../../../src/core/mounts/mount-table.js'
+import { findMountInTheWay, findNamespaceInTheWay, type MountLocation } from '../../../src/core/mounts/mount-table.js'
 
-const mount = (namespacePath: string, path: string, kind: 'secret' | 'auth' = 'secret'): PlacedMount => ({
+const mount = (namespacePath: string, path: string, kind: 'secret' | 'auth' = 'secret'): MountLocation => ({
   namespacePath,
   entry: { kind, path },
 })

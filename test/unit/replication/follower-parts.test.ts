@@ -4,7 +4,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { MessageStream } from '../../../src/replication/rpc/message-stream.js'
 import { Addresses } from '../../../src/replication/secondary/addresses.js'
-import { Applier, requireStandingAt } from '../../../src/replication/secondary/applier.js'
+import { Applier, requirePositionAt } from '../../../src/replication/secondary/applier.js'
 import { Backoff } from '../../../src/base/backoff.js'
 import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
 import type { Store } from '../../../src/storage/store/store.js'
@@ -117,7 +117,7 @@ describe('what is received', () => {
     await expect(applier.apply(slices.slice(2))).rejects.toThrow('the storage was opened again, and stands at 3 now')
     expect(b.position).toEqual(position)
     expect(b.remotePosition?.index).toBe(3)
-    expect(() => requireStandingAt(b, place)).toThrow('stands at 3 now')
+    expect(() => requirePositionAt(b, place)).toThrow('stands at 3 now')
   })
 
   test('missing, disordered, repeated or damaged slices are rejected', async () => {

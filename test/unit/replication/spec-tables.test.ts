@@ -16,8 +16,8 @@ import {
   TRANSITIONS,
 } from '../../../src/replication/model/machine.js'
 import type { PrimaryConnection } from '../../../src/replication/rpc/transport.js'
-import { FOLLOWING, type Following } from '../../../src/replication/secondary/following.js'
-import { STANDING, standingOf } from '../../../src/replication/secondary/standing.js'
+import { CONNECTION_PHASES, type ConnectionPhase } from '../../../src/replication/secondary/connection-phase.js'
+import { SYNC_STATES, initialSyncState } from '../../../src/replication/secondary/sync-state.js'
 import { type StateTable, step } from '../../../src/replication/model/state-table.js'
 import { decisionsAt, SAFE } from '../../support/role-decisions.js'
 import { readFileSync } from 'node:fs'
@@ -282,7 +282,7 @@ test('a follower has a link as the table says', () => {
   const connection = {} as PrimaryConnection
   const redial = new AbortController()
   const actual = machineTable(
-    FOLLOWING,
+    CONNECTION_PHASES,
     {
       unstarted: [{ is: 'unstarted' }],
       dialling: [{ is: 'dialling', shown: 'connecting', refusal: undefined, redial }],
@@ -311,23 +311,26 @@ test('a follower has a link as the table says', () => {
 test('a refusal is told until a primary takes the follower, and what failed is shown until then', () => {
   const redial = new AbortController()
   const connection = {} as PrimaryConnection
-  const dialling: Following = { is: 'dialling', shown: 'connecting', refusal: undefined, redial }
-  const refused = step(FOLLOWING, dialling, { on: 'ended', refusal: 'epoch' }).to
+  const dialling: ConnectionPhase = { is: 'dialling', shown: 'connecting', refusal: undefined, redial }
+  const refused = step(CONNECTION_PHASES, dialling, { on: 'ended', refusal: 'epoch' }).to
   expect(refused).toMatchObject({ shown: 'transient_failure', refusal: 'epoch' })
-  const waiting = step(FOLLOWING, refused, { on: 'wait' }).to
-  const again = step(FOLLOWING, waiting, { on: 'dial', redial }).to
+  const waiting = step(CONNECTION_PHASES, refused, { on: 'wait' }).to
+  const again = step(CONNECTION_PHASES, waiting, { on: 'dial', redial }).to
   expect(again).toMatchObject({ is: 'dialling', shown: 'transient_failure', refusal: 'epoch' })
-  expect(step(FOLLOWING, again, { on: 'ended', refusal: undefined }).to).toMatchObject({ refusal: 'epoch' })
-  const connected = step(FOLLOWING, again, { on: 'accepted', connection }).to
-  const lost = step(FOLLOWING, connected, { on: 'ended', refusal: undefined }).to
+  expect(step(CONNECTION_PHASES, again, { on: 'ended', refusal: undefined }).to).toMatchObject({ refusal: 'epoch' })
+  const connected = step(CONNECTION_PHASES, again, { on: 'accepted', connection }).to
+  const lost = step(CONNECTION_PHASES, connected, { on: 'ended', refusal: undefined }).to
   expect(lost).toMatchObject({ shown: 'ready', refusal: undefined })
-  expect(step(FOLLOWING, lost, { on: 'dial', redial }).to).toMatchObject({ shown: 'connecting', refusal: undefined })
+  expect(step(CONNECTION_PHASES, lost, { on: 'dial', redial }).to).toMatchObject({
+    shown: 'connecting',
+    refusal: undefined,
+  })
 })
 
 test('the data of a follower stands as the table says', () => {
   const applied = { epoch: 'e', index: 7 }
   const actual = machineTable(
-    STANDING,
+    SYNC_STATES,
     {
       idle: [{ is: 'idle', applied }],
       'merkle-diff': [{ is: 'merkle-diff', applied }],
@@ -352,15 +355,18 @@ test('the data of a follower stands as the table says', () => {
 
 test('a place is kept over comparisons, and is 0 in the log of another epoch; progress begins anew with each sync', () => {
   const place = { epoch: 'e', index: 7 }
-  const streaming = standingOf(place, false)
-  const syncing = step(STANDING, streaming, { on: 'merkle-sync' }).to
+  const streaming = initialSyncState(place, false)
+  const syncing = step(SYNC_STATES, streaming, { on: 'merkle-sync' }).to
   expect(syncing).toEqual({ is: 'merkle-sync', applied: place, progress: { totalKeys: 0, doneKeys: 0 } })
   const progress = { totalKeys: 2, doneKeys: 1 }
-  const halfway = step(STANDING, syncing, { on: 'progress', progress }).to
-  expect(step(STANDING, halfway, { on: 'merkle-sync' }).to).toMatchObject({ progress })
-  expect(step(STANDING, halfway, { on: 'taken', epoch: 'e' }).to).toBe(halfway)
-  const taken = step(STANDING, halfway, { on: 'taken', epoch: 'f' }).to
+  const halfway = step(SYNC_STATES, syncing, { on: 'progress', progress }).to
+  expect(step(SYNC_STATES, halfway, { on: 'merkle-sync' }).to).toMatchObject({ progress })
+  expect(step(SYNC_STATES, halfway, { on: 'taken', epoch: 'e' }).to).toBe(halfway)
+  const taken = step(SYNC_STATES, halfway, { on: 'taken', epoch: 'f' }).to
   expect(taken).toEqual({ is: 'merkle-diff', applied: { epoch: 'f', index: 0 } })
-  expect(step(STANDING, taken, { on: 'progress', progress }).to).toBe(taken)
-  expect([standingOf(undefined, true).is, standingOf(undefined, false).is]).toEqual(['merkle-sync', 'merkle-diff'])
+  expect(step(SYNC_STATES, taken, { on: 'progress', progress }).to).toBe(taken)
+  expect([initialSyncState(undefined, true).is, initialSyncState(undefined, false).is]).toEqual([
+    'merkle-sync',
+    'merkle-diff',
+  ])
 })

@@ -12,9 +12,9 @@ import {
   secondaryToken,
   statusOf,
 } from '../../../src/lab/requests/replication.js'
-import { MemoryLog } from '../../../src/storage/commit-log/memory-log.js'
-import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-log.js'
-import type { SharedLog } from '../../../src/storage/commit-log/shared-log.js'
+import { MemoryLog } from '../../../src/storage/shared-log/memory-log.js'
+import { MemorySharedLog } from '../../../src/storage/shared-log/memory-shared-log.js'
+import type { SharedLog } from '../../../src/storage/shared-log/shared-log.js'
 import { prefixRange } from '../../../src/storage/engine/engine.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'

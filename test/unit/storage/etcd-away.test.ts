@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.js'
 import { createSystemRandom } from '../../../src/base/random.js'
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
-import { EtcdConnection } from '../../../src/storage/commit-log/etcd/etcd-connection.js'
-import { EtcdLayout } from '../../../src/storage/commit-log/etcd/etcd-layout.js'
-import { EtcdWatcher } from '../../../src/storage/commit-log/etcd/etcd-watcher.js'
+import { EtcdConnection } from '../../../src/storage/shared-log/etcd/etcd-connection.js'
+import { EtcdLayout } from '../../../src/storage/shared-log/etcd/etcd-layout.js'
+import { EtcdWatcher } from '../../../src/storage/shared-log/etcd/etcd-watcher.js'
 import { until } from '../../support/until.js'
 
 it('asks one question at a time while no etcd answers, however long that is', async () => {

@@ -2,9 +2,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../support/manual-clock.js'
-import { LeasedLeadership } from '../../../src/storage/commit-log/leased-leadership.js'
-import { LOG_START } from '../../../src/storage/commit-log/raw-batch.js'
-import type { LogPosition } from '../../../src/storage/commit-log/shared-log.js'
+import { LeasedLeadership } from '../../../src/storage/shared-log/leased-leadership.js'
+import { LOG_START } from '../../../src/storage/shared-log/raw-batch.js'
+import type { LogPosition } from '../../../src/storage/shared-log/shared-log.js'
 
 const LEASE_MS = 3000
 

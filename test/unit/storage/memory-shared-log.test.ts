@@ -3,9 +3,9 @@ import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../support/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
-import { MemoryLog } from '../../../src/storage/commit-log/memory-log.js'
-import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-log.js'
-import { LOG_START } from '../../../src/storage/commit-log/raw-batch.js'
+import { MemoryLog } from '../../../src/storage/shared-log/memory-log.js'
+import { MemorySharedLog } from '../../../src/storage/shared-log/memory-shared-log.js'
+import { LOG_START } from '../../../src/storage/shared-log/raw-batch.js'
 
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LeadershipLost, OutcomeUnknown } from '../../../src/storage/commit-log/shared-log.js'
+import { LeadershipLost, OutcomeUnknown } from '../../../src/storage/shared-log/shared-log.js'
 import { bytes, copyAll, openFixture, put, remoteOf, rootsOf, textOf } from './fixture.js'
 import { contentOf, NodeWorld, TestNode } from './node-world.js'
 

@@ -5,7 +5,7 @@ import {
   LOG_START,
   positionOf,
   previousHashOf,
-} from '../../../src/storage/commit-log/raw-batch.js'
+} from '../../../src/storage/shared-log/raw-batch.js'
 
 const operations = [
   { key: 'dlogical/ключ', value: Buffer.from([0, 1, 255]) },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type ApiAction, answerRows, callOf, initialValues, lineOf } from '../../../src/web/actions/action.js'
 import { changeAct, deleteAct, kvMountsOf, newAct, versionActs, versionsOf } from '../../../src/web/cluster/kv-acts.js'
-import { hashOf, placeOf } from '../../../src/web/cluster/place.js'
+import { hashOf, parseRoute } from '../../../src/web/cluster/route.js'
 import { actsOf, filterActs } from '../../../src/web/cluster/replication-acts.js'
 import { decodeToken, secondariesOf } from '../../../src/web/cluster/replication-facts.js'
 import { addressOf } from '../../../src/web/parts/api.js'
@@ -181,11 +181,11 @@ describe('secrets', () => {
 
 describe('the address of the page', () => {
   it('names a cluster and a view, and is all clusters where it is something else', () => {
-    expect(placeOf('#/A/secrets')).toEqual({ cluster: 'A', view: 'secrets' })
-    expect(placeOf(hashOf({ cluster: 'a b/c', view: 'replication' }))).toEqual({
+    expect(parseRoute('#/A/secrets')).toEqual({ cluster: 'A', view: 'secrets' })
+    expect(parseRoute(hashOf({ cluster: 'a b/c', view: 'replication' }))).toEqual({
       cluster: 'a b/c',
       view: 'replication',
     })
-    for (const hash of ['', '#/', '#A', '#/%E0%A4%A/x']) expect(placeOf(hash)).toBeUndefined()
+    for (const hash of ['', '#/', '#A', '#/%E0%A4%A/x']) expect(parseRoute(hash)).toBeUndefined()
   })
 })

@@ -5,10 +5,10 @@ import {
   detailOf,
   lagOf,
   nodeSignsOf,
-  nodeStandingOf,
+  nodeStatusOf,
   rolesOf,
   signsOf,
-  standingOf,
+  clusterStatusOf,
   walOf,
 } from '../../../src/web/parts/words.js'
 import { layOut, pathBetween, placeClusters } from '../../../src/web/picture/layout.js'
@@ -122,7 +122,7 @@ describe('the words of a cluster', () => {
     [cluster('A', { dr: { ...NONE, mode: 'bootstrapping' } }), 'takes its first copy', 'secondary'],
     [cluster('A'), 'no replication', 'plain'],
   ] as const)('%# say how it is', (view, word, look) => {
-    expect(standingOf(view)).toEqual({ word, look })
+    expect(clusterStatusOf(view)).toEqual({ word, look })
   })
 
   it('say its roles, and what its one word leaves out', () => {
@@ -152,7 +152,7 @@ describe('the words of a node', () => {
     [node({ state: 'silent', process: 'paused' }), 'paused', 'away'],
     [node({ state: 'stopped', process: 'stopped' }), 'stopped', 'away'],
   ] as const)('%# is the state label of a node', (one, word, look) => {
-    expect(nodeStandingOf(one)).toEqual({ word, look })
+    expect(nodeStatusOf(one)).toEqual({ word, look })
   })
 
   it('node labels have the signs of the faults of that node', () => {

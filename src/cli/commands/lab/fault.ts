@@ -4,7 +4,7 @@ import { serversOfLab } from '../../../lab/model/cluster.js'
 import {
   type ActiveFault,
   describeFault,
-  describePlace,
+  describeTarget,
   type FaultRequest,
   healEach,
   isShown,
@@ -240,11 +240,11 @@ const NO_LINKS = 'the links between its clusters do not go through the lab, so i
 
 const daemonOf = (lab: string): LabDaemonClient => new LabDaemonClient(requireLab(lab, NO_LINKS).keeper.socket)
 
-const describeActive = (active: ActiveFault): string => `${describePlace(active)}, ${describeFault(active)}`
+const describeActive = (active: ActiveFault): string => `${describeTarget(active)}, ${describeFault(active)}`
 
 const toRow = (active: ActiveFault, nowMs: number): string[] => [
   String(active.id),
-  describePlace(active),
+  describeTarget(active),
   describeFault(active),
   active.untilMs === undefined ? '-' : `${Math.max(0, Math.ceil((active.untilMs - nowMs) / 1000))}s`,
 ]

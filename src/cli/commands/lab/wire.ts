@@ -74,7 +74,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
           if (keep) writeKeysFile(keep, wired)
         },
       }
-      const { wired, links } = await wireClusters(topology, addresses, readKept(keep, output), options)
+      const { wired, links } = await wireClusters(topology, addresses, readStoredKeys(keep, output), options)
       if (name !== undefined) {
         await attachLab({ name, ...wired, onWarning: output.complain }, host)
         output.progress(`they are the lab "${name}" now`)
@@ -97,7 +97,7 @@ const requireWritable = (file: string): void => {
   }
 }
 
-const readKept = (file: string | undefined, output: Output): WiredClusters | undefined => {
+const readStoredKeys = (file: string | undefined, output: Output): WiredClusters | undefined => {
   if (!file || !existsSync(file)) return undefined
   const { topology, joined, clusters }: KnownKeys = readKeysFile(file, output.complain)
   return {

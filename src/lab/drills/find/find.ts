@@ -6,7 +6,7 @@ import { commandIn, labDirectory } from '../../model/lab-directory.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { waitFor } from '../../requests/wait.js'
 import { describeError } from '../context/drill-context.js'
-import { HIDDEN_FAULTS, type HiddenFault, type Place, type Told } from './hidden-faults.js'
+import { HIDDEN_FAULTS, type HiddenFault, type FaultLocation, type Told } from './hidden-faults.js'
 import { findReplicationLinks, findTrouble, preparePractice, type ReplicationLink } from './traffic.js'
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -39,13 +39,16 @@ export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
   }
 }
 
-const isThere = (lab: LiveLab, fault: HiddenFault, place: Place): Promise<boolean> =>
+const isThere = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): Promise<boolean> =>
   fault.isThere(lab, place).catch(() => true)
 
 /** Chooses from the seed alone: labs of the same shape get the same fault. */
-export const chooseFault = (ties: readonly ReplicationLink[], seed: string): { fault: HiddenFault; place: Place } => {
+export const chooseFault = (
+  links: readonly ReplicationLink[],
+  seed: string,
+): { fault: HiddenFault; place: FaultLocation } => {
   const choices = HIDDEN_FAULTS.flatMap((fault) => {
-    const fitting = ties.filter(({ kind }) => fault.kind === undefined || fault.kind === kind)
+    const fitting = links.filter(({ kind }) => fault.kind === undefined || fault.kind === kind)
     return fitting.length > 0 ? [{ fault, fitting }] : []
   })
   if (choices.length === 0)
@@ -92,12 +95,12 @@ export const giveUp = (lab: LiveLab): Told & { readonly seed: string } => {
 }
 
 /** Returns the solution, with commands for this lab. */
-const tellIn = (lab: LiveLab, fault: HiddenFault, place: Place): Told => {
+const tellIn = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): Told => {
   const told = fault.tell(place)
   return { ...told, mend: told.mend.map((words) => commandIn(lab.name, words)) }
 }
 
-const requireFind = (lab: LiveLab): KeptFind => {
+const requireFind = (lab: LiveLab): StoredFind => {
   const kept = readFind(lab.name)
   if (kept) return kept
   throw new LabError(
@@ -106,7 +109,7 @@ const requireFind = (lab: LiveLab): KeptFind => {
   )
 }
 
-const faultOf = ({ name }: KeptFind): HiddenFault => {
+const faultOf = ({ name }: StoredFind): HiddenFault => {
   const found = HIDDEN_FAULTS.find((fault) => fault.name === name)
   if (!found)
     throw new LabError('conflict', 'another version of this program hid the fault; "understudy down" ends the lab')
@@ -114,12 +117,12 @@ const faultOf = ({ name }: KeptFind): HiddenFault => {
 }
 
 /** The record of the hidden fault of a lab, so that a later command can check for it. */
-interface KeptFind {
+interface StoredFind {
   readonly seed: string
   /** Milliseconds since the epoch. */
   readonly plantedAt: number
   readonly name: string
-  readonly place: Place
+  readonly place: FaultLocation
 }
 
 /**
@@ -128,11 +131,11 @@ interface KeptFind {
  */
 const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
 
-const saveFind = (lab: string, kept: KeptFind): void => {
+const saveFind = (lab: string, kept: StoredFind): void => {
   replaceFile(fileOf(lab), deflateRawSync(JSON.stringify(kept)).toString('base64'))
 }
 
-const readFind = (lab: string): KeptFind | undefined => {
+const readFind = (lab: string): StoredFind | undefined => {
   let text: string
   try {
     text = readFileSync(fileOf(lab), 'utf8')
@@ -140,7 +143,7 @@ const readFind = (lab: string): KeptFind | undefined => {
     return undefined
   }
   try {
-    return JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString('utf8')) as KeptFind
+    return JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString('utf8')) as StoredFind
   } catch (error) {
     throw new LabError('conflict', `${fileOf(lab)} is damaged; remove it to hide another fault`, { cause: error })
   }

@@ -7,7 +7,7 @@ import { REPLICATION, statusOf } from '../../requests/replication.js'
 import { PRACTICE, type ReplicationLink } from './traffic.js'
 
 /** The location of a fault: a replication link, or the secondary cluster of that link. */
-export interface Place extends ReplicationLink {
+export interface FaultLocation extends ReplicationLink {
   /** Whether a one-way fault affects the reverse direction. */
   readonly isBackwards: boolean
 }
@@ -17,11 +17,11 @@ export interface HiddenFault {
   readonly name: string
   /** The only kind of replication link that it fits. */
   readonly kind?: Kind
-  plant(lab: LiveLab, place: Place): Promise<unknown>
+  plant(lab: LiveLab, place: FaultLocation): Promise<unknown>
   /** Whether the fault is still present. Rejects if that is unknown; callers then treat it as present. */
-  isThere(lab: LiveLab, place: Place): Promise<boolean>
+  isThere(lab: LiveLab, place: FaultLocation): Promise<boolean>
   /** Returns the solution. */
-  tell(place: Place): Told
+  tell(place: FaultLocation): Told
 }
 
 export interface Told {
@@ -38,7 +38,7 @@ const SKEW_SECONDS = 2400
 /** Clocks on one machine never differ this much without a fault. */
 const SKEW_NOTICED_MS = 60_000
 
-const endsOf = ({ primary, secondary, isBackwards }: Place): [string, string] =>
+const endsOf = ({ primary, secondary, isBackwards }: FaultLocation): [string, string] =>
   isBackwards ? [secondary, primary] : [primary, secondary]
 
 /** Returns a fault of the link between a primary and its secondary. */
@@ -52,7 +52,7 @@ const onLink = (fault: LinkFault, isOneWay = false): Pick<HiddenFault, 'plant' |
   },
 })
 
-const healLink = ({ primary, secondary }: Place): string[] => [`heal ${primary} ${secondary}`]
+const healLink = ({ primary, secondary }: FaultLocation): string[] => [`heal ${primary} ${secondary}`]
 
 const healthOf = async (lab: LiveLab, name: string): Promise<Readonly<Record<string, unknown>>> => {
   const { json = {} } = await lab.anonymous(name).with({ timeoutMs: 2000 }).send('GET', 'sys/health')
@@ -65,7 +65,7 @@ const onServer = (verb: ServerVerb, isWrong: (sealed: unknown) => boolean): Pick
   isThere: async (lab, { secondary }) => isWrong((await healthOf(lab, secondary)).sealed),
 })
 
-const isNotFollowing = async (lab: LiveLab, { secondary, kind }: Place): Promise<boolean> => {
+const isNotFollowing = async (lab: LiveLab, { secondary, kind }: FaultLocation): Promise<boolean> => {
   const { mode, state, connection_state: connection } = await statusOf(lab.anonymous(secondary), kind)
   return mode !== 'primary' && !(mode === 'secondary' && state === 'stream-wals' && connection === 'ready')
 }
@@ -73,7 +73,7 @@ const isNotFollowing = async (lab: LiveLab, { secondary, kind }: Place): Promise
 const filterOf = (id: string): string => `${REPLICATION}/performance/primary/paths-filter/${id}`
 
 /** Returns the commands that issue an activation token for a secondary and apply it. */
-const newToken = ({ kind, primary, secondary, id }: Place): string[] => [
+const newToken = ({ kind, primary, secondary, id }: FaultLocation): string[] => [
   `vault write ${REPLICATION}/${kind}/primary/secondary-token id=${id}    # on ${primary}`,
   `vault write ${REPLICATION}/${kind}/secondary/update-primary token=...    # on ${secondary}${kind === 'dr' ? ', with a dr_operation_token' : ''}`,
 ]

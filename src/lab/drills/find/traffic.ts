@@ -68,11 +68,11 @@ export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => 
   } catch (error) {
     return `a write on ${head} is refused: ${describeError(error)}`
   }
-  const ties = await findReplicationLinks(lab)
-  const lonely = lab.clusters.find(({ name }) => name !== head && !ties.some(({ secondary }) => secondary === name))
+  const links = await findReplicationLinks(lab)
+  const lonely = lab.clusters.find(({ name }) => name !== head && !links.some(({ secondary }) => secondary === name))
   if (lonely) return `${lonely.name} follows nobody`
-  for (const tie of ties) {
-    const missing = await findMissing(lab, tie, marker)
+  for (const link of links) {
+    const missing = await findMissing(lab, link, marker)
     if (missing !== undefined) return missing
   }
   return undefined

@@ -1,6 +1,6 @@
 import { shellWord } from '../../../base/shell.js'
 import { describeStep } from '../../drills/steps/steps.js'
-import { describeFault, describePlace, findBetween, healEach } from '../../daemon/active-fault.js'
+import { describeFault, describeTarget, findBetween, healEach } from '../../daemon/active-fault.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { failOver, operationToken, rejoin, switchOver } from '../../operations/operations.js'
 import { demote, promote } from '../../operations/role-changes.js'
@@ -66,7 +66,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
       const found = findBetween(await lab.faults(), [lab.cluster(one).name], [lab.cluster(other).name])
       const healed = await healEach((id) => lab.heal([id]), found)
       if (healed.length === 0) return `there is no fault between ${one} and ${other}`
-      return `healed ${healed.map((fault) => `${describePlace(fault)}, ${describeFault(fault)}`).join('; ')}`
+      return `healed ${healed.map((fault) => `${describeTarget(fault)}, ${describeFault(fault)}`).join('; ')}`
     },
   },
   promote: roleChange({

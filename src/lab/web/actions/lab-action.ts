@@ -1,4 +1,4 @@
-import { describeFault, describePlace } from '../../daemon/active-fault.js'
+import { describeFault, describeTarget } from '../../daemon/active-fault.js'
 import { workOnServers } from '../../lifecycle/servers.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { type AnyLab, type AttachedServer, isAttached, serversIn } from '../../model/cluster.js'
@@ -135,6 +135,6 @@ export const linkFault = (make: (action: PageAction) => LinkFault): Pick<LabActi
   run: async (action, { lab }) => {
     const [one = '', other = ''] = action.clusters
     const set = await lab.setFault({ between: [one, other], isOneWay: false, fault: make(action) })
-    return `fault ${set.id}: ${describePlace(set)}, ${describeFault(set)}`
+    return `fault ${set.id}: ${describeTarget(set)}, ${describeFault(set)}`
   },
 })

@@ -13,7 +13,7 @@ export interface ProxiedLab {
   readonly isReadOnly: boolean
 }
 
-const PLACE = /^\/_understudy\/v1\/clusters\/([^/]+)\/((?:_understudy\/)?v1)\/(.+)$/
+const PROXIED_PATH = /^\/_understudy\/v1\/clusters\/([^/]+)\/((?:_understudy\/)?v1)\/(.+)$/
 
 /** The only Understudy endpoint that is forwarded: it is read-only, and requires a token of the cluster. */
 const OWN = '_understudy/v1/audit'
@@ -44,7 +44,7 @@ export const proxyClusters =
   async (request, response) => {
     const { method, originalUrl } = request
     const [pathname = '', query = ''] = originalUrl.split('?', 2)
-    const { name, root, path } = parsePlace(pathname)
+    const { name, root, path } = parseProxiedPath(pathname)
     if (!METHODS.has(method) || (root !== 'v1' && method !== 'GET'))
       throw new Refusal(405, `there is no ${method} here`)
     if (isReadOnly && method !== 'GET' && !ALSO_READS.test(path)) throw new Refusal(403, ONLY_TO_LOOK_AT)
@@ -76,7 +76,7 @@ const findCluster = (lab: AnyLab, name: string): ClusterOfNodes => {
   return found
 }
 
-interface Place {
+interface ProxiedPath {
   readonly name: string
   /** `v1`, or the root of Understudy endpoints. */
   readonly root: string
@@ -84,8 +84,8 @@ interface Place {
 }
 
 /** Parses a path. Throws a usage error if decoding it again would yield a different path. */
-const parsePlace = (pathname: string): Place => {
-  const [, name, root = '', rest] = PLACE.exec(pathname) ?? []
+const parseProxiedPath = (pathname: string): ProxiedPath => {
+  const [, name, root = '', rest] = PROXIED_PATH.exec(pathname) ?? []
   const isThere = root === 'v1' || `${root}/${rest}` === OWN
   if (name === undefined || rest === undefined || !isThere) throw new LabError('usage', `there is no ${pathname}`)
   try {

@@ -1,7 +1,7 @@
 import { type AnyLab, isAttached } from '../../model/cluster.js'
 import { wordsOf } from '../../daemon/describe.js'
 import type { LabEvent } from '../../events/event.js'
-import { type ActiveFault, describeFault, describePlace, isOfLink } from '../../daemon/active-fault.js'
+import { type ActiveFault, describeFault, describeTarget, isOfLink } from '../../daemon/active-fault.js'
 import { CUT, signOf } from '../../status/draw.js'
 import type { FollowView } from '../../status/links.js'
 import type { ClusterView, NodeRow, Survey } from '../../status/survey.js'
@@ -72,7 +72,7 @@ const describeActive = (active: ActiveFault): PageFault => {
     between: isOfLink(active) ? active.between : null,
     isCut: sign === CUT,
     sign,
-    text: `${describePlace(active)}, ${describeFault(active)}`,
+    text: `${describeTarget(active)}, ${describeFault(active)}`,
   }
 }
 

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import { silentLog } from '../../../../src/base/log.js'
 import { Presence } from '../../../../src/server/nodes/presence.js'
-import { MemoryLog } from '../../../../src/storage/commit-log/memory-log.js'
-import { MemorySharedLog } from '../../../../src/storage/commit-log/memory-shared-log.js'
-import type { NodeRecord } from '../../../../src/storage/commit-log/shared-log.js'
+import { MemoryLog } from '../../../../src/storage/shared-log/memory-log.js'
+import { MemorySharedLog } from '../../../../src/storage/shared-log/memory-shared-log.js'
+import type { NodeRecord } from '../../../../src/storage/shared-log/shared-log.js'
 import { until } from '../../../support/until.js'
 
 class CountingLog extends MemorySharedLog {

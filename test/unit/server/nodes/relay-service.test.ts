@@ -19,7 +19,7 @@ test('a large answer holds its room until its call has ended', async () => {
       entered.push(responseBudget?.tryEnter(80) ?? true)
       return { status: 204, contentType: 'application/json', headers: {}, body: '' }
     },
-    placeForCall: (ended) => room.placeForCall(ended),
+    reservationForCall: (ended) => room.reservationForCall(ended),
     appliedIndex: () => 0,
     isRevoked: () => false,
     log: silentLog,
@@ -36,7 +36,7 @@ test('a large answer holds its room until its call has ended', async () => {
 test('the certificate of an etcd member opens no cluster port, and a removed node learns of its removal', async () => {
   const service = createRelayService({
     serve: async () => ({ status: 204, contentType: 'application/json', headers: {}, body: '' }),
-    placeForCall: (ended) => new ResponseBudget(systemClock, { bytesMax: 100 }).placeForCall(ended),
+    reservationForCall: (ended) => new ResponseBudget(systemClock, { bytesMax: 100 }).reservationForCall(ended),
     appliedIndex: () => 0,
     isRevoked: (serial) => serial === '7b',
     log: silentLog,
@@ -59,7 +59,7 @@ test('a request that waits is dropped when nobody waits for its answer any more'
       await waiting.pass(relayed, () => true)
       return { status: 204, contentType: 'application/json', headers: {}, body: '' }
     },
-    placeForCall: (ended) => room.placeForCall(ended),
+    reservationForCall: (ended) => room.reservationForCall(ended),
     appliedIndex: () => 0,
     isRevoked: () => false,
     log: silentLog,

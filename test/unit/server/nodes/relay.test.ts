@@ -5,7 +5,7 @@ import { encodeRelayFailure, encodeRendered } from '../../../../src/replication/
 import { refusalError } from '../../../../src/replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../../../src/replication/rpc/transport.js'
 import { OwnTurn, Relay } from '../../../../src/server/nodes/relay.js'
-import type { LeaderRecord } from '../../../../src/storage/commit-log/shared-log.js'
+import type { LeaderRecord } from '../../../../src/storage/shared-log/shared-log.js'
 import { request } from './request.js'
 
 /** What becomes of a request that a standby hands on, by what the active node makes of it. */

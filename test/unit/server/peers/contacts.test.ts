@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../../support/manual-clock.js'
 import { Contacts } from '../../../../src/server/peers/contacts.js'
-import type { AnnouncedNode } from '../../../../src/storage/commit-log/shared-log.js'
+import type { AnnouncedNode } from '../../../../src/storage/shared-log/shared-log.js'
 
 const START_MS = 1_700_000_000_000
 const THRESHOLD_MS = 10_000

@@ -2,7 +2,7 @@ import { linkSignals } from '../../base/linked-signal.js'
 import type { SharedCommitLog } from './shared-commit-log.js'
 import { type Leadership, LeadershipLost, type LogEntry, type LogPosition, type SharedLog } from './shared-log.js'
 
-interface FollowingStore {
+interface FollowedStore {
   /** Applies the next entry. */
   follow(entry: LogEntry): Promise<void>
   /** Commits a marker that the store exists, and nothing else. */
@@ -10,7 +10,7 @@ interface FollowingStore {
 }
 
 interface FollowerOptions {
-  readonly store: FollowingStore
+  readonly store: FollowedStore
   /** The commit log of the same store. */
   readonly commitLog: SharedCommitLog
   readonly sharedLog: SharedLog

@@ -5,7 +5,7 @@ import { nextTurn } from '../../../src/base/turn.js'
 import { readInRoom } from '../../../src/core/pipeline/large-answers.js'
 import { ResponseBudget, type AnswerSink } from '../../../src/http/limits/response-budget.js'
 import { LogicalError } from '../../../src/logical/errors.js'
-import { type AnswerPlace, ROOT_NAMESPACE } from '../../../src/logical/request.js'
+import { type ResponseReservation, ROOT_NAMESPACE } from '../../../src/logical/request.js'
 
 /** A client that takes its answer when the test says so. */
 class Client implements AnswerSink {
@@ -29,7 +29,7 @@ const world = (limits = { bytesMax: 100, waitingMax: 2, patienceMs: 5000 }) => {
   const room = new ResponseBudget(clock, limits)
   const client = () => {
     const sink = new Client()
-    return { sink, place: room.placeFor(sink) }
+    return { sink, place: room.reservationFor(sink) }
   }
   return { clock, client }
 }
@@ -127,7 +127,7 @@ describe('the room for large answers', () => {
 
   describe('where large answers are expected', () => {
     const ROOMY = { bytesMax: 10_000_000, waitingMax: 10, patienceMs: 5000 }
-    const read = (responseBudget: AnswerPlace, run: () => void) =>
+    const read = (responseBudget: ResponseReservation, run: () => void) =>
       readInRoom(
         { operation: 'read', responseBudget, namespace: ROOT_NAMESPACE, path: 'a' },
         async () => run(),

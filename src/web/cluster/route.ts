@@ -1,5 +1,5 @@
 /** The content of the page address: a cluster and one of its views, but not the data shown there. */
-export interface Place {
+export interface PageRoute {
   readonly cluster: string
   readonly view: string
 }
@@ -7,7 +7,7 @@ export interface Place {
 export const FIRST_VIEW = 'replication'
 
 /** Parses the part after the `#`. Returns undefined for the overview of all clusters. */
-export const placeOf = (hash: string): Place | undefined => {
+export const parseRoute = (hash: string): PageRoute | undefined => {
   const [, cluster = '', view = FIRST_VIEW] = /^#\/([^/]+)(?:\/(\w+))?$/.exec(hash) ?? []
   try {
     return cluster === '' ? undefined : { cluster: decodeURIComponent(cluster), view }
@@ -16,4 +16,4 @@ export const placeOf = (hash: string): Place | undefined => {
   }
 }
 
-export const hashOf = ({ cluster, view }: Place): string => `#/${encodeURIComponent(cluster)}/${view}`
+export const hashOf = ({ cluster, view }: PageRoute): string => `#/${encodeURIComponent(cluster)}/${view}`

@@ -27,7 +27,7 @@ export class OtherLeads extends Error {
   override readonly name = 'OtherLeads'
 }
 
-interface EtcdFolderOptions {
+interface LogCompactorOptions {
   readonly connection: EtcdConnection
   readonly layout: EtcdLayout
   readonly reader: EtcdReader
@@ -46,7 +46,7 @@ interface EtcdFolderOptions {
  * reader applies the entries on top, so it sees consistent data.
  */
 export class LogCompactor {
-  readonly #options: EtcdFolderOptions
+  readonly #options: LogCompactorOptions
   #image: EtcdImageWriter | undefined
   #base: ImageMark
   #end: LogMark
@@ -59,7 +59,7 @@ export class LogCompactor {
   #history: { readonly revision: string; readonly atMs: number } | undefined
   #isForgetting = false
 
-  constructor(options: EtcdFolderOptions, end: LogMark) {
+  constructor(options: LogCompactorOptions, end: LogMark) {
     this.#options = options
     this.#base = { ...end, life: 0 }
     this.#end = end

@@ -20,7 +20,7 @@ describe('values that were decrypted', () => {
 
   it('a large decrypted value is not cached', () => {
     const values = new DecryptionCache()
-    const large = Buffer.alloc(LIMITS.openedValueBytesMax + 1)
+    const large = Buffer.alloc(LIMITS.decryptedValueBytesMax + 1)
     values.add('k', large, bytes('plain'))
     expect(values.find('k', large)).toBeUndefined()
   })
@@ -29,7 +29,7 @@ describe('values that were decrypted', () => {
     const values = new DecryptionCache()
     values.add('used', bytes('sealed'), bytes('plain'))
     values.add('left', bytes('sealed'), bytes('plain'))
-    for (let n = 0; n < 2 * LIMITS.openedValuesMax; n++) {
+    for (let n = 0; n < 2 * LIMITS.decryptedValuesMax; n++) {
       values.add(`k${n}`, bytes('sealed'), bytes('plain'))
       values.find('used', bytes('sealed'))
     }

@@ -13,7 +13,7 @@ interface Redialled {
 }
 
 /** The state of a follower's link to its primary. SPEC.md has the table. */
-export type Following =
+export type ConnectionPhase =
   | { readonly is: 'unstarted' }
   /** One address is being tried. `shown`: the result of earlier attempts, shown until one is accepted. */
   | ({ readonly is: 'dialling'; readonly shown: 'connecting' | 'transient_failure' } & Refused & Redialled)
@@ -26,7 +26,7 @@ export type Following =
   /** Stopped, or ahead of a rewound primary. */
   | ({ readonly is: 'over' } & Refused)
 
-export type FollowingEvent =
+export type ConnectionEvent =
   | { readonly on: 'dial'; readonly redial: AbortController }
   | { readonly on: 'accepted'; readonly connection: PrimaryConnection }
   /** An attempt or the connection has ended. */
@@ -35,22 +35,22 @@ export type FollowingEvent =
   | { readonly on: 'stop' }
 
 /** No more data comes from this primary: the local data keeps its position. */
-interface FollowingEffect {
+interface ConnectionEffect {
   readonly do: 'stand-still'
 }
 
-type Outcome = Step<Following, FollowingEffect>
+type Outcome = Step<ConnectionPhase, ConnectionEffect>
 
 const wait = ({ refusal }: Refused): Outcome => to({ is: 'waiting', refusal })
 
 const refuse = (redial: AbortController, refusal: RefusalCode): Outcome => {
-  const ended: Following = { is: 'ended', shown: 'transient_failure', refusal, redial }
+  const ended: ConnectionPhase = { is: 'ended', shown: 'transient_failure', refusal, redial }
   return refusal === 'revoked' || refusal === 'rewound' ? to(ended, { do: 'stand-still' }) : to(ended)
 }
 
 const stop = ({ refusal }: Refused): Outcome => to({ is: 'over', refusal })
 
-export const FOLLOWING: StateTable<Following, FollowingEvent, FollowingEffect> = {
+export const CONNECTION_PHASES: StateTable<ConnectionPhase, ConnectionEvent, ConnectionEffect> = {
   unstarted: {
     dial: (_, { redial }) => to({ is: 'dialling', shown: 'connecting', refusal: undefined, redial }),
     accepted: never,
@@ -99,7 +99,7 @@ export const FOLLOWING: StateTable<Following, FollowingEvent, FollowingEffect> =
 }
 
 /** Returns the link state in the terms of the status endpoints. */
-export const shownAs = (state: Following): ConnectionState => {
+export const shownAs = (state: ConnectionPhase): ConnectionState => {
   switch (state.is) {
     case 'unstarted':
       return 'idle'
@@ -115,9 +115,10 @@ export const shownAs = (state: Following): ConnectionState => {
   }
 }
 
-export const refusalIn = (state: Following): RefusalCode | undefined => ('refusal' in state ? state.refusal : undefined)
+export const refusalIn = (state: ConnectionPhase): RefusalCode | undefined =>
+  'refusal' in state ? state.refusal : undefined
 
 /** Returns true if the primary was rewound: nothing is followed until an operator decides. */
-export const isAhead = (state: Following): boolean => state.is === 'ended' && state.refusal === 'rewound'
+export const isAhead = (state: ConnectionPhase): boolean => state.is === 'ended' && state.refusal === 'rewound'
 
-export const isRedialled = (state: Following): boolean => 'redial' in state && state.redial.signal.aborted
+export const isRedialled = (state: ConnectionPhase): boolean => 'redial' in state && state.redial.signal.aborted

@@ -1,15 +1,15 @@
 import type { Facilities } from '../../base/facilities.js'
 import type { Clock } from '../../base/clock.js'
 import { limitSignal } from '../../base/linked-signal.js'
-import { prepareCopy } from '../../storage/commit-log/copy.js'
-import { Follower } from '../../storage/commit-log/follower.js'
-import { SharedCommitLog } from '../../storage/commit-log/shared-commit-log.js'
-import { ImageNeeded, type Leadership, type SharedLog } from '../../storage/commit-log/shared-log.js'
+import { prepareCopy } from '../../storage/shared-log/copy.js'
+import { Follower } from '../../storage/shared-log/follower.js'
+import { SharedCommitLog } from '../../storage/shared-log/shared-commit-log.js'
+import { ImageNeeded, type Leadership, type SharedLog } from '../../storage/shared-log/shared-log.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { openStore, type StoreSurroundings } from '../data/open-store.js'
 import type { Store } from '../../storage/store/store.js'
 
-interface FollowingOptions extends StoreSurroundings, Pick<Facilities, 'clock' | 'log'> {
+interface FollowerStoreOptions extends StoreSurroundings, Pick<Facilities, 'clock' | 'log'> {
   readonly source: EngineSource
   readonly sharedLog: SharedLog
   /** Called when the existing data cannot follow the log: everything must be reopened. */
@@ -21,7 +21,7 @@ const PAUSE_MS = 500
 const REPLACED_PAUSE_MS = 20
 
 /** The store of a node in a multi-node cluster. It follows the shared log until the node leads or the store is closed. */
-export class Following {
+export class FollowerStore {
   readonly store: Store
   readonly #sharedLog: SharedLog
   readonly #follower: Follower
@@ -29,7 +29,7 @@ export class Following {
   readonly #stop = new AbortController()
   readonly #following: Promise<void>
 
-  private constructor(options: FollowingOptions, store: Store, follower: Follower) {
+  private constructor(options: FollowerStoreOptions, store: Store, follower: Follower) {
     this.store = store
     this.#sharedLog = options.sharedLog
     this.#follower = follower
@@ -38,7 +38,7 @@ export class Following {
   }
 
   /** Opens the store. Reads the cluster's data from the shared log if the engine has none that can be brought up to date. */
-  static async open(options: FollowingOptions, signal: AbortSignal): Promise<Following> {
+  static async open(options: FollowerStoreOptions, signal: AbortSignal): Promise<FollowerStore> {
     const { source, sharedLog, log } = options
     if (await prepareCopy(source, sharedLog, signal)) log.info('the data of the cluster was read from the shared log')
     const { engine } = source
@@ -48,10 +48,10 @@ export class Following {
     try {
       // Applies pending entries first, since even whether the cluster is initialized depends on them.
       await follower.catchUp(signal)
-      return new Following(options, store, follower)
+      return new FollowerStore(options, store, follower)
     } catch (error) {
       await store.close()
-      if (error instanceof ImageNeeded) return Following.open(options, signal)
+      if (error instanceof ImageNeeded) return FollowerStore.open(options, signal)
       throw error
     }
   }
@@ -105,7 +105,7 @@ export class Following {
     await this.#following
   }
 
-  async #follow({ clock, log, onBroken }: FollowingOptions): Promise<void> {
+  async #follow({ clock, log, onBroken }: FollowerStoreOptions): Promise<void> {
     const { signal } = this.#stop
     try {
       await this.#follower.follow(signal)

@@ -1,13 +1,13 @@
 import { type StateTable, type Step, stay, to } from '../model/state-table.js'
-import type { LogPlace, StreamState, SyncProgress } from '../model/types.js'
+import type { PrimaryPosition, StreamState, SyncProgress } from '../model/types.js'
 
 /** The position applied from the primary's log; undefined if nothing was ever applied. */
 interface Applied {
-  readonly applied: LogPlace | undefined
+  readonly applied: PrimaryPosition | undefined
 }
 
 /** The state of a follower's data, which outlives the link. SPEC.md has the table. */
-export type Standing =
+export type SyncState =
   | ({ readonly is: 'idle' } & Applied)
   | ({ readonly is: 'merkle-diff' } & Applied)
   | ({ readonly is: 'merkle-sync'; readonly progress: SyncProgress } & Applied)
@@ -19,32 +19,32 @@ export type Standing =
  */
 export type EnteredState = Exclude<StreamState, 'stream-wals'>
 
-export type StandingEvent =
+export type SyncStateEvent =
   | { [State in EnteredState]: { readonly on: State } }[EnteredState]
   /** A primary that writes in this epoch has accepted this cluster. */
   | { readonly on: 'taken'; readonly epoch: string }
   /** Everything up to this position of the current primary's log is applied. */
-  | { readonly on: 'applied'; readonly place: LogPlace }
+  | { readonly on: 'applied'; readonly place: PrimaryPosition }
   | { readonly on: 'progress'; readonly progress: SyncProgress }
 
 const NOTHING_DONE: SyncProgress = { totalKeys: 0, doneKeys: 0 }
 
-type Outcome = Step<Standing, never>
+type Outcome = Step<SyncState, never>
 
 const idle = ({ applied }: Applied): Outcome => to({ is: 'idle', applied })
 const diff = ({ applied }: Applied): Outcome => to({ is: 'merkle-diff', applied })
 const sync = ({ applied }: Applied): Outcome => to({ is: 'merkle-sync', progress: NOTHING_DONE, applied })
-const apply = (_: Standing, { place }: { readonly place: LogPlace }): Outcome =>
+const apply = (_: SyncState, { place }: { readonly place: PrimaryPosition }): Outcome =>
   to({ is: 'stream-wals', applied: place })
 
 /**
  * Handles a new primary. One of another epoch has its own indexes: nothing of its log is applied until the position is
  * known.
  */
-const take = (state: Standing, { epoch }: { readonly epoch: string }): Outcome =>
+const take = (state: SyncState, { epoch }: { readonly epoch: string }): Outcome =>
   state.applied?.epoch === epoch ? stay(state) : to({ is: 'merkle-diff', applied: { epoch, index: 0 } })
 
-export const STANDING: StateTable<Standing, StandingEvent, never> = {
+export const SYNC_STATES: StateTable<SyncState, SyncStateEvent, never> = {
   idle: {
     idle: stay,
     'merkle-diff': diff,
@@ -80,7 +80,7 @@ export const STANDING: StateTable<Standing, StandingEvent, never> = {
 }
 
 /** Returns the state of a follower whose store was just opened. */
-export const standingOf = (applied: LogPlace | undefined, isResyncing: boolean): Standing => {
+export const initialSyncState = (applied: PrimaryPosition | undefined, isResyncing: boolean): SyncState => {
   if (applied) return { is: 'stream-wals', applied }
   return isResyncing ? { is: 'merkle-sync', progress: NOTHING_DONE, applied } : { is: 'merkle-diff', applied }
 }

@@ -5,7 +5,7 @@ import type { KeyValue, WatchResponse } from './etcd-api.js'
 import type { EtcdConnection } from './etcd-connection.js'
 import { after, type EtcdLayout, parseHeartbeat, parseMark, START_MARK, type LogMark } from './etcd-layout.js'
 
-interface EtcdNewsOptions {
+interface EtcdWatcherOptions {
   readonly connection: EtcdConnection
   readonly layout: EtcdLayout
   readonly clock: Clock
@@ -36,13 +36,13 @@ export class EtcdWatcher {
   end: LogMark = START_MARK
   #heard: Heard | undefined
   #silence: Timer | undefined
-  readonly #options: EtcdNewsOptions
+  readonly #options: EtcdWatcherOptions
   readonly #listeners = new Set<() => void>()
   readonly #poll: Timer
   #isChecking = false
   #stream: ClientDuplexStream<object, WatchResponse> | undefined
 
-  constructor(options: EtcdNewsOptions) {
+  constructor(options: EtcdWatcherOptions) {
     this.#options = options
     this.#poll = options.clock.setRepeating(options.pollMs, () => void this.#check())
   }
