@@ -4,25 +4,28 @@
  */
 export type NodeState = 'sealed' | 'initializing' | 'standby' | 'taking-over' | 'active' | 'changing' | 'ceasing'
 
-export type NodeEvent =
+/** In the order of the columns of `TRANSITIONS`. */
+export const NODE_EVENTS = [
   /** It leads in order to initialize the cluster. */
-  | 'initializing'
+  'initializing',
   /** The barrier was unsealed. */
-  | 'unsealed'
+  'unsealed',
   /** This node became the leader. */
-  | 'elected'
+  'elected',
   /** The cluster is open on this node. */
-  | 'opened'
+  'opened',
   /** It is no longer the leader, or could not open the cluster. */
-  | 'lost'
+  'lost',
   /** An operator requested another active node. */
-  | 'stepped-down'
-  | 'sealed'
+  'stepped-down',
+  'sealed',
   /** A role of the cluster has changed: the runtime is about to be rebuilt. */
-  | 'changing'
+  'changing',
   /** A runtime that follows the log has replaced the leading one, sealed or not. */
-  | 'followed-sealed'
-  | 'followed-unsealed'
+  'followed-sealed',
+  'followed-unsealed',
+] as const
+export type NodeEvent = (typeof NODE_EVENTS)[number]
 
 export type NodeEffect =
   /** Stand for election. */
@@ -41,102 +44,33 @@ interface Step {
   readonly effect?: NodeEffect
 }
 
-const REJECTED = 'rejected'
-
+/** The event is impossible in this state. */
+const NEVER = undefined
+const INITIALIZE: Step = { to: 'initializing' }
+const SEAL: Step = { to: 'sealed' }
+const CHANGE: Step = { to: 'changing' }
+const STAND: Step = { to: 'standby', effect: 'campaign' }
+const TAKE_OVER: Step = { to: 'taking-over', effect: 'take-over' }
 const STEP_DOWN: Step = { to: 'ceasing', effect: 'step-down' }
 const REST: Step = { to: 'ceasing', effect: 'step-down-and-rest' }
-const KEEP_STEPPING_DOWN: Step = { to: 'ceasing' }
+const WAIT: Step = { to: 'ceasing' }
+const WITHDRAW: Step = { to: 'sealed', effect: 'withdraw' }
+const RESIGN: Step = { to: 'sealed', effect: 'resign' }
+
+/** One cell per column. */
+type Row<Columns extends readonly unknown[]> = { readonly [Column in keyof Columns]: Step | undefined }
 
 /** Every state and every event. A new one of either does not compile until all its cells are written. */
-export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, Step | typeof REJECTED>>>> = {
-  sealed: {
-    initializing: { to: 'initializing' },
-    unsealed: { to: 'standby', effect: 'campaign' },
-    elected: REJECTED,
-    opened: REJECTED,
-    lost: REJECTED,
-    'stepped-down': REJECTED,
-    sealed: { to: 'sealed' },
-    changing: REJECTED,
-    'followed-sealed': REJECTED,
-    'followed-unsealed': REJECTED,
-  },
-  initializing: {
-    initializing: REJECTED,
-    unsealed: { to: 'initializing' },
-    elected: REJECTED,
-    opened: REJECTED,
-    lost: { to: 'initializing' },
-    'stepped-down': REJECTED,
-    sealed: { to: 'initializing' },
-    changing: REJECTED,
-    'followed-sealed': { to: 'sealed' },
-    'followed-unsealed': { to: 'standby', effect: 'campaign' },
-  },
-  standby: {
-    initializing: REJECTED,
-    unsealed: REJECTED,
-    elected: { to: 'taking-over', effect: 'take-over' },
-    opened: REJECTED,
-    lost: REJECTED,
-    'stepped-down': REJECTED,
-    sealed: { to: 'sealed', effect: 'withdraw' },
-    changing: REJECTED,
-    'followed-sealed': REJECTED,
-    'followed-unsealed': REJECTED,
-  },
-  'taking-over': {
-    initializing: REJECTED,
-    unsealed: REJECTED,
-    elected: REJECTED,
-    opened: { to: 'active' },
-    lost: STEP_DOWN,
-    'stepped-down': REJECTED,
-    sealed: STEP_DOWN,
-    changing: { to: 'changing' },
-    'followed-sealed': REJECTED,
-    'followed-unsealed': REJECTED,
-  },
-  active: {
-    initializing: REJECTED,
-    unsealed: REJECTED,
-    elected: REJECTED,
-    opened: REJECTED,
-    lost: STEP_DOWN,
-    'stepped-down': REST,
-    sealed: STEP_DOWN,
-    changing: { to: 'changing' },
-    'followed-sealed': REJECTED,
-    'followed-unsealed': REJECTED,
-  },
-  changing: {
-    initializing: REJECTED,
-    unsealed: REJECTED,
-    elected: REJECTED,
-    opened: REJECTED,
-    lost: STEP_DOWN,
-    'stepped-down': REJECTED,
-    sealed: STEP_DOWN,
-    changing: REJECTED,
-    'followed-sealed': { to: 'sealed', effect: 'resign' },
-    'followed-unsealed': { to: 'taking-over', effect: 'take-over' },
-  },
-  ceasing: {
-    initializing: REJECTED,
-    unsealed: REJECTED,
-    elected: REJECTED,
-    opened: KEEP_STEPPING_DOWN,
-    lost: KEEP_STEPPING_DOWN,
-    'stepped-down': KEEP_STEPPING_DOWN,
-    sealed: KEEP_STEPPING_DOWN,
-    changing: REJECTED,
-    'followed-sealed': { to: 'sealed' },
-    'followed-unsealed': { to: 'standby', effect: 'campaign' },
-  },
+export const TRANSITIONS: Readonly<Record<NodeState, Row<typeof NODE_EVENTS>>> = {
+  sealed: [INITIALIZE, STAND, NEVER, NEVER, NEVER, NEVER, SEAL, NEVER, NEVER, NEVER],
+  initializing: [NEVER, INITIALIZE, NEVER, NEVER, INITIALIZE, NEVER, INITIALIZE, NEVER, SEAL, STAND],
+  standby: [NEVER, NEVER, TAKE_OVER, NEVER, NEVER, NEVER, WITHDRAW, NEVER, NEVER, NEVER],
+  'taking-over': [NEVER, NEVER, NEVER, { to: 'active' }, STEP_DOWN, NEVER, STEP_DOWN, CHANGE, NEVER, NEVER],
+  active: [NEVER, NEVER, NEVER, NEVER, STEP_DOWN, REST, STEP_DOWN, CHANGE, NEVER, NEVER],
+  changing: [NEVER, NEVER, NEVER, NEVER, STEP_DOWN, NEVER, STEP_DOWN, NEVER, RESIGN, TAKE_OVER],
+  ceasing: [NEVER, NEVER, NEVER, WAIT, WAIT, WAIT, WAIT, NEVER, SEAL, STAND],
 }
 
 /** Returns undefined for an event that is impossible in this state. */
-export const findStep = (state: NodeState, event: NodeEvent): Step | undefined => {
-  const step = TRANSITIONS[state][event]
-  return step === REJECTED ? undefined : step
-}
+export const findStep = (state: NodeState, event: NodeEvent): Step | undefined =>
+  TRANSITIONS[state][NODE_EVENTS.indexOf(event)]

@@ -17,8 +17,8 @@ const BUGS: readonly Bug[] = [
   {
     name: 'a node that leads no more does not begin to follow',
     file: 'server/nodes/machine.ts',
-    from: "opened: REJECTED,\n    lost: STEP_DOWN,\n    'stepped-down': REST",
-    to: "opened: REJECTED,\n    lost: REJECTED,\n    'stepped-down': REST",
+    from: 'active: [NEVER, NEVER, NEVER, NEVER, STEP_DOWN, REST',
+    to: 'active: [NEVER, NEVER, NEVER, NEVER, NEVER, REST',
   },
   {
     name: 'the trees do not follow what another node commits',

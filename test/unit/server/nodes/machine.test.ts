@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { findStep, type NodeEvent, type NodeState, TRANSITIONS } from '../../../../src/server/nodes/machine.js'
+import {
+  findStep,
+  NODE_EVENTS,
+  type NodeEvent,
+  type NodeState,
+  TRANSITIONS,
+} from '../../../../src/server/nodes/machine.js'
 
 /** The tables of SPEC.md, held against the code. */
 
@@ -21,16 +27,15 @@ const tableBelow = (heading: string): string[][] => {
 }
 
 const STATES = Object.keys(TRANSITIONS) as NodeState[]
-const EVENTS = Object.keys(TRANSITIONS.sealed) as NodeEvent[]
 
 test('the page has every state and event, and says where they lead', () => {
-  const coded = STATES.map((state) => [state, ...EVENTS.map((event) => findStep(state, event)?.to ?? '-')])
+  const coded = STATES.map((state) => [state, ...NODE_EVENTS.map((event) => findStep(state, event)?.to ?? '-')])
   const [head, ...rows] = tableBelow('States and events')
   const columns = (head ?? []).slice(1)
-  expect([...columns].sort()).toEqual([...EVENTS].sort())
+  expect([...columns].sort()).toEqual([...NODE_EVENTS].sort())
   const inOrder = coded.map(([state = '', ...cells]) => [
     state,
-    ...columns.map((event) => cells[EVENTS.indexOf(event as NodeEvent)] ?? ''),
+    ...columns.map((event) => cells[NODE_EVENTS.indexOf(event as NodeEvent)] ?? ''),
   ])
   const order = rows.map(([state]) => state)
   expect(rows).toEqual(inOrder.sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0])))
@@ -40,7 +45,7 @@ test('the page has every state and event, and says where they lead', () => {
 test('the page says what is done', () => {
   const coded = new Set(
     STATES.flatMap((state) =>
-      EVENTS.flatMap((event) => {
+      NODE_EVENTS.flatMap((event) => {
         const effect = findStep(state, event)?.effect
         return effect ? [`${effect}: ${state} ${event}`] : []
       }),
@@ -55,7 +60,7 @@ test('whatever happens, a node that led ceases before it stands for election aga
   // Without a runtime that is open it gives up at once.
   const ends = [undefined, 'taking-over', 'active', 'changing', 'ceasing']
   for (const state of ['taking-over', 'active', 'changing'] as const) {
-    for (const event of EVENTS) {
+    for (const event of NODE_EVENTS) {
       const step = findStep(state, event)
       expect(step?.effect === 'resign' ? ['sealed'] : ends, `${state} ${event}`).toContain(step?.to)
     }
