@@ -1,13 +1,12 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { type Cidr, parseCidrOrAddress } from '../../base/cidr.js'
 import { formatHostPort, parseHostPort } from '../../base/network.js'
-import type { ListenerConfig, ServerConfig } from './config.js'
 import type { Findings } from './file.js'
 import { nonEmpty, type Sourced } from './values.js'
 import { addressOfInterface } from '../../base/network-addresses.js'
 import { type ConfigSources, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
-export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'clusterBindAddress'>
+export type Addresses = Readonly<ReturnType<typeof resolveAddresses>>
 
 /**
  * Returns the addresses announced to clients and other clusters, and the bind address of the cluster port, with defaults
@@ -15,8 +14,8 @@ export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'cl
  */
 export const resolveAddresses = (
   { env, files, settled, findings, addresses }: ConfigSources,
-  listeners: readonly ListenerConfig[],
-): Addresses => {
+  listeners: readonly { readonly address: string; readonly tls: object | undefined }[],
+) => {
   const first = listeners[0]
   const bound = first ? parseOr(first.address) : { host: '127.0.0.1', port: 8200 }
   const scheme = first?.tls ? 'https' : 'http'
@@ -54,7 +53,9 @@ export const resolveAddresses = (
   checkUrl('api_addr', apiSources, findings)
   checkUrl('cluster_addr', clusterSources, findings)
   return {
+    /** The API address announced to clients, with scheme. */
     apiAddress: /^https?:\/\//.test(api) ? api.replace(/\/+$/, '') : `${scheme}://${api}`,
+    /** The address of the cluster port announced to secondaries, `https://host:port`. */
     clusterAddress: `https://${withPort(cluster.replace(/^https?:\/\//, '').replace(/\/.*$/, ''), clusterPort)}`,
     clusterBindAddress,
   }

@@ -5,6 +5,9 @@ import type { ForwardedForSettings } from '../../http/connection/client-address.
 import type { ProxyProtocolSettings } from '../../http/connection/proxied-connections.js'
 import type { TlsSettings } from '../../http/connection/tls.js'
 import type { HttpLimits } from '../../http/http-server.js'
+import type { Addresses } from './addresses.js'
+import type { SealConfig } from './seal.js'
+import type { StorageConfig } from './storage.js'
 import type { OWN_KEYS, OwnKey } from './tables.js'
 import type { KindValue } from './values.js'
 
@@ -12,15 +15,10 @@ import type { KindValue } from './values.js'
  * The parsed configuration of one server: coerced, with defaults and validated, so that users of this type never parse text.
  * Times in milliseconds unless the name states another unit.
  */
-export interface ServerConfig {
+export interface ServerConfig extends Addresses {
   readonly listeners: readonly ListenerConfig[]
   readonly storage: StorageConfig
   readonly seal: SealConfig
-  /** The API address announced to clients, with scheme; empty if not configured. */
-  readonly apiAddress: string
-  /** The address of the cluster port announced to secondaries, `https://host:port`. */
-  readonly clusterAddress: string
-  readonly clusterBindAddress: string
   readonly clusterName: string
   /** Only reported: replication continues. */
   readonly disableClustering: boolean
@@ -65,75 +63,6 @@ export interface ListenerTls extends Pick<TlsSettings, 'minVersion' | 'maxVersio
   readonly clientCaFile: string
   readonly requireClientCert: boolean
 }
-
-export interface StorageConfig {
-  /** As configured, and as reported by seal-status. */
-  readonly label: string
-  /** Undefined: in memory. */
-  readonly path: string | undefined
-  readonly nodeId: string
-  /** The shared storage, with `path` as the local copy; undefined for other labels. */
-  readonly etcd?: EtcdStorageConfig
-  /** The nodes to join, tried in turn while this server has no cluster. */
-  readonly retryJoin?: readonly RetryJoin[]
-}
-
-/** The API of another node. Texts are empty if not given; files are read on use. */
-export interface RetryJoin {
-  readonly address: string
-  readonly caFile: string
-  readonly clientCertFile: string
-  readonly clientKeyFile: string
-  readonly caPem: string
-  readonly clientCertPem: string
-  readonly clientKeyPem: string
-  readonly serverName: string
-}
-
-/** An etcd cluster of one or more members. Texts are empty if not given. */
-export interface EtcdStorageConfig {
-  readonly addresses: readonly string[]
-  readonly isTls: boolean
-  /** Begins and ends with a slash. */
-  readonly prefix: string
-  /** Whether other servers can be nodes of this cluster. */
-  readonly isHaEnabled: boolean
-  readonly login: { readonly name: string; readonly password: string } | undefined
-  readonly tls: { readonly caFile: string; readonly certFile: string; readonly keyFile: string }
-  readonly requestTimeoutMs: number
-}
-
-/** The transit key of another cluster that wraps the root key. Texts are empty if not given. */
-export interface TransitSealConfig {
-  readonly type: 'transit'
-  readonly name: 'transit'
-  readonly address: string
-  readonly token: string
-  readonly keyName: string
-  readonly mountPath: string
-  readonly namespace: string
-  readonly disableRenewal: boolean
-  readonly tls: {
-    readonly caFile: string
-    readonly certFile: string
-    readonly keyFile: string
-    readonly serverName: string
-    readonly skipVerify: boolean
-  }
-}
-
-export type SealConfig =
-  | { readonly type: 'shamir' }
-  | TransitSealConfig
-  | {
-      readonly type: 'auto'
-      /** As reported by seal-status: `static`, or the name of a simulated seal. */
-      readonly name: string
-      readonly keyId: string
-      /** 32 bytes; undefined for a simulated seal, whose key is stored with the data. */
-      readonly key: Buffer | undefined
-      readonly previous: { readonly keyId: string; readonly key: Buffer } | undefined
-    }
 
 export interface LogConfig {
   readonly level: LogLevel

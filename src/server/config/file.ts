@@ -38,21 +38,6 @@ export interface Stanza {
   readonly body: HclBody
 }
 
-/** The combined settings of all configuration files: later values override, listeners accumulate. */
-export interface FileSettings {
-  /** False if a file could not be read or parsed: it may contain settings that appear to be missing. */
-  isWhole: boolean
-  readonly root: Record<string, Sourced>
-  readonly listeners: Stanza[]
-  storage: Stanza | undefined
-  haStorage: Stanza | undefined
-  seal: Stanza | undefined
-  readonly replication: Record<string, Sourced>
-  readonly own: Record<string, Sourced>
-  unauthenticatedMetrics: Sourced | undefined
-  readonly userLockout: Record<string, Record<string, Sourced>>
-}
-
 const BLOCKS: ReadonlySet<string> = new Set([
   'listener',
   'storage',
@@ -74,18 +59,29 @@ const LOCKOUT_KEYS = {
   disable_lockout: { kind: 'bool' },
 } as const
 
-export const emptyFileSettings = (): FileSettings => ({
-  isWhole: true,
-  root: {},
-  listeners: [],
-  storage: undefined,
-  haStorage: undefined,
-  seal: undefined,
-  replication: {},
-  own: {},
-  unauthenticatedMetrics: undefined,
-  userLockout: {},
-})
+type Values = Record<string, Sourced>
+
+export const emptyFileSettings = () => {
+  const root: Values = {}
+  const listeners: Stanza[] = []
+  const userLockout: Record<string, Values> = {}
+  return {
+    /** False if a file could not be read or parsed: it may contain settings that appear to be missing. */
+    isWhole: true,
+    root,
+    listeners,
+    storage: undefined as Stanza | undefined,
+    haStorage: undefined as Stanza | undefined,
+    seal: undefined as Stanza | undefined,
+    replication: {} as Values,
+    own: {} as Values,
+    unauthenticatedMetrics: undefined as Sourced | undefined,
+    userLockout,
+  }
+}
+
+/** The combined settings of all configuration files: later values override, listeners accumulate. */
+export type FileSettings = ReturnType<typeof emptyFileSettings>
 
 /** Reads a file, or all `.hcl` and `.json` files of a directory in name order. */
 export const readConfigPath = (given: string, into: FileSettings, findings: Findings): void => {

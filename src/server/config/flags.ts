@@ -1,32 +1,22 @@
 import { type FlagForm, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
 
-export interface ServerFlags {
-  readonly configs: readonly string[]
-  readonly dev: boolean
-  readonly devRootTokenId: string | undefined
-  readonly devListenAddress: string | undefined
-  readonly devNodes: 1 | 3
-  /** The storage type that the API reports for -dev in memory. */
-  readonly devLabel: 'inmem' | 'inmem_ha' | 'inmem_transactional'
-  readonly devKvV1: boolean
-  readonly devNoKv: boolean
-  readonly devTls: boolean
-  readonly devTlsCertDir: string | undefined
-  readonly devTlsSan: readonly string[]
-  readonly dataDir: string | undefined
-  readonly logLevel: string | undefined
-  readonly logFormat: string | undefined
-  readonly logFile: string | undefined
-  /** Flags without effect, each with an explanation. */
-  readonly ignored: readonly (readonly [flag: string, text: string])[]
-}
+/** The flags of a server. A value that was not given is undefined. `warnings` are of flags without effect. */
+export type ServerFlags = ReturnType<typeof flagsOf>
 
 interface FlagKind {
   /** The placeholder of the flag's value; absent for a switch. */
   readonly value?: string
   readonly help: string
+  /** The warning about a flag without effect. */
+  readonly warning?: string
+  /** The error of a flag that is not supported. */
+  readonly refusal?: string
 }
+
+const NO_LATENCY = 'it has no effect; "understudy fault latency" delays the links of a lab'
+const NO_PLUGINS = 'it has no effect: there are no plugins'
+const IGNORED = 'Ignored with a warning'
 
 const FLAGS: Readonly<Record<string, FlagKind>> = {
   config: {
@@ -47,12 +37,15 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   'dev-three-node': {
     help: 'Implies -dev-tls; runs three nodes in this process, on three ports from the listen address',
   },
-  'dev-four-cluster': { help: 'Refused: use "understudy up four"' },
-  'dev-latency': { value: 'milliseconds', help: 'Ignored with a warning' },
-  'dev-latency-jitter': { value: 'percent', help: 'Ignored with a warning' },
-  'dev-leased-kv': { help: 'Ignored with a warning' },
-  'dev-plugin-dir': { value: 'directory', help: 'Ignored with a warning' },
-  'dev-plugin-init': { help: 'Ignored with a warning' },
+  'dev-four-cluster': {
+    help: 'Refused: use "understudy up four"',
+    refusal: '-dev-four-cluster is not supported: use "understudy up four"',
+  },
+  'dev-latency': { value: 'milliseconds', help: IGNORED, warning: NO_LATENCY },
+  'dev-latency-jitter': { value: 'percent', help: IGNORED, warning: NO_LATENCY },
+  'dev-leased-kv': { help: IGNORED, warning: 'it has no effect: secrets of kv have no lease' },
+  'dev-plugin-dir': { value: 'directory', help: IGNORED, warning: NO_PLUGINS },
+  'dev-plugin-init': { help: IGNORED, warning: NO_PLUGINS },
   'dev-tls': { help: 'Serve -dev over TLS, with certificates generated at start' },
   'dev-tls-cert-dir': {
     value: 'directory',
@@ -73,7 +66,10 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   'log-rotate-duration': { value: 'duration', help: 'Accepted without effect' },
   'log-rotate-max-files': { value: 'count', help: 'Accepted without effect' },
   'exit-on-core-shutdown': { help: 'Accepted without effect' },
-  recovery: { help: 'Refused: stop the server and use "understudy storage verify"' },
+  recovery: {
+    help: 'Refused: stop the server and use "understudy storage verify"',
+    refusal: 'recovery mode is not supported: stop the server and use "understudy storage verify"',
+  },
 }
 
 /** Each flag as it is given, and its description. */
@@ -88,19 +84,6 @@ export const describeServerFlags = (): string => {
 
 /** Each of these flags implies -dev, as in Vault. */
 const IMPLIES_DEV = 'dev dev-tls dev-ha dev-transactional dev-three-node dev-kv-v1 dev-no-kv dev-leased-kv'.split(' ')
-
-const IGNORED: Readonly<Record<string, string>> = {
-  'dev-latency': 'it has no effect; "understudy fault latency" delays the links of a lab',
-  'dev-latency-jitter': 'it has no effect; "understudy fault latency" delays the links of a lab',
-  'dev-leased-kv': 'it has no effect: secrets of kv have no lease',
-  'dev-plugin-dir': 'it has no effect: there are no plugins',
-  'dev-plugin-init': 'it has no effect: there are no plugins',
-}
-
-const REFUSED: Readonly<Record<string, string>> = {
-  'dev-four-cluster': '-dev-four-cluster is not supported: use "understudy up four"',
-  recovery: 'recovery mode is not supported: stop the server and use "understudy storage verify"',
-}
 
 type ParsedFlags =
   | { readonly ok: true; readonly flags: ServerFlags }
@@ -123,32 +106,38 @@ export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
     at += found.kind === 'flag' ? found.width : 1
   }
   if (problems.length > 0) return { ok: false, problems }
+  const flags = flagsOf(given)
+  if (flags.devNodes > 1 && flags.dataDir)
+    return { ok: false, problems: ['-dev-three-node keeps its data in memory: leave out -data-dir'] }
+  return { ok: true, flags }
+}
+
+const flagsOf = (given: ReadonlyMap<string, readonly string[]>) => {
   const last = (name: string) => given.get(name)?.at(-1)
   const isOn = (name: string) => parseSwitch(last(name) ?? 'false') === true
   const isThreeNode = isOn('dev-three-node')
-  if (isThreeNode && last('data-dir'))
-    return { ok: false, problems: ['-dev-three-node keeps its data in memory: leave out -data-dir'] }
+  const devNodes: 1 | 3 = isThreeNode ? 3 : 1
+  const memory = isOn('dev-transactional') ? 'inmem_transactional' : 'inmem'
   return {
-    ok: true,
-    flags: {
-      configs: given.get('config') ?? [],
-      dev: IMPLIES_DEV.some(isOn),
-      devRootTokenId: last('dev-root-token-id'),
-      devListenAddress: last('dev-listen-address'),
-      devNodes: isThreeNode ? 3 : 1,
-      devLabel:
-        isThreeNode || isOn('dev-ha') ? 'inmem_ha' : isOn('dev-transactional') ? 'inmem_transactional' : 'inmem',
-      devKvV1: isOn('dev-kv-v1'),
-      devNoKv: isOn('dev-no-kv'),
-      devTls: isOn('dev-tls') || isThreeNode,
-      devTlsCertDir: last('dev-tls-cert-dir'),
-      devTlsSan: given.get('dev-tls-san') ?? [],
-      dataDir: last('data-dir'),
-      logLevel: last('log-level'),
-      logFormat: last('log-format'),
-      logFile: last('log-file'),
-      ignored: Object.entries(IGNORED).filter(([name]) => given.has(name)),
-    },
+    configs: given.get('config') ?? [],
+    dev: IMPLIES_DEV.some(isOn),
+    devRootTokenId: last('dev-root-token-id'),
+    devListenAddress: last('dev-listen-address'),
+    devNodes,
+    /** The storage type that the API reports for -dev in memory. */
+    devLabel: isThreeNode || isOn('dev-ha') ? 'inmem_ha' : memory,
+    devKvV1: isOn('dev-kv-v1'),
+    devNoKv: isOn('dev-no-kv'),
+    devTls: isOn('dev-tls') || isThreeNode,
+    devTlsCertDir: last('dev-tls-cert-dir'),
+    devTlsSan: given.get('dev-tls-san') ?? [],
+    dataDir: last('data-dir'),
+    logLevel: last('log-level'),
+    logFormat: last('log-format'),
+    logFile: last('log-file'),
+    warnings: Object.entries(FLAGS).flatMap(([name, { warning }]) =>
+      warning && given.has(name) ? [{ origin: `-${name}`, text: warning }] : [],
+    ),
   }
 }
 
@@ -158,7 +147,7 @@ const formOf = (name: string): FlagForm | undefined => {
 }
 
 const judgeFlag = ({ name, text }: { readonly name: string; readonly text: string }): string[] => {
-  const refusal = REFUSED[name]
+  const refusal = FLAGS[name]?.refusal
   const isWrong = formOf(name)?.isSwitch === true && parseSwitch(text) === undefined
   return [...(refusal ? [refusal] : []), ...(isWrong ? [`invalid boolean value "${text}" for -${name}`] : [])]
 }

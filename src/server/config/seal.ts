@@ -1,13 +1,28 @@
 import { readNamedFile } from '../../base/named-file.js'
 import { isUrl } from './addresses.js'
-import type { OwnSettings, SealConfig } from './config.js'
 import { coerceText, type Environment, textOf } from './values.js'
 import { type ConfigSources, DEFAULT_ORIGIN, fromVariable, type ResolvedSettings } from './resolved-settings.js'
+
+/** The transit key of another cluster that wraps the root key. Texts are empty if not given. */
+export type TransitSealConfig = Readonly<ReturnType<typeof resolveTransit>>
+
+export type SealConfig =
+  | { readonly type: 'shamir' }
+  | TransitSealConfig
+  | {
+      readonly type: 'auto'
+      /** As reported by seal-status: `static`, or the name of a simulated seal. */
+      readonly name: string
+      readonly keyId: string
+      /** 32 bytes; undefined for a simulated seal, whose key is stored with the data. */
+      readonly key: Buffer | undefined
+      readonly previous: { readonly keyId: string; readonly key: Buffer } | undefined
+    }
 
 const KEY_BYTES = 32
 
 /** Resolves the seal of this cluster: key shares, unless a stanza selects another seal. */
-export const resolveSeal = (sources: ConfigSources, own: OwnSettings): SealConfig => {
+export const resolveSeal = (sources: ConfigSources, own: { readonly simulateSeals: boolean }): SealConfig => {
   const { files, env, settled } = sources
   const stanza = files.seal
   settled.note('seal', stanza?.label ?? 'shamir', stanza?.origin ?? DEFAULT_ORIGIN)
@@ -47,7 +62,7 @@ const resolveStatic = (settings: ResolvedSettings, env: Environment): SealConfig
 }
 
 /** Resolves a transit stanza. Environment variables apply to absent keys, as they do for clients of the other cluster. */
-const resolveTransit = (settings: ResolvedSettings, { env, findings }: ConfigSources): SealConfig => {
+const resolveTransit = (settings: ResolvedSettings, { env, findings }: ConfigSources) => {
   const { values } = settings
   const text = (key: string, variable: string) => settings.text(key, '', [values[key], fromVariable(env, variable)])
   const flag = (key: string, variable: string): boolean => {
@@ -67,8 +82,8 @@ const resolveTransit = (settings: ResolvedSettings, { env, findings }: ConfigSou
   if (needed.address !== '' && !(/^https?:\/\//i.test(needed.address) && isUrl(needed.address)))
     settings.refuse('address', 'address must be the URL of an API')
   return {
-    type: 'transit',
-    name: 'transit',
+    type: 'transit' as const,
+    name: 'transit' as const,
     address: needed.address.replace(/\/+$/, ''),
     token: needed.token,
     keyName: needed.key_name,

@@ -1,16 +1,7 @@
 import { DEFAULT_LEASE_TTL_SECONDS } from '../../base/limits.js'
 import type { LogLevel } from '../../base/log.js'
 import { DEFAULT_LOCKOUT, type LockoutSettings } from '../../logical/lockout-settings.js'
-import type {
-  DevConfig,
-  ListenerConfig,
-  LockableMethod,
-  LogConfig,
-  OwnSettings,
-  SealConfig,
-  ServerConfig,
-  StorageConfig,
-} from './config.js'
+import type { DevConfig, LockableMethod, LogConfig, ServerConfig } from './config.js'
 import { type Addresses, resolveAddresses } from './addresses.js'
 import { addressExpander, expandAddresses } from './expand-addresses.js'
 import {
@@ -25,7 +16,7 @@ import { resolveListeners } from './listeners.js'
 import { type NetworkAddress, systemAddresses } from '../../base/network-addresses.js'
 import { resolveOwnSettings } from './understudy-settings.js'
 import { resolveSeal } from './seal.js'
-import { resolveStorage } from './storage.js'
+import { resolveStorage, type StorageConfig } from './storage.js'
 import { parseServerFlags, type ServerFlags } from './flags.js'
 import { type Environment, nonEmpty, type Sourced } from './values.js'
 import { type ConfigSources, fromFlag, fromVariable, ResolvedSettings, type ShownSetting } from './resolved-settings.js'
@@ -57,8 +48,7 @@ const loadConfig = (
   given: { readonly flags: ServerFlags; readonly env: Environment },
   addressesOfMachine: () => readonly NetworkAddress[],
 ): LoadedConfig => {
-  const warnings = given.flags.ignored.map(([flag, text]) => ({ origin: `-${flag}`, text }))
-  const findings: Findings = { problems: [], warnings }
+  const findings: Findings = { problems: [], warnings: [...given.flags.warnings] }
   const files = emptyFileSettings()
   for (const file of given.flags.configs) readConfigPath(file, files, findings)
   const local = given.env.VAULT_LOCAL_CONFIG
@@ -76,20 +66,12 @@ const loadConfig = (
   const seal = resolveSeal(sources, own)
   const storage = configured.etcd ? withCopy(configured, sources, { dev, own, seal }) : configured
   const listeners = resolveListeners(sources)
-  const addresses = resolveAddresses(sources, listeners)
-  const config = assemble(sources, { dev, storage, own, seal, listeners, addresses })
+  const config = assemble(sources, { dev, storage, own, seal, listeners, ...resolveAddresses(sources, listeners) })
   noteAccepted(files, settled)
   return { config: findings.problems.length > 0 ? undefined : config, ...findings, settings: settled.rows }
 }
 
-interface Parts {
-  readonly dev: DevConfig | undefined
-  readonly storage: StorageConfig
-  readonly own: OwnSettings
-  readonly seal: SealConfig
-  readonly listeners: readonly ListenerConfig[]
-  readonly addresses: Addresses
-}
+type Parts = Pick<ServerConfig, 'dev' | 'storage' | 'own' | 'seal' | 'listeners' | keyof Addresses>
 
 /** Sets the directory of the local copy of etcd data. Rejects settings that nodes cannot share. */
 const withCopy = (
@@ -110,13 +92,11 @@ const withCopy = (
 
 const assemble = (sources: ConfigSources, parts: Parts): ServerConfig => {
   const { files, settled } = sources
-  const { addresses, ...others } = parts
   const isDev = parts.dev !== undefined
   const replication = settled.within('replication', { values: files.replication, origin: 'replication' })
   const unauthenticatedMetrics = 'listener.telemetry.unauthenticated_metrics_access'
   return {
-    ...others,
-    ...addresses,
+    ...parts,
     clusterName: settled.text('cluster_name'),
     disableClustering: settled.flag('disable_clustering'),
     isPerformanceStandby: !settled.flag('disable_performance_standby') && parts.own.license === 'enterprise',

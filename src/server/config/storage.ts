@@ -1,9 +1,20 @@
 import { isHostPort, isUrl } from './addresses.js'
-import type { EtcdStorageConfig, RetryJoin, StorageConfig } from './config.js'
 import { type ConfigSources, DEFAULT_ORIGIN, fromFlag, fromVariable } from './resolved-settings.js'
 import { MEMORY_LABELS, RETRY_JOIN_KEYS, STORAGE_LABELS } from './tables.js'
 import { readKeys, type Stanza } from './file.js'
 import { coerceText, textOf } from './values.js'
+
+export interface StorageConfig {
+  /** As configured, and as reported by seal-status. */
+  readonly label: string
+  /** Undefined: in memory. */
+  readonly path: string | undefined
+  readonly nodeId: string
+  /** The shared storage, with `path` as the local copy; undefined for other labels. */
+  readonly etcd?: EtcdStorageConfig
+  /** The nodes to join, tried in turn while this server has no cluster. */
+  readonly retryJoin?: readonly RetryJoin[]
+}
 
 /** Resolves the location of the data, and the storage type that the API reports. */
 export const resolveStorage = (sources: ConfigSources): StorageConfig => {
@@ -38,11 +49,14 @@ export const resolveStorage = (sources: ConfigSources): StorageConfig => {
   return { label, path, nodeId, retryJoin: resolveRetryJoin(stanza, sources) }
 }
 
+/** An etcd cluster of one or more members. Texts are empty if not given. */
+export type EtcdStorageConfig = Readonly<ReturnType<typeof resolveEtcd>>
+
 const REQUEST_TIMEOUT_MS = 5000
 const DEFAULT_ADDRESS = 'http://127.0.0.1:2379'
 
 /** Resolves a `storage "etcd"` stanza. Vault's environment variables apply to absent keys. */
-const resolveEtcd = (stanza: Stanza, { env, settled }: ConfigSources): EtcdStorageConfig => {
+const resolveEtcd = (stanza: Stanza, { env, settled }: ConfigSources) => {
   const settings = settled.within('storage', stanza)
   const { values } = settings
   const sources = (key: string) => [values[key], fromVariable(env, `ETCD_${key.toUpperCase()}`)]
@@ -71,7 +85,9 @@ const resolveEtcd = (stanza: Stanza, { env, settled }: ConfigSources): EtcdStora
   return {
     addresses: addresses?.members ?? [],
     isTls: addresses?.isTls ?? false,
+    /** Begins and ends with a slash. */
     prefix: asPrefix(text('path', '/vault/')),
+    /** Whether other servers can be nodes of this cluster. */
     isHaEnabled: settings.flag('ha_enabled', false, [values.ha_enabled, fromEnvironment]),
     login: username === '' ? undefined : { name: username, password },
     tls,
@@ -91,6 +107,20 @@ const asPrefix = (path: string): string => `/${path.replace(/^\/+|\/+$/g, '')}/`
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
+/** Files and texts of a `retry_join` block. */
+const RETRY_JOIN = {
+  caFile: 'leader_ca_cert_file',
+  clientCertFile: 'leader_client_cert_file',
+  clientKeyFile: 'leader_client_key_file',
+  caPem: 'leader_ca_cert',
+  clientCertPem: 'leader_client_cert',
+  clientKeyPem: 'leader_client_key',
+  serverName: 'leader_tls_servername',
+} as const
+
+/** The API of another node. Texts are empty if not given; files are read on use. */
+export type RetryJoin = Readonly<Record<'address' | keyof typeof RETRY_JOIN, string>>
+
 /** Returns the nodes that a server without a cluster tries to join: those of its `retry_join` blocks, except itself. */
 const resolveRetryJoin = (stanza: Stanza, sources: ConfigSources): readonly RetryJoin[] => {
   const { findings } = sources
@@ -104,18 +134,8 @@ const resolveRetryJoin = (stanza: Stanza, sources: ConfigSources): readonly Retr
       findings.problems.push({ origin: `${file}:${line}`, text: 'retry_join needs a URL as leader_api_addr' })
       return []
     }
-    return [
-      {
-        address,
-        caFile: textOf(values.leader_ca_cert_file),
-        clientCertFile: textOf(values.leader_client_cert_file),
-        clientKeyFile: textOf(values.leader_client_key_file),
-        caPem: textOf(values.leader_ca_cert),
-        clientCertPem: textOf(values.leader_client_cert),
-        clientKeyPem: textOf(values.leader_client_key),
-        serverName: textOf(values.leader_tls_servername),
-      },
-    ]
+    const texts = Object.entries(RETRY_JOIN).map(([field, key]) => [field, textOf(values[key])])
+    return [{ address, ...Object.fromEntries(texts) } as RetryJoin]
   })
 }
 

@@ -14,72 +14,46 @@ interface Key {
 
 export type KeyTable = Readonly<Record<string, Key>>
 
-/** Keys with an effect. */
-const real = (kind: KeyKind, ...keys: readonly string[]): KeyTable =>
-  Object.fromEntries(keys.map((key) => [key, { kind }]))
+/** Keys of one kind with an effect. `names` is a list with spaces. */
+const real = (kind: KeyKind, names: string): KeyTable =>
+  Object.fromEntries(names.split(' ').map((name) => [name, { kind }]))
 /** Keys that are read but without effect, since Understudy has nothing for them to change. */
 const accepted = real
 
 export const LISTENER_KEYS: KeyTable = {
-  ...real(
-    'string',
-    'address',
-    'cluster_address',
-    'tls_cert_file',
-    'tls_key_file',
-    'tls_client_ca_file',
-    'tls_min_version',
-  ),
-  ...real('string', 'tls_max_version', 'proxy_protocol_behavior', 'chroot_namespace'),
-  ...real('bool', 'tls_disable', 'tls_require_and_verify_client_cert', 'tls_disable_client_certs'),
-  ...real('bool', 'x_forwarded_for_reject_not_authorized', 'x_forwarded_for_reject_not_present', 'redact_addresses'),
-  ...real('bool', 'redact_cluster_name', 'redact_version', 'disable_replication_status_endpoints'),
-  ...real('list', 'tls_cipher_suites', 'x_forwarded_for_authorized_addrs', 'proxy_protocol_authorized_addrs'),
-  ...real('int', 'max_request_size', 'x_forwarded_for_hop_skips'),
-  ...real('duration', 'max_request_duration', 'http_read_header_timeout', 'http_read_timeout', 'http_idle_timeout'),
+  ...real('string', 'address cluster_address tls_cert_file tls_key_file tls_client_ca_file tls_min_version'),
+  ...real('string', 'tls_max_version proxy_protocol_behavior chroot_namespace'),
+  ...real('bool', 'tls_disable tls_require_and_verify_client_cert tls_disable_client_certs redact_addresses'),
+  ...real('bool', 'redact_cluster_name redact_version disable_replication_status_endpoints'),
+  ...real('bool', 'x_forwarded_for_reject_not_authorized x_forwarded_for_reject_not_present'),
+  ...real('list', 'tls_cipher_suites x_forwarded_for_authorized_addrs proxy_protocol_authorized_addrs'),
+  ...real('int', 'max_request_size x_forwarded_for_hop_skips'),
+  ...real('duration', 'max_request_duration http_read_header_timeout http_read_timeout http_idle_timeout'),
   ...accepted('bool', 'tls_prefer_server_cipher_suites'),
   ...accepted('duration', 'http_write_timeout'),
-  ...accepted('any', 'telemetry', 'profiling', 'inflight_requests_logging'),
+  ...accepted('any', 'telemetry profiling inflight_requests_logging'),
   custom_response_headers: { kind: 'any', warning: 'not supported, so no answer has these headers' },
 }
 
 export const STORAGE_KEYS: KeyTable = {
-  ...real('string', 'path', 'node_id'),
+  ...real('string', 'path node_id'),
   ...real('any', 'retry_join'),
-  ...accepted('any', 'performance_multiplier', 'trailing_logs', 'snapshot_threshold', 'autopilot_reconcile_interval'),
-  ...accepted('any', 'autopilot_update_interval', 'retry_join_as_non_voter', 'max_entry_size'),
-  ...accepted(
-    'any',
-    'max_mount_and_namespace_table_entry_size',
-    'snapshot_interval',
-    'raft_wal',
-    'raft_log_verifier_enabled',
-  ),
-  ...accepted('any', 'raft_log_verification_interval'),
-  ...accepted('string', 'autopilot_redundancy_zone', 'autopilot_upgrade_version'),
+  ...accepted('any', 'performance_multiplier trailing_logs snapshot_threshold autopilot_reconcile_interval'),
+  ...accepted('any', 'autopilot_update_interval retry_join_as_non_voter max_entry_size snapshot_interval raft_wal'),
+  ...accepted('any', 'max_mount_and_namespace_table_entry_size'),
+  ...accepted('any', 'raft_log_verifier_enabled raft_log_verification_interval'),
+  ...accepted('string', 'autopilot_redundancy_zone autopilot_upgrade_version'),
 }
 
-const AUTO_JOIN: Key = { kind: 'any', refusal: 'nodes are not looked for; name them with leader_api_addr' }
-
 export const RETRY_JOIN_KEYS: KeyTable = {
-  ...real('string', 'leader_api_addr', 'leader_ca_cert_file', 'leader_client_cert_file', 'leader_client_key_file'),
-  ...real('string', 'leader_ca_cert', 'leader_client_cert', 'leader_client_key', 'leader_tls_servername'),
-  ...accepted('any', 'auto_join_scheme', 'auto_join_port'),
-  auto_join: AUTO_JOIN,
+  ...real('string', 'leader_api_addr leader_ca_cert_file leader_client_cert_file leader_client_key_file'),
+  ...real('string', 'leader_ca_cert leader_client_cert leader_client_key leader_tls_servername'),
+  ...accepted('any', 'auto_join_scheme auto_join_port'),
+  auto_join: { kind: 'any', refusal: 'nodes are not looked for; name them with leader_api_addr' },
 }
 
 export const ETCD_STORAGE_KEYS: KeyTable = {
-  ...real(
-    'string',
-    'address',
-    'path',
-    'etcd_api',
-    'username',
-    'password',
-    'tls_ca_file',
-    'tls_cert_file',
-    'tls_key_file',
-  ),
+  ...real('string', 'address path etcd_api username password tls_ca_file tls_cert_file tls_key_file'),
   ...real('bool', 'ha_enabled'),
   ...real('duration', 'request_timeout'),
   ...accepted('duration', 'lock_timeout'),
@@ -88,14 +62,14 @@ export const ETCD_STORAGE_KEYS: KeyTable = {
 }
 
 export const STATIC_SEAL_KEYS: KeyTable = {
-  ...real('string', 'current_key_id', 'current_key', 'previous_key_id', 'previous_key'),
+  ...real('string', 'current_key_id current_key previous_key_id previous_key'),
   ...real('bool', 'disabled'),
 }
 
 export const TRANSIT_SEAL_KEYS: KeyTable = {
-  ...real('string', 'address', 'token', 'key_name', 'mount_path', 'namespace', 'tls_ca_cert', 'tls_client_cert'),
-  ...real('string', 'tls_client_key', 'tls_server_name'),
-  ...real('bool', 'disable_renewal', 'tls_skip_verify', 'disabled'),
+  ...real('string', 'address token key_name mount_path namespace tls_ca_cert tls_client_cert tls_client_key'),
+  ...real('string', 'tls_server_name'),
+  ...real('bool', 'disable_renewal tls_skip_verify disabled'),
 }
 
 export const REPLICATION_KEYS: KeyTable = {
@@ -161,24 +135,16 @@ export const OWN_KEYS = {
 export type OwnKey = keyof typeof OWN_KEYS
 
 export const ROOT_KEYS: KeyTable = {
-  ...real('string', 'api_addr', 'cluster_addr', 'cluster_name', 'log_level', 'log_format', 'log_file', 'pid_file'),
-  ...real('duration', 'default_lease_ttl', 'max_lease_ttl'),
-  ...real('bool', 'disable_clustering', 'disable_performance_standby', 'ui', 'enable_response_header_hostname'),
+  ...real('string', 'api_addr cluster_addr cluster_name log_level log_format log_file pid_file'),
+  ...real('duration', 'default_lease_ttl max_lease_ttl'),
+  ...real('bool', 'disable_clustering disable_performance_standby ui enable_response_header_hostname'),
   ...real('bool', 'enable_response_header_raft_node_id'),
-  ...accepted('bool', 'disable_mlock', 'disable_cache', 'disable_sealwrap'),
-  ...accepted('bool', 'disable_indexing', 'raw_storage_endpoint', 'introspection_endpoint', 'disable_printable_check'),
-  ...accepted('bool', 'allow_audit_log_prefixing', 'unsafe_cross_namespace_identity', 'enable_post_unseal_trace'),
-  ...accepted('bool', 'imprecise_lease_role_tracking'),
-  ...accepted(
-    'any',
-    'cache_size',
-    'plugin_file_uid',
-    'plugin_file_permissions',
-    'log_rotate_bytes',
-    'log_rotate_max_files',
-  ),
-  ...accepted('string', 'plugin_directory', 'plugin_tmpdir', 'license_path', 'administrative_namespace_path'),
-  ...accepted('string', 'post_unseal_trace_directory', 'detect_deadlocks', 'log_requests_level', 'log_rotate_duration'),
+  ...accepted('bool', 'disable_mlock disable_cache disable_sealwrap disable_indexing raw_storage_endpoint'),
+  ...accepted('bool', 'introspection_endpoint disable_printable_check allow_audit_log_prefixing'),
+  ...accepted('bool', 'unsafe_cross_namespace_identity enable_post_unseal_trace imprecise_lease_role_tracking'),
+  ...accepted('any', 'cache_size plugin_file_uid plugin_file_permissions log_rotate_bytes log_rotate_max_files'),
+  ...accepted('string', 'plugin_directory plugin_tmpdir license_path administrative_namespace_path'),
+  ...accepted('string', 'post_unseal_trace_directory detect_deadlocks log_requests_level log_rotate_duration'),
   ...accepted('list', 'enable_unauthenticated_access'),
   ...accepted('duration', 'remove_irrevocable_lease_after'),
   // Has an effect only in a listener's telemetry block.
@@ -187,18 +153,8 @@ export const ROOT_KEYS: KeyTable = {
 
 /** Top-level blocks that are read elsewhere, or accepted without checks. */
 export const ACCEPTED_BLOCKS: ReadonlySet<string> = new Set([
-  'telemetry',
-  'reporting',
-  'service_registration',
-  'sentinel',
-  'experiments',
-  'entropy',
-  'cloud',
-  'hcp_link',
-  'kms_library',
-  'license_entitlement',
-  'request_limiter',
-  'adaptive_overload_protection',
+  ...['telemetry', 'reporting', 'service_registration', 'sentinel', 'experiments', 'entropy', 'cloud', 'hcp_link'],
+  ...['kms_library', 'license_entitlement', 'request_limiter', 'adaptive_overload_protection'],
 ])
 
 /** Labels of `storage` whose data is lost when the process ends. */

@@ -8,7 +8,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { SharedLog } from '../../storage/shared-log/shared-log.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { openGenerations } from '../../storage/engine/generations.js'
-import type { EtcdStorageConfig } from '../config/config.js'
+import type { EtcdStorageConfig } from '../config/storage.js'
 
 type Surroundings = Pick<Facilities, 'clock' | 'random' | 'log'>
 

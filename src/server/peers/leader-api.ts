@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Network } from '../../base/network.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { RetryJoin } from '../config/config.js'
+import type { RetryJoin } from '../config/storage.js'
 import { apiUrl, askApi, asObject, readPem } from '../wiring/api-call.js'
 
 /** The API address of the leader, or of a node that forwards to it. Texts are empty if not given. */

@@ -21,7 +21,7 @@ export class Peers {
   readonly #context: PeersContext
   readonly #joinClient: JoinClient
   readonly #joinServer: JoinServer
-  readonly #goingOver: StorageMigration
+  readonly #migration: StorageMigration
   readonly #maintenance: ClusterMaintenance
   readonly #autopilot: Autopilot
   #membership: Membership
@@ -35,7 +35,7 @@ export class Peers {
     this.#autopilot = new Autopilot(context, (nodeId) => this.remove(nodeId))
     this.#joinClient = new JoinClient(context, (welcome) => this.#enter(welcome))
     this.#joinServer = new JoinServer(context, this.#autopilot.dismissGone)
-    this.#goingOver = new StorageMigration(context, {
+    this.#migration = new StorageMigration(context, {
       certify: (address) => this.#joinServer.certify(address),
       decide: async (member, etcd) => {
         await this.#keep({ state: 'joined', member })
@@ -122,8 +122,8 @@ export class Peers {
     await this.#joinServer.requireNew(peer)
     const { etcd, options } = this.#context
     if (this.#membership.state !== 'joined' || !etcd) {
-      this.#goingOver.begin()
-      throw this.#goingOver.refusal
+      this.#migration.begin()
+      throw this.#migration.refusal
     }
     const welcome = await this.#joinServer.admit(peer, secret, etcd, this.#membership.member.token)
     options.log.info('a server joins the cluster', { node: peer.nodeId, address: peer.peerAddress })
@@ -151,7 +151,7 @@ export class Peers {
 
   async close(): Promise<void> {
     this.stop()
-    await this.#goingOver.settled()
+    await this.#migration.settled()
     await this.#context.etcd?.close()
   }
 
