@@ -1,4 +1,5 @@
 /// <reference types="node" preserve="true" />
+import { findNodeProblem } from './base/node-version.js'
 import type { LabCluster } from './lab/in-process/in-process-cluster.js'
 import { InProcessLab } from './lab/library/in-process-lab.js'
 import type { InProcessLabOptions, SimulatedLabOptions } from './lab/library/options.js'
@@ -177,6 +178,8 @@ export async function startLab<const T extends AnyTopology>(
   options?: AnyOptions,
 ): Promise<Lab<ClustersOf<T>> | SimulatedLab<ClustersOf<T>>>
 export async function startLab(topology: string | Topology, options: AnyOptions = {}): Promise<Lab | SimulatedLab> {
+  const problem = findNodeProblem(process.versions.node)
+  if (problem !== undefined) throw new LabError('usage', problem)
   const lab = await start(requireTopologyOf(topology), options)
   const byName = Object.fromEntries(lab.clusters.map((cluster) => [cluster.name, cluster]))
   return Object.assign(lab, byName)

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-import { isTooOld, NODE_NEEDED } from './base/node-version.js'
+import { findNodeProblem } from './base/node-version.js'
 import { StopSignals } from './cli/terminal/stop-signals.js'
 
 const [calledAs = '', ...args] = process.argv.slice(1)
-const { node } = process.versions
+const problem = findNodeProblem(process.versions.node)
 
 // What is loaded below cannot even be read by an older one. Each is loaded alone: a shell asks for completions with every
 // press of a key.
-if (isTooOld(node)) {
-  process.stderr.write(`understudy needs Node ${NODE_NEEDED} or newer, and this is ${node}\n`)
+if (problem !== undefined) {
+  process.stderr.write(`${problem}\n`)
   process.exitCode = 1
 } else if (args[0] === '__complete') {
   const { runComplete } = await import('./cli/completion/run-complete.js')

@@ -11,4 +11,8 @@ export const isTooOld = (version: string): boolean => {
   return major < majorNeeded || (major === majorNeeded && minor < minorNeeded)
 }
 
+/** Returns why this program cannot run on a version of Node, or undefined. */
+export const findNodeProblem = (version: string): string | undefined =>
+  isTooOld(version) ? `understudy needs Node ${NODE_NEEDED} or newer, and this is ${version}` : undefined
+
 const partsOf = (version: string): readonly number[] => version.split('.').map(Number)
