@@ -7,20 +7,21 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Kind } from '../model/types.js'
 
 /**
- * Credentials that let a cluster join, carried by an activation token in one of two forms. Wrapped: a signed JWT that
- * refers to the bundle at the primary's API; unwrapping consumes it. Sealed: the bundle itself, with its private key
- * encrypted for a public key of the secondary, so no call to the primary's API is needed. In both forms, a signature or
- * an authentication tag covers every part.
+ * The credentials with which a cluster joins a replication set. An activation token carries them in one of two forms:
+ * - wrapped: a signed JWT that refers to the bundle at the primary's API; unwrapping consumes it
+ * - sealed: the bundle itself, with its private key encrypted for a public key of the secondary; the primary's API is
+ *   not called
+ * In both forms, a signature or an authentication tag covers every part.
  */
 export interface Bundle {
   readonly kind: Kind
   readonly setId: string
   readonly secondaryId: string
-  /** DER. */
+  /** DER-encoded. */
   readonly caCertificate: Buffer
-  /** DER. */
+  /** DER-encoded. */
   readonly certificate: Buffer
-  /** PKCS 8 DER. */
+  /** PKCS 8, DER-encoded. */
   readonly privateKey: Buffer
   /** `https://host:port`. */
   readonly primaryClusterAddr: string
@@ -67,7 +68,7 @@ export const sealBundle = (bundle: Bundle, publicKey: Buffer, random: Random): s
 }
 
 /**
- * Returns the fields beside the encrypted key in a fixed order. They are authenticated, so none of them can be
+ * Returns all fields except the encrypted key, in a fixed order. The encryption authenticates them, so none can be
  * replaced.
  */
 const contextOf = (part: JsonObject): string =>
@@ -125,7 +126,7 @@ const assemble = (data: JsonObject, privateKey: Buffer): Bundle | undefined => {
   return { kind, setId, secondaryId, caCertificate, certificate, privateKey, primaryClusterAddr }
 }
 
-/** Returns false if a decoder would skip characters: a changed character must not go unnoticed. */
+/** Returns false if a decoder would skip characters of the text. It would then not notice a changed character. */
 const isCanonicalBase64 = (text: string): boolean =>
   text !== '' && Buffer.from(text, 'base64').toString('base64') === text
 

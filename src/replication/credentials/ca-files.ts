@@ -15,8 +15,9 @@ interface CaSources {
 }
 
 /**
- * Returns the union of the given roots, each in PEM; empty if none are given, which means the system's roots. All
- * sources are read and parsed, even if they are not needed. Throws 400 if one is unreadable or invalid.
+ * Returns the CA certificates of all given sources as PEM texts. Returns an empty list if no source is given: the
+ * system's CA certificates apply. Reads and parses every source. Throws a 400 error if a source is unreadable or
+ * invalid.
  */
 export const loadCaPems = async ({ caFile, caPath, caCert }: CaSources): Promise<string[]> => {
   const found: string[] = []

@@ -6,9 +6,9 @@ import type { CaRecord, Credentials } from '../model/state.js'
 import type { PrimaryCredentials, ServerIdentity } from '../model/types.js'
 
 /**
- * Creates the certificate authority of one primary for one kind. Its name is also the TLS server name with which
- * callers select the kind. Secondaries get a client certificate from it. Only the primary's DR secondaries receive its
- * key.
+ * Creates the certificate authority (CA) of one primary for one kind of replication. The name of the CA is also its TLS
+ * server name, with which callers select the kind. The CA issues the client certificates of secondaries. Only the
+ * primary's DR secondaries receive its key.
  */
 export const createCa = async (random: Random, nowMs: number, keys?: CertificateKeys): Promise<CaRecord> => {
   const name = `rep-${uuid(random)}`

@@ -3,21 +3,21 @@ import type { Kind } from '../model/types.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * Between two development servers, the root token of the primary becomes a root token of its performance secondary,
- * whose own token was wiped. The token is part of the bootstrap package, and is stored encrypted until the first copy
- * is complete. Only servers started with -dev request, send or accept it.
+ * If two servers run in dev mode, the root token of the primary becomes a root token of its performance secondary.
+ * Joining deletes the secondary's own root token. The token is part of the bootstrap package, and is stored encrypted
+ * until the first copy is complete. Only servers started with -dev request, send or accept it.
  */
 
 export const wantsDevRoot = ({ settings }: Pick<ReplicationHost, 'settings'>, kind: Kind): boolean =>
   settings.isDevelopment && kind === 'performance'
 
-/** Returns the JSON that a primary adds to the package for a secondary that requested the root token. */
+/** Returns the JSON that a primary adds to the bootstrap package of a secondary that requested the root token. */
 export const offerDevRoot = (dev: DevServer | undefined, kind: Kind): string => {
   const token = kind === 'performance' ? dev?.findRootToken() : undefined
   return JSON.stringify(token === undefined ? {} : { dev_root_token: token })
 }
 
-/** Returns the records that a secondary takes from the package into its new storage. */
+/** Returns the records that a secondary copies from the bootstrap package into its new storage. */
 export const keepDevRoot = (host: Pick<ReplicationHost, 'settings'>, kind: Kind, extra: string): PlainRecord[] => {
   const { dev_root_token: token } = JSON.parse(extra || '{}') as { dev_root_token?: unknown }
   if (!wantsDevRoot(host, kind) || typeof token !== 'string') return []
@@ -25,8 +25,8 @@ export const keepDevRoot = (host: Pick<ReplicationHost, 'settings'>, kind: Kind,
 }
 
 /**
- * Creates the root token at the end of the bootstrap. Only logs a failure, because key shares can still create a root
- * token.
+ * Creates the root token at the end of the bootstrap. A failure is only logged, because key shares can still create a
+ * root token.
  */
 export const plantDevRoot = async (
   dev: DevServer | undefined,

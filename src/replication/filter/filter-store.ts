@@ -59,8 +59,8 @@ export class FilterStore {
   }
 
   /**
-   * Notes the current filter. Returns true if it requires other data than at the last call, or at loading: it was
-   * replaced or deleted, or now withholds a mount that was visible.
+   * Records the digest of the current filter. Returns true if the secondary needs different data than at the last call,
+   * or than at loading: the filter was replaced or deleted, or it withholds a mount that was visible before.
    */
   noteChange(id: string): boolean {
     const { digest } = this.#read(id)
@@ -76,7 +76,8 @@ export class FilterStore {
   }
 
   /**
-   * Returns the whole filter with its digest. Equal digests require equal data; the digest is empty without a filter.
+   * Returns the stored filter and its digest. Filters with equal digests require the same data. Without a filter, the
+   * digest is empty.
    */
   known(id: string): KnownFilter {
     return this.#read(id)
@@ -84,7 +85,7 @@ export class FilterStore {
 
   /**
    * Compiles the rule against the current mounts and namespaces. A filtered mount that was just unmounted stays
-   * filtered, because its data is deleted key by key after that.
+   * filtered, because its data is deleted key by key afterwards.
    */
   compiled(id: string): CompiledFilter | undefined {
     const { record } = this.#read(id)
@@ -134,8 +135,8 @@ export class FilterStore {
   }
 
   /**
-   * Updates the filters in the transaction that moves or removes a mount, so that no log entry is filtered by an
-   * outdated rule. Call the returned function when the transaction is stored or has failed.
+   * Updates the filters in the transaction that moves or removes a mount, so that an outdated rule never filters a log
+   * entry. Call the returned function when the transaction is stored or has failed.
    */
   followMount(tx: Transaction, change: MountChange): () => void {
     if (change.before.isLocal) return () => undefined

@@ -4,9 +4,9 @@ import type { ReadStorage } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * A mark that exists from the moment a filter names local data until the files with that data are destroyed. It never
- * leaves the cluster. It is stored in plain, because it is read while the cluster is sealed. Each mark has its own ID,
- * which distinguishes it from a rewritten one.
+ * The purge mark: a record that exists from the moment a filter names local data until the files with that data are
+ * destroyed. It never leaves the cluster. It is stored unencrypted, because it is read while the cluster is sealed.
+ * Each mark has its own ID, so that a rewritten mark can be distinguished from the earlier one.
  */
 
 /**

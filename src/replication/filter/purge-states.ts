@@ -1,13 +1,13 @@
 import { never, type StateTable, stay, to } from '../model/state-table.js'
 import type { PurgeStage } from './purge-mark.js'
 
-/** When to look for data to mark or destroy. SPEC.md has the table. */
+/** State of the search for filtered data to mark or destroy. SPEC.md has the table of its transitions. */
 export type Looking =
   | { readonly is: 'idle' }
-  /** A look is scheduled. It sees everything that exists when it begins. */
+  /** A search is scheduled. It covers all data that exists when it begins. */
   | { readonly is: 'due' }
   | { readonly is: 'looking' }
-  /** A look is running, and another one was requested since it began. */
+  /** A search is running, and another one was requested after it had begun. */
   | { readonly is: 'looking-again' }
 
 type LookingEvent = { readonly on: 'asked' } | { readonly on: 'begun' } | { readonly on: 'ended' }
@@ -25,11 +25,14 @@ export const LOOKING: StateTable<Looking, LookingEvent, LookingEffect> = {
 
 /** Progress of the destruction of filtered data, beside the mark on disk. */
 export type Destruction =
-  /** Not requested since the mark was written. */
+  /** The destruction was not requested since the mark was written. */
   | { readonly is: 'open' }
-  /** All data is deleted, and the new generation may be in progress. Data deleted from now on needs another mark. */
+  /**
+   * The destruction was requested: all filtered data is deleted, and the new generation of the directory may be in
+   * progress. Data deleted from now on needs another mark.
+   */
   | { readonly is: 'asked' }
-  /** More data was found, which the mark at the time of the request does not cover. */
+  /** After the request, more filtered data was found. The mark at the time of the request does not cover it. */
   | { readonly is: 'outdated' }
 
 /** `stage`: the stage of the mark on disk. */
@@ -40,7 +43,7 @@ export type DestructionEvent =
   | { readonly on: 'lifted' }
   /** The mark for the found data is durable. */
   | { readonly on: 'marked' }
-  /** The mark of a pending deletion was not written. */
+  /** The mark for a pending deletion could not be written. */
   | { readonly on: 'not-marked' }
 
 export type DestructionEffect =

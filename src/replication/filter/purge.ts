@@ -21,7 +21,7 @@ interface PurgeOptions {
    * Returns the IDs of the mounts that a filter withholds from this cluster, or from the cluster it is a DR copy of.
    */
   readonly filteredMounts: () => ReadonlySet<string>
-  /** Requests a new generation of the directory with the remaining data, without the mark. */
+  /** Requests a new generation of the directory that contains the remaining data and no mark. */
   readonly destroy: () => void
   readonly random: Random
   readonly log: Log
@@ -37,7 +37,7 @@ export class FilteredDataPurge {
   readonly #stopped = new AbortController()
   #looking: Looking = { is: 'idle' }
   #destruction: Destruction = { is: 'open' }
-  /** Resolves when the last requested look has ended. */
+  /** Resolves when the last requested search has ended. */
   #looks: Promise<void> = Promise.resolve()
 
   constructor(options: PurgeOptions) {
@@ -74,13 +74,13 @@ export class FilteredDataPurge {
     return this.#looking.is !== 'idle'
   }
 
-  /** Looks once. Resolves when it is known whether a crash left filtered data behind. */
+  /** Searches once. Resolves when it is known whether a crash left filtered data behind. */
   async start(): Promise<void> {
     this.check()
     await this.#looks
   }
 
-  /** Looks for data to mark or destroy. Must be called after a change of a filter, a mount or the data. */
+  /** Searches for data to mark or destroy. Must be called after a change of a filter, a mount or the data. */
   check(): void {
     if (this.#stopped.signal.aborted) return
     const { to, effects } = step(LOOKING, this.#looking, { on: 'asked' })
@@ -89,7 +89,7 @@ export class FilteredDataPurge {
   }
 
   /**
-   * Looks for data if a mark exists. Must be called after data arrives over the stream: it may have deleted the last
+   * Searches for data if a mark exists. Must be called after data arrives over the stream: it may have deleted the last
    * filtered key.
    */
   checkPending(): void {

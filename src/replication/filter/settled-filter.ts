@@ -3,9 +3,10 @@ import { digestOf, type FilterRecord } from '../model/filter-record.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The filter under which the data of a performance secondary was last compared. The known filter may be newer: its
- * record arrives before its data changes, and a new registration has a different filter. While the two differ, the
- * local data does not match the known filter. The record never leaves the cluster.
+ * The settled filter is the filter under which the data of a performance secondary was last compared with its
+ * primary's. The known filter may be newer: its record arrives before its data changes, and a new registration has a
+ * different filter. While the two differ, the local data does not match the known filter. The record of the settled
+ * filter never leaves the cluster.
  */
 
 /** `digest`: empty without a filter. */
@@ -20,7 +21,7 @@ export const knownFilter = (record: FilterRecord | undefined): KnownFilter => ({
 })
 
 const NONE = knownFilter(undefined)
-/** No filter has this digest. */
+/** Stands for unsettled data: its digest differs from that of every filter. */
 const DOUBTED: KnownFilter = { digest: 'doubted', record: undefined }
 
 export class SettledFilter {
@@ -41,7 +42,7 @@ export class SettledFilter {
     return this.current.digest === digest
   }
 
-  /** Records the filter after a completed comparison, or after a change of its mount paths alone. */
+  /** Records the filter after a completed comparison, or after a change that affects only the paths of its mounts. */
   async keep(known: KnownFilter): Promise<void> {
     const { digest, record } = this.current
     if (known.digest === digest && JSON.stringify(known.record) === JSON.stringify(record)) return

@@ -6,8 +6,9 @@ import { isWrite, type NamespaceRef, type Operation, type Request } from '../../
 import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
 
 /**
- * Encoding of a request from a performance secondary to its primary. The secondary has already authorized it, so
- * neither the token nor its data is sent. The secondary also wraps the response if requested.
+ * Encodes a request from a performance secondary to its primary. The secondary has already authorized the request, so
+ * it sends neither the token nor the token's properties. If the client requested response wrapping, the secondary also
+ * wraps the response.
  */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['x-vault-token', 'authorization', 'cookie'])
 
@@ -19,7 +20,7 @@ export const encodeRequest = async (request: Request): Promise<Buffer> => {
   return Buffer.from(text)
 }
 
-/** Decodes a request. Throws before any further processing if no secondary would send it. */
+/** Decodes a request. Throws at once if no secondary would send it. */
 export const decodeRequest = (payload: Buffer): Request => {
   const fields = fieldsOf(payload)
   const path = textOf('path', fields.path, LIMITS.headerBytesMax)

@@ -19,7 +19,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'policy/*name': ['update', 'delete'],
     'policies/acl/*name': ['update', 'delete'],
     'namespaces/*path': ['update', 'patch', 'delete'],
-    // The entity of a login. Clients cannot request it.
+    // Creates the entity of a login. Clients cannot send this request.
     'internal/replicated-entity': ['update'],
   },
   token: {
@@ -34,7 +34,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'entity-alias/id/:id': ['update', 'delete'],
   },
   approle: {
-    // A shared SecretID counts its uses across all clusters.
+    // A shared SecretID has one use count for all clusters.
     login: ['update'],
     'role/:role_name': ['update', 'delete'],
     'role/:role_name/role-id': ['update'],
@@ -67,7 +67,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'keys/:name/trim': ['update'],
     restore: ['update'],
     'restore/:name': ['update'],
-    // Encryption can create its key.
+    // An encryption may create its key.
     'encrypt/:name': ['update'],
   },
   kv: {

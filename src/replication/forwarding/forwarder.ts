@@ -24,7 +24,7 @@ interface ForwarderOptions {
   readonly clock: Clock
   readonly store: Pick<ReplicableStore, 'onCommit'>
   readonly settings: ReplicationSettings
-  /** The follower of the performance kind; undefined while this cluster has no primary. */
+  /** The follower of performance replication; undefined while this cluster has no primary. */
   readonly follower: () => FollowerService | undefined
   /** Returns the applied index of the current primary's log. */
   readonly appliedIndex: () => number
@@ -44,7 +44,7 @@ export class Forwarder {
   /** Forwards a request. Rejects with the error of the primary's backend, or with 503 if the primary is unreachable. */
   async forward(request: Request): Promise<Forwarded> {
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
-    // Processing of the request may have occupied the event loop for a long time.
+    // Serving the client until here may have blocked the event loop for a long time.
     await nextTurn()
     const payload = await encodeRequest(request)
     if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()

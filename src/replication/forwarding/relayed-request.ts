@@ -8,9 +8,9 @@ import { type Operation, ROOT_NAMESPACE, WITHHOLDABLE, type Withheld, type WrapR
 import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
 
 /**
- * The request of the standby:
+ * The result that a standby requests from the active node:
  * - `answer`: the response
- * - `rights`: a check whether the token permits a request that the standby executes itself
+ * - `rights`: whether the token permits a request that the standby executes itself
  * - `allowance`: the maximum body size for a client that has sent only the request headers
  */
 export type Asked = 'answer' | 'rights' | 'allowance'
@@ -22,7 +22,7 @@ export type Asked = 'answer' | 'rights' | 'allowance'
 export interface Relayed {
   readonly request: IncomingRequest
   readonly asks: Asked
-  /** Remaining time to wait for changes of the cluster. */
+  /** Remaining time in milliseconds that the request may wait while the cluster changes its state. */
   readonly waitMs: number
 }
 
@@ -103,7 +103,7 @@ const withheldOf = (value: JsonValue | undefined): readonly Withheld[] | undefin
   return value
 }
 
-/** Returns the error of a body that was not read. Such a request must not be executed. */
+/** Returns the error that prevented the standby from reading the body. Such a request must not be executed. */
 const bodyRefusalOf = (value: JsonValue | undefined): LogicalError | undefined => {
   if (value === undefined) return undefined
   const { code, message } = objectOf('refusal', value)

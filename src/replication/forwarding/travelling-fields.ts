@@ -27,8 +27,8 @@ export const objectOf = (what: string, value: JsonValue | undefined): JsonObject
 }
 
 /**
- * Returns a text. `bytesMax`: maximum size as received from the client, where each character of a header is one byte,
- * regardless of UTF-8.
+ * Returns the text field named `what`. Throws if it is longer than `bytesMax` characters. Each character of a received
+ * header is one byte, because headers are not decoded as UTF-8.
  */
 export const textOf = (what: string, value: JsonValue | undefined, bytesMax: number): string => {
   if (typeof value !== 'string' || value.length > bytesMax) throw junk(what)
@@ -41,7 +41,7 @@ export const fieldsOf = (payload: Buffer): JsonObject => objectOf('request', par
 export const dataOf = (value: JsonValue | undefined): JsonObject =>
   Object.assign(Object.create(null) as JsonObject, objectOf('data', value))
 
-/** Returns header names and values. `isKept` selects the headers. */
+/** Returns the names and values of the headers that `isKept` selects. */
 export const headersOf = (
   value: JsonValue | undefined,
   isKept: (name: string) => boolean,

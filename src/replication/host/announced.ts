@@ -28,13 +28,13 @@ export const keepAnnounced = async (
 interface Progress {
   readonly applied: number
   readonly announced: number
-  /** True while nothing of the set's current primary is applied, as after a change of primary. */
+  /** True while no entry of the current primary of the set is applied, for example just after the primary changed. */
   readonly isBehindEpoch: boolean
 }
 
 /**
- * Computes how much of the announced log is applied. An announcement in an epoch of which nothing is applied counts as
- * not reached. An announcement in an older epoch is ignored, because its indexes belong to another log.
+ * Computes how much of the announced log is applied. If nothing of the announced epoch is applied, the announcement
+ * counts as not reached. An announcement in an older epoch is ignored, because its indexes belong to another log.
  */
 export const measureProgress = (
   place: PrimaryPosition | undefined,

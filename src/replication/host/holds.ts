@@ -2,7 +2,7 @@ import type { HoldState, Kind } from '../model/types.js'
 
 export const HOLD_STATES: readonly HoldState[] = ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply']
 
-/** Lets a lab pause replication when it next enters a state, and resume it. */
+/** Lets a lab pause replication when it next enters a given state, and resume it later. */
 export class Holds {
   readonly #held = new Map<string, Set<() => void>>()
 

@@ -13,7 +13,7 @@ import type { License } from '../model/machine.js'
 import type { GenerationAttempt } from '../model/operation-token.js'
 import type { Kind, ReplicationTimes } from '../model/types.js'
 
-/** The injected facilities of a process, and those reached through it. */
+/** The injected clock, random source, log and network calls of a process. */
 export interface Surroundings {
   readonly clock: Clock
   readonly random: Random
@@ -59,7 +59,7 @@ interface StoredData {
   exportKeyMaterial(): KeyMaterial
 }
 
-/** The ways in which a role change controls the current runtime. */
+/** The functions with which a role change controls the current runtime. */
 interface RuntimeControl {
   /**
    * Durably decides to drop all data. Creates a new generation of the directory with the key material and `records`,
@@ -100,8 +100,8 @@ interface MountFacts {
 export type ReplicationHost = Surroundings & OwnCluster & StoredData & RuntimeControl & MountFacts
 
 /**
- * The part of core that a primary and the end of a first copy need. It is passed at the start, because core depends on
- * replication.
+ * The functions of core that a primary, and a secondary at the end of its first copy, need. They are passed at the
+ * start, because core depends on replication.
  */
 export interface RoleServices {
   /**
@@ -110,7 +110,7 @@ export interface RoleServices {
    */
   executeForwarded(request: Request): Promise<Response | undefined>
 
-  /** Only on a development server. */
+  /** Set only on a server in dev mode. */
   readonly dev: DevServer | undefined
 }
 

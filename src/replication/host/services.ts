@@ -31,7 +31,7 @@ export interface DataPlane {
       readonly onChange: () => void
     },
   ): PrimaryService
-  /** Follows a primary until it is stopped, across connection failures. */
+  /** Follows a primary until it is stopped. Reconnects after connection failures. */
   startFollower(
     kind: Kind,
     options: {
@@ -54,8 +54,8 @@ export interface DataPlane {
 }
 
 /**
- * The result: whether the server acknowledged the identity, even by a refusal, and any other newer primary that it
- * named.
+ * The result of `tell`. `isHeard`: the server has received the identity, even if it refused the call. `overtaker`:
+ * another newer primary that the server named.
  */
 export interface Told {
   readonly isHeard: boolean
@@ -93,7 +93,7 @@ export interface PrimaryService {
    * once.
    */
   addressesChanged(): void
-  /** Ends every stream with the refusal. */
+  /** Ends every stream and sends the refusal to its secondary. */
   refuseAll(refusal: Refusal): void
   /** Ends every link with a reason. */
   stop(reason?: string): Promise<void>

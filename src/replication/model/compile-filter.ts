@@ -90,7 +90,8 @@ const isHidden = (rule: FilterRule, namespace: NamespaceFact, namespacePaths: Re
   if (namespace.path === '') return false
   const isCovered = coversNamespace(rule, namespace, namespacePaths)
   if (rule.mode === 'deny') return isCovered
-  // A namespace stays visible if the rule allows something inside it, because clients reach that path through it.
+  // A namespace stays visible if the rule allows a mount inside it, because clients reach that mount through the
+  // namespace.
   return !isCovered && !rule.paths.some((path) => path.startsWith(namespace.path))
 }
 

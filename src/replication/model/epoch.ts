@@ -33,13 +33,15 @@ export const currentEpoch = (chain: EpochChain): Epoch | undefined => chain[chai
 /** The start of an epoch: in the log of its parent, and in the founder's own log. */
 export interface Fork extends Pick<Epoch, 'forkIndex' | 'beginIndex' | 'alignedFrom'> {
   /**
-   * The chain's current epoch, unless nothing of it was ever applied: then the new epoch builds on an older one, and
-   * the current one is its sibling.
+   * The epoch on which the new epoch builds; by default the current epoch of the chain. If nothing of the current epoch
+   * was ever applied, this is an older epoch, and the current one is a sibling of the new one.
    */
   readonly parentId?: string | undefined
 }
 
-/** Extends a chain with a new epoch. Its number is also greater than `beyond`. */
+/**
+ * Extends a chain with a new epoch. The new number is greater than all numbers of the chain, and greater than `beyond`.
+ */
 export const extendChain = (chain: EpochChain, id: string, { parentId, ...fork }: Fork, beyond = 0): EpochChain => {
   const at = chain.findIndex((epoch) => epoch.id === parentId)
   const kept = at < 0 ? chain : chain.slice(0, at + 1)
@@ -78,7 +80,7 @@ export const hasEnded = (chain: EpochChain, ended: EpochChain = []): boolean => 
   return ended.some(({ id }) => id === last)
 }
 
-/** Returns the chain up to the epoch in which a log was followed; empty if the chain does not contain it. */
+/** Returns the chain up to and including `epoch`; an empty chain if it does not contain `epoch`. */
 export const chainUpTo = (chain: EpochChain, epoch: string): EpochChain =>
   chain.slice(0, chain.findIndex(({ id }) => id === epoch) + 1)
 

@@ -23,7 +23,10 @@ export interface FilterRecord extends FilterRule {
   readonly revision?: number
 }
 
-/** Returns a digest of the filtered data set. It is equal for equal rules, regardless of later mount paths. */
+/**
+ * Returns a digest of the filtered data set. Equal rules have equal digests, even if the paths of their mounts change
+ * later.
+ */
 export const digestOf = ({ mode, paths, asked, revision = 0 }: FilterRecord): string =>
   sha256Hex(JSON.stringify([mode, asked ?? paths, revision]))
 

@@ -9,7 +9,7 @@ import type { Kind } from './types.js'
 /** A role as the API shows it. */
 export type Mode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 
-/** A role as the state machine uses it. `detached` is a secondary without credentials, which has no primary. */
+/** A role as the state machine uses it. `detached` is a secondary that has no credentials and therefore no primary. */
 export type Stage = Mode | 'detached'
 
 const modeOf = (stage: Stage): Mode => (stage === 'detached' ? 'secondary' : stage)
@@ -128,7 +128,7 @@ export type Preparation =
   | { readonly do: 'list-surplus'; readonly kind: Kind }
   | { readonly do: 'plant-dev-root' }
 
-/** One step of the drafts that become durable together. */
+/** One change of the records of a role. All changes of a decision become durable together. */
 export type RecordChange =
   | { readonly do: 'become-primary'; readonly kind: Kind; readonly set: 'new' | 'kept' }
   | { readonly do: 'start-epoch'; readonly kind: Kind }
@@ -141,8 +141,8 @@ export type RecordChange =
   | { readonly do: 'delete-operation-token' }
 
 /**
- * The only point at which the role changes: the drafts become durable in one batch, or as the only remaining data after
- * a wipe. Everything after this point can be derived from the records.
+ * How the changes become durable: in one batch, or as the only remaining data after a wipe. This is the point of no
+ * return: the role changes here, and everything after it can be derived from the records.
  */
 type Ending = 'commit' | 'commit-and-restart' | 'wipe-and-restart'
 

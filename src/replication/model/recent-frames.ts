@@ -32,7 +32,7 @@ export const surplusEntriesOf = (
   return { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isWhole, ...recentAfter(forkIndex) }
 }
 
-/** A frame as applied here, and the hash of the primary's frame from which it was made. */
+/** A frame as applied here, and the hash of the primary's frame from which this cluster made it. */
 export interface Received {
   readonly frame: Frame
   readonly hash: Buffer
@@ -63,7 +63,7 @@ export class RecentFrames {
     this.#end = place
   }
 
-  /** Adds applied frames. Stretches without content before and after them reach to `end`. */
+  /** Adds applied frames. Index ranges without content before and after them extend to `end`. */
   add(received: readonly Received[], end: WalPosition): void {
     this.#end = end
     for (const one of received) {
@@ -83,7 +83,10 @@ export class RecentFrames {
     return { frames, isComplete: this.#start !== undefined && this.#start.index <= index }
   }
 
-  /** Returns the passed positions in the primary's log, newest first, as many as fit into one message. */
+  /**
+   * Returns the positions in the primary's log that this follower has passed, newest first, as many as fit into one
+   * message.
+   */
   positions(): readonly WalPosition[] {
     if (!this.#start) return []
     const ends = this.#received.map(({ frame, hash }) => ({ index: frame.lastIndex, hash }))

@@ -41,15 +41,18 @@ export interface SecondaryRecord {
   readonly secondaryId: string
   /** Without credentials, the cluster is detached and has no primary. */
   readonly credentials?: Credentials
-  /** True once it followed a primary in this role. Then only a complete copy can be promoted. */
+  /**
+   * True once this cluster has followed a primary in this role. From then on, it can be promoted only if its copy is
+   * complete.
+   */
   readonly hasFollowed: boolean
-  /** How often this cluster, or the one it is a copy of, took over the secondary ID from a DR original. */
+  /** How often this cluster, or the original of this DR copy, took over the secondary ID from another cluster. */
   readonly incarnation: number
   /** Set while this cluster has data that its primary lost. It then has no primary until an operator decides. */
   readonly ahead?: Ahead
-  /** On a former primary: the cluster that had overtaken it. */
+  /** On a former primary: the cluster that overtook it. */
   readonly overtaker?: Overtaker
-  /** The ended epoch that was followed last, whose primary was demoted. */
+  /** The epoch that was followed last, if it has ended because its primary was demoted. */
   readonly endedEpoch?: string
 }
 
@@ -64,7 +67,10 @@ export interface Ahead {
   readonly sinceMs: number
 }
 
-/** Base64: certificate DER, key PKCS 8 DER. `name` is common name, DNS name, and the TLS server name of the set. */
+/**
+ * A certificate authority. The certificate is base64 of DER, and the key is base64 of PKCS 8 DER. `name` is its common
+ * name, its DNS name and the TLS server name of the set.
+ */
 export interface CaRecord {
   readonly name: string
   readonly certificate: string
@@ -98,7 +104,7 @@ export interface Fence {
   readonly by?: Overtaker
 }
 
-/** Base64: certificates DER, key PKCS 8 DER. */
+/** Certificates are base64 of DER, and the key is base64 of PKCS 8 DER. */
 export interface Credentials {
   readonly caCertificate: string
   readonly certificate: string
@@ -107,7 +113,7 @@ export interface Credentials {
   readonly serverName: string
   /** Addresses of the primary, best first, as `https://host:port`. */
   readonly primaryAddresses: readonly string[]
-  /** Earlier addresses. A node that was away for a time may be the only one left. */
+  /** Earlier addresses. A node that is missing from the latest list may be the only one that still runs. */
   readonly formerAddresses?: readonly string[]
 }
 
@@ -117,7 +123,10 @@ const PREFIX: Readonly<Record<Kind, string>> = { dr: KEYS.drRole, performance: K
 
 export const recordKey = (kind: Kind): string => `${PREFIX[kind]}record`
 
-/** Returns the key under which the private key of a generated pair waits for its token. */
+/**
+ * Returns the storage key of the private key of a generated pair, which is kept until the activation token for it
+ * arrives.
+ */
 export const exchangeKeyKey = (kind: Kind): string => `${PREFIX[kind]}exchange-key`
 
 export const readRecord = (storage: ReadStorage, kind: Kind): KindRecord =>

@@ -117,7 +117,7 @@ export interface PrimaryHooks {
   admit(call: { readonly method: RpcMethod; readonly commonName: string; readonly who: PeerIdentity }): Admission
   /** Returns the addresses for secondaries: all own nodes, the active one first, then the connected DR secondaries. */
   primaryAddresses(): readonly string[]
-  /** Resolves once the registration of this certificate is durably marked as taken, which happens once. */
+  /** Marks the registration of this certificate as taken, which is possible once. Resolves when this is durable. */
   bootstrap(
     caller: { readonly secondaryId: string; readonly commonName: string },
     who: PeerIdentity,
@@ -159,11 +159,11 @@ export interface SecondaryHooks {
   beforeFiltered(): Promise<void>
   /** Awaited before log entries are applied that change the filters of these secondaries. */
   beforeFilterChange(ids: readonly string[]): Promise<void>
-  /** Awaited before data of a new primary is applied that lacks some of the local data. */
+  /** Receives the local entries that a new primary does not have. Awaited before data of that primary is applied. */
   keepSurplus(surplus: SurplusEntries): Promise<void>
   /** Records durably that the primary was rewound. Nothing is followed after that until an operator decides. */
   stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void>
-  /** Called after a comparison: the data equals the primary's except for filtered keys. `rule`: the rule of the offer. */
+  /** Called after a comparison: all data except filtered keys equals the primary's. `rule`: the rule of the session. */
   onCompared(rule: string): Promise<void>
   /** Called when the primary was demoted permanently: from now on its epoch has ended. */
   onEpochEnded(): void

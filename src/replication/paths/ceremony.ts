@@ -64,7 +64,7 @@ export const ceremonyPaths = (context: PathContext): PathSpec[] => {
       isOldest: true,
       fields: UPDATE_FIELDS,
       summary: 'Submit one key share for a DR operation token.',
-      // A read carries no key, and returns the corresponding error.
+      // A read has no key parameter, so it returns the error for a missing key.
       operations: { read: () => step({ key: '', nonce: '' }), update: ({ values }) => step(values) },
     }),
   ]

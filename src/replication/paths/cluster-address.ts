@@ -4,8 +4,8 @@ const FORM = /^(?:https:\/\/)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[
 
 /**
  * Parses the address that secondaries get instead of the configured one, as `https://host:port`; empty stays empty. It
- * is validated on input, because secondaries would notice a wrong address only much later. Throws 400 that names the
- * field.
+ * is validated on input, because secondaries would notice a wrong address only much later. Throws a 400 error that
+ * names the field.
  */
 export const parsePrimaryClusterAddr = (text: string): string => {
   const trimmed = text.trim()

@@ -60,7 +60,7 @@ export const readDynamicOnPrimary = (context: ReplicationContext, id: string): R
   return dynamicLists(context, filterIdOf(record, secondaryId, context.filters))
 }
 
-/** Reads the dynamic lists on the secondary, which answers only for itself, under any of its IDs. */
+/** Returns the dynamic lists on a secondary. A secondary answers only for itself; `id` is any of its IDs. */
 export const readDynamicOnSecondary = (context: ReplicationContext, id: string): Response => {
   const { host, roles, filters } = context
   const record = roles.record('performance')

@@ -21,8 +21,8 @@ export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undef
 interface ReindexFields {
   readonly diff: boolean
   /**
-   * Accepts the remaining data of a damaged store as correct. On a secondary, the data is repaired from the primary
-   * anyway; there, the field means to follow a rewound primary.
+   * On a primary: accepts the remaining data of a damaged store as correct. On a secondary: follows a rewound primary
+   * again. A secondary repairs damaged data from its primary in any case.
    */
   readonly force: boolean
   readonly skipFlush: boolean
@@ -44,8 +44,8 @@ export const reindex = (context: ReplicationContext, { diff, force, skipFlush }:
 }
 
 /**
- * Restarts replication. A cluster that is ahead of its primary continues only if told to discard its surplus, which is
- * listed and stored first.
+ * Restarts replication. A cluster that is ahead of its primary continues only with `force`. It then discards the
+ * entries that the primary does not have, after it has stored a list of them.
  */
 export const recover = async (context: ReplicationContext, { force }: { force: boolean }): Promise<Response> => {
   if (aheadKind(context)) {
@@ -64,8 +64,8 @@ const aheadKind = ({ roles }: ReplicationContext): Kind | undefined =>
   })
 
 /**
- * Removes the stored position last. After a crash before that, the cluster detects the rewound primary again. Without a
- * position, all data is compared.
+ * Follows a rewound primary again. Removes the stored position last: if the server crashes before, the cluster detects
+ * the rewound primary again. Without a position, all data is compared.
  */
 const followAgain = (context: ReplicationContext): Promise<void> =>
   context.roles.exclusively(async () => {

@@ -110,7 +110,7 @@ export const promote = (context: ReplicationContext, kind: Kind, fields: Promote
     const { host, roles, running } = context
     const { mode } = roles.record(kind)
     if (mode === 'disabled' || mode === 'primary') throw invalid(GUARDS.notSecondary(kind))
-    // Read before following ends.
+    // These facts are read now, because they are lost when following ends.
     const safety = running[kind].safety()
     const decide = () => decidePromote(kind, roles.facts(), safety, fields.force)
     orThrow(decide())

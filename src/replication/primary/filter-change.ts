@@ -4,8 +4,7 @@ import { changedFilters } from '../filter/changed-filters.js'
 
 /**
  * Returns the index of the last of these frames that changes one of these filters. The secondary was disconnected
- * during the change, so it may lack entries that were withheld for a time, even if the filter is now what it was
- * before.
+ * during the change. It may lack entries that were withheld for a time, even if the filter is now the same as before.
  */
 export const findFilterChange = (
   store: Pick<ReplicableStore, 'decodeFrame'>,

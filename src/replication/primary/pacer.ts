@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 
 /**
- * Pause of a copy for every millisecond of its work while there are writes. If primary and secondary share two
+ * Milliseconds that a copy pauses per millisecond of work while clients write. If primary and secondary share two
  * processors, a value of three leaves writers half of their throughput.
  */
 const REST = 3

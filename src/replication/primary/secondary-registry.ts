@@ -120,7 +120,6 @@ export class SecondaryRegistry {
     return seen?.commonName
   }
 
-  /** The open streams. */
   get streams(): readonly PrimaryStream[] {
     return [...this.#seen.values()].flatMap((seen) => (seen.stream ? [seen.stream] : []))
   }

@@ -137,7 +137,7 @@ export class Shipper {
     }
   }
 
-  /** Operators monitor positions that the log no longer contains, because each costs a comparison. */
+  /** Counts look-ups of positions in the log. Operators monitor `missing_guard`, because each costs a comparison. */
   #count(what: 'guard_found' | 'missing_guard' | 'scanned_entries', value = 1): void {
     this.#options.recorder.record(`vault.logshipper.streamWALs.${what}`, value)
   }

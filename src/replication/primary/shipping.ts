@@ -3,15 +3,15 @@ import { never, type StateTable, type Step, stay, to } from '../model/state-tabl
 import type { StreamState } from '../model/types.js'
 import type { SyncSession } from './sync-sessions.js'
 
-/** The filter of the last comparison, which the next session offer uses. */
+/** The filter of the last comparison. The next session offer states whether the current filter differs from it. */
 interface Compared {
   /** Fingerprint of the filter under which the secondary's data was compared; undefined if unknown. */
   readonly under: string | undefined
 }
 
 /**
- * Kept until the secondary has applied everything written since the session was opened, because it pins the log after
- * its snapshot.
+ * The session of the last comparison. It is kept until the secondary has applied everything written since the session
+ * was opened, because it pins the log after its snapshot.
  */
 interface Holding {
   readonly session: SyncSession | undefined
@@ -48,7 +48,10 @@ export type Shipping =
   | { readonly is: 'ended' }
 
 export type ShippingEvent =
-  /** The secondary's position: `isKnown` if it is in this log, and the filter of its last comparison. */
+  /**
+   * The position that the secondary sent was looked up. `isKnown`: this log contains it. `filter`: the filter of the
+   * secondary's last comparison.
+   */
   | { readonly on: 'opened'; readonly isKnown: boolean; readonly filter: string; readonly isOtherFilter: boolean }
   | { readonly on: 'filter-changed'; readonly at: number }
   /** `session`: the last session offered to the secondary that it knew of. */
@@ -68,7 +71,7 @@ type ShippingEffect =
 
 type Outcome = Step<Shipping, ShippingEffect>
 
-/** Until it has compared, the secondary may lack data sent before. */
+/** Reported while the secondary compares: it may lack data that was sent before. */
 const COMPARING: ShippingEffect = { do: 'report', index: 0, state: 'merkle-diff' }
 
 const closing = ({ session }: Holding): readonly ShippingEffect[] => (session ? [{ do: 'close', session }] : [])

@@ -57,7 +57,8 @@ export class SyncSession {
   }
 
   /**
-   * Yields keys of sub-pages that the caller lacks, leaves of the caller that are unknown here, and filtered hashes.
+   * Yields the keys of sub-pages that the caller lacks, the caller's leaves that do not exist here, and the filtered
+   * hashes.
    */
   async *fetchSubPages(tree: Tree, asked: readonly CallerSubPage[]): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
@@ -133,7 +134,10 @@ export class SyncSessions {
   }
 }
 
-/** Approximate size of one reply: few round trips, and fine-grained flow control. */
+/**
+ * Approximate size of one reply in bytes: large enough for few round trips, and small enough for fine-grained flow
+ * control.
+ */
 const REPLY_BYTES = 256 * 1024
 
 /** The differences between a sub-page of the caller and this one. */
@@ -151,7 +155,7 @@ class ReplyBuilder {
   #filtered: FilteredSubPageMessage[] = []
   #unknownBytes = 0
 
-  /** Returns true if the reply is full. */
+  /** Adds an entry. Returns true if the reply is full. */
   add(key: string, value: Buffer): boolean {
     this.#entries.add(key, value)
     return this.#entries.bytes + this.#unknownBytes >= REPLY_BYTES

@@ -42,7 +42,7 @@ export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind)
   }
   const place = host.store.remotePosition
   const [parentId, applied] = [place?.epoch, place?.index ?? 0]
-  // After the last position that a rewound primary still has, its log is a different one.
+  // A rewound primary writes a different log after the last position that it still has.
   if (record.ahead)
     return { ...made, fork: { parentId, forkIndex: Math.min(record.ahead.commonIndex, applied), beginIndex } }
   const aligned = kind === 'dr' ? alignedFrom(host) : applied

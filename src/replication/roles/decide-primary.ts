@@ -30,7 +30,7 @@ export const decideEnablePrimary = (kind: Kind, facts: Facts): Decision => {
   })
 }
 
-/** Accepts a primary of the kind whose role is not hidden behind a DR secondary. */
+/** Accepts the request on a primary of this kind. Rejects it on a DR secondary, which hides its performance role. */
 export const checkIsPrimary = (kind: Kind, facts: Facts): Check => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   return facts.stages[kind] === 'primary' ? PASSED : refuse(GUARDS.notPrimary(kind))

@@ -15,7 +15,10 @@ import type { Kind } from '../model/types.js'
 
 /** The decisions for requests to join, to follow another primary, to be promoted, or to leave. Pure. */
 
-/** Decides before any data leaves this cluster. `checkBundle` validates the content of the token. */
+/**
+ * Decides whether this cluster may join a set, before it redeems the token. `checkBundle` validates the content of the
+ * token afterwards.
+ */
 export const decideEnableSecondary = (kind: Kind, facts: Facts): Decision => {
   const stage = facts.stages[kind]
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
@@ -94,7 +97,7 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
 interface PromotionRisk {
   readonly reason: string
   /**
-   * True if waiting may resolve the risk. A filter remains, and so does missing data on a cluster without a primary.
+   * True if waiting may resolve the risk. Waiting does not help against a filter, or on a cluster without a primary.
    */
   readonly mayPass: boolean
 }
@@ -158,7 +161,10 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
   return accept(stage, 'disable-secondary', { prepare, change, end: 'commit-and-restart' })
 }
 
-/** Decides on the end of the first copy. A role that is hidden behind a DR secondary meanwhile waits. */
+/**
+ * Decides on the end of the first copy. Rejected while the role is hidden behind a DR secondary; the role then stays in
+ * bootstrapping.
+ */
 export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   // The running services continue, because all caches were updated while the copy was written.

@@ -22,9 +22,9 @@ export interface Straggler {
 }
 
 /**
- * Waits until every secondary has applied `index` that is connected, or was connected at the start of the call, because
- * a connection may break and return. Waits at most `timeoutMs`, and never for a secondary that was disconnected all the
- * time. Resolves to the secondaries that have not applied it. Rejects with the signal's reason.
+ * Waits until every secondary has applied `index` that is connected, or was connected at the start of the call: a
+ * connection may break and return. Waits at most `timeoutMs`. Does not wait for a secondary that was disconnected the
+ * whole time. Resolves to the secondaries that have not applied it. Rejects with the signal's reason.
  */
 export const drain = async (options: DrainOptions): Promise<readonly Straggler[]> => {
   const { registry, index, signal } = options

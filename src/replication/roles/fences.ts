@@ -111,7 +111,8 @@ export class Fences {
   }
 
   /**
-   * Returns the fence. It applies as long as the other chain overtakes this one, regardless of what was stored when.
+   * Returns the fence. It applies as long as the other chain overtakes this one, regardless of which record was stored
+   * first.
    */
   #own(kind: Kind, record: PrimaryRecord): Fence | undefined {
     const fence = this.#met.get(kind) ?? record.fenced

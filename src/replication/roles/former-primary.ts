@@ -54,7 +54,10 @@ const hasJoined = ({ registry }: FormerPrimaryOptions, addresses: readonly strin
   return registry.views().some((view) => view.clusterAddresses.some((address) => known.has(withoutScheme(address))))
 }
 
-/** Retries if the record cannot be written now. */
+/**
+ * Removes the former primary from the record. Resolves to false if the record cannot be written now; the caller then
+ * retries.
+ */
 const isForgotten = ({ roles, kind, host }: FormerPrimaryOptions): Promise<boolean> =>
   roles
     .update(kind, (latest) => {

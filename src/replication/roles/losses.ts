@@ -45,8 +45,9 @@ export interface LostSuffix {
 }
 
 /**
- * The data that only this cluster may lose with a role: everything that secondaries of the kind receive. The shared
- * data of a performance primary is an exception, because that primary still has it or lists it itself.
+ * Returns a predicate for the data that only this cluster can lose with a role: all data that secondaries of the kind
+ * receive. On a copy of a performance secondary, shared data is not included, because the performance primary still has
+ * it or lists it itself.
  */
 export const isOwnOf =
   (kind: Kind, isPerformanceCopy: boolean) =>
@@ -105,7 +106,10 @@ class BoundedSuffix {
   }
 }
 
-/** Returns false for filtered operations, which have no key, and for the role that a failover changes. */
+/**
+ * Returns false for filtered operations, which have no key, and for the record of the performance role, which a
+ * failover changes.
+ */
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
 const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {

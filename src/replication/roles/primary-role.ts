@@ -89,7 +89,8 @@ export class PrimaryRole implements PrimaryHooks {
     }
     fences.meet(kind, who)
     const fence = fences.of(kind)
-    // An operator uses a token to make the newer primary follow this one.
+    // The newer primary calls with an activation token of this cluster: an operator has decided that it gives up its
+    // role.
     const isYielding = method === 'Bootstrap' && fence && hasEnded(fence.by?.epochs ?? [], who.ended)
     if (fence && !isYielding) return fences.refusal(fence)
     if (row.state === 'issued') {
@@ -155,7 +156,9 @@ export class PrimaryRole implements PrimaryHooks {
     }
   }
 
-  /** Reads the state at each call, because the filter may change while the request runs. */
+  /**
+   * Returns what a secondary may see. Evaluates the filter at each call, because it may change while the request runs.
+   */
   #sightOf(secondaryId: string): Sight {
     const { filters } = this.#options
     const filter = () => filters.compiled(filterIdOf(this.#record(), secondaryId, filters))

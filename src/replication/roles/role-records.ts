@@ -146,7 +146,7 @@ export class RoleRecords {
     if (KINDS.some(isOther)) this.beginAnew()
   }
 
-  /** Rebuilds everything from the stored records. */
+  /** Restarts the runtime, which rebuilds everything from the stored records. */
   beginAnew(): void {
     if (this.#isLeaving) return
     this.#isLeaving = true

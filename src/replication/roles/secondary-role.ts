@@ -12,7 +12,7 @@ import { type KindRecord, ownEpochsOf, type SecondaryRecord } from '../model/sta
 import { knownFilter, type SettledFilter } from '../filter/settled-filter.js'
 import type { HoldState, Kind, PeerIdentity, PrimaryAddresses, SecondaryHooks } from '../model/types.js'
 
-/** No rule has this fingerprint. */
+/** Differs from the fingerprint of every rule. */
 const UNSETTLED = 'unsettled'
 
 const FINISH_AGAIN_MS = 1_000
@@ -91,7 +91,7 @@ export class SecondaryRole implements SecondaryHooks {
     this.#options.onChange()
   }
 
-  /** Returns the fingerprint of the filter in effect; until it is in effect, one that makes the primary compare. */
+  /** Returns the fingerprint of the filter in effect. Until then, returns one that makes the primary compare. */
   filterFingerprint(): string {
     const { kind, filters, settledFilter, host, isFilterInEffect } = this.#options
     if (kind !== 'performance') return ''
@@ -134,8 +134,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   /**
-   * The absence of a filter before it was set looks the same as after it was removed. Only this record shows that data was
-   * withheld in between.
+   * Marks the data as unsettled before a filter takes effect. If the filter is removed again, only this mark shows that
+   * data was withheld in between.
    */
   async beforeFilterChange(ids: readonly string[]): Promise<void> {
     const { kind, host, settledFilter } = this.#options
@@ -143,7 +143,7 @@ export class SecondaryRole implements SecondaryHooks {
     if (kind === 'performance' && ids.some(isOwn)) await settledFilter.doubt()
   }
 
-  /** Not awaited: a pending promotion waits for the follower to stop, so waiting here would cause a deadlock. */
+  /** Does not wait for the role change: a pending promotion waits for the follower to stop, which would deadlock. */
   async onSynced(): Promise<void> {
     const { host, kind } = this.#options
     if (kind === 'dr') await continueAlignment(host)

@@ -52,7 +52,8 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
 }
 
 /**
- * The primary takes the ID when it responds. If the response is lost, this cluster cannot know whether the ID is taken.
+ * The primary marks the ID as taken before it responds. If the response is lost, this cluster cannot know whether the
+ * ID is taken.
  */
 const MAYBE_TAKEN = '; it may have registered this cluster: revoke its id there before a new token is made for it'
 

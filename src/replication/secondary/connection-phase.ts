@@ -7,7 +7,7 @@ interface Refused {
   readonly refusal: RefusalCode | undefined
 }
 
-/** Ends the attempt or the connection without counting as a failure. */
+/** Aborting `redial` ends the attempt or the connection, and does not count as a failure. */
 interface Redialled {
   readonly redial: AbortController
 }
@@ -34,7 +34,7 @@ export type ConnectionEvent =
   | { readonly on: 'wait' }
   | { readonly on: 'stop' }
 
-/** No more data comes from this primary: the local data keeps its position. */
+/** Tells the follower that no more data comes from this primary. The local data keeps its position. */
 interface ConnectionEffect {
   readonly do: 'stand-still'
 }

@@ -85,7 +85,10 @@ const noteDifferences = (
   }
 }
 
-/** Returns the filtered hashes to change to the primary's. A sub-page that the primary omits has nothing filtered. */
+/**
+ * Returns the changes that make the filtered hashes equal to the primary's. In a sub-page that the primary omits,
+ * nothing is filtered.
+ */
 const filteredChanges = (
   tree: Tree,
   group: readonly SubPageKeys[],

@@ -20,8 +20,8 @@ interface HeartbeatOptions {
 }
 
 /**
- * Maximum number of announcements to remember until they are reached. Beyond it, the oldest stands for the following
- * ones.
+ * Maximum number of announcements to remember until they are reached. Beyond this number, the oldest one also stands
+ * for those that follow it.
  */
 const CANARIES_MAX = 256
 

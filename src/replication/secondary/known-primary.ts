@@ -3,8 +3,8 @@ import type { PrimaryPosition, PrimaryView, PeerIdentity } from '../model/types.
 import type { Heartbeat } from './heartbeat.js'
 
 /**
- * The primary's identity and the end of its log, as known from its messages. This survives the connection and continues
- * with the next one.
+ * The primary's identity and the end of its log, as known from its messages. Both outlive the connection; the next one
+ * updates them.
  */
 export class KnownPrimary {
   #who: PeerIdentity | undefined

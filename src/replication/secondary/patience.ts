@@ -6,7 +6,7 @@ export const PATIENCE_MS = 30_000
 
 interface Patience {
   readonly clock: Clock
-  /** Ends the connection: the primary owes a message, and has sent none for `PATIENCE_MS`. */
+  /** Called when the primary owes a message and has sent none for `PATIENCE_MS`. Ends the connection. */
   readonly onSilence: () => void
 }
 

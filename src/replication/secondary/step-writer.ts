@@ -15,7 +15,7 @@ export interface Step {
   readonly filtered: readonly FilteredHash[]
 }
 
-/** Size of one import. Large enough to wait rarely for the disk. */
+/** Size of one import in bytes. It is large enough that waits for the disk are rare. */
 const IMPORT_BYTES = 2 * 1024 * 1024
 /** Imports of a copy are smaller, because each batch is prepared while the previous one is written. */
 const COPY_PART = 0.5

@@ -56,7 +56,7 @@ export const createClientOver = async (socket: tls.TLSSocket, times: KeepaliveTi
   return new ReplicationService('unused', credentials.createInsecure(), { channelOverride: channel })
 }
 
-/** Returns a connector that provides the one connection, and none after it is lost. */
+/** Returns a connector that returns the given connection once. After that connection is lost, it fails. */
 const onlyOnce = (transport: Transport): SubchannelConnector => {
   let isTaken = false
   return {

@@ -33,7 +33,7 @@ export class SimulatedPort implements ClusterPort {
   readonly address: string
   readonly #options: PortOptions
   readonly #served = new Map<string, Served>()
-  /** Connections that have not authenticated yet. */
+  /** Connections that are not authenticated yet. */
   readonly #strangers = new Set<Wire>()
   readonly #close: () => void
 
@@ -118,7 +118,7 @@ const answer = (service: ClusterService, commonName: string, method: string, cal
 /** Preallocated reason, because each `abort` without a reason creates an error with a stack trace. */
 const ANSWERED = new LogicalError('unavailable', 'the call has been answered')
 
-/** Returns the caller of a call whose end only this call needs. */
+/** Returns the caller of a call, with a signal for the end of the call. `end` ends only this call. */
 const callerOf = (commonName: string, call: WireCall): Caller & { readonly end: () => void } => {
   const gone = new AbortController()
   call.onEnd((end) => {
