@@ -16,7 +16,7 @@ interface BarrierOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random?: Random
-  /** Set this if the count must continue across several barriers. */
+  /** Counter of encrypted values. Pass one if the count must continue across several barriers. */
   readonly encryptions?: EncryptionCount
 }
 

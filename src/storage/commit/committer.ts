@@ -180,7 +180,7 @@ export class Committer {
   }
 
   async #write(units: readonly Write[]): Promise<void> {
-    // Large transactions have already kept this event-loop turn busy.
+    // A batch of large transactions has already used much of this event-loop turn.
     const bytes = bytesOf(units)
     await yieldToEventLoop(bytes)
     const batch = findBatch(units[0]) ?? this.log.batch()
@@ -307,7 +307,7 @@ export class Committer {
       for (const { key } of mutations) this.#tried.delete(key)
       this.#announce({ lastIndex: frame.lastIndex, mutations, origin: 'recovered' }, frame)
     }
-    // No frame contains ignored keys and keys of a resync.
+    // The keys are announced one by one, because frames contain neither ignored keys nor keys of a resync.
     const mutations = [...this.#tried].map((key) => ({ key }))
     this.#tried.clear()
     if (mutations.length > 0) {

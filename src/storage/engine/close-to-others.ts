@@ -5,7 +5,7 @@ import { absent } from './durable-file.js'
 
 const OTHERS = 0o077
 
-/** Ignores the error: the volume may belong to another user, which prevents a mode change, or the file may be gone. */
+/** Ignores the error of a mode change: the volume may belong to another user, or the file may be gone. */
 const ownedByOthers = (_: unknown): undefined => undefined
 
 /**

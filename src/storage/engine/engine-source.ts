@@ -41,8 +41,8 @@ export interface Successor {
   /** Throws if the remaining disk space is too low for the live generation to continue safely. */
   requireRoom(): Promise<void>
   /**
-   * Makes this generation live, behind the engine that is in use. Must be called while no batch is written. If it
-   * rejects, the old generation is live and this one must be abandoned.
+   * Makes this generation live. The engine that is in use then works on it. Must be called while no batch is written.
+   * If it rejects, the old generation is live and this one must be abandoned.
    */
   takeOver(): Promise<Predecessor>
   /** Removes the generation. */

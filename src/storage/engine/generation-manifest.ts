@@ -84,7 +84,10 @@ export class GenerationManifest {
     await this.write()
   }
 
-  /** Logs generations that are not condemned. They may be the only copy of some data, so they stay. */
+  /**
+   * Logs the generations that are neither live nor condemned. They stay, because they may be the only copy of some
+   * data.
+   */
   async tellStrangers(): Promise<void> {
     for (const generation of await findGenerations(this.#path)) {
       if (generation === this.#live || this.#condemned.has(generation)) continue

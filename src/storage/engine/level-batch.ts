@@ -24,7 +24,9 @@ export class LevelBatch implements EngineBatch {
   readonly #db: Native
   readonly #largeValues: LargeValues
   readonly #recent: RecentValues
-  /** All keys except leaf keys, which are short, belong to a data key, and are not cached. */
+  /**
+   * All keys except leaf keys, which are short and not cached. Each leaf key belongs to a data key of the same batch.
+   */
   readonly #keys: string[] = []
   readonly #large = new Map<string, LargeValue>()
   #few: Operation[] = []

@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
-/** An engine that is, or was, behind a live engine, with the number of its open snapshots and scans. */
+/** An engine that a live engine uses or has used, with the number of its open snapshots and scans. */
 class EngineHandle {
   readonly engine: Engine
   #readers = 0

@@ -31,7 +31,7 @@ const kindOf = (found: Stats): string | undefined => {
 export const openRegular = async (path: string): Promise<FileHandle | undefined> =>
   findKind(path) === undefined ? open(path, READ_REGULAR) : undefined
 
-/** Reads the whole file behind a name or a link. Returns undefined if it is missing, not a file, or unreadable. */
+/** Reads a whole file, and follows links. Returns undefined if it is missing, not a file, or unreadable. */
 export const readBehind = async (path: string): Promise<Buffer | undefined> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined)
   try {

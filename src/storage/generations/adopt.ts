@@ -70,7 +70,10 @@ export const adoptGeneration = async (
   }
 }
 
-/** Moves an entry that is not a file, in place of a value file, beside the generation, because it cannot be sealed. */
+/**
+ * Moves an entry out of the generation that is not a regular file but has the name of a value file. It cannot be
+ * sealed.
+ */
 const putAside = async (path: string, generation: number): Promise<void> => {
   const directory = generationDirectory(path, generation)
   for (const entry of await readdir(directory, { withFileTypes: true })) {

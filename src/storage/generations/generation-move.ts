@@ -24,7 +24,7 @@ interface GenerationMoveOptions {
   readonly log: Log
 }
 
-/** More data was marked for destruction since the copy began, or none is marked any more. */
+/** Aborts a copy: since it began, more data was marked for destruction, or the mark was removed. */
 class Overtaken extends Error {}
 
 /**

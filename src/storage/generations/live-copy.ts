@@ -13,7 +13,7 @@ const WRITTEN_MAX = 8192
 const LEFT_MAX = 256
 /** After this many rounds, writers must wait, because they outpace the copy. */
 const ROUNDS_MAX = 12
-/** No key is empty. */
+/** Start of a full scan. It is less than every key, because no key is empty. */
 const BEFORE_ALL = ''
 
 interface LiveCopyOptions {

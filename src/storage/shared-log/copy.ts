@@ -11,9 +11,10 @@ type Source = Pick<EngineSource, 'engine' | 'replace'>
 const CHUNK_BYTES = 1024 * 1024
 
 /**
- * Prepares an engine, before a store is opened on it, so that the log can bring it up to date. Does nothing if the
- * engine already holds such a copy, however old. Otherwise reads the image, into a new generation if the engine holds
- * other data. After a crash, the copy starts over. Resolves to true if the image was read.
+ * Prepares an engine so that the log can bring it up to date. Must be called before a store is opened on the engine. If
+ * the engine already holds a copy that the log reaches, however old, does nothing. Otherwise reads the image, into a
+ * new generation if the engine holds other data. After a crash, the copy starts over. Resolves to true if the image was
+ * read.
  */
 export const prepareCopy = async (source: Source, log: SharedLog, signal: AbortSignal): Promise<boolean> => {
   const { engine } = source

@@ -6,7 +6,7 @@ import { LeadershipLost, type Leadership, type LogPosition, LogRefused, OutcomeU
 
 type Content = AsyncIterable<readonly Entry[]>
 
-/** Requests of a leader to the engine. Each waits for its response, and is retried if a retry is safe. */
+/** A leader's requests to the consensus engine. Each waits for its response, and is retried if a retry is safe. */
 interface LeaderCalls {
   /**
    * Resolves to false if this node is not the leader: nothing was appended. Rejects with `LogRefused` if the append
@@ -146,14 +146,17 @@ export class LeasedLeadership implements Leadership {
     return new LeadershipLost()
   }
 
-  /** Renews the lease after each third, even if earlier renewals are pending: a slow response still renews it. */
+  /**
+   * Renews the lease after each third of its time, even if earlier renewals are pending: a slow response still renews
+   * it.
+   */
   async #renew(): Promise<void> {
     const sentMs = this.#options.clock.monotonic()
     try {
       if (await this.#options.calls.renew()) this.#lease.renew(sentMs)
       else this.finish('its lease has ended')
     } catch {
-      // The next third retries, until the lease has expired by its own clock.
+      // The next renewal retries, until the lease has expired by this node's own clock.
     }
   }
 }

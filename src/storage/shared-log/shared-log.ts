@@ -49,8 +49,8 @@ export interface LogEntry {
 
 /**
  * All keys of the cluster, as raw keys of an engine. The image may already contain entries after `position`: it is
- * consistent only after `rest` is applied. Both show the state at the time of the request, even if the log continues.
- * Both throw `ImageNeeded` once that state is compacted.
+ * consistent only after `rest` is applied. `chunks` and `rest` show the state at the time of the request, even if the
+ * log continues. They throw `ImageNeeded` once that state is compacted.
  */
 export interface LogImage {
   readonly position: LogPosition

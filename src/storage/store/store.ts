@@ -252,7 +252,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
       return this.#pinned.stage(stageImport(batch, state, trees, request))
     }
     await this.#committer.run(stage, writeSet.pending, step?.batch)
-    // Some leaves may be cached as absent.
+    // The import may have written leaves that are cached as absent.
     if (step) this.#committer.overlay.forgetLeaves()
   }
 

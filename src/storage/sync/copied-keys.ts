@@ -20,7 +20,7 @@ export class CopiedKeys implements Iterable<SubPageChange> {
   readonly keys: string[] = []
   readonly #subPages: number[] = []
   readonly #hashes: Buffer[] = []
-  /** The newest pool. */
+  /** The buffer that receives the next keys. */
   #pool = Buffer.alloc(0)
   #tree: Tree | undefined
   /** Start of the keys of each tree. */

@@ -92,7 +92,7 @@ const readRun = async (
   return rows
 }
 
-/** A look-up takes a few microseconds. */
+/** Look-ups before yielding to the event loop. One takes a few microseconds. */
 const LOOKUPS_PER_TURN = 256
 
 /** Yields all data of a tree in key order. Scans the prefixes that belong to the tree. */

@@ -20,7 +20,7 @@ const SPAN = FAN_OUT * HASH
 
 const parentOf = (children: Buffer): Buffer => shortHash(children)
 
-/** Read-only. */
+/** Shared by all empty pages. Must not be changed. */
 const EMPTY_PAGE = Buffer.alloc(PAGE_BYTES)
 const EMPTY_GROUPS = Buffer.alloc(SPAN, parentOf(Buffer.alloc(SPAN)))
 const EMPTY_PAGES = Buffer.alloc(PAGES * HASH, parentOf(EMPTY_GROUPS))

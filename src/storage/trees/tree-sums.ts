@@ -55,7 +55,7 @@ export const compareTrees = async (
     unindexed[tree] = differing(sums[tree], leafSums[tree])
     await addFiltered(engine, snapshot, tree, sums[tree])
     const inTree = differing(sums[tree], allSubPages(trees[tree]))
-    // The tree only changes with writes. If it matches the data, only the leaf record is wrong.
+    // The tree changes only with writes. If it matches the data, only the leaf record is wrong.
     const lost = unindexed[tree].filter(isAmong(inTree))
     if (lost.length > 0) damage.push(`${tree} data is not what was written in ${lost.length} parts of ${SUB_PAGES}`)
     corrupt[tree] = [...new Set([...inTree, ...unindexed[tree]])].sort((a, b) => a - b)
@@ -63,7 +63,7 @@ export const compareTrees = async (
   return { sums, corrupt, unindexed, damage }
 }
 
-/** Maximum number of keys that are named. */
+/** Maximum number of keys that a message names. */
 const STRANGERS_MAX = 10
 
 const isAmong = (subPages: readonly number[]): ((subPage: number) => boolean) => {

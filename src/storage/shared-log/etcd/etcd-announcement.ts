@@ -72,7 +72,7 @@ export class EtcdAnnouncement {
         await this.#put()
       }
     } catch {
-      // The next third of the lease retries.
+      // The next renewal retries.
     } finally {
       this.#isRenewing = false
     }

@@ -34,7 +34,7 @@ const RECONNECT = { initialMs: 20, maxMs: 500 }
 /** etcd rejects shorter intervals. */
 const KEEPALIVE_MS = 10_000
 
-/** Failures of a member, or of the connection to it: another member may answer. */
+/** Status codes of a failed member, or of a failed connection to it. Another member may answer. */
 const IS_OF_WAY: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,

@@ -15,7 +15,9 @@ interface ForgettingOptions {
 
 /** Timeout of one defragmentation. A member serves no requests while it defragments. */
 const DEFRAGMENT_MS = 60_000
-/** TTL of the turn. If its holder dies or is partitioned, the other nodes wait this long. */
+/**
+ * TTL of the defragmentation turn. If the node that holds it dies or is partitioned, the other nodes wait this long.
+ */
 const TURN_SECONDS = (1.5 * DEFRAGMENT_MS) / 1000
 /** Pause between two attempts to take the turn. */
 const TURN_BACKOFF = { initialMs: 50, maxMs: 2000 }

@@ -5,7 +5,8 @@ import type { RequestOp } from './etcd-api.js'
 import type { LogPosition } from '../shared-log.js'
 
 /**
- * Keys in etcd below the prefix of a cluster:
+ *
+ * Keys in etcd below the prefix of a cluster. Each replacement of all data begins a new data life.
  *
  * - `base`, `end`: position of the image, and end of the log: index, hash, bytes appended so far
  * - `replaced`: the data life whose predecessors are deleted from etcd; members keep them in their files until
@@ -17,8 +18,7 @@ import type { LogPosition } from '../shared-log.js'
  * - `log/` + 14 hex digits: an entry, or the number of parts it is split into
  * - `parts/` + 14 hex digits + `/` + 4 hex digits: a part of an entry
  * - `data/` + 4 hex digits + `/` + raw key: the image: a part of the value of a key, from 0; part 0 holds the number of
- *   parts. Each replacement of all data uses `data-` + 8 hex digits + `/` instead of `data/`; `base` names the current
- *   one
+ *   parts. Later data lives use `data-` + 8 hex digits + `/` instead of `data/`; `base` names the current one
  * - `nodes/` + id: a node, bound to its lease
  */
 export class EtcdLayout {

@@ -31,7 +31,7 @@ export class EtcdMembers {
       const request = { peerURLs: [peerUrl], isLearner: true }
       return (await this.#inTime((signal) => this.#connection.ask('MemberAdd', request, signal))).member
     } catch (error) {
-      // This is a retry after a lost response.
+      // The learner may exist already, if this is a retry after a lost response.
       const member = await known()
       if (!member?.isLearner) throw error
       return member

@@ -150,8 +150,8 @@ export class EtcdSharedLog implements SharedLog {
     const { clock, log } = this.#options
     const untilMs = clock.monotonic() + FORGETTING_MS_MAX
     if (await this.#forget(signal, () => this.leader !== undefined && clock.monotonic() < untilMs)) return
-    // Without a leader, this node must not wait, because it may be the next leader. With a leader, the deletion failed
-    // for now.
+    // Without a leader, this node does not wait, because it may be the next leader. With a leader, the deletion has
+    // failed for now.
     log.warn('what was replaced is taken out of the files of etcd later')
     this.#forget(this.#connection.ended, () => true).catch((error: unknown) => {
       if (!this.#connection.ended.aborted) log.error('what was replaced may lie in the files of etcd still', { error })

@@ -162,7 +162,7 @@ const undefinedWhenLost = (error: unknown): undefined => {
   if (!(error instanceof OtherLeads)) throw error
 }
 
-/** Checks whether a failed append is in the log anyway. Throws if this cannot be determined any more. */
+/** Returns true if a failed append is in the log anyway. Throws if this cannot be determined any more. */
 const isThere = (responses: TxnResponse['responses'], wanted: LogMark): boolean => {
   const [found, end] = responses.map(({ response_range }) => response_range?.kvs[0]?.value)
   if (found) return entryHashOf(found).equals(wanted.hash)

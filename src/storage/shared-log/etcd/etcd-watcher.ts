@@ -126,7 +126,7 @@ export class EtcdWatcher {
         await clock.sleep(RETRY_MS, connection.ended)
         revision = await this.#read()
       } catch {
-        // The connection is closed, or this member cannot answer now: `ended` distinguishes the two.
+        // Either the connection is closed, or this member cannot answer now. `ended` distinguishes the two.
       }
     }
   }

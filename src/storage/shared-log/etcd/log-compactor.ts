@@ -13,7 +13,10 @@ import type { EtcdReader } from './etcd-reader.js'
 
 const RETRY_MS = 1000
 
-/** Limits of the log between the image and the end: beyond them the image advances, and writers wait at the maximum. */
+/**
+ * Limits of the log between the image and its end. Beyond the `Folded` limits, the image advances; at the maximum,
+ * writers wait.
+ */
 export interface LogBounds {
   readonly entriesFolded: number
   readonly bytesFolded: number
