@@ -27,7 +27,7 @@ interface Policy {
   readonly text: string
 }
 
-/** `entity` is set if a template used it. The rules are then valid only for this entity object. */
+/** `entity` is set if a template used it. The rules are then valid only for this entity. */
 interface CachedAcl {
   readonly acl: Acl
   readonly entity: EntityView | undefined

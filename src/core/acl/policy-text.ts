@@ -21,7 +21,7 @@ import { hasTemplate, isBalanced } from './acl-pattern.js'
 /** Allowed or denied values of parameters, by lower-case name. An empty list means any value. */
 export type ParameterLists = ReadonlyMap<string, readonly PlainValue[]>
 
-/** One `path` block as written: the path without its leading slash, with unresolved templates. */
+/** One `path` block of a policy. The path has no leading slash, and its templates are not resolved. */
 export interface PolicyRule {
   readonly path: string
   /** Bits of CAPABILITY_BITS. With 0 the rule grants nothing, but still overrides rules of lower priority. */
@@ -56,7 +56,7 @@ export const parsePolicy = (text: string): ParsedPolicy => {
   }
 }
 
-/** Errors for which Vault has a specific text that clients may know. */
+/** An error for which Vault has its own text, which clients may know. */
 class RuleError extends Error {}
 
 /**

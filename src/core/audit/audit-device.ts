@@ -62,7 +62,7 @@ export class AuditDevice {
   async logRequest(entry: AuditEntry, timeMs: number): Promise<void> {
     const { data } = entry.request
     const plainKeys = requestKeysOf(entry)
-    // Hashes large data in advance, since the entry itself is built in one turn of the event loop.
+    // Hashes large data in advance, because the entry itself is built in one turn of the event loop.
     if (!this.#style.redactor.fits(data, plainKeys)) await this.#style.wholes.prepare(data)
     await this.#append(describeRequest(entry, timeMs, this.#style), 'request')
   }
@@ -97,9 +97,6 @@ export class AuditDevice {
   }
 }
 
-/**
- * Returns false for a device with `log_raw`, whose lines only readers of its file may see, and for one that discards its
- * lines.
- */
+/** Returns whether the tail keeps the lines of a device. With `log_raw`, only readers of its file may see the lines. */
 export const keepsTail = ({ isRaw, filePath }: Pick<AuditOptions, 'isRaw' | 'filePath'>): boolean =>
   !isRaw && filePath !== 'discard'

@@ -30,7 +30,7 @@ const APPENDING = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | 
 /** Interval between attempts to write to a full pipe, in ms. */
 const RETRY_MS = 10
 
-/** How long, and from which amount on, ample free disk space is assumed without another check. */
+/** If a check finds at least this much free space, no other check is needed for this time. */
 const ROOM_KNOWN_MS = 100
 const PLENTY_BYTES = 64 * LIMITS.auditHeadroomBytes
 

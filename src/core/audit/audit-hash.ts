@@ -122,7 +122,7 @@ const mapStrings = (
 }
 
 const HASH_CHARACTERS = 'hmac-sha256:'.length + 64
-/** Two quotes, a colon and a comma. */
+/** Characters that JSON adds to a key and its text: two quotes, a colon and a comma. */
 const AROUND = 4
 
 /** Subtracts the approximate output size of `mapStrings` from `room`. Returns false as soon as the room is used up. */

@@ -150,7 +150,7 @@ export class AuditBroker {
     })
   }
 
-  /** Opens, replaces or closes the device of a key according to its record. */
+  /** Makes the open devices match the record of a key: opens, replaces or closes a device. */
   #follow(key: string): void {
     const record = readJson<AuditRecord>(this.#options.storage, key)
     const current = this.#devices.get(key)?.record

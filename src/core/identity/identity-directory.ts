@@ -19,7 +19,10 @@ export interface AliasMount {
 interface DirectoryOptions {
   readonly store: IdentityStore
   readonly findMount: (accessor: string) => AliasMount | undefined
-  /** Returns true if entities cannot be written here. Such requests go to the primary, whatever this cluster knows. */
+  /**
+   * Returns true if entities cannot be written here. Such requests go to the primary, even if they would fail on this
+   * cluster.
+   */
   readonly isReadOnly: () => boolean
   readonly now: () => number
 }

@@ -14,7 +14,7 @@ interface AliasQuery extends AliasFactors {
 
 const CACHED_ENTITIES = 10_000
 
-/** An entity can never give its tokens these policies, whatever its record says. */
+/** Policies that an entity never adds to its tokens, even if its record lists them. */
 const NEVER_GIVEN: ReadonlySet<string> = new Set(['root', 'response-wrapping'])
 
 /**

@@ -23,7 +23,7 @@ export interface AuthoriserOptions {
 export interface Authorised {
   readonly token: TokenEntry | undefined
   readonly verdict: AclVerdict | undefined
-  /** The request took the last use of the token, which ends with it. */
+  /** True if the request took the last use of the token. The token ends with the request. */
   readonly isLastUse: boolean
   readonly failure: LogicalError | undefined
 }

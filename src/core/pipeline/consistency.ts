@@ -76,15 +76,17 @@ export class Consistency {
   }
 
   /**
-   * Waits, on a performance standby, until an unknown token must have replicated if it exists. A token issued at an index
-   * beyond the end of the log belongs to another log. Throws 412 if that cannot be determined in time.
+   * On a performance standby, waits until an unknown token has certainly replicated if it exists. A token issued at an
+   * index beyond the end of the log belongs to another log. Throws 412 if that cannot be determined in time.
    */
   async requireToken(presented: string, tokens: Pick<TokenStore, 'awaitedIndex'>): Promise<void> {
     const isReached = () => this.#options.own().localIndex >= tokens.awaitedIndex(presented)
     if (!isReached() && (await this.#becomes(isReached)) === 'late') throw notReached()
   }
 
-  /** Waits for a state. 'never': all entries of the log are applied and the state is still not reached. */
+  /**
+   * Waits for a state. Resolves to 'never' if all entries of the log are applied and the state is still not reached.
+   */
   async #becomes(isReached: () => boolean): Promise<'reached' | 'never' | 'late'> {
     const { clock, awaitMs, reachEnd } = this.#options
     const deadline = clock.monotonic() + awaitMs

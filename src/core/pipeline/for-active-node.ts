@@ -18,7 +18,10 @@ export const isForActiveNode = (error: unknown, { operation }: Pick<Request, 'op
   error instanceof ForActiveNode ||
   (error instanceof LogicalError && (error.code === 'read-only' || isWrite(operation)))
 
-/** Returns undefined if `look` throws a client error: the missing data may still be replicating. */
+/**
+ * Calls `look` before the data is known to be complete. Returns undefined on a client error, because the missing data
+ * may still be replicating.
+ */
 export const lookEarly = <T>(look: () => T): T | undefined => {
   try {
     return look()

@@ -33,7 +33,7 @@ export const GATES: Readonly<Record<ClosedState | OpenState, Gate>> = {
   stopping: { only: ['stopping', 'unavailable', STOPPING_REFUSAL] },
   removed: { only: ['removed', 'unavailable', REMOVED_REFUSAL] },
   restarting: { only: ['restarting', 'unavailable', RESTARTING_REFUSAL] },
-  // Everything else is forwarded to the active node without a check here.
+  // A standby forwards all other requests to the active node without a check.
   standby: {},
   uninitialized: SEALED,
   sealed: SEALED,

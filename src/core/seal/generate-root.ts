@@ -26,7 +26,10 @@ interface Attempt {
   readonly strategy: GenerationStrategy
   readonly recipient: Recipient
   readonly collector: ShareCollector
-  /** The root key buffer at the start of the attempt. Each unseal creates a new buffer. */
+  /**
+   * The root key buffer at the start of the attempt. Each unseal creates a new buffer, so another buffer means that the
+   * cluster was sealed since.
+   */
   readonly opening: Buffer | undefined
 }
 

@@ -44,7 +44,10 @@ interface Attempt {
   readonly request: RekeyRequest
   readonly pgpKeys: readonly PgpKey[]
   readonly collector: ShareCollector
-  /** The root key buffer at the start of the attempt. Each unseal creates a new buffer. */
+  /**
+   * The root key buffer at the start of the attempt. Each unseal creates a new buffer, so another buffer means that the
+   * cluster was sealed since.
+   */
   readonly opening: Buffer | undefined
   /** Set once the old shares were verified: the new shares, awaiting verification. */
   pending?: { nonce: string; readonly made: NewShares; readonly collector: ShareCollector }

@@ -45,7 +45,7 @@ export interface ClusterFacts {
 export interface ClusterStatus {
   /** Computed on each read. */
   readonly facts: ClusterFacts
-  /** True for a node that is not active, whether or not another node is. */
+  /** True for a node that is not active, even if no other node is active. */
   readonly isStandby: boolean
   /** True for a standby that answers reads from its own copy. */
   readonly isPerformanceStandby: boolean

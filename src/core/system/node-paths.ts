@@ -87,7 +87,7 @@ const FEATURES: Readonly<Record<LicenseKind, readonly string[]>> = {
   none: [],
 }
 
-/** Effectively unlimited. */
+/** Number of standbys that the license permits; effectively unlimited. */
 const STANDBYS = 9999
 
 export const licenseBody = (kind: LicenseKind): JsonObject => {

@@ -122,7 +122,7 @@ export class TokenRevocation {
     await this.#table.storage.write((tx) => {
       for (const id of storageIds) {
         this.#table.remove(tx, id)
-        // An index row without its token would be found forever.
+        // Deletes the row even without a record: otherwise the sweep would find the child forever.
         if (parent !== undefined) tx.delete(TOKEN_KEYS.children(parent) + id)
       }
       for (const key of keys) tx.delete(key)

@@ -53,7 +53,7 @@ export class TokenStore {
     return typeof form === 'string' ? this.findStored(form) : this.#ifAlive(form)
   }
 
-  /** Returns the log index to be applied before an unknown token counts as nonexistent; 0 for a known one. */
+  /** Returns the log index that must be applied before an unknown token counts as nonexistent; 0 for a known token. */
   awaitedIndex(presented: string): number {
     return this.#forms.awaitedIndex(presented)
   }
