@@ -23,7 +23,7 @@ const LOGIN_FIELDS = {
 
 export const LOGIN_PATH = 'login'
 
-/** For a role that does not require SecretIDs. */
+/** The use that a login takes if its role requires no SecretID. */
 const NO_USE: { readonly [Part in keyof TakenUse]: undefined } = { secretId: undefined, stored: undefined }
 
 export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {

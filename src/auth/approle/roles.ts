@@ -31,12 +31,14 @@ export interface Role {
   readonly bindSecretId: boolean
   /** Fixed at creation: SecretIDs stay on the cluster that issued them. */
   readonly hasLocalSecretIds: boolean
-  /** Blocks as written; null if never set or after a reset. */
+  /** CIDR blocks in the client's spelling; null if never set, or after a reset. */
   readonly secretIdBoundCidrs: readonly string[] | null
   readonly secretIdNumUses: number
   readonly secretIdTtlSeconds: number
   readonly token: TokenSettings
-  /** Values last written under their old names, which a read repeats. */
+  /**
+   * Values that were last written under the deprecated names of their fields. A read shows them under these names too.
+   */
   readonly old: { readonly policies?: readonly string[]; readonly periodSeconds?: number }
 }
 

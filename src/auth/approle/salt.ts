@@ -14,7 +14,7 @@ const SALT_KEY = 'salt'
 export class Salt {
   readonly #storage: Storage
   readonly #random: Random
-  /** Only a committed salt: that of a failed write must not be cached. */
+  /** The committed salt. The salt of a failed write must not be cached. */
   #value: Buffer | undefined
   /** Hashes under the salt: every login needs the hash of its RoleID and that of an accessor. */
   readonly #hashes = new RecentCache<string>(LIMITS.saltedTextsMax)

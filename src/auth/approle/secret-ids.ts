@@ -133,7 +133,7 @@ export class SecretIds {
     }
   }
 
-  /** Returns the record of which a use was taken, if any. */
+  /** Takes one use. Returns the record as it was before; empty if the SecretID is unknown or has expired. */
   #takeUse(tx: Transaction, key: string): readonly SecretId[] {
     const record = this.#store.read(key, tx)
     if (!record || hasExpired(record, this.#nowMs())) return []

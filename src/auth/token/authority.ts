@@ -8,7 +8,7 @@ export interface TokenAuthority {
   findByAccessor(accessor: string): TokenInfo | undefined
   listAccessors(namespaceId: string): Promise<string[]>
   create(request: TokenRequest): Promise<IssuedToken>
-  /** Renews a token. The response repeats `presented`. */
+  /** Renews a token. The response contains the token in the form `presented`. */
   renew(token: TokenInfo, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken>
   revokeTree(token: TokenInfo): Promise<void>
   revokeAndOrphan(token: TokenInfo): Promise<void>

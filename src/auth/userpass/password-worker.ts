@@ -56,7 +56,7 @@ export class PasswordWorker implements Passwords {
 
   /** Hashes a password. Rejects with 503 if it is evicted because too many jobs wait; `isMatch` does the same. */
   hash(password: string, salt: string): Promise<string> {
-    // The limit for one address is for clients without a token: each hash is a source of its own.
+    // The limit for one address applies to clients without a token only, so each hash counts as its own source.
     return this.#add(['hash', password, salt], { source: `hash ${this.#hashes++}`, name: '' })
   }
 

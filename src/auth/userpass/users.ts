@@ -7,7 +7,9 @@ export const USER_PREFIX = 'user/'
 export interface User {
   readonly passwordHash: string
   readonly token: TokenSettings
-  /** Values last written under their old names, which a read repeats. */
+  /**
+   * Values that were last written under the deprecated names of their fields. A read shows them under these names too.
+   */
   readonly old: OldNames
 }
 
