@@ -51,7 +51,7 @@ export const entityData = (entity: Entity, mounts: Mounts): Shown => ({
   policies: entity.policies,
 })
 
-/** Returns an entity of a list: a list by ID shows its name, a list by name its ID. */
+/** Returns an entity as an element of a list. A list by ID shows the entity's name, and a list by name shows its ID. */
 export const listedEntity = (entity: Entity, by: 'id' | 'name', mounts: Mounts): Shown => ({
   ...(by === 'id' ? { name: entity.name } : { id: entity.id }),
   aliases: entity.aliases.map((alias) => ({ id: alias.id, ...mountData(alias, mounts), name: alias.name })),

@@ -48,7 +48,7 @@ export const createKvV2 = (given: BackendContext): Backend => {
   }
 }
 
-/** The command that would have used the correct path, by operation. */
+/** The command that uses the correct path, by operation; error messages recommend it. */
 const COMMANDS: { readonly [O in Operation]?: string } = {
   create: 'put',
   update: 'put',

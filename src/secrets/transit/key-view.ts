@@ -13,7 +13,7 @@ export const keyData = (record: KeyRecord, context: Buffer = NO_CONTEXT): Record
     allow_plaintext_backup: record.allowPlaintextBackup,
     auto_rotate_period: wholeSeconds(record.autoRotatePeriodSeconds),
     ...(record.derived ? { convergent_encryption: record.convergent } : {}),
-    // -1 means that each version has its own.
+    // The value -1 means that each version of the key has its own version of convergent encryption.
     ...(record.convergent ? { convergent_encryption_version: -1 } : {}),
     deletion_allowed: record.deletionAllowed,
     derived: record.derived,
