@@ -25,8 +25,8 @@ export interface MountView {
 export interface BackendContext {
   readonly storage: Storage
   /**
-   * Stays on this performance cluster, but replicates to its DR secondaries. For a replicated mount: the keys below
-   * `localPrefixes`.
+   * Storage for data that stays on this performance cluster and its DR secondaries. In a replicated mount, it holds the
+   * keys below `localPrefixes`.
    */
   readonly localStorage: Storage
   readonly mount: MountView
@@ -72,7 +72,7 @@ export interface PathSpec<T extends FieldTable = FieldTable> {
 /** A path without `fields` has none. */
 export type PathDefinition<T extends FieldTable> = Omit<PathSpec<T>, 'fields'> & { readonly fields?: T }
 
-/** Preserves the field types of a single row in a table of differently typed rows. */
+/** Defines a path. Preserves its field types, even if the paths of a table have different fields. */
 export const definePath = <T extends FieldTable = Record<never, never>>(spec: PathDefinition<T>): PathSpec =>
   ({ fields: {}, ...spec }) as unknown as PathSpec
 

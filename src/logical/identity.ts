@@ -18,7 +18,7 @@ export interface Entity {
   readonly name: string
   readonly namespaceId: string
   readonly metadata: Texts
-  /** The names as written; null until written. */
+  /** The policy names in the client's spelling; null if never set. */
   readonly policies: readonly string[] | null
   readonly isDisabled: boolean
   readonly createdAtMs: number

@@ -43,7 +43,7 @@ export interface PathRules {
   readonly takesTurns?: true
   /** Waits for the other nodes of the cluster, if the data is available only through them. */
   readonly awaitsNodes?: true
-  /** Polled constantly by machines, and of no value in an audit log. */
+  /** Not audited: machines poll the path constantly, and its entries have no value in an audit log. */
   readonly isUnaudited?: true
   /** Exists only in the root namespace, since it concerns the whole cluster. */
   readonly isRootOnly?: true
@@ -52,7 +52,7 @@ export interface PathRules {
    * (`named`).
    */
   readonly wrappingToken?: 'any' | 'named'
-  /** A token queries itself here, and need not specify its namespace. */
+  /** The path concerns the request's own token. The request need not name the namespace of the token. */
   readonly isForSelf?: true
   /** Does not exist on a listener that withholds this information. */
   readonly withheldAs?: Withheld

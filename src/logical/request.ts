@@ -96,9 +96,9 @@ export interface ResponseReservation {
 
 /** The part of this cluster that another one may see. The rest is filtered. */
 export interface Sight {
-  /** Returns true if the mount with this UUID is hidden from it. */
+  /** Returns true if the mount with this UUID is hidden from that cluster. */
   isFiltered(mountUuid: string): boolean
-  /** Returns true if the namespace is hidden from it. */
+  /** Returns true if the namespace is hidden from that cluster. */
   hidesNamespace(path: string): boolean
 }
 

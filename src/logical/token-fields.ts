@@ -32,7 +32,10 @@ export interface TokenSettings {
   readonly periodSeconds: number
   readonly numUses: number
   readonly noDefaultPolicy: boolean
-  /** Canonical: a single address has no prefix length, host bits stay as written. Null until written. */
+  /**
+   * CIDR blocks in canonical form: a single address has no prefix length, host bits stay as the client wrote them. Null
+   * if never set.
+   */
   readonly boundCidrs: readonly string[] | null
   readonly type: LoginAuth['tokenType']
 }
