@@ -1,6 +1,6 @@
 /**
- * Auto-unseal with a key from the server's configuration. The previous key still unwraps its keys, so one restart with
- * both replaces the key.
+ * Auto-unseal with a key from the server's configuration. To replace the key, restart the server once with both keys:
+ * the previous key unwraps, and the current key wraps again.
  */
 import type { Random } from '../base/random.js'
 import { unwrapKey, wrapKey } from './key-wrapping.js'

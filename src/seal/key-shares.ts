@@ -49,8 +49,8 @@ const shareAt = async (known: readonly Buffer[], index: number): Promise<Buffer>
 }
 
 /**
- * Combines `shares` to a key. Returns undefined if they cannot belong together (lengths, a repeated index). Other
- * invalid shares produce a wrong key, so the caller must verify the result.
+ * Combines `shares` to a key. Returns undefined if the shares cannot belong together: different lengths, or a repeated
+ * index. Other invalid shares produce a wrong key, so the caller must verify the result.
  */
 export const combineShares = async (shares: readonly Buffer[], config: SealConfig): Promise<Buffer | undefined> => {
   const first = shares[0]
