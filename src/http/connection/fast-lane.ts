@@ -20,7 +20,7 @@ type OnHead = (...head: Head) => unknown
 type OnBody = (bytes: Buffer) => unknown
 type OnEnd = () => unknown
 
-/** The parser is reading a message that belongs to Node's server. */
+/** Value of `#atHand` while the parser reads a message that belongs to Node's server. */
 const NONE = -1
 
 /**

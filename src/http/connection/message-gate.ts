@@ -8,7 +8,7 @@ const VERB = Buffer.from('LIST ')
 const CR = 0x0d
 const LF = 0x0a
 
-/** Where the next bytes belong. */
+/** The part of a message to which the next bytes belong. */
 type Position =
   | { readonly in: 'start' }
   | { readonly in: 'head'; readonly matched: number }

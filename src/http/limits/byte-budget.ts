@@ -15,8 +15,8 @@ interface ByteBudgetOptions {
 }
 
 /**
- * Bytes of memory for those that fit, in FIFO order, so that small reservations cannot starve a larger one. A reservation
- * that exceeds the whole budget fits when there is no other.
+ * A memory budget in bytes. Reservations are admitted in FIFO order, so that small ones cannot starve a larger one. A
+ * reservation that exceeds the whole budget is admitted while there is no other one.
  */
 export class ByteBudget {
   readonly #options: ByteBudgetOptions
@@ -32,7 +32,7 @@ export class ByteBudget {
     return this.#waiting.size > 0
   }
 
-  /** Reserves bytes, unless they do not fit, or others wait for theirs. */
+  /** Reserves bytes and returns true, unless they do not fit or other reservations wait. */
   tryTake(bytes: number): boolean {
     if (this.isAwaited || !this.#hasRoom(bytes)) return false
     this.#bytes += bytes

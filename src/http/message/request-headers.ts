@@ -13,7 +13,7 @@ export const headerText = (headers: IncomingHttpHeaders, name: string): string |
   return text === '' ? undefined : text
 }
 
-/** Single-valued headers. If one is repeated, the first value counts, while Node joins the values. */
+/** Single-valued headers. If a client repeats one, the first value counts, but Node joins all values. */
 const SAID_ONCE: readonly string[] = [
   'x-vault-token',
   'x-vault-namespace',

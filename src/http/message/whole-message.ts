@@ -36,12 +36,15 @@ const KNOWN_NAMES: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
-/** Headers that require more than one response, or whose values Node turns into lists. */
+/**
+ * Headers that Node's server handles: they change how a message is read, require an interim response, or have a list of
+ * values.
+ */
 const UNUSUAL: ReadonlySet<string> = new Set(['transfer-encoding', 'expect', 'upgrade', 'trailer', 'set-cookie'])
 
 /**
- * Returns headers by name, from alternating names and values. Returns undefined if any header is better handled by Node: a
- * repeated one, or one about the connection.
+ * Returns headers by name, from alternating names and values. Returns undefined if Node's server must handle the
+ * message, because a header is repeated or concerns the connection.
  */
 export const readPlainHeaders = (pairs: readonly string[]): Readonly<Record<string, string>> | undefined => {
   const headers: Record<string, string> = {}

@@ -1,7 +1,7 @@
 /** The page shown when a server's address is opened in a browser. It reveals nothing beyond sys/health. */
 import type { Rendered } from '../../logical/incoming.js'
 
-/** Tutorials send readers to `/ui/`. */
+/** Paths of the page. Tutorials send readers to `/ui/`. */
 const PLACES: ReadonlySet<string> = new Set(['/', '/ui', '/ui/'])
 
 const NAME = 'Understudy'
