@@ -5,7 +5,7 @@ interface BackoffBounds {
   readonly maxMs: number
 }
 
-/** After a storage failure that an operator must fix, for example a full disk. */
+/** Pauses after a storage failure that an operator must fix, for example a full disk. */
 export const STORAGE_BACKOFF: BackoffBounds = { initialMs: 500, maxMs: 60_000 }
 
 /**

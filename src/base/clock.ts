@@ -61,7 +61,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** A caller waits for a sleep to end, so it keeps the process alive. */
+/** Timers for sleeps. They keep the process alive, because a caller waits for the end of a sleep. */
 const awaitedTimers: Pick<Clock, 'setTimer'> = {
   setTimer(ms, fn) {
     const handle = setTimeout(fn, Math.min(Math.max(ms, 0), TIMEOUT_MS_MAX))

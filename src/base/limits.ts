@@ -1,4 +1,4 @@
-/** Every limit, by name and unit. The writing code checks it. */
+/** All limits. Each name contains the unit. The code that adds data checks the limit. */
 export const LIMITS = {
   /** Request bodies of callers with a valid token. */
   bodyBytesMax: 32 * 1024 * 1024,
@@ -113,7 +113,7 @@ export const LIMITS = {
   bcryptCostMax: 14,
   /** Passwords that wait for the one being hashed. */
   passwordsWaitingMax: 128,
-  /** The part of them that comes from one client address. */
+  /** Passwords of one client address that wait. */
   passwordsPerSourceMax: 32,
   /** The name that an auth method gives a user, and the name of an entity. */
   aliasNameBytesMax: 4096,
