@@ -1,13 +1,12 @@
 import { simulatedServersOf } from '../../src/lab/simulated/servers.js'
 import type { Answer, Call } from '../../src/server/simulated/calls.js'
-import type { SimulatedCluster } from '../../src/server/simulated/cluster.js'
+import { type SimulatedCluster, SimulatedWorld } from '../../src/server/simulated/cluster.js'
 import type { History } from '../../src/server/simulated/history.js'
 import type { Network } from '../../src/server/simulated/network.js'
 import type { Plan } from './plan.js'
 import { RoleJudge } from './role-judge.js'
 import type { SimulatedNode } from '../../src/server/simulated/node.js'
 import type { SimulatedClock } from '../../src/server/simulated/simulated-clock.js'
-import { SimulatedWorld } from '../../src/server/simulated/world.js'
 
 /** A promise of the product that did not hold. */
 export class Violation extends Error {

@@ -8,7 +8,7 @@ import { waitFor } from '../../lab/requests/wait.js'
 import type { ServerConfig } from '../../server/config/config.js'
 import { createCopyStorage } from '../../server/data/server-storage.js'
 import { SharedMemory } from '../../server/data/shared-memory.js'
-import type { DevCertificates } from '../../server/dev/dev-tls.js'
+import type { DevCertificates } from '../../server/dev/dev.js'
 import { startServerFrom } from '../../server/start.js'
 import type { Server } from '../../server/server.js'
 

@@ -1,6 +1,6 @@
 import { quoteForShell } from '../../base/shell.js'
 import type { ServerConfig } from '../../server/config/config.js'
-import type { DevCertificates } from '../../server/dev/dev-tls.js'
+import type { DevCertificates } from '../../server/dev/dev.js'
 import type { Server } from '../../server/server.js'
 
 const describeStorage = ({ label, path, etcd }: ServerConfig['storage']): string => {

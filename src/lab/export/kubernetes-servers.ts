@@ -1,7 +1,7 @@
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { ConfigMap, Container, EnvVar, Service } from 'kubernetes-types/core/v1.js'
 import type { Random } from '../../base/random.js'
-import { labTlsFiles } from '../../server/dev/dev-tls.js'
+import { labTlsFiles } from '../../server/dev/dev.js'
 import { serversOf, type Topology } from '../model/topology.js'
 import { API_PORT, CLUSTER_PORT, configText, type ExportSource, hasTls, schemeOf } from './plan.js'
 

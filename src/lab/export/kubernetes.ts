@@ -1,25 +1,13 @@
 import type { Deployment } from 'kubernetes-types/apps/v1.js'
 import type { Job } from 'kubernetes-types/batch/v1.js'
 import type { ConfigMap, PersistentVolumeClaim, Secret } from 'kubernetes-types/core/v1.js'
-import { createLabCertificates } from '../../server/dev/dev-tls.js'
+import { createLabCertificates } from '../../server/dev/dev.js'
 import { KEYS_IN_CONTAINER } from '../containers/compose-project.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import { newSealKey } from '../model/seal-key.js'
 import { serversOf } from '../model/topology.js'
 import { topologyText } from '../topology/catalogue.js'
-import {
-  CA_FILE,
-  clusterObjects,
-  CONFINED,
-  headsOf,
-  hostsOf,
-  type KubernetesOptions,
-  labelsOf,
-  serviceOf,
-  TLS_MOUNT,
-  tlsSecretOf,
-  UNPRIVILEGED,
-} from './kubernetes-servers.js'
+import { CA_FILE, clusterObjects, CONFINED, headsOf, hostsOf, type KubernetesOptions, labelsOf, serviceOf, TLS_MOUNT, tlsSecretOf, UNPRIVILEGED } from './kubernetes-servers.js'
 import { API_PORT, type ExportSource, hasTls, headlineOf, schemeOf } from './plan.js'
 
 type KubernetesObject = Secret | ReturnType<typeof clusterObjects | typeof wiringObjects>[number]

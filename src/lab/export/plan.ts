@@ -3,7 +3,7 @@ import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { LabError } from '../model/lab-error.js'
 import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS, requireSettings } from '../model/settings.js'
-import { labTlsFiles } from '../../server/dev/dev-tls.js'
+import { labTlsFiles } from '../../server/dev/dev.js'
 import { planOf, serversOf, type Topology } from '../model/topology.js'
 
 /** One file of an export, with its path relative to the directory. */

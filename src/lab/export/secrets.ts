@@ -3,7 +3,7 @@ import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import type { Random } from '../../base/random.js'
-import { isGoodFor, labTlsFiles, makeLabTls } from '../../server/dev/dev-tls.js'
+import { isGoodFor, labTlsFiles, makeLabTls } from '../../server/dev/dev.js'
 import { newSealKey } from '../model/seal-key.js'
 
 /** Returns the path of a cluster's auto-unseal key below the directory of secrets. */

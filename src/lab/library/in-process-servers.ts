@@ -11,7 +11,7 @@ import {
   type ServerStorage,
 } from '../../server/data/server-storage.js'
 import { SharedMemory } from '../../server/data/shared-memory.js'
-import { type TlsFiles, makeLabTls } from '../../server/dev/dev-tls.js'
+import { makeLabTls, type TlsFiles } from '../../server/dev/dev.js'
 import type { Links } from '../links/links.js'
 import type { PortPair } from '../model/ports.js'
 import { newSealKey } from '../model/seal-key.js'

@@ -1,11 +1,11 @@
 import path from 'node:path'
 import { createSystemRandom, type Random } from '../../base/random.js'
-import { labTlsFiles } from '../../server/dev/dev-tls.js'
+import { labTlsFiles } from '../../server/dev/dev.js'
 import {
   type ClusterRecord,
   describeServer,
-  type LabRecord,
   type LabEtcdPlan,
+  type LabRecord,
   portsOf,
   type ServerRecord,
   serversIn,

@@ -1,4 +1,4 @@
-import { SimulatedWorld } from '../../server/simulated/world.js'
+import { SimulatedWorld } from '../../server/simulated/cluster.js'
 import { LabCluster } from '../in-process/in-process-cluster.js'
 import type { InProcessLab } from '../library/in-process-lab.js'
 import { LabNode, type LabServer, nodeNamed } from '../in-process/in-process-node.js'

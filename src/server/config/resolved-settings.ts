@@ -1,5 +1,4 @@
 import { formatGoDuration } from '../../base/duration.js'
-import type { ExpandAddress } from './expand-addresses.js'
 import type { FileSettings, Findings, Stanza } from './file.js'
 import type { ServerFlags } from './flags.js'
 import type { NetworkAddress } from '../../base/network-addresses.js'
@@ -13,7 +12,11 @@ export interface ConfigSources {
   readonly settled: ResolvedSettings
   readonly findings: Findings
   readonly addresses: () => readonly NetworkAddress[]
-  readonly expand: ExpandAddress
+  /**
+   * Expands the templates of an address setting. Returns undefined, and reports a problem, if the result is not a single
+   * address.
+   */
+  readonly expand: (name: string, setting: Sourced | undefined) => Sourced | undefined
 }
 
 /** One setting in effect: its value as text, and its origin: a flag, a variable, `file:line` or `default`. */

@@ -2,8 +2,7 @@ import { DEFAULT_LEASE_TTL_SECONDS } from '../../base/limits.js'
 import type { LogLevel } from '../../base/log.js'
 import { DEFAULT_LOCKOUT, type LockoutSettings } from '../../logical/lockout-settings.js'
 import type { DevConfig, LockableMethod, LogConfig, ServerConfig } from './config.js'
-import { type Addresses, resolveAddresses } from './addresses.js'
-import { addressExpander, expandAddresses } from './expand-addresses.js'
+import { type Addresses, addressExpander, expandAddresses, resolveAddresses } from './addresses.js'
 import {
   emptyFileSettings,
   type FileSettings,

@@ -6,7 +6,14 @@ import type { ServerConfig } from '../config/config.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { existsSync } from 'node:fs'
 import { replaceFile } from '../../base/replace-file.js'
-import { readNamedText } from '../../base/named-file.js'
+import { readNamedFile, readNamedText } from '../../base/named-file.js'
+import os from 'node:os'
+import type { Clock } from '../../base/clock.js'
+import { makeDirectory } from '../../base/make-directory.js'
+import { parseHostPort } from '../../base/network.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
+import { type ApiCertificates, createApiCertificates } from '../../crypto/api-certificates.js'
+import { X509Certificate } from 'node:crypto'
 
 /**
  * Initializes and unseals a development server: one key share, a root token with a custom ID, and `secret/`. With a data
@@ -70,4 +77,89 @@ export const readDevKey = (file: string): DevSecrets | undefined =>
 
 export const writeDevKey = (file: string, secrets: DevSecrets): void => {
   replaceFile(file, `${JSON.stringify(secrets)}\n`)
+}
+
+/** TLS files, all in PEM. */
+export interface TlsFiles {
+  readonly caFile: string
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** The files of `-dev-tls`, under Vault's names. */
+export interface DevCertificates extends TlsFiles {
+  /** Created for this run, and removed when it ends. */
+  readonly isTemporary: boolean
+  readonly directory: string
+}
+
+const filesIn = (directory: string, prefix: string): TlsFiles => ({
+  caFile: path.join(directory, `${prefix}ca.pem`),
+  certFile: path.join(directory, `${prefix}cert.pem`),
+  keyFile: path.join(directory, `${prefix}key.pem`),
+})
+
+const writeFiles = (files: TlsFiles, { ca, certificate, privateKey }: ApiCertificates): void => {
+  replaceFile(files.caFile, ca, 0o644)
+  replaceFile(files.certFile, certificate, 0o644)
+  replaceFile(files.keyFile, privateKey)
+}
+
+/** The names by which local clients reach a server. */
+const LOCAL = ['localhost', '127.0.0.1', '::1']
+
+/** Creates a CA, and one certificate for local clients and the given server names. */
+export const createLabCertificates = (names: readonly string[], nowMs: number): Promise<ApiCertificates> =>
+  createApiCertificates([...new Set([...LOCAL, ...names])], nowMs)
+
+/**
+ * Creates a CA and a certificate for the development listener and writes them. Resolves to the configuration that uses them,
+ * or to the unchanged one without `-dev-tls`. Rejects with the system's error if the directory is not writable.
+ */
+export const prepareDevTls = async (
+  config: ServerConfig,
+  clock: Clock,
+): Promise<{ readonly config: ServerConfig; readonly certificates: DevCertificates | undefined }> => {
+  const wanted = config.dev?.tls
+  const [listener, ...others] = config.listeners
+  if (!wanted || !listener?.tls) return { config, certificates: undefined }
+  const isTemporary = wanted.directory === ''
+  const directory = isTemporary ? makeTemporaryDirectory('tls') : path.resolve(wanted.directory)
+  if (!isTemporary) makeDirectory(directory, 0o755)
+  const { host } = parseHostPort(listener.address)
+  const bound = ['', '0.0.0.0', '::'].includes(host) ? [] : [host]
+  const made = await createLabCertificates([os.hostname(), ...bound, ...wanted.extraHosts], clock.now())
+  const certificates = { isTemporary, directory, ...filesIn(directory, 'vault-') }
+  writeFiles(certificates, made)
+  const { certFile, keyFile } = certificates
+  const secure = { ...listener, tls: { ...listener.tls, certFile, keyFile } }
+  return { config: { ...config, listeners: [secure, ...others] }, certificates }
+}
+
+export const labTlsFiles = (directory: string): TlsFiles => filesIn(directory, '')
+
+/** Creates certificates for the servers of a lab, and writes them to files. */
+export const makeLabTls = async (
+  directory: string,
+  nowMs: number,
+  names: readonly string[] = [os.hostname()],
+): Promise<TlsFiles> => {
+  const files = labTlsFiles(directory)
+  const made = await createLabCertificates(names, nowMs)
+  makeDirectory(directory, 0o700)
+  writeFiles(files, made)
+  return files
+}
+
+/** Certificates that expire sooner are renewed, so that they do not expire while a server runs. */
+const RENEWED_BEFORE_MS = 30 * 86_400_000
+
+/** Returns whether the files exist, and their certificate is valid long enough and covers all names. */
+export const isGoodFor = (files: TlsFiles, names: readonly string[], nowMs: number): boolean => {
+  if (!Object.values(files).every((file) => existsSync(file))) return false
+  const certificate = new X509Certificate(readNamedFile(files.certFile))
+  return (
+    Date.parse(certificate.validTo) - nowMs > RENEWED_BEFORE_MS &&
+    names.every((name) => certificate.checkHost(name) !== undefined)
+  )
 }

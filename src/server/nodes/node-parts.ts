@@ -15,9 +15,8 @@ import { replicationTimes } from '../wiring/replication-parts.js'
 import { ActiveLink } from './active-link.js'
 import { ClusterNode } from './cluster-node.js'
 import { findAuthority, readRevoked } from './node-authority.js'
-import { Relay } from './relay.js'
+import { Relay, Standby } from './standby.js'
 import { createRelayService, RelayPort, StandbyPort } from './relay-service.js'
-import { Standby } from './standby.js'
 
 interface NodePartsOptions extends Facilities {
   readonly config: ServerConfig

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../logical/json.js'
 import { LAB_DAEMON_OPERATIONS, PAGE_OPERATIONS } from './lab-operations.js'
-import type { Described, OwnOperation } from './operation.js'
-import { SERVER_OPERATIONS } from './server-operations.js'
+import { type Described, type OwnOperation, SERVER_OPERATIONS } from './server-operations.js'
 
 const OWN_ROOT = '/_understudy/v1'
 

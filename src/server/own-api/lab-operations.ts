@@ -1,4 +1,5 @@
 import {
+  AUDIT_LINES,
   type Described,
   type Fields,
   flag,
@@ -10,8 +11,7 @@ import {
   type OwnOperation,
   text,
   whole,
-} from './operation.js'
-import { AUDIT_LINES } from './server-operations.js'
+} from './server-operations.js'
 
 const anything = (example?: Described['example']): Described => ({ schema: { type: 'object' }, example })
 const number: Described = { schema: { type: 'number' } }

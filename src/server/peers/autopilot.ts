@@ -3,8 +3,128 @@ import { readAutopilot } from '../../core/system/autopilot-settings.js'
 import { Contacts, findDeadServer, type WatchedServer } from './contacts.js'
 import type { PeersContext } from './peers-context.js'
 import { Revocation } from './revocation.js'
-import { findServers } from './servers.js'
 import type { EtcdMembers } from '../../storage/shared-log/etcd/etcd-members.js'
+import type { RaftServer } from '../../core/system/raft-join-paths.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { Storage } from '../../logical/storage.js'
+import type { Member } from '../../storage/shared-log/etcd/etcd-api.js'
+import type { SharedLog } from '../../storage/shared-log/shared-log.js'
+import type { ServerConfig } from '../config/config.js'
+import { clusterHost, type EtcdProcess, peerUrl } from './etcd-process.js'
+import type { NodeMembership } from '../parts/parts.js'
+import { findPeer, listPeers, type PeerRecord } from './membership.js'
+
+interface Sources {
+  readonly members: EtcdMembers
+  readonly sharedLog: Pick<SharedLog, 'nodes' | 'leader'>
+  readonly contacts: Contacts
+  readonly leaderId: string
+}
+
+export const aloneServer = (
+  config: Pick<ServerConfig, 'storage' | 'clusterAddress' | 'own'>,
+  { lastIndex, stableSinceMs }: Pick<RaftServer, 'lastIndex' | 'stableSinceMs'>,
+): RaftServer => ({
+  nodeId: config.storage.nodeId,
+  clusterAddress: clusterHost(config),
+  isVoter: true,
+  isHealthy: true,
+  lastContactMs: 0,
+  stableSinceMs,
+  lastIndex,
+  term: 1,
+  version: config.own.reportedVersion,
+})
+
+/** Returns the admitted nodes that are etcd members, with their health. Runs on the leader. */
+const findServers = async (storage: Storage, sources: Sources): Promise<readonly WatchedServer[]> => {
+  const { members, sharedLog, contacts, leaderId } = sources
+  const [records, all, announced] = await Promise.all([listPeers(storage), members.list(), sharedLog.nodes()])
+  const term = sharedLog.leader?.term ?? 0
+  const thresholdMs = readAutopilot(storage).last_contact_threshold * 1000
+  const ids = records.map(({ nodeId }) => nodeId)
+  const health = contacts.see(ids, { announced, term, thresholdMs })
+  return records.flatMap(({ nodeId, peerAddress, clusterAddress }, at) => {
+    const member = all.find(({ peerURLs }) => peerURLs.includes(peerUrl(peerAddress)))
+    const seen = health[at]
+    if (!member || !seen) return []
+    const node = announced.find(({ id }) => id === nodeId)
+    const known = {
+      nodeId,
+      clusterAddress,
+      isVoter: !member.isLearner,
+      lastIndex: node?.appliedIndex ?? 0,
+      term,
+      version: node?.version ?? '',
+    }
+    // The leader itself is always in contact.
+    return [{ ...known, ...seen, ...(nodeId === leaderId && { isHealthy: true, lastContactMs: 0 }) }]
+  })
+}
+
+/**
+ * Removes a node; runs on the leader. `servers` are all nodes, including this one. Rejects with LogicalError 503 if too few
+ * other nodes are present or reachable.
+ */
+export const removeNode = async (
+  nodeId: string,
+  context: PeersContext,
+  servers: readonly RaftServer[],
+  dismissGone: () => Promise<void>,
+): Promise<void> => {
+  const { etcd, node, storage, options } = context
+  const { config, log } = options
+  if (!etcd || !node || servers.length === 1) throw invalid('the only node of a cluster cannot be removed')
+  const isOwn = nodeId === config.storage.nodeId
+  const others = servers.filter((server) => server.isVoter && server.nodeId !== nodeId)
+  if (isOwn && others.filter(({ isHealthy }) => isHealthy).length <= others.length / 2)
+    throw new LogicalError('unavailable', `the node "${nodeId}" could not be removed: too few others are there`)
+  const record = findPeer(storage, nodeId)
+  const member = record && (await findMember(etcd.members, record))
+  if (isOwn) return member && removeOwn(member, context, { etcd, node })
+  try {
+    if (member) await etcd.members.remove(member.ID)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : cause
+    throw new LogicalError('unavailable', `the node "${nodeId}" could not be removed: ${reason}`, { cause })
+  }
+  await dismissGone()
+  log.info('a node was removed from the cluster', { node: nodeId })
+}
+
+/** Returns the member of an admitted node; undefined if it has none any more. */
+const findMember = async (members: EtcdMembers, { peerAddress }: PeerRecord): Promise<Member | undefined> => {
+  const url = peerUrl(peerAddress)
+  return (await members.list()).find(({ peerURLs }) => peerURLs.includes(url))
+}
+
+/**
+ * Removes the active node itself. It steps down, and its member is removed in the background once another node leads. A
+ * removed member cannot release its lease, so otherwise writes would stop until the lease expires. The record of a node has
+ * no effect without its member.
+ */
+const removeOwn = (
+  { ID }: Member,
+  { options: { config, clock, log } }: PeersContext,
+  { etcd, node }: { readonly etcd: EtcdProcess; readonly node: NodeMembership },
+): void => {
+  /** Resolves when another node leads, or when this one may lead again. */
+  const led = new Promise<void>((resolve) => {
+    const end = () => {
+      timer.cancel()
+      unsubscribe()
+      resolve()
+    }
+    const timer = clock.setTimer(config.own.stepDownRestMs, end)
+    const unsubscribe = node.sharedLog.onLeader((leader) => {
+      if (leader && leader.nodeId !== config.storage.nodeId) end()
+    })
+  })
+  node.stepDown()
+  led
+    .then(() => etcd.members.remove(ID))
+    .catch((error: unknown) => log.error('this node could not be removed from its cluster', { error }))
+}
 
 /** Short enough to see each heartbeat of a node. */
 const LOOK_MS = 1000

@@ -3,7 +3,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 import { openCopy } from '../data/shared-storage.js'
-import { Autopilot, ClusterMaintenance } from './autopilot.js'
+import { aloneServer, Autopilot, ClusterMaintenance, removeNode } from './autopilot.js'
 import { StorageMigration } from './storage-migration.js'
 import { JoinClient } from './join-client.js'
 import { hasCluster, JoinRefused, type LeaderAddress, leaderOf } from './leader-api.js'
@@ -11,8 +11,7 @@ import { type Membership, type PeerRecord, type PeersOptions, readMembership, wr
 import { EtcdProcess, peerAddressOf } from './etcd-process.js'
 import { PeersContext, type PeersHost } from './peers-context.js'
 import type { JoinResponse } from './proof.js'
-import { aloneServer, removeNode } from './servers.js'
-import { requireEtcd, requireJoinable, JoinServer } from './join-server.js'
+import { JoinServer, requireEtcd, requireJoinable } from './join-server.js'
 
 const AWAITED: SealJoin = { config: { shares: 0, threshold: 0 }, shares: 'too-early', open: async () => false }
 

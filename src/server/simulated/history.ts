@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Host } from './host.js'
 
 /** All events of a simulation, in order. Their hash shows whether two runs were identical; the log is readable. */
 export class History {
@@ -38,3 +40,24 @@ export class History {
     return this.#hash.copy().digest('hex').slice(0, 16)
   }
 }
+
+/** Returns the log of one lifetime of a server, written into the history. */
+export const toldLog = (history: History, host: Host): Log => {
+  const tell = (level: string) => (message: string, fields?: Record<string, unknown>) => {
+    if (host.isAlive) history.tell(host.name, () => `${level}: ${message}${shown(fields)}`)
+  }
+  const log: Log = {
+    trace: () => undefined,
+    debug: () => undefined,
+    info: tell('info'),
+    warn: tell('warn'),
+    error: tell('error'),
+    with: () => log,
+  }
+  return log
+}
+
+const shown = (fields: Record<string, unknown> = {}): string =>
+  Object.entries(fields)
+    .map(([name, value]) => ` ${name}=${value instanceof Error ? value.message : JSON.stringify(value)}`)
+    .join('')

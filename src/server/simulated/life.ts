@@ -3,6 +3,12 @@ import type { MemorySharedLog } from '../../storage/shared-log/memory-shared-log
 import type { Server } from '../server.js'
 import type { Host } from './host.js'
 import type { MortalClock } from './simulated-clock.js'
+import type { Clock } from '../../base/clock.js'
+import { MemoryLink } from '../../storage/shared-log/memory-link.js'
+import type { Chance } from './chance.js'
+import { InlinePasswords } from '../../auth/userpass/inline-passwords.js'
+import { simulatedCertificateKeys, simulatedJwtKeys, simulatedPrivateKeys } from '../../crypto/simulated-keys.js'
+import type { SimulationOverrides } from '../parts/parts.js'
 
 /** One lifetime of a server. */
 export interface Life extends Host {
@@ -34,3 +40,45 @@ export const beginLife = (name: string, clock: MortalClock, random: Random): Lif
     shared: undefined,
   }
 }
+
+interface LogLinkOptions {
+  /** The node's clock. */
+  readonly clock: Clock
+  readonly chance: Chance
+  /** Maximum latency in ms of each request, response and notification. */
+  readonly delayMsMax: number
+}
+
+/** The link between a node and its shared log, with latency. */
+export class LogLink extends MemoryLink {
+  readonly #options: LogLinkOptions
+
+  constructor(options: LogLinkOptions) {
+    super()
+    this.#options = options
+  }
+
+  override async ask<T>(question: () => T): Promise<T> {
+    await this.#pass()
+    const answer = await super.ask(question)
+    await this.#pass()
+    return answer
+  }
+
+  override get listening(): Promise<void> {
+    return super.listening.then(() => this.#pass())
+  }
+
+  #pass(): Promise<void> {
+    const { clock, chance, delayMsMax } = this.#options
+    return clock.sleep(chance.next() * delayMsMax)
+  }
+}
+
+/** Keys and passwords without threads. */
+export const simulatedSecrets = (random: Random): Omit<SimulationOverrides, 'transport' | 'fetchWrapped'> => ({
+  certificateKeys: simulatedCertificateKeys(random),
+  jwtKeys: simulatedJwtKeys(random),
+  passwords: new InlinePasswords(),
+  makePrivateKey: simulatedPrivateKeys(random),
+})

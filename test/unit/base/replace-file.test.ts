@@ -1,15 +1,4 @@
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -17,8 +6,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { replaceFile } from '../../../src/base/replace-file.js'
 import { storeToken } from '../../../src/cli/vault/settings.js'
 import { writeKeysFile } from '../../../src/lab/keys/keys-file.js'
-import { writeDevKey } from '../../../src/server/dev/dev.js'
-import { makeLabTls, prepareDevTls } from '../../../src/server/dev/dev-tls.js'
+import { makeLabTls, prepareDevTls, writeDevKey } from '../../../src/server/dev/dev.js'
 import type { ServerConfig } from '../../../src/server/config/config.js'
 
 let directory: string

@@ -3,7 +3,7 @@ import type { Runtime } from '../../../src/server/runtime/runtime.js'
 import { simulatedServersOf } from '../../../src/lab/simulated/servers.js'
 import type { Answer, Call } from '../../../src/server/simulated/calls.js'
 import type { SimulatedNode } from '../../../src/server/simulated/node.js'
-import { SimulatedWorld } from '../../../src/server/simulated/world.js'
+import { SimulatedWorld } from '../../../src/server/simulated/cluster.js'
 
 interface Scene {
   readonly node: SimulatedNode

@@ -4,7 +4,7 @@ import type { Rendered } from '../../../../src/logical/incoming.js'
 import { encodeRelayFailure, encodeRendered } from '../../../../src/replication/forwarding/relayed-answer.js'
 import { refusalError } from '../../../../src/replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../../../src/replication/rpc/transport.js'
-import { OwnTurn, Relay } from '../../../../src/server/nodes/relay.js'
+import { OwnTurn, Relay } from '../../../../src/server/nodes/standby.js'
 import type { LeaderRecord } from '../../../../src/storage/shared-log/shared-log.js'
 import { request } from './request.js'
 
