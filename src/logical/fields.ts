@@ -25,72 +25,32 @@ export type Values<T extends FieldTable> = { readonly [K in keyof T]: T[K] exten
 
 type More = Partial<Pick<Field<unknown>, 'isRequired' | 'isDeprecated' | 'isSecret'>>
 
+/** Defines a field of one kind with a default value of its own. */
+type DefineScalar<T> = (description: string, defaultValue?: T, more?: More) => Field<T>
+/** Defines a field of one kind. Its default value is that of the kind. */
+type DefineComposite<T> = (description: string, more?: More) => Field<T>
+
+const scalar =
+  <T>(kind: FieldKind, zero: T): DefineScalar<T> =>
+  (description, defaultValue = zero, more = {}) => ({ kind, defaultValue, description, ...more })
+
+const composite =
+  <T>(kind: FieldKind, defaultValue: T): DefineComposite<T> =>
+  (description, more = {}) => ({ kind, defaultValue, description, ...more })
+
 /** Defines a string. Numbers keep their text, booleans become "1" and "0", null becomes "". */
-export const string = (description: string, defaultValue = '', more: More = {}): Field<string> => ({
-  kind: 'string',
-  defaultValue,
-  description,
-  ...more,
-})
-
-export const bool = (description: string, defaultValue = false, more: More = {}): Field<boolean> => ({
-  kind: 'bool',
-  defaultValue,
-  description,
-  ...more,
-})
-
-export const int = (description: string, defaultValue = 0, more: More = {}): Field<number> => ({
-  kind: 'int',
-  defaultValue,
-  description,
-  ...more,
-})
-
+export const string = scalar<string>('string', '')
+export const bool = scalar<boolean>('bool', false)
+export const int = scalar<number>('int', 0)
 /** Defines non-negative seconds, possibly fractional, from `90`, `"90"`, `"1h30m"`, `"2d"` or `"500ms"`. */
-export const duration = (description: string, defaultValue = 0, more: More = {}): Field<number> => ({
-  kind: 'duration',
-  defaultValue,
-  description,
-  ...more,
-})
-
+export const duration = scalar<number>('duration', 0)
 /** Defines a list, or one string split at commas. Elements are trimmed. */
-export const commaList = (description: string, more: More = {}): Field<readonly string[]> => ({
-  kind: 'comma-list',
-  defaultValue: [],
-  description,
-  ...more,
-})
-
+export const commaList = composite<readonly string[]>('comma-list', [])
 /** Defines a list; a single string is one element, including its commas. */
-export const stringList = (description: string, more: More = {}): Field<readonly string[]> => ({
-  kind: 'string-list',
-  defaultValue: [],
-  description,
-  ...more,
-})
-
+export const stringList = composite<readonly string[]>('string-list', [])
 /** Defines an object with values of any type. */
-export const map = (description: string, more: More = {}): Field<{ readonly [key: string]: JsonValue } | null> => ({
-  kind: 'map',
-  defaultValue: null,
-  description,
-  ...more,
-})
-
+export const map = composite<{ readonly [key: string]: JsonValue } | null>('map', null)
 /** Defines an object with string values, or a list of `k=v`. */
-export const pairs = (description: string, more: More = {}): Field<{ readonly [key: string]: string } | null> => ({
-  kind: 'pairs',
-  defaultValue: null,
-  description,
-  ...more,
-})
-
+export const pairs = composite<{ readonly [key: string]: string } | null>('pairs', null)
 /** Defines a field that takes any JSON value, unchanged. */
-export const any = (description: string, more: More = {}): Field<JsonValue | undefined> => ({
-  kind: 'any',
-  defaultValue: undefined,
-  description,
-  ...more,
-})
+export const any = composite<JsonValue | undefined>('any', undefined)

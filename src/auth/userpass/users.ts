@@ -29,7 +29,4 @@ export const putUser = (tx: Transaction, name: string, user: User): void =>
   putJson(tx, USER_PREFIX + foldName(name), user)
 
 export const removeUser = (storage: Storage, name: string): Promise<undefined> =>
-  storage.write((tx) => {
-    tx.delete(USER_PREFIX + foldName(name))
-    return undefined
-  })
+  storage.write((tx) => void tx.delete(USER_PREFIX + foldName(name)))

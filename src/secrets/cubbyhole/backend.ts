@@ -39,18 +39,12 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
     if (Object.keys(request.data).length === 0) throw missing('data fields')
     if (values.path === '') throw missing('path')
     const document = await printDocument(request.data)
-    return storage.write((tx) => {
-      tx.put(folder + values.path, document.take())
-      return undefined
-    })
+    return storage.write((tx) => void tx.put(folder + values.path, document.take()))
   }
 
   const remove = ({ request, values }: CubbyholeCall): Promise<undefined> => {
     const key = folderOf(request) + values.path
-    return storage.write((tx) => {
-      tx.delete(key)
-      return undefined
-    })
+    return storage.write((tx) => void tx.delete(key))
   }
 
   const list = async ({ request, values: { path } }: CubbyholeCall): Promise<Response | undefined> => {

@@ -123,17 +123,11 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
     if (path === '') throw invalid('missing path')
     if (Object.keys(request.data).length === 0) throw invalid('missing data fields')
     const document = await printDocument(request.data)
-    return storage.write((tx) => {
-      tx.put(V1_PREFIX + path, document.take())
-      return undefined
-    })
+    return storage.write((tx) => void tx.put(V1_PREFIX + path, document.take()))
   }
 
   const remove = ({ values: { path } }: V1Call): Promise<undefined> =>
-    storage.write((tx) => {
-      tx.delete(V1_PREFIX + path)
-      return undefined
-    })
+    storage.write((tx) => void tx.delete(V1_PREFIX + path))
 
   const list = async ({ values: { path } }: V1Call): Promise<Response | undefined> => {
     const keys = await storage.list(V1_PREFIX + folder(path))
