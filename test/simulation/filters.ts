@@ -1,4 +1,5 @@
 import { findLagBetween } from '../../src/lab/requests/replication.js'
+import { parseStatus } from '../../src/lab/requests/replication-status.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import type { Answer } from '../../src/server/simulated/calls.js'
 import { judgeCopies, judgeWrites } from './judges.js'
@@ -133,8 +134,8 @@ const judgeShown = async (world: World, servers: Servers, registers: Registers, 
 const level = async (world: World, { links }: Servers): Promise<void> => {
   for (const { kind, above, below } of links)
     await world.until(`${below.name} is to follow the filter`, async () => {
-      const statusOf = (member: Member) => () => world.status(member, kind)
-      const lag = await findLagBetween(statusOf(above), statusOf(below), kind)
+      const statusOf = (member: Member) => async () => parseStatus(kind, await world.status(member, kind))
+      const lag = await findLagBetween(statusOf(above), statusOf(below))
       return lag ?? (below.cluster.server?.host.isPurgePending ? 'it still destroys what was taken away' : undefined)
     })
 }

@@ -1,4 +1,5 @@
 import { findLagBetween } from '../../src/lab/requests/replication.js'
+import { parseStatus } from '../../src/lab/requests/replication-status.js'
 import { listStored, verifyStored } from '../../src/storage/inspection/inspect.js'
 import { APPLIED_KEY } from '../../src/storage/keys/raw-keys.js'
 import { LogicalError } from '../../src/logical/errors.js'
@@ -20,9 +21,8 @@ export const judgeLevel = async (world: World, links: readonly Link[]): Promise<
   for (const { kind, above, below } of links)
     await world.until(`${below.name} is to be level with ${above.name}`, () =>
       findLagBetween(
-        () => world.status(above, kind),
-        () => world.status(below, kind),
-        kind,
+        async () => parseStatus(kind, await world.status(above, kind)),
+        async () => parseStatus(kind, await world.status(below, kind)),
       ),
     )
 }

@@ -8,7 +8,7 @@ import {
 import { LabError } from '../model/lab-error.js'
 import { openNodes } from '../nodes/nodes.js'
 import { unsealWithAny } from '../keys/seals.js'
-import { findLag, statusOf, waitForAnswer } from '../requests/replication.js'
+import { askStatus, findLag, waitForAnswer } from '../requests/replication.js'
 import type { Link, Topology } from '../model/topology.js'
 import { waitFor } from '../requests/wait.js'
 import { joinClusters, openCluster, type WireOptions } from '../wiring/wire.js'
@@ -128,8 +128,8 @@ const follows = async (
   const { kind, primary, secondary } = link
   return withAnonymousClient(above, (onPrimary) =>
     withAnonymousClient(below, async (onSecondary) => {
-      const [ours, theirs] = await Promise.all([statusOf(onPrimary, kind), statusOf(onSecondary, kind)])
-      if (ours.mode !== 'primary' || theirs.mode !== 'secondary' || ours.cluster_id !== theirs.cluster_id) {
+      const [ours, theirs] = await Promise.all([askStatus(onPrimary, kind), askStatus(onSecondary, kind)])
+      if (ours.mode !== 'primary' || theirs.mode !== 'secondary' || ours.clusterId !== theirs.clusterId) {
         onProgress(`${secondary} is no ${kind} secondary of ${primary} any more: left as it is`)
         return false
       }

@@ -1,11 +1,11 @@
 import http from 'node:http'
 import { callHttp, type HttpCall, parseJsonObject } from '../../base/http-call.js'
-import { textOfJson } from '../../base/json-print.js'
 import { LIMITS } from '../../base/limits.js'
 import type { Clock } from '../../base/clock.js'
 import type { EventDraft } from '../events/event.js'
 import { isNode } from '../model/cluster.js'
 import { KINDS, type Kind } from '../model/kinds.js'
+import { parseStatuses, type ReplicationStatus, type Status } from '../requests/replication-status.js'
 
 /** A cluster that the lab daemon monitors. */
 export interface WatchedCluster {
@@ -103,17 +103,16 @@ export class Watch {
 }
 
 const rolesIn = ({ data }: Record<string, unknown>): Observation['roles'] => {
-  const { dr, performance } = (data ?? {}) as Record<string, unknown>
-  return typeof dr === 'object' && typeof performance === 'object'
-    ? { dr: roleIn(dr), performance: roleIn(performance) }
-    : undefined
+  const { dr, performance } = (data ?? {}) as Partial<Record<Kind, Status | null>>
+  if (typeof dr !== 'object' || typeof performance !== 'object') return undefined
+  const statuses = parseStatuses({ dr, performance })
+  return { dr: toObserved(statuses.dr), performance: toObserved(statuses.performance) }
 }
 
-const roleIn = (status: object | null): ObservedRole => {
-  const { mode, state, connection_state } = (status ?? {}) as Record<string, unknown>
-  const isSecondary = mode === 'secondary'
-  return { mode: textOfJson(mode ?? 'disabled'), state: isSecondary ? `${state}, ${connection_state}` : '' }
-}
+const toObserved = ({ mode, state, connectionState }: ReplicationStatus): ObservedRole => ({
+  mode,
+  state: mode === 'secondary' ? `${state}, ${connectionState}` : '',
+})
 
 export interface Answer {
   readonly status: number

@@ -56,7 +56,7 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
   const { clusters, links } = wanted
   await lab.followActiveNodes()
   const samples = await collectOnce(lab)
-  const silent = samples.filter((one) => clusters.includes(one.name) && !one.statuses)
+  const silent = samples.filter((one) => clusters.includes(one.name) && !one.roles)
   const now = linksOf(samples)
   const missing = links.filter(
     ({ kind, primary, secondary }) =>

@@ -8,7 +8,8 @@ import {
 } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { generateRoot, statusOf } from '../requests/replication.js'
+import { askStatus, generateRoot } from '../requests/replication.js'
+import { isFollower } from '../requests/replication-status.js'
 
 /** Settings for a client of one cluster. Without a token if the cluster does not serve clients. */
 export interface ClientEnvironment {
@@ -69,8 +70,7 @@ export const environmentOf = async (
   try {
     const closed = await whyClosed(client, cluster.name)
     if (closed !== undefined) return { ...base, note: closed }
-    const { mode } = await statusOf(client, 'dr')
-    if (mode === 'secondary' || mode === 'bootstrapping') {
+    if (isFollower(await askStatus(client, 'dr'))) {
       return { ...base, note: `${cluster.name} is a DR secondary: it serves no token until it is promoted` }
     }
     let unknown: ApiError | undefined
@@ -115,8 +115,8 @@ const whyClosed = async (client: ApiClient, name: string): Promise<string | unde
 }
 
 const modeOf = (cluster: ClusterAccess, kind: Kind): Promise<string> =>
-  withAnonymousClient(cluster, (client) => statusOf(client, kind), ANSWER_MS).then(
-    ({ mode }) => String(mode),
+  withAnonymousClient(cluster, (client) => askStatus(client, kind), ANSWER_MS).then(
+    ({ mode }) => mode,
     () => 'unknown',
   )
 

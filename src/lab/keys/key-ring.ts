@@ -3,8 +3,9 @@ import type { ApiClient, TokenSource } from '../../client/api-client.js'
 import type { Exchange } from '../../client/exchange.js'
 import type { ClusterAccess, ClusterKeys } from '../model/cluster.js'
 import { environmentOf, type Shares, sharesToTry } from './environment.js'
-import { KINDS, type Kind } from '../model/kinds.js'
-import { statusOf } from '../requests/replication.js'
+import { KINDS } from '../model/kinds.js'
+import { askStatuses } from '../requests/replication.js'
+import { isFollower, type ReplicationStatuses } from '../requests/replication-status.js'
 import { waitFor } from '../requests/wait.js'
 
 /** A cluster whose keys are stored here. */
@@ -24,9 +25,6 @@ interface Holding extends ClusterKeys {
   /** Whether the token was valid at the last check. A token of an earlier role may be valid elsewhere. */
   readonly isCurrent: boolean
 }
-
-type Role = Readonly<Record<string, unknown>>
-type Roles = Readonly<Record<Kind, Role>>
 
 /** Time in which a server that changes its role cannot generate a token. */
 const SETTLING_MS = 3000
@@ -102,12 +100,12 @@ export class KeyRing {
 
   /** Asks every running cluster for its primary after a change of roles, and assigns it the keys of that primary. */
   async follow(): Promise<void> {
-    const roles = new Map<string, Roles>()
+    const roles = new Map<string, ReplicationStatuses>()
     await Promise.all(
       this.#owners()
         .filter(({ isRunning }) => isRunning)
         .map(async ({ name, anonymous }) => {
-          const found = await rolesOf(anonymous).catch(() => undefined)
+          const found = await askStatuses(anonymous).catch(() => undefined)
           if (found) roles.set(name, found)
         }),
     )
@@ -161,25 +159,28 @@ export class KeyRing {
     return token
   }
 
-  #inherit(name: string, roles: ReadonlyMap<string, Roles>, seen: readonly string[] = []): ClusterKeys {
+  #inherit(name: string, roles: ReadonlyMap<string, ReplicationStatuses>, seen: readonly string[] = []): ClusterKeys {
     const own = this.#holdingOf(name)
     const primary = seen.includes(name) ? undefined : this.#findPrimary(name, roles)
     if (primary === undefined) return own
     const { unsealKeys, threshold } = this.#inherit(primary, roles, [...seen, name])
-    const isCurrent = own.isCurrent && !isCopy(roles.get(name)) && unsealKeys.join() === own.unsealKeys.join()
+    const status = roles.get(name)
+    // A DR secondary accepts no tokens.
+    const isCopy = status !== undefined && isFollower(status.dr)
+    const isCurrent = own.isCurrent && !isCopy && unsealKeys.join() === own.unsealKeys.join()
     this.#holdings.set(name, { ...own, unsealKeys, threshold, isCurrent })
     return this.#holdingOf(name)
   }
 
   /** Returns the primary whose data a cluster copies: by DR, which covers everything, or else by performance replication. */
-  #findPrimary(name: string, roles: ReadonlyMap<string, Roles>): string | undefined {
+  #findPrimary(name: string, roles: ReadonlyMap<string, ReplicationStatuses>): string | undefined {
     for (const kind of KINDS) {
       const role = roles.get(name)?.[kind]
-      if (role?.mode !== 'secondary' && role?.mode !== 'bootstrapping') continue
+      if (!role || !isFollower(role)) continue
       const found = this.#owners().find((owner) => {
         const theirs = roles.get(owner.name)?.[kind]
-        const isOfSet = theirs?.mode === 'primary' && theirs.cluster_id === role.cluster_id
-        return owner.name !== name && (isOfSet || isAt(owner, role.primary_cluster_addr))
+        const isOfSet = theirs?.mode === 'primary' && theirs.clusterId === role.clusterId
+        return owner.name !== name && (isOfSet || isAt(owner, role.primaryAddress))
       })
       if (found) return found.name
     }
@@ -194,17 +195,8 @@ export class KeyRing {
 /** Whether an address belongs to a cluster: the address of any node counts. */
 export const isAt = (
   { clusterAddress, clusterAddresses = [clusterAddress] }: Pick<KeyOwner, 'clusterAddress' | 'clusterAddresses'>,
-  address: unknown,
+  address: string,
 ): boolean => clusterAddresses.some((one) => one === address)
-
-const rolesOf = async (client: ApiClient): Promise<Roles> => {
-  const [dr, performance] = await Promise.all(KINDS.map((kind) => statusOf(client, kind)))
-  return { dr: dr ?? {}, performance: performance ?? {} }
-}
-
-/** Whether a cluster is a DR secondary, which accepts no tokens. */
-const isCopy = (roles: Roles | undefined): boolean =>
-  roles?.dr.mode === 'secondary' || roles?.dr.mode === 'bootstrapping'
 
 /** Whether the server is active or a performance secondary. Others are sealed, new or DR secondaries. */
 const servesTokens = async (client: ApiClient): Promise<boolean> => {

@@ -1,15 +1,11 @@
 import type { Clock } from '../../base/clock.js'
 import { KINDS, type Kind } from '../model/kinds.js'
-import { findLag, isStreaming, type Status } from '../requests/replication.js'
+import { askStatus, findLag, statusOf } from '../requests/replication.js'
+import { addressesOfSecondaries, isStreaming, NO_STATUS } from '../requests/replication-status.js'
 import { isAt, type KeyOwner } from '../keys/key-ring.js'
 import { findLinks, findProblemsOf } from '../status/links.js'
 import { askCluster, viewOf } from '../status/survey.js'
 import type { Topology } from '../model/topology.js'
-
-/** A cluster whose state can be queried. */
-export interface SeenCluster extends KeyOwner {
-  status(kind: Kind): Promise<Status>
-}
 
 /**
  * Returns why a lab is not replicated, naming the cluster. Undefined if every secondary streams and has its primary's Merkle
@@ -17,7 +13,7 @@ export interface SeenCluster extends KeyOwner {
  * secondary that a primary knows.
  */
 export const findUnreplicated = async (
-  clusters: readonly SeenCluster[],
+  clusters: readonly KeyOwner[],
   { links }: Pick<Topology, 'links'>,
 ): Promise<string | undefined> => {
   for (const cluster of clusters) {
@@ -33,16 +29,17 @@ export const findUnreplicated = async (
 }
 
 const findUnreplicatedKind = async (
-  cluster: SeenCluster,
-  clusters: readonly SeenCluster[],
+  cluster: KeyOwner,
+  clusters: readonly KeyOwner[],
   kind: Kind,
   isLinked: boolean,
 ): Promise<string | undefined> => {
-  const status = await cluster.status(kind)
-  const { mode, primary_cluster_addr: address } = status
+  const status = await askStatus(cluster.anonymous, kind)
+  const { mode, primaryAddress: address } = status
   if (mode === 'bootstrapping') return 'it is bootstrapping'
   if (mode === 'disabled')
-    return isLinked && !(await isDrSecondary(cluster))
+    // A DR secondary is represented in the performance replication set by its DR primary.
+    return isLinked && (await askStatus(cluster.anonymous, 'dr')).mode !== 'secondary'
       ? 'it follows no primary: its replication is disabled'
       : undefined
   if (mode !== 'secondary') return undefined
@@ -52,33 +49,28 @@ const findUnreplicatedKind = async (
   if (!primary)
     return isStreaming(status)
       ? undefined
-      : `it is cut off from ${address} (${status.state}, ${status.connection_state})`
+      : `it is cut off from ${address} (${status.state}, ${status.connectionState})`
   if (!primary.isRunning) return `its primary ${primary.name} does not run`
   return findLag(primary.anonymous, cluster.anonymous, kind)
 }
 
-/** Whether a cluster is a DR secondary, which its DR primary represents in the performance replication set. */
-const isDrSecondary = async (cluster: SeenCluster): Promise<boolean> =>
-  (await cluster.status('dr')).mode === 'secondary'
-
 /** Finds a stopped cluster that a primary knows as its secondary. */
 const findAwaited = async (
-  cluster: SeenCluster,
-  clusters: readonly SeenCluster[],
+  cluster: KeyOwner,
+  clusters: readonly KeyOwner[],
   kind: Kind,
 ): Promise<string | undefined> => {
   for (const primary of clusters.filter(({ isRunning }) => isRunning)) {
-    const { mode, secondaries } = await primary.status(kind)
-    if (mode !== 'primary' || !Array.isArray(secondaries)) continue
-    const isKnown = secondaries.some((row: Status) => isAt(cluster, row.cluster_address))
-    if (isKnown) return `it does not run, and ${primary.name} has it as a secondary`
+    const addresses = addressesOfSecondaries(await statusOf(primary.anonymous, kind))
+    if (addresses.some((address) => isAt(cluster, address)))
+      return `it does not run, and ${primary.name} has it as a secondary`
   }
   return undefined
 }
 
 /** Returns all problems of a lab, naming the clusters. Empty if it is healthy. */
 export const findProblems = async (
-  clusters: readonly SeenCluster[],
+  clusters: readonly KeyOwner[],
   faultyLinks: readonly string[],
   clock: Clock,
 ): Promise<string[]> => {
@@ -87,7 +79,10 @@ export const findProblems = async (
       viewOf({ name, apiAddress, process: isRunning ? 'running' : 'stopped', pid: null }, () => askCluster(anonymous)),
     ),
   )
-  const ask = async (name: string, kind: Kind) => clusters.find((one) => one.name === name)?.status(kind) ?? {}
+  const ask = async (name: string, kind: Kind) => {
+    const cluster = clusters.find((one) => one.name === name)
+    return cluster ? askStatus(cluster.anonymous, kind) : NO_STATUS
+  }
   const faulty = faultyLinks.map((pair) => `the link ${pair} is cut or has a fault`)
   return [...(await findProblemsOf(views, findLinks(views, [], clock.now()), ask, clock)), ...faulty]
 }

@@ -11,8 +11,8 @@ import type { Topology } from '../model/topology.js'
 import { requireKeys } from '../model/settings.js'
 import { waitFor } from '../requests/wait.js'
 import { makeTopology, openCluster, type WireOptions } from '../wiring/wire.js'
-import { findProblems, findUnreplicated, type SeenCluster } from './findings.js'
-import { KeyRing } from '../keys/key-ring.js'
+import { findProblems, findUnreplicated } from './findings.js'
+import { type KeyOwner, KeyRing } from '../keys/key-ring.js'
 
 /**
  * Options for making a cluster a secondary of another.
@@ -67,7 +67,7 @@ interface Around {
 }
 
 /** The operations that only need the API of the clusters, wherever the clusters of a test run. */
-export abstract class OperableLab<Names extends string, C extends SeenCluster> {
+export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   abstract readonly clusters: readonly C[]
   readonly topology: Topology
   protected readonly timeoutMs: number

@@ -1,8 +1,8 @@
-import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
 import type { LiveLab } from './live-lab.js'
-import { statusOf } from '../requests/replication.js'
+import { askStatus, askStatuses } from '../requests/replication.js'
+import type { ReplicationStatuses } from '../requests/replication-status.js'
 import { describeSilence } from '../requests/request-errors.js'
 import { waitFor } from '../requests/wait.js'
 
@@ -106,25 +106,17 @@ interface Plan extends Pick<ProbeResult, 'primary' | 'skipped'> {
   readonly watchers: readonly Watcher[]
 }
 
-interface Role {
-  readonly name: string
-  readonly dr: Record<string, unknown>
-  readonly performance: Record<string, unknown>
-}
-
 const planProbe = async (lab: LiveLab): Promise<Plan> => {
   const skipped: { cluster: string; why: string }[] = []
-  const roles: Role[] = []
+  const roles: (ReplicationStatuses & { readonly name: string })[] = []
   for (const { name } of lab.clusters) {
-    const client = lab.anonymous(name)
     try {
-      const [dr, performance] = await Promise.all([statusOf(client, 'dr'), statusOf(client, 'performance')])
-      roles.push({ name, dr, performance })
+      roles.push({ name, ...(await askStatuses(lab.anonymous(name))) })
     } catch (error) {
       skipped.push({ cluster: name, why: describeSilence(error) ?? `failed: ${String(error)}` })
     }
   }
-  const isCopy = ({ dr }: Role) => dr.mode === 'secondary'
+  const isCopy = ({ dr }: ReplicationStatuses) => dr.mode === 'secondary'
   const serving = roles.filter((role) => !isCopy(role))
   const [primary] = serving.filter(({ performance }) => performance.mode !== 'secondary')
   if (!primary) throw new LabError('remote', `no cluster of the lab "${lab.name}" takes writes as a primary now`)
@@ -132,7 +124,7 @@ const planProbe = async (lab: LiveLab): Promise<Plan> => {
   for (const role of roles) {
     if (role === primary) continue
     // A DR secondary of a performance secondary follows a different WAL, to which the primary's positions do not apply.
-    if (isCopy(role) && role.dr.cluster_id === primary.dr.cluster_id) watchers.push(walWatcher(lab, role.name))
+    if (isCopy(role) && role.dr.clusterId === primary.dr.clusterId) watchers.push(walWatcher(lab, role.name))
     else if (isCopy(role))
       skipped.push({ cluster: role.name, why: `is a DR secondary of another cluster than ${primary.name}` })
     else if (role.performance.mode !== 'secondary') skipped.push({ cluster: role.name, why: 'follows nobody' })
@@ -154,13 +146,13 @@ const readWatcher = async (lab: LiveLab, cluster: string): Promise<Watcher> => {
 
 const walWatcher = (lab: LiveLab, cluster: string): Watcher => {
   const client = lab.anonymous(cluster)
-  const see = async (_: string, wal: number) => Number((await statusOf(client, 'dr')).last_remote_wal) >= wal
+  const see = async (_: string, wal: number) => (await askStatus(client, 'dr')).lastWal >= wal
   return { cluster, by: 'wal', lagsMs: [], missed: 0, see }
 }
 
 /** Returns an upper bound of the value's WAL position: read after the write, and only if a DR secondary is measured. */
 const lastWalOf = async (lab: LiveLab, primary: string, watchers: readonly Watcher[]): Promise<number> =>
-  watchers.some(({ by }) => by === 'wal') ? Number((await statusOf(lab.anonymous(primary), 'dr')).last_wal) : 0
+  watchers.some(({ by }) => by === 'wal') ? (await askStatus(lab.anonymous(primary), 'dr')).lastWal : 0
 
 /** Waits until all clusters know the new mount, which is not part of the lag. Skips clusters that never get it. */
 const settle = async (
@@ -184,8 +176,8 @@ const settle = async (
 }
 
 const whyNotThere = async (lab: LiveLab, { cluster, by }: Watcher): Promise<string> => {
-  const { connection_state: state } = await statusOf(lab.anonymous(cluster), by === 'wal' ? 'dr' : 'performance')
-  if (state !== 'ready') return `it is not there; the way to its primary is ${textOfJson(state)}`
+  const { connectionState } = await askStatus(lab.anonymous(cluster), by === 'wal' ? 'dr' : 'performance')
+  if (connectionState !== 'ready') return `it is not there; the way to its primary is ${connectionState}`
   return by === 'wal' ? 'it is not there yet' : 'it is not there; a filter may hold it back'
 }
 

@@ -9,17 +9,11 @@ import {
   withClient,
 } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
-import { statusOf } from '../requests/replication.js'
+import { askStatus } from '../requests/replication.js'
 import { unsealWithAny } from '../keys/seals.js'
 import { NODE_LEASE_MS } from '../model/settings.js'
 import { askNode, findBehind, type NodeView } from '../status/node-view.js'
-import { waitFor } from '../requests/wait.js'
-
-interface WaitOptions {
-  readonly clock: Clock
-  readonly timeoutMs: number
-  readonly signal?: AbortSignal | undefined
-}
+import { waitFor, type WaitOptions } from '../requests/wait.js'
 
 const ANSWER_MS = 1000
 
@@ -167,7 +161,7 @@ export const openNode = async (
 const waitForVotes = (cluster: ClusterOfNodes, { clock, timeoutMs, signal }: WaitOptions): Promise<void> =>
   withClient(cluster, async (client) => {
     const fact = async () => {
-      if ((await statusOf(client, 'dr')).mode === 'secondary') return undefined
+      if ((await askStatus(client, 'dr')).mode === 'secondary') return undefined
       const voters = await votersOf(client)
       const missing = (cluster.nodes ?? []).map(({ name }) => name).filter((name) => !voters.includes(name))
       return missing.length > 0 ? `${missing.join(' and ')} ${missing.length > 1 ? 'have' : 'has'} none yet` : undefined

@@ -1,13 +1,7 @@
 import { ApiError } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
-import {
-  generateOperationToken,
-  idOf,
-  modeOf,
-  OPERATION_TOKEN,
-  REPLICATION,
-  type Status,
-} from '../requests/replication.js'
+import { generateOperationToken, idOf, OPERATION_TOKEN, REPLICATION } from '../requests/replication.js'
+import { isStreaming, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { activationToken, authorityOf, demote, freeId, promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
@@ -56,14 +50,10 @@ const cancelAttempt = async (runbook: Runbook, name: string): Promise<void> => {
 
 /** Throws before any change if a cluster does not have this role: a wrong one could leave the lab without a primary. */
 const requireDr = async (runbook: Runbook, name: string, mode: 'primary' | 'secondary'): Promise<void> => {
-  const status = await runbook.status(name, 'dr')
-  if (status.mode !== mode)
-    throw new LabError('remote', `${name} is not a DR ${mode}: its DR replication is ${describeMode(status)}`)
-}
-
-const describeMode = (status: Status): string => {
-  const mode = modeOf(status)
-  return mode === 'primary' || mode === 'secondary' ? `that of a ${mode}` : mode
+  const { mode: own } = await runbook.status(name, 'dr')
+  if (own === mode) return
+  const text = own === 'primary' || own === 'secondary' ? `that of a ${own}` : own
+  throw new LabError('remote', `${name} is not a DR ${mode}: its DR replication is ${text}`)
 }
 
 /**
@@ -98,26 +88,26 @@ export const failOver = async (
 /** A cluster that does not respond within this time counts as lost. */
 const ALIVE_MS = 2000
 
-const ask = (runbook: Runbook, name: string): Promise<Status> =>
-  runbook.status(name, 'dr', ALIVE_MS).catch((): Status => ({}))
+const ask = (runbook: Runbook, name: string): Promise<ReplicationStatus> =>
+  runbook.status(name, 'dr', ALIVE_MS).catch(() => NO_STATUS)
 
 /** Finds another running DR primary in the replication set of `to`. */
 const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Promise<string | undefined> => {
-  const { cluster_id: set } = await runbook.status(to, 'dr')
-  if (set === undefined) return undefined
+  const { clusterId: set } = await runbook.status(to, 'dr')
+  if (set === '') return undefined
   const others = runbook.lab.clusters.map(({ name }) => name).filter((name) => name !== lost && name !== to)
   const statuses = await Promise.all(others.map((name) => ask(runbook, name)))
-  return others.find((_, at) => statuses[at]?.mode === 'primary' && statuses[at].cluster_id === set)
+  return others.find((_, at) => statuses[at]?.mode === 'primary' && statuses[at].clusterId === set)
 }
 
 /** Rejects if a demoted, running primary may have data that its secondary lacks: it reports this only when it is demoted. */
 const refuseLoss = async (
   runbook: Runbook,
-  { lost, ours, to }: { readonly lost: string; readonly ours: Status; readonly to: string },
+  { lost, ours, to }: { readonly lost: string; readonly ours: ReplicationStatus; readonly to: string },
 ): Promise<void> => {
-  if (ours.mode !== 'secondary' || ours.primary_cluster_addr !== '') return
+  if (ours.mode !== 'secondary' || ours.primaryAddress !== '') return
   const theirs = await runbook.status(to, 'dr')
-  if (theirs.cluster_id !== ours.cluster_id || theirs.merkle_root === ours.merkle_root) return
+  if (theirs.clusterId !== ours.clusterId || theirs.merkleRoot === ours.merkleRoot) return
   throw new LabError(
     'remote',
     `${lost} is alive and was demoted, and what ${to} holds is something else, so that writes may be lost: ${runbook.line(`failover ${to} ${lost}`)} promotes ${lost} again, --force promotes ${to} all the same`,
@@ -166,8 +156,8 @@ const handOver = async (
   runbook: Runbook,
   { from, to, token }: { readonly from: string; readonly to: string; readonly token: string },
 ): Promise<void> => {
-  const { secondary_id: id } = await runbook.status(to, 'dr')
-  const isOfIt = (text: string) => typeof id !== 'string' || id === '' || text.includes(`"${id}"`)
+  const { secondaryId } = await runbook.status(to, 'dr')
+  const isOfIt = (text: string) => secondaryId === '' || text.includes(`"${secondaryId}"`)
   const shortfall = (await demote(runbook, from, 'dr')).find((text) => SHORTFALL.test(text) && isOfIt(text))
   if (shortfall !== undefined) return takeBack(runbook, { from, to, shortfall })
   await promote(runbook, to, 'dr', { token, isForced: false }).catch((error: unknown) => {
@@ -199,9 +189,8 @@ const findCut = async (runbook: Runbook, primary: string, secondary: string): Pr
   const ours = await runbook.status(primary, 'dr')
   const theirs = await runbook.status(secondary, 'dr')
   if (ours.mode !== 'primary') return `the DR replication of ${primary} is ${ours.mode}`
-  if (theirs.cluster_id !== ours.cluster_id) return 'they belong to different replication sets'
-  const { state, connection_state: connection } = theirs
-  return state === 'stream-wals' && connection === 'ready' ? undefined : `its state is ${state}, ${connection}`
+  if (theirs.clusterId !== ours.clusterId) return 'they belong to different replication sets'
+  return isStreaming(theirs) ? undefined : `its state is ${theirs.state}, ${theirs.connectionState}`
 }
 
 /** Makes a former primary that is back after a failover a secondary of its successor. */

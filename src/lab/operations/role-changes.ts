@@ -32,7 +32,7 @@ export const promote = async (
     isAuthenticated: kind === 'performance',
   })
   const role = kind === 'dr' ? 'DR' : kind
-  runbook.suppose(name, kind, { mode: 'primary', known_secondaries: [] })
+  runbook.suppose(name, kind, 'primary')
   await runbook.wait(`${name} to be the ${role} primary`, () => findMissingMode(runbook, name, kind, 'primary'))
 }
 
@@ -40,15 +40,15 @@ export const promote = async (
 export const demote = async (runbook: Runbook, name: string, kind: Kind): Promise<readonly string[]> => {
   const path = `${REPLICATION}/${kind}/primary/demote`
   const { warnings } = await runbook.call({ cluster: name, method: 'PUT', path, isAuthenticated: true })
-  runbook.suppose(name, kind, { mode: 'secondary' })
+  runbook.suppose(name, kind, 'secondary')
   await runbook.wait(`${name} to be a secondary`, () => findMissingMode(runbook, name, kind, 'secondary'))
   return textsOfJson(warnings)
 }
 
 /** Revokes an existing secondary with this ID, including its filter: the same cluster is joining again. */
 export const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<void> => {
-  const known = (await runbook.status(primary, kind)).known_secondaries
-  if (Array.isArray(known) && known.includes(id)) await onPrimary(runbook, primary, kind, 'revoke-secondary', id)
+  const { knownSecondaries } = await runbook.status(primary, kind)
+  if (knownSecondaries.includes(id)) await onPrimary(runbook, primary, kind, 'revoke-secondary', id)
 }
 
 export const activationToken = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<string> => {

@@ -4,7 +4,8 @@ import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } fro
 import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { findLagBetween, type Status, statusOf } from '../requests/replication.js'
+import { askStatus, findLagBetween } from '../requests/replication.js'
+import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { nameSilent, throughRestart } from '../requests/request-errors.js'
 import { commandIn } from '../model/lab-directory.js'
 import { type Shares, sharesToTry } from '../keys/environment.js'
@@ -49,7 +50,7 @@ export class Runbook {
   readonly lab: LabAccess
   readonly #options: RunbookOptions
   /** The replication status that the skipped requests of a dry run would have caused, by cluster and kind. */
-  readonly #supposed = new Map<string, Status>()
+  readonly #supposed = new Map<string, ReplicationStatus>()
 
   constructor(lab: LabAccess, options: RunbookOptions) {
     this.lab = lab
@@ -106,12 +107,12 @@ export class Runbook {
    * Returns the replication status of a cluster. In a dry run, as it would be after the requests so far. With `timeoutMs`, sends
    * one request with this timeout.
    */
-  async status(name: string, kind: Kind, timeoutMs?: number): Promise<Status> {
+  async status(name: string, kind: Kind, timeoutMs?: number): Promise<ReplicationStatus> {
     const supposed = this.#supposed.get(`${name} ${kind}`)
     if (supposed) return supposed
     const cluster = this.cluster(name)
     const ask = async () =>
-      withAnonymousClient(await this.#speaker(name), (client) => statusOf(client, kind), timeoutMs)
+      withAnonymousClient(await this.#speaker(name), (client) => askStatus(client, kind), timeoutMs)
     return timeoutMs === undefined && !this.isDryRun ? this.#throughRestart(cluster, ask) : namingSilent(cluster, ask)
   }
 
@@ -130,13 +131,12 @@ export class Runbook {
     return findLagBetween(
       () => this.status(primary, kind),
       () => this.status(secondary, kind),
-      kind,
     )
   }
 
   /** Tells a dry run the effect of a request. */
-  suppose(name: string, kind: Kind, status: Status): void {
-    if (this.isDryRun) this.#supposed.set(`${name} ${kind}`, status)
+  suppose(name: string, kind: Kind, mode: 'primary' | 'secondary'): void {
+    if (this.isDryRun) this.#supposed.set(`${name} ${kind}`, { ...NO_STATUS, mode })
   }
 
   /** Prints the command that decodes an operation token. */

@@ -3,8 +3,15 @@ import { decodeWithOtp } from '../../base/one-time-pad.js'
 import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError } from '../../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, withAnonymousClient } from '../model/cluster.js'
-import type { Kind } from '../model/kinds.js'
+import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
+import {
+  hasAll,
+  NO_STATUS,
+  parseStatus,
+  type ReplicationStatus,
+  type ReplicationStatuses,
+} from './replication-status.js'
 import { waitFor, type WaitOptions } from './wait.js'
 
 /** The steps that set up replication, as an operator would run them: one or a few requests each. */
@@ -71,10 +78,44 @@ export const enableSecondary = async (client: ApiClient, kind: Kind, token: stri
   await client.write(`${REPLICATION}/${kind}/secondary/enable`, { token, ...(caPem ? { ca_cert: caPem } : {}) })
 }
 
+/** Returns the response of `sys/replication/<kind>/status` as it is. */
 export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<string, unknown>> => {
   const answer = await client.read(`${REPLICATION}/${kind}/status`)
   return (answer.data ?? {}) as Record<string, unknown>
 }
+
+/** Reads the status of a cluster. Rejects if it does not respond. */
+export const askStatus = async (client: ApiClient, kind: Kind): Promise<ReplicationStatus> =>
+  parseStatus(kind, await statusOf(client, kind))
+
+/** Reads the status of both kinds. Rejects if the cluster does not respond. */
+export const askStatuses = async (client: ApiClient): Promise<ReplicationStatuses> => {
+  const [dr, performance] = await Promise.all([askStatus(client, 'dr'), askStatus(client, 'performance')])
+  return { dr, performance }
+}
+
+/** Reads the status of both kinds, with the address of a primary. Mode `-` if the cluster does not respond. Never rejects. */
+export const askRoles = (client: ApiClient): Promise<ReplicationStatuses> =>
+  askStatuses(client).then(
+    (statuses) => withOwnAddress(client, statuses),
+    () => ({ dr: NO_STATUS, performance: NO_STATUS }),
+  )
+
+/** Adds the address that a primary advertises: its status has an address only if one was set for its secondaries. */
+export const withOwnAddress = async (
+  client: ApiClient,
+  statuses: ReplicationStatuses,
+): Promise<ReplicationStatuses> => {
+  const lacksAddress = ({ mode, primaryAddress }: ReplicationStatus) => mode === 'primary' && primaryAddress === ''
+  if (!KINDS.some((kind) => lacksAddress(statuses[kind]))) return statuses
+  const leader = await client.send('GET', 'sys/leader').catch(() => undefined)
+  const primaryAddress = textOfJson(leader?.json?.leader_cluster_address ?? '')
+  const fill = (status: ReplicationStatus) => (lacksAddress(status) ? { ...status, primaryAddress } : status)
+  return { dr: fill(statuses.dr), performance: fill(statuses.performance) }
+}
+
+/** Reads the current status of a cluster. */
+type Ask = () => Promise<ReplicationStatus>
 
 /**
  * Returns why a secondary is behind, or undefined if it streams and has its primary's Merkle root. During writes to the primary,
@@ -83,46 +124,24 @@ export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<st
  */
 export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> =>
   findLagBetween(
-    () => statusOf(primary, kind),
-    () => statusOf(secondary, kind),
-    kind,
+    () => askStatus(primary, kind),
+    () => askStatus(secondary, kind),
   )
 
 /** Returns the same as `findLag`, for clusters whose status is read in another way. */
-export const findLagBetween = async (
-  askPrimary: () => Promise<Status>,
-  askSecondary: () => Promise<Status>,
-  kind: Kind,
-): Promise<string | undefined> => {
+export const findLagBetween = async (askPrimary: Ask, askSecondary: Ask): Promise<string | undefined> => {
   const before = await askPrimary()
   const theirs = await askSecondary()
-  if (theirs.mode !== 'secondary') return `mode is ${textOfJson(theirs.mode)}, not secondary`
-  if (theirs.state !== 'stream-wals') return `state is ${textOfJson(theirs.state)}, not stream-wals`
-  if (theirs.connection_state !== 'ready')
-    return `connection_state is ${textOfJson(theirs.connection_state)}, not ready`
-  if (theirs.merkle_root === before.merkle_root) return undefined
+  const { mode, state, connectionState, merkleRoot } = theirs
+  if (mode !== 'secondary') return `mode is ${mode}, not secondary`
+  if (state !== 'stream-wals') return `state is ${state}, not stream-wals`
+  if (connectionState !== 'ready') return `connection_state is ${connectionState}, not ready`
+  if (merkleRoot === before.merkleRoot) return undefined
   const ours = await askPrimary()
-  const isBusy = ours.merkle_root !== before.merkle_root
-  if (theirs.merkle_root === ours.merkle_root || (isBusy && hasAll(theirs, before, kind))) return undefined
-  return `merkle roots differ: ${textOfJson(ours.merkle_root)} and ${textOfJson(theirs.merkle_root)}`
+  const isBusy = ours.merkleRoot !== before.merkleRoot
+  if (merkleRoot === ours.merkleRoot || (isBusy && hasAll(theirs, before))) return undefined
+  return `merkle roots differ: ${ours.merkleRoot} and ${merkleRoot}`
 }
-
-/** Whether a status shows a connected, streaming secondary. */
-export const isStreaming = ({ mode, state, connection_state }: Status): boolean =>
-  mode === 'secondary' && state === 'stream-wals' && connection_state === 'ready'
-
-/** Whether a secondary has everything that its primary had when its status was read. */
-export const hasAll = (secondary: Status, primary: Status, kind: Kind): boolean =>
-  Number(secondary.last_remote_wal) >= Number(primary[kind === 'dr' ? 'last_dr_wal' : 'last_performance_wal'])
-
-/** Returns a number of a status, such as the end of a log. 0 unless it is a non-negative number. */
-export const countOf = (value: unknown): number =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
-
-/** Returns the mode of a status, or `unknown` if the status contains none. */
-export const modeOf = ({ mode }: Status): string => (typeof mode === 'string' && mode !== '' ? mode : 'unknown')
-
-export type Status = Readonly<Record<string, unknown>>
 
 type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>>
 

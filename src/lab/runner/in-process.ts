@@ -7,7 +7,7 @@ import { loadServerConfig } from '../../server/config/server-config.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { type PortPair, randomPorts } from '../model/ports.js'
-import { isStreaming } from '../requests/replication.js'
+import { isStreaming, parseStatus, type ReplicationStatus } from '../requests/replication-status.js'
 import { type HandleOptions, ServerHandle } from './server-handle.js'
 import { configOf, type ServerPlan } from './server-plan.js'
 
@@ -87,9 +87,8 @@ export class InProcessServer extends ServerHandle {
     return this.server !== undefined && (this.server.runtime?.seal.isSealed ?? true)
   }
 
-  /** Returns the replication status as in the API. Empty if there is none. */
-  replicationStatus(kind: Kind): Readonly<Record<string, unknown>> {
-    return this.server?.replicationStatus(kind) ?? {}
+  replicationStatus(kind: Kind): ReplicationStatus {
+    return parseStatus(kind, this.server?.replicationStatus(kind) ?? {})
   }
 
   /** Blocks writes until the image is taken or `releaseFromImage` is called. */

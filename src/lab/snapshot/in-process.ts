@@ -1,7 +1,8 @@
 import type { LabCluster } from '../in-process/in-process-cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { findLagBetween, isStreaming } from '../requests/replication.js'
+import { findLagBetween } from '../requests/replication.js'
+import { isStreaming } from '../requests/replication-status.js'
 import type { InProcessServer, ServerImage } from '../runner/in-process.js'
 
 /** All clusters of an in-process lab at one time, in memory. */
@@ -111,14 +112,12 @@ const findUnreplicated = async (
   const secondary = servers.find(isActive)
   if (!secondary) return 'none of its nodes is active'
   const status = secondary.replicationStatus(kind)
-  if (!isStreaming(status)) return `it does not stream yet (${status.state}, ${status.connection_state})`
-  const primaries = clusters.find((one) =>
-    one.some(({ clusterAddress }) => clusterAddress === status.primary_cluster_addr),
-  )
+  if (!isStreaming(status)) return `it does not stream yet (${status.state}, ${status.connectionState})`
+  const primaries = clusters.find((one) => one.some(({ clusterAddress }) => clusterAddress === status.primaryAddress))
   // Only the connection to a primary outside this lab is known.
   if (!primaries) return undefined
   const primary = primaries.find(isActive)
   if (!primary) return 'none of the nodes of its primary is active'
   const ask = (one: InProcessServer) => async () => one.replicationStatus(kind)
-  return findLagBetween(ask(primary), ask(secondary), kind)
+  return findLagBetween(ask(primary), ask(secondary))
 }

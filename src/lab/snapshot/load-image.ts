@@ -19,7 +19,8 @@ import { findRecords } from '../nodes/choose.js'
 import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { atActiveNodes, lookForActive, openNodes, waitForActive } from '../nodes/nodes.js'
-import { statusOf, waitForAnswers } from '../requests/replication.js'
+import { askStatus, waitForAnswers } from '../requests/replication.js'
+import { isStreaming } from '../requests/replication-status.js'
 import { sealCluster, unsealWithAny } from '../keys/seals.js'
 import { throughRestart } from '../requests/request-errors.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
@@ -162,10 +163,8 @@ const waitForStreams = async (
       withAnonymousClient(cluster, async (client) => {
         for (const kind of imagedOf(manifest, cluster).streams) {
           const fact = async () => {
-            const { state, connection_state: connection } = await statusOf(client, kind)
-            return state === 'stream-wals' && connection === 'ready'
-              ? undefined
-              : `its state is ${state}, ${connection}`
+            const status = await askStatus(client, kind)
+            return isStreaming(status) ? undefined : `its state is ${status.state}, ${status.connectionState}`
           }
           await waitFor(clock, `cluster ${cluster.name} to stream again (${kind})`, fact, timeoutMs, signal)
         }

@@ -14,7 +14,7 @@ import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { findServer } from '../processes/launch.js'
-import { statusOf } from '../requests/replication.js'
+import { askStatus } from '../requests/replication.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { waitFor } from '../requests/wait.js'
 import { findHolder } from './load-image.js'
@@ -111,7 +111,7 @@ const rolesOf = async (client: ApiClient): Promise<Pick<ImagedCluster, 'isSealed
   if (await isSealedAt(client)) return { isSealed: true, streams: [] }
   const streams: Kind[] = []
   for (const kind of KINDS) {
-    const { mode, state } = await statusOf(client, kind)
+    const { mode, state } = await askStatus(client, kind)
     if (mode === 'secondary' && state === 'stream-wals') streams.push(kind)
   }
   return { isSealed: false, streams }

@@ -1,9 +1,14 @@
-import { textOfJson } from '../../base/json-print.js'
 import type { Clock } from '../../base/clock.js'
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
-import { hasAll, isStreaming, type Status } from '../requests/replication.js'
-import type { RoleView } from './role-view.js'
+import {
+  hasAll,
+  isFollower,
+  isStreaming,
+  lagOf,
+  type ReplicationStatus,
+  type ReplicationStatuses,
+} from '../requests/replication-status.js'
 
 /** A secondary and its primary, if it has one. */
 export interface FollowView {
@@ -24,7 +29,7 @@ export interface FollowView {
 }
 
 /** The replication part of a cluster view. */
-export type RoleHolder = Readonly<Record<Kind, RoleView>> & { readonly name: string }
+export type RoleHolder = ReplicationStatuses & { readonly name: string }
 
 export const findLinks = (
   clusters: readonly RoleHolder[],
@@ -33,7 +38,7 @@ export const findLinks = (
 ): FollowView[] =>
   KINDS.flatMap((kind) =>
     clusters
-      .filter((view) => view[kind].mode === 'secondary' || view[kind].mode === 'bootstrapping')
+      .filter((view) => isFollower(view[kind]))
       .map((secondary) => describe(kind, secondary, clusters, faults, nowMs)),
   )
 
@@ -45,9 +50,9 @@ const describe = (
   nowMs: number,
 ): FollowView => {
   const { name } = secondary
-  const { state, connectionState, lastWal, lastHeartbeat, mode } = secondary[kind]
+  const { state, connectionState, lastHeartbeat, mode } = secondary[kind]
   const primary = findPrimary(secondary, clusters, kind)
-  const lagEntries = primary && mode === 'secondary' ? Math.max(0, primary[kind].lastKindWal - lastWal) : null
+  const lagEntries = primary && mode === 'secondary' ? lagOf(primary[kind], secondary[kind]) : null
   const between = (one: ActiveFault) =>
     isOfLink(one) && primary !== undefined && one.between.includes(name) && one.between.includes(primary.name)
   return {
@@ -82,10 +87,10 @@ export const findPrimary = <T extends RoleHolder>(
 }
 
 /** Whether a primary may know a secondary. During its first copy, a secondary has not reported its ID. */
-const mayKnow = ({ knownSecondaries }: RoleView, secondaryId: string): boolean =>
+const mayKnow = ({ knownSecondaries }: ReplicationStatus, secondaryId: string): boolean =>
   secondaryId === '' || knownSecondaries.includes(secondaryId)
 
-const secondsBehind = ({ ageMs, connectionState, lastHeartbeat }: RoleView, nowMs: number): number | null => {
+const secondsBehind = ({ ageMs, connectionState, lastHeartbeat }: ReplicationStatus, nowMs: number): number | null => {
   if (connectionState === 'ready') return ageMs / 1000
   if (lastHeartbeat !== '') return Math.max(ageMs, nowMs - Date.parse(lastHeartbeat)) / 1000
   return ageMs > 0 ? ageMs / 1000 : null
@@ -118,7 +123,7 @@ const findTwoPrimaries = (clusters: readonly RoleHolder[], kind: Kind): string[]
 }
 
 /** Reads the current replication status of a cluster. */
-type Ask = (cluster: string, kind: Kind) => Promise<Status>
+type Ask = (cluster: string, kind: Kind) => Promise<ReplicationStatus>
 
 /** Pause between two checks: a response may be from the middle of a change. */
 const PAUSE_MS = 50
@@ -157,10 +162,10 @@ const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): 
   const before = await ask(primary, kind)
   const theirs = await ask(secondary, kind)
   const ours = await ask(primary, kind)
-  const isStill = before.merkle_root === ours.merkle_root
-  if (!isStill || !isStreaming(theirs) || !hasAll(theirs, ours, kind) || theirs.merkle_root === ours.merkle_root)
+  const isStill = before.merkleRoot === ours.merkleRoot
+  if (!isStill || !isStreaming(theirs) || !hasAll(theirs, ours) || theirs.merkleRoot === ours.merkleRoot)
     return undefined
-  const [own, other] = [theirs, ours].map(({ merkle_root: root }) => textOfJson(root).slice(0, ROOT_SHOWN))
+  const [own, other] = [theirs, ours].map(({ merkleRoot }) => merkleRoot.slice(0, ROOT_SHOWN))
   return `${secondary} and its ${KIND_WORDS[kind]} primary ${primary} differ: ${secondary} has every change, and its merkle root is ${own}, that of ${primary} ${other}`
 }
 

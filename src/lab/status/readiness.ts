@@ -1,7 +1,7 @@
-import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
-import { isStreaming, statusOf } from '../requests/replication.js'
+import { askStatus } from '../requests/replication.js'
+import { isStreaming } from '../requests/replication-status.js'
 
 /** Levels of readiness to wait for. */
 export const READINESS = ['answering', 'unsealed', 'active', 'replicated'] as const
@@ -28,14 +28,11 @@ const findInactive = (status: number, { replication_dr_mode }: Record<string, un
 
 /** Checks that a secondary streams from its primary, or that all known secondaries of a primary are connected. */
 const findUnreplicated = async (client: ApiClient, kind: Kind): Promise<string | undefined> => {
-  const status = await statusOf(client, kind)
-  if (status.mode === 'bootstrapping') return `${kind}: the first copy is on its way`
-  if (status.mode === 'secondary') {
-    return isStreaming(status)
-      ? undefined
-      : `${kind}: state is ${textOfJson(status.state)}, connection_state ${textOfJson(status.connection_state)}`
-  }
-  const secondaries = (status.secondaries ?? []) as { node_id: string; connection_status: string }[]
-  const away = secondaries.filter(({ connection_status }) => connection_status !== 'connected')
-  return away.length === 0 ? undefined : `${kind}: not connected are ${away.map(({ node_id }) => node_id).join(', ')}`
+  const status = await askStatus(client, kind)
+  const { mode, state, connectionState, knownSecondaries, connectedSecondaries } = status
+  if (mode === 'bootstrapping') return `${kind}: the first copy is on its way`
+  if (mode === 'secondary')
+    return isStreaming(status) ? undefined : `${kind}: state is ${state}, connection_state ${connectionState}`
+  const away = knownSecondaries.filter((id) => !connectedSecondaries.includes(id))
+  return away.length === 0 ? undefined : `${kind}: not connected are ${away.join(', ')}`
 }

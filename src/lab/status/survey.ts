@@ -14,10 +14,10 @@ import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
-import { statusOf } from '../requests/replication.js'
+import { askRoles, askStatus } from '../requests/replication.js'
+import { NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
 import { findLinks, findProblemsOf, type FollowView } from './links.js'
 import { askNode, type NodeView } from './node-view.js'
-import { askRoles, NO_ROLE, type RoleView } from './role-view.js'
 
 export type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
 
@@ -28,7 +28,7 @@ export interface NodeRow extends NodeView {
 }
 
 /** One cluster, as reported at its address: with several nodes, by the active one. */
-export interface ClusterView {
+export interface ClusterView extends ReplicationStatuses {
   readonly name: string
   readonly apiAddress: string
   /** `elsewhere`: its process cannot be observed from this machine. */
@@ -38,8 +38,6 @@ export interface ClusterView {
   readonly health: number | null
   readonly isInitialized: boolean
   readonly isSealed: boolean
-  readonly dr: RoleView
-  readonly performance: RoleView
   /** Its servers, if there are several. */
   readonly nodes?: readonly NodeRow[] | undefined
   /** Descriptions of its problems. Empty if it is healthy. */
@@ -81,7 +79,7 @@ export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => 
   const links = findLinks(clusters, faults ?? [], host.clock.now())
   const ask = async (name: string, kind: Kind) => {
     const cluster = lab.clusters.find((one) => one.name === name)
-    return cluster ? withAnonymousClient(cluster, (client) => statusOf(client, kind), ANSWER_MS) : {}
+    return cluster ? withAnonymousClient(cluster, (client) => askStatus(client, kind), ANSWER_MS) : NO_STATUS
   }
   const problems = [
     ...(await findProblemsOf(clusters, links, ask, host.clock)),
@@ -159,7 +157,7 @@ export const viewOf = async (
   { name, apiAddress, process, pid }: Pick<ClusterView, 'name' | 'apiAddress' | 'process' | 'pid'>,
   ask: () => Promise<ClusterAnswer>,
 ): Promise<ClusterView> => {
-  const off = { health: null, isInitialized: false, isSealed: false, dr: NO_ROLE, performance: NO_ROLE } as const
+  const off = { health: null, isInitialized: false, isSealed: false, dr: NO_STATUS, performance: NO_STATUS } as const
   const view = { name, apiAddress, process, pid, ...off }
   if (process === 'stopped') return { ...view, problems: ['is stopped'] }
   try {

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../client/api-client.js'
 import { type WiredClusters, withClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
-import { findLag, statusOf } from '../requests/replication.js'
+import { askStatus, findLag } from '../requests/replication.js'
 import type { Link } from '../model/topology.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
@@ -64,8 +64,8 @@ const proveCopy: Prove = async (above, below, { primary, secondary }, { clock, t
   await above.write(`${MOUNT}/greeting`, { word: `for the copy on ${secondary}` })
   const what = `${secondary} to have the same merkle root as ${primary}`
   await waitFor(clock, what, () => findLag(above, below, 'dr'), timeoutMs, signal)
-  const root = String((await statusOf(below, 'dr')).merkle_root)
-  return `${secondary} (DR) holds the same data as ${primary}: both have the merkle root ${root}.`
+  const { merkleRoot } = await askStatus(below, 'dr')
+  return `${secondary} (DR) holds the same data as ${primary}: both have the merkle root ${merkleRoot}.`
 }
 
 const PROVE: Readonly<Record<Kind, Prove>> = { dr: proveCopy, performance: proveRead }

@@ -5,6 +5,7 @@ import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { atReachableNode, type ClusterOfNodes } from '../nodes/nodes.js'
 import {
+  askStatus,
   enablePrimary,
   enableSecondary,
   encryptedToken,
@@ -15,9 +16,9 @@ import {
   initializeAuto,
   REPLICATION,
   secondaryToken,
-  statusOf,
   waitForAnswer,
 } from '../requests/replication.js'
+import { isFollower } from '../requests/replication-status.js'
 import type { ClusterPlan, Link, MountSeed, Seed, Topology } from '../model/topology.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
 
@@ -117,7 +118,7 @@ const ensurePrimary = async (
 ): Promise<void> => {
   let refusal: ApiError | undefined
   const enable = async (client: ApiClient) => {
-    if ((await statusOf(client, kind)).mode !== 'primary') await enablePrimary(client, kind)
+    if ((await askStatus(client, kind)).mode !== 'primary') await enablePrimary(client, kind)
   }
   const fact = async () => {
     await withClient(await atReachableNode(cluster), enable).catch((error: unknown) => {
@@ -176,13 +177,10 @@ export const joinSecondary = async (
   caPem?: string,
 ): Promise<string | undefined> => {
   const { kind, filter, activation } = link
-  const { mode } = await statusOf(below, kind)
-  if (mode === 'secondary' || mode === 'bootstrapping') return undefined
+  if (isFollower(await askStatus(below, kind))) return undefined
   const id = idOf(kind, link.secondary)
-  const { known_secondaries: known } = await statusOf(above, kind)
-  if (Array.isArray(known) && known.includes(id)) {
+  if ((await askStatus(above, kind)).knownSecondaries.includes(id))
     await above.write(`${REPLICATION}/${kind}/primary/revoke-secondary`, { id })
-  }
   if (filter) await above.write(`${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
   const make = activation === 'public-key' ? encryptedToken(above, below, kind, id) : secondaryToken(above, kind, id)
   await enableSecondary(below, kind, await make, caPem)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { findDifferentRoots, type FollowView } from '../../../src/lab/status/links.js'
-import { NO_ROLE } from '../../../src/lab/status/role-view.js'
+import { NO_STATUS, parseStatus } from '../../../src/lab/requests/replication-status.js'
 
 const link: FollowView = {
   kind: 'performance',
@@ -29,11 +29,11 @@ const find = (ours: () => object, theirs: () => object, links = [link]) => {
     { name: 'A', dr: role(''), performance: role('aa') },
     { name: 'C', dr: role(''), performance: role('bb') },
   ]
-  const ask = async (name: string) => ({ ...(name === 'A' ? ours() : theirs()) })
+  const ask = async (name: string) => parseStatus('performance', { ...(name === 'A' ? ours() : theirs()) })
   return findDifferentRoots(links, views, ask, systemClock)
 }
 
-const role = (merkleRoot: string) => ({ ...NO_ROLE, merkleRoot })
+const role = (merkleRoot: string) => ({ ...NO_STATUS, merkleRoot })
 
 it('a root check names a secondary with every change and another root', async () => {
   expect(

@@ -1,21 +1,20 @@
 import { expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
 import { findReplicationLinks } from '../../../src/lab/drills/find/traffic.js'
-import { lagOf, linksOf, StatusCollector } from '../../../src/lab/drills/context/status-samples.js'
+import { linksOf, StatusCollector } from '../../../src/lab/drills/context/status-samples.js'
 import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
 import { drawSurvey } from '../../../src/lab/status/draw.js'
 import { fitToWidth } from '../../../src/cli/commands/lab/status.js'
 import { findLinks } from '../../../src/lab/status/links.js'
-import { NO_ROLE, type RoleView } from '../../../src/lab/status/role-view.js'
+import { lagOf, NO_STATUS, parseStatus, type ReplicationStatus } from '../../../src/lab/requests/replication-status.js'
 import type { LiveLab } from '../../../src/lab/live/live-lab.js'
-import { modeOf } from '../../../src/lab/requests/replication.js'
 import { askCluster, type ClusterView, type Survey } from '../../../src/lab/status/survey.js'
 
-const OFF: RoleView = { ...NO_ROLE, mode: 'disabled' }
+const OFF: ReplicationStatus = { ...NO_STATUS, mode: 'disabled' }
 const NOW = Date.parse('2026-01-01T00:00:10Z')
 const set = { clusterId: 'set', merkleRoot: 'aa'.repeat(20) }
-const primary: RoleView = { ...OFF, ...set, mode: 'primary', state: 'running', lastWal: 40, lastKindWal: 40 }
-const secondary: RoleView = {
+const primary: ReplicationStatus = { ...OFF, ...set, mode: 'primary', state: 'running', lastWal: 40, lastKindWal: 40 }
+const secondary: ReplicationStatus = {
   ...OFF,
   ...set,
   mode: 'secondary',
@@ -77,7 +76,7 @@ it('the status shows no time for a secondary that lags and has heard from no pri
 })
 
 it('the status distinguishes unknown roles from no replication', () => {
-  const clusters = [cluster('A', {}), cluster('B', { dr: NO_ROLE, performance: NO_ROLE })]
+  const clusters = [cluster('A', {}), cluster('B', { dr: NO_STATUS, performance: NO_STATUS })]
   expect(draw(clusters).map((row) => row.split(' | ')[1])).toEqual(['no replication', 'roles not known'])
 })
 
@@ -201,8 +200,16 @@ it('status shows odd values of a server as no values, never as NaN', async () =>
   const view = await askCluster({ send, read } as unknown as ApiClient)
   expect(view.dr).toMatchObject({ lastWal: 0, lastKindWal: 0, ageMs: 0, lastHeartbeat: '', state: '{}' })
   expect(draw([cluster('A', view)]).join()).not.toMatch(/NaN|undefined|object/)
-  expect(lagOf({ mode: 'primary', last_dr_wal: 'x' }, odd, 'dr')).toBe(0)
-  expect([{}, { mode: {} }, { mode: 'disabled' }].map(modeOf)).toEqual(['unknown', 'unknown', 'disabled'])
+  expect(lagOf(parseStatus('dr', { mode: 'primary', last_dr_wal: 'x' }), view.dr)).toBe(0)
+  const modes = [{}, { mode: {} }, { mode: 'disabled' }].map((status) => parseStatus('dr', status).mode)
+  expect(modes).toEqual(['-', '-', 'disabled'])
+})
+
+it('the status of a secondary has the age of its data, which the API reports as text', () => {
+  const primaries = [{ last_heartbeat: '2026-01-01T00:00:08Z', replication_primary_canary_age_ms: '3400' }]
+  const behind = parseStatus('dr', { mode: 'secondary', cluster_id: 'set', connection_state: 'ready', primaries })
+  const row = draw([cluster('A', { dr: primary }), cluster('B', { dr: behind })])[1]
+  expect(row).toContain('40 entries, 3.4 s')
 })
 
 it('status names the way out for a secondary that is ahead of its primary', async () => {

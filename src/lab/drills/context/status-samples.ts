@@ -1,13 +1,18 @@
-import { textOfJson } from '../../../base/json-print.js'
 import type { ApiClient } from '../../../client/api-client.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { withAnonymousClient } from '../../model/cluster.js'
 import { KINDS, type Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
-import { countOf, modeOf, type Status, statusOf } from '../../requests/replication.js'
+import { askRoles, askStatus, withOwnAddress } from '../../requests/replication.js'
+import {
+  lagOf,
+  parseStatuses,
+  type ReplicationStatus,
+  type ReplicationStatuses,
+  type Status,
+} from '../../requests/replication-status.js'
 import { findPrimary, type RoleHolder } from '../../status/links.js'
 import { askNode, type NodeView } from '../../status/node-view.js'
-import { askRoles, rolesOf } from '../../status/role-view.js'
 import type { Picture, PictureCluster, PictureRole } from './result.js'
 
 /** The state that a cluster reported. Null if it did not respond in time. */
@@ -17,8 +22,7 @@ export interface StatusSample {
   readonly health: number | null
   /** The version that the server reports. */
   readonly version: string | undefined
-  readonly statuses: Readonly<Record<Kind, Status>> | null
-  readonly roles: Pick<RoleHolder, Kind> | null
+  readonly roles: ReplicationStatuses | null
 }
 
 const ANSWER_MS = 1000
@@ -34,21 +38,15 @@ export class StatusCollector {
   collect(): Promise<StatusSample[]> {
     return Promise.all(
       this.#clients.map(async ({ name, client }) => {
-        const [health, statuses] = await Promise.all([
+        const [health, roles] = await Promise.all([
           client.send('GET', 'sys/health').catch(() => undefined),
           client.read('sys/replication/status').then(
-            ({ data }) => data as Record<Kind, Status>,
+            ({ data }) => withOwnAddress(client, parseStatuses((data ?? {}) as Record<Kind, Status>)),
             () => null,
           ),
         ])
         const version = typeof health?.json?.version === 'string' ? health.json.version : undefined
-        return {
-          name,
-          health: health?.status ?? null,
-          version,
-          statuses,
-          roles: statuses && (await rolesOf(client, statuses)),
-        }
+        return { name, health: health?.status ?? null, version, roles }
       }),
     )
   }
@@ -75,28 +73,22 @@ export const toPicture = (atMs: number, samples: readonly StatusSample[]): Pictu
     kind,
     primary: primary.name,
     secondary: secondary.name,
-    isConnected: secondary.statuses[kind].connection_state === 'ready',
+    isConnected: secondary[kind].connectionState === 'ready',
   })),
 })
 
-const toCluster = ({ name, health, statuses }: StatusSample): PictureCluster => ({
+const toCluster = ({ name, health, roles }: StatusSample): PictureCluster => ({
   name,
   health,
-  dr: toRole(statuses?.dr),
-  performance: toRole(statuses?.performance),
+  dr: toRole(roles?.dr),
+  performance: toRole(roles?.performance),
 })
 
-const toRole = (status: Status | undefined): PictureRole => {
+const toRole = (status: ReplicationStatus | undefined): PictureRole => {
   if (!status) return { mode: 'unknown', state: '', connectionState: '', merkleRoot: '', lastWal: null }
-  const text = (key: string) => textOfJson(status[key] ?? '')
-  const last = status[status.mode === 'secondary' ? 'last_remote_wal' : 'last_wal']
-  return {
-    mode: text('mode') || 'disabled',
-    state: text('state'),
-    connectionState: text('connection_state'),
-    merkleRoot: text('merkle_root'),
-    lastWal: last === undefined ? null : countOf(last),
-  }
+  const { mode, state, connectionState, merkleRoot, lastWal } = status
+  const hasLog = mode === 'primary' || mode === 'secondary'
+  return { mode, state, connectionState, merkleRoot, lastWal: hasLog ? lastWal : null }
 }
 
 interface FoundLink<T> {
@@ -115,30 +107,25 @@ export const replicationLinks = <T extends RoleHolder>(clusters: readonly T[], k
   )
 
 export const linksOf = (samples: readonly StatusSample[]) =>
-  replicationLinks(
-    samples.flatMap(({ name, statuses, roles }) => (statuses && roles ? [{ name, statuses, ...roles }] : [])),
-  )
+  replicationLinks(samples.flatMap(({ name, roles }) => (roles ? [{ name, ...roles }] : [])))
 
 /** Returns the lag in entries by link, such as `A>B dr`. Links with an unresponsive end are absent. */
 export const lagsOf = (samples: readonly StatusSample[]): Record<string, number> =>
   Object.fromEntries(
     linksOf(samples).map(({ kind, primary, secondary }) => [
       `${primary.name}>${secondary.name} ${kind}`,
-      lagOf(primary.statuses[kind], secondary.statuses[kind], kind),
+      lagOf(primary[kind], secondary[kind]),
     ]),
   )
 
-/** Returns the number of entries of the primary that the secondary does not have yet. */
-export const lagOf = (primary: Status, secondary: Status, kind: Kind): number =>
-  Math.max(0, countOf(primary[`last_${kind}_wal`] ?? primary.last_wal) - countOf(secondary.last_remote_wal))
-
 /** Rejects if a cluster does not respond, or if the two are not primary and secondary of one set. */
 export const lagBetween = async (lab: LiveLab, primary: string, secondary: string, kind: Kind): Promise<number> => {
-  const [ours = {}, theirs = {}] = await Promise.all(
-    [primary, secondary].map((name) => statusOf(lab.anonymous(name), kind)),
-  )
-  if (ours.mode === 'primary' && theirs.mode === 'secondary') return lagOf(ours, theirs, kind)
-  const roles = `${primary} is ${modeOf(ours)} and ${secondary} is ${modeOf(theirs)}`
+  const [ours, theirs] = await Promise.all([
+    askStatus(lab.anonymous(primary), kind),
+    askStatus(lab.anonymous(secondary), kind),
+  ])
+  if (ours.mode === 'primary' && theirs.mode === 'secondary') return lagOf(ours, theirs)
+  const roles = `${primary} is ${ours.mode} and ${secondary} is ${theirs.mode}`
   throw new LabError('remote', `${roles}: there is no lag between them`)
 }
 

@@ -1,9 +1,8 @@
-import { textOfJson } from '../../../base/json-print.js'
 import type { ApiAnswer } from '../../../client/api-client.js'
 import type { Schema } from '../../documents/schema.js'
 import { countLost, readLosses } from '../../live/losses.js'
 import type { Kind } from '../../model/kinds.js'
-import { statusOf } from '../../requests/replication.js'
+import { askStatus, statusOf } from '../../requests/replication.js'
 import { makeCall } from '../context/answers.js'
 import type { DrillContext } from '../context/drill-context.js'
 import { CALL, CLUSTER, CLUSTERS, COUNT, DURATION, KIND, listOf, mapOf, NAMES, WANTED } from '../context/forms.js'
@@ -48,7 +47,7 @@ export const FACTS = {
     text: ({ equal, differ }) => `merkle roots of ${equal.join(', ')} are ${differ ? 'different' : 'equal'}`,
     async see({ lab }, { equal, kind, differ = false }) {
       const rootsOf = (one: Kind) =>
-        Promise.all(equal.map(async (name) => textOfJson((await statusOf(lab.anonymous(name), one)).merkle_root ?? '')))
+        Promise.all(equal.map(async (name) => (await askStatus(lab.anonymous(name), one)).merkleRoot))
       const shared = kind === undefined ? await rootsOf('performance') : []
       const roots = shared.length > 0 && shared.every((root) => root !== '') ? shared : await rootsOf(kind ?? 'dr')
       const evidence = equal.map((name, index) => `${name}: ${roots[index] || 'none'}`)
@@ -103,9 +102,9 @@ export const FACTS = {
     }),
     text: ({ cluster, kind, are }) => `${cluster} knows as ${kind} secondaries: ${are.join(', ') || 'none'}`,
     async see({ lab }, { cluster, kind, are }) {
-      const { known_secondaries: known = [] } = await statusOf(lab.anonymous(cluster), kind)
+      const { knownSecondaries: known } = await askStatus(lab.anonymous(cluster), kind)
       const evidence = [`${cluster} knows ${JSON.stringify(known)}`]
-      return judged(findMismatch([...(known as string[])].sort(), [...are].sort()), evidence)
+      return judged(findMismatch(known.toSorted(), are.toSorted()), evidence)
     },
   }),
   primaries: fact({
@@ -117,8 +116,8 @@ export const FACTS = {
     async see({ lab }, { kind, are }) {
       const modes = await Promise.all(
         lab.clusters.map(async ({ name }) => {
-          const status = await statusOf(lab.anonymous(name), kind).catch(() => undefined)
-          return { name, mode: status === undefined ? 'silent' : textOfJson(status.mode) }
+          const status = await askStatus(lab.anonymous(name), kind).catch(() => undefined)
+          return { name, mode: status?.mode ?? 'silent' }
         }),
       )
       const primaries = modes.filter(({ mode }) => mode === 'primary').map(({ name }) => name)
@@ -228,7 +227,7 @@ const sorted = (value: unknown): unknown =>
 
 /** Reads the metrics of a cluster: with a token or, on a DR secondary, which accepts none, from an Understudy endpoint. */
 const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAnswer> => {
-  const { mode } = await statusOf(context.lab.anonymous(cluster), 'dr')
+  const { mode } = await askStatus(context.lab.anonymous(cluster), 'dr')
   if (mode === 'secondary') return context.lab.anonymous(cluster).send('GET', '/_understudy/v1/metrics')
   return context.ask({ cluster, method: 'GET', path: 'sys/metrics', query: { format: 'prometheus' } })
 }

@@ -3,7 +3,8 @@ import type { LiveLab } from '../../live/live-lab.js'
 import type { Kind } from '../../model/kinds.js'
 import type { ServerVerb } from '../../model/server-verbs.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
-import { REPLICATION, statusOf } from '../../requests/replication.js'
+import { askStatus, REPLICATION } from '../../requests/replication.js'
+import { isStreaming, NO_STATUS } from '../../requests/replication-status.js'
 import { PRACTICE, type ReplicationLink } from './traffic.js'
 
 /** The location of a fault: a replication link, or the secondary cluster of that link. */
@@ -66,8 +67,8 @@ const onServer = (verb: ServerVerb, isWrong: (sealed: unknown) => boolean): Pick
 })
 
 const isNotFollowing = async (lab: LiveLab, { secondary, kind }: FaultLocation): Promise<boolean> => {
-  const { mode, state, connection_state: connection } = await statusOf(lab.anonymous(secondary), kind)
-  return mode !== 'primary' && !(mode === 'secondary' && state === 'stream-wals' && connection === 'ready')
+  const status = await askStatus(lab.anonymous(secondary), kind)
+  return status.mode !== 'primary' && !isStreaming(status)
 }
 
 const filterOf = (id: string): string => `${REPLICATION}/performance/primary/paths-filter/${id}`
@@ -213,7 +214,7 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     plant: async (lab, { primary }) => (await lab.root(primary)).write(`${REPLICATION}/performance/primary/demote`),
     async isThere(lab) {
       const all = await Promise.all(
-        lab.clusters.map(({ name }) => statusOf(lab.anonymous(name), 'performance').catch(() => ({ mode: '' }))),
+        lab.clusters.map(({ name }) => askStatus(lab.anonymous(name), 'performance').catch(() => NO_STATUS)),
       )
       return !all.some(({ mode }) => mode === 'primary')
     },

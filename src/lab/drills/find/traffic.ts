@@ -32,10 +32,7 @@ export const findReplicationLinks = async (lab: LiveLab): Promise<readonly Repli
 /** Finds the clusters that replicate from no primary and accept writes. */
 const writableClusters = (samples: readonly StatusSample[]): readonly string[] =>
   samples
-    .filter(
-      ({ health, statuses }) =>
-        health === 200 && statuses && KINDS.every((kind) => statuses[kind].mode !== 'secondary'),
-    )
+    .filter(({ health, roles }) => health === 200 && roles && KINDS.every((kind) => roles[kind].mode !== 'secondary'))
     .map(({ name }) => name)
 
 /** Mounts `practice/` and writes a secret into it, if it does not exist yet. */

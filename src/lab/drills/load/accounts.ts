@@ -66,7 +66,7 @@ export const findActive = async (lab: LiveLab): Promise<readonly StatusSample[]>
 
 /** Returns the active cluster that does not forward its writes. If there are several, prefers `preferred`. */
 export const findPrimary = (active: readonly StatusSample[], preferred?: string): string => {
-  const primaries = active.filter(({ statuses }) => statuses && statuses.performance.mode !== 'secondary')
+  const primaries = active.filter(({ roles }) => roles && roles.performance.mode !== 'secondary')
   const found = primaries.find(({ name }) => name === preferred) ?? primaries[0]
   if (found === undefined) throw new LabError('remote', 'no cluster of the lab is a primary that serves clients')
   return found.name

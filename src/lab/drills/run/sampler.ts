@@ -1,4 +1,3 @@
-import { textOfJson } from '../../../base/json-print.js'
 import type { Clock } from '../../../base/clock.js'
 import type { Ledger } from '../load/ledger.js'
 import type { DrillEvent, Sample } from '../context/result.js'
@@ -71,11 +70,11 @@ export class Sampler {
   }
 
   /** A cluster that does not respond keeps its last known role. */
-  #noteRoles({ name, statuses }: StatusSample, atMs: number): void {
-    if (!statuses) return
+  #noteRoles({ name, roles }: StatusSample, atMs: number): void {
+    if (!roles) return
     for (const replication of KINDS) {
       const key = `${name} ${replication}`
-      const to = textOfJson(statuses[replication]?.mode ?? 'disabled')
+      const to = roles[replication].mode
       const from = this.#roles.get(key)
       this.#roles.set(key, to)
       if (from !== undefined && from !== to)

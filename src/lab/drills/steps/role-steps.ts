@@ -10,7 +10,7 @@ import {
   freeId,
   promote,
 } from '../../operations/role-changes.js'
-import { findLag, idOf, REPLICATION, statusOf } from '../../requests/replication.js'
+import { askStatus, findLag, idOf, REPLICATION } from '../../requests/replication.js'
 import type { DrillContext } from '../context/drill-context.js'
 import { CLUSTER, KIND, lacks, mapOf, variable } from '../context/forms.js'
 import { step } from './step.js'
@@ -50,7 +50,7 @@ export const ROLE_STEPS = {
     schema: mapOf('Disables one kind of replication on a cluster.', ['cluster', 'kind'], ON_KIND),
     text: ({ cluster, kind }) => `disable ${kind} replication on ${cluster}`,
     async run(context, { cluster, kind }) {
-      const { mode } = await statusOf(context.lab.anonymous(cluster), kind)
+      const { mode } = await askStatus(context.lab.anonymous(cluster), kind)
       if (mode !== 'primary' && mode !== 'secondary')
         throw new LabError('remote', `the ${kind} replication of ${cluster} is ${mode}: there is nothing to disable`)
       const isDrSecondary = kind === 'dr' && mode === 'secondary'
