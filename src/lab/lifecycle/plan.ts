@@ -6,7 +6,6 @@ import {
   describeServer,
   type LabEtcdPlan,
   type LabRecord,
-  portsOf,
   type ServerRecord,
   serversIn,
   serversOfLab,
@@ -108,8 +107,9 @@ const ETCD_PORTS = 2
 
 /** Returns a port of a stopped lab that another process uses. Undefined if there is none. */
 export const findTakenPort = async ({ clusters, keeper, etcd }: LabRecord): Promise<number | undefined> => {
-  const own = [...serversOfLab({ clusters }).flatMap(portsOf), ...(etcd?.ports ?? [])]
-  for (const port of [...own, ...keeper.routes.map((route) => route.port)]) if (!(await isFree(port))) return port
+  const servers = serversOfLab({ clusters }).flatMap(({ ports, etcdPort }) => [ports.api, ports.cluster, etcdPort])
+  for (const port of [...servers, ...(etcd?.ports ?? []), ...keeper.routes.map((route) => route.port)])
+    if (port !== undefined && !(await isFree(port))) return port
   return undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { ApiClient } from '../../client/api-client.js'
-import { type ClusterAccess, type ClusterKeys, clientOf, type LabAccess } from '../model/cluster.js'
+import { type ClusterAccess, type ClusterKeys, clientOf, type LabAccess, requireCluster } from '../model/cluster.js'
 import { environmentOf } from '../keys/environment.js'
 import type { EventDraft, LabEvent } from '../events/event.js'
 import type { ActiveFault, FaultRequest } from '../daemon/active-fault.js'
@@ -57,19 +57,11 @@ export abstract class LiveLab implements LabAccess {
 
   /** Returns a cluster, or one of its nodes as a cluster. Throws a usage error with the existing names. */
   cluster(name: string): ClusterAccess {
-    const found = this.clusters.find((cluster) => cluster.name === name)
-    if (found) return found
-    const node = this.#findNode(name)
-    if (node) return node
-    const names = this.clusters.map((cluster) => cluster.name).join(', ')
-    throw new LabError('usage', `the lab "${this.name}" has no cluster "${name}"; it has ${names}`)
-  }
-
-  #findNode(name: string): ClusterAccess | undefined {
     const [, letter, place = ''] = /^(.+)([1-9])$/.exec(name) ?? []
     const of = this.clusters.find((cluster) => cluster.name === letter)
     const apiAddress = of?.nodeAddresses?.[Number(place) - 1]
-    return of && apiAddress !== undefined ? { ...of, name, apiAddress, nodeAddresses: undefined } : undefined
+    if (of && apiAddress !== undefined) return { ...of, name, apiAddress, nodeAddresses: undefined }
+    return requireCluster(this, name)
   }
 
   /** Returns a client that sends each request to the last known active node. */

@@ -1,6 +1,7 @@
 import { readNamedText } from '../../base/named-file.js'
 import { ApiClient } from '../../client/api-client.js'
 import type { Exchange } from '../../client/exchange.js'
+import { LabError } from './lab-error.js'
 import type { Route } from './routes.js'
 import type { ProcessIdentity } from './process-table.js'
 import type { PortPair } from './ports.js'
@@ -94,6 +95,14 @@ export interface LabAccess {
   readonly clusters: readonly ClusterAccess[]
 }
 
+/** Returns a cluster of the lab. Throws LabError `usage` with the existing names if there is none. */
+export const requireCluster = ({ name: lab, clusters }: LabAccess, name: string): ClusterAccess => {
+  const found = clusters.find((cluster) => cluster.name === name)
+  if (found) return found
+  const names = clusters.map((cluster) => cluster.name).join(', ')
+  throw new LabError('usage', `the lab "${lab}" has no cluster "${name}"; it has ${names}`)
+}
+
 /** A single-member etcd of a lab. */
 export interface LabEtcdPlan {
   /** The path of the program. */
@@ -150,13 +159,6 @@ export const serversIn = <S>(cluster: S & { readonly nodes?: readonly S[] | unde
 
 export const serversOfLab = ({ clusters }: Pick<LabRecord, 'clusters'>): readonly ServerRecord[] =>
   clusters.flatMap(serversIn)
-
-/** Returns the ports on which a server and its etcd listen. */
-export const portsOf = ({ ports, etcdPort }: Pick<ServerRecord, 'ports' | 'etcdPort'>): number[] => [
-  ports.api,
-  ports.cluster,
-  ...(etcdPort === undefined ? [] : [etcdPort]),
-]
 
 /** Returns the lab with the current process of a server. */
 export const withProcess = (lab: LabRecord, server: string, process: ServerRecord['process']): LabRecord => {

@@ -12,22 +12,18 @@ import type { Runbook } from './runbook.js'
 
 /** Generates a one-time DR operation token from the key shares of the lab. */
 export const operationToken = async (runbook: Runbook, name: string): Promise<string> => {
-  const attempt = { cluster: name, method: 'PUT', path: `${OPERATION_TOKEN}/attempt` } as const
-  const update = { ...attempt, path: `${OPERATION_TOKEN}/update` }
+  const write = (path: string, body?: Readonly<Record<string, string>>) => runbook.write(name, path, body, false)
   if (runbook.isDryRun) {
     await requireDr(runbook, name, 'secondary')
-    await runbook.call(attempt)
+    await write(`${OPERATION_TOKEN}/attempt`)
     const [{ threshold } = { threshold: 1 }] = runbook.keysFor(name)
     for (let share = 0; share < threshold; share += 1)
-      await runbook.call({ ...update, body: { nonce: '<nonce>', key: '<key share>' } })
+      await write(`${OPERATION_TOKEN}/update`, { nonce: '<nonce>', key: '<key share>' })
     await runbook.showDecoding(name)
     return '<operation token>'
   }
   for (const { unsealKeys, threshold } of runbook.keysFor(name)) {
-    const token = await generateOperationToken(
-      (path, body) => runbook.call({ cluster: name, method: 'PUT', path, ...(body ? { body } : {}) }),
-      unsealKeys.slice(0, threshold),
-    )
+    const token = await generateOperationToken(write, unsealKeys.slice(0, threshold))
     if (token !== undefined) {
       await runbook.showDecoding(name)
       return token
@@ -68,8 +64,8 @@ export const failOver = async (
   const ours = await ask(runbook, lost)
   const living = ours.mode === 'primary' ? lost : await findOtherPrimary(runbook, lost, to)
   const isPlanned = living !== undefined && !isForced
-  if (living === undefined && !isForced) await refuseLoss(runbook, { lost, ours, to })
-  if (isPlanned) await requirePlannable(runbook, { living, lost, to })
+  if (living === undefined && !isForced) await refuseLoss(runbook, lost, ours, to)
+  if (isPlanned) await requirePlannable(runbook, living, lost, to)
   else if (living !== undefined)
     runbook.announce(
       `${living} is alive and stays a DR primary: there are two from now on, and what ${living} takes meanwhile is lost when it follows ${to}`,
@@ -79,7 +75,7 @@ export const failOver = async (
     runbook.announce(
       `${lost} is alive, so this is a planned failover: ${lost} is demoted first and takes no more writes, then ${to} is promoted and nothing is lost`,
     )
-    await handOver(runbook, { from: lost, to, token })
+    await handOver(runbook, lost, to, token)
   } else await promote(runbook, to, 'dr', { token, isForced })
   runbook.say(`${to} is the DR primary now`)
   return living === lost
@@ -101,10 +97,7 @@ const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Pro
 }
 
 /** Rejects if a demoted, running primary may have data that its secondary lacks: it reports this only when it is demoted. */
-const refuseLoss = async (
-  runbook: Runbook,
-  { lost, ours, to }: { readonly lost: string; readonly ours: ReplicationStatus; readonly to: string },
-): Promise<void> => {
+const refuseLoss = async (runbook: Runbook, lost: string, ours: ReplicationStatus, to: string): Promise<void> => {
   if (ours.mode !== 'secondary' || ours.primaryAddress !== '') return
   const theirs = await runbook.status(to, 'dr')
   if (theirs.clusterId !== ours.clusterId || theirs.merkleRoot === ours.merkleRoot) return
@@ -115,10 +108,7 @@ const refuseLoss = async (
 }
 
 /** Rejects if the secondary is disconnected: a demotion would lose writes. Two primaries must be requested explicitly. */
-const requirePlannable = async (
-  runbook: Runbook,
-  { living, lost, to }: { readonly living: string; readonly lost: string; readonly to: string },
-): Promise<void> => {
+const requirePlannable = async (runbook: Runbook, living: string, lost: string, to: string): Promise<void> => {
   if (living !== lost)
     throw new LabError(
       'remote',
@@ -140,7 +130,7 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   const token = await operationToken(runbook, to)
   // A demotion drains only to connected secondaries, so data could be lost without a connection.
   await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
-  await handOver(runbook, { from, to, token })
+  await handOver(runbook, from, to, token)
   runbook.say(`${to} is the DR primary now`)
   await follow(runbook, from, to).catch((error: unknown) => {
     runbook.announce(`${from} does not follow ${to} yet; to try that again: ${runbook.line(`rejoin ${from} ${to}`)}`)
@@ -152,14 +142,11 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
  * Demotes one cluster and promotes the other. Between the two steps there is no primary, and an error at that point says so. A
  * secondary that lacks data is not promoted. Only the demotion shows that reliably.
  */
-const handOver = async (
-  runbook: Runbook,
-  { from, to, token }: { readonly from: string; readonly to: string; readonly token: string },
-): Promise<void> => {
+const handOver = async (runbook: Runbook, from: string, to: string, token: string): Promise<void> => {
   const { secondaryId } = await runbook.status(to, 'dr')
   const isOfIt = (text: string) => secondaryId === '' || text.includes(`"${secondaryId}"`)
   const shortfall = (await demote(runbook, from, 'dr')).find((text) => SHORTFALL.test(text) && isOfIt(text))
-  if (shortfall !== undefined) return takeBack(runbook, { from, to, shortfall })
+  if (shortfall !== undefined) return takeBack(runbook, from, to, shortfall)
   await promote(runbook, to, 'dr', { token, isForced: false }).catch((error: unknown) => {
     runbook.announce(
       `${from} is demoted, and ${to} may not be promoted; to have ${from} lead again: ${runbook.line(`failover ${to} ${from}`)}`,
@@ -172,10 +159,7 @@ const handOver = async (
 const SHORTFALL = /^Not every secondary has everything/
 
 /** Promotes the demoted primary again if the secondary lacks data, so that nothing is lost. Always rejects. */
-const takeBack = async (
-  runbook: Runbook,
-  { from, to, shortfall }: { readonly from: string; readonly to: string; readonly shortfall: string },
-): Promise<never> => {
+const takeBack = async (runbook: Runbook, from: string, to: string, shortfall: string): Promise<never> => {
   const token = await operationToken(runbook, from)
   await promote(runbook, from, 'dr', { token, isForced: false })
   throw new LabError(
@@ -206,9 +190,8 @@ const follow = async (runbook: Runbook, name: string, primary: string): Promise<
   const id = idOf('dr', name)
   await freeId(runbook, primary, 'dr', id)
   const token = await activationToken(runbook, primary, 'dr', id)
-  const path = `${REPLICATION}/dr/secondary/update-primary`
   const body = { dr_operation_token: operation, token, ...authorityOf(runbook, primary) }
-  await runbook.call({ cluster: name, method: 'PUT', path, body })
+  await runbook.write(name, `${REPLICATION}/dr/secondary/update-primary`, body, false)
   await runbook.wait(`${name} to follow ${primary}`, () => runbook.findLag(primary, name, 'dr'))
   runbook.say(`${name} is a DR secondary of ${primary} and replicated`)
 }

@@ -24,13 +24,7 @@ export const promote = async (
   { token, isForced }: PromoteOptions,
 ): Promise<void> => {
   const body = { ...(token === undefined ? {} : { dr_operation_token: token }), ...(isForced ? { force: true } : {}) }
-  await runbook.call({
-    cluster: name,
-    method: 'PUT',
-    path: `${REPLICATION}/${kind}/secondary/promote`,
-    ...(Object.keys(body).length > 0 ? { body } : {}),
-    isAuthenticated: kind === 'performance',
-  })
+  await runbook.write(name, `${REPLICATION}/${kind}/secondary/promote`, body, kind === 'performance')
   const role = kind === 'dr' ? 'DR' : kind
   runbook.suppose(name, kind, 'primary')
   await runbook.wait(`${name} to be the ${role} primary`, () => findMissingMode(runbook, name, kind, 'primary'))
@@ -38,8 +32,7 @@ export const promote = async (
 
 /** Demotes a primary. Resolves to the warnings of the response: one of them names each secondary that lacks data. */
 export const demote = async (runbook: Runbook, name: string, kind: Kind): Promise<readonly string[]> => {
-  const path = `${REPLICATION}/${kind}/primary/demote`
-  const { warnings } = await runbook.call({ cluster: name, method: 'PUT', path, isAuthenticated: true })
+  const { warnings } = await runbook.write(name, `${REPLICATION}/${kind}/primary/demote`)
   runbook.suppose(name, kind, 'secondary')
   await runbook.wait(`${name} to be a secondary`, () => findMissingMode(runbook, name, kind, 'secondary'))
   return textsOfJson(warnings)
@@ -48,18 +41,13 @@ export const demote = async (runbook: Runbook, name: string, kind: Kind): Promis
 /** Revokes an existing secondary with this ID, including its filter: the same cluster is joining again. */
 export const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<void> => {
   const { knownSecondaries } = await runbook.status(primary, kind)
-  if (knownSecondaries.includes(id)) await onPrimary(runbook, primary, kind, 'revoke-secondary', id)
+  if (knownSecondaries.includes(id))
+    await runbook.write(primary, `${REPLICATION}/${kind}/primary/revoke-secondary`, { id })
 }
 
 export const activationToken = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<string> => {
-  const answer = await onPrimary(runbook, primary, kind, 'secondary-token', id)
-  if (runbook.isDryRun) return '<activation token>'
-  return wrappedTokenIn(answer)
-}
-
-const onPrimary = (runbook: Runbook, cluster: string, kind: Kind, action: string, id: string) => {
-  const path = `${REPLICATION}/${kind}/primary/${action}`
-  return runbook.call({ cluster, method: 'PUT', path, body: { id }, isAuthenticated: true })
+  const answer = await runbook.write(primary, `${REPLICATION}/${kind}/primary/secondary-token`, { id })
+  return runbook.isDryRun ? '<activation token>' : wrappedTokenIn(answer)
 }
 
 export const findMissingMode = async (
@@ -91,16 +79,12 @@ export const activate = async (
   const id = idOf(kind, secondary)
   await refuseReplicating(runbook, secondary, kind)
   const { mode } = await runbook.status(primary, kind)
-  const on = (path: string, body?: Record<string, string>) =>
-    runbook.call({ cluster: primary, method: 'PUT', path, isAuthenticated: true, ...(body ? { body } : {}) })
-  if (mode !== 'primary') await on(`${REPLICATION}/${kind}/primary/enable`)
+  if (mode !== 'primary') await runbook.write(primary, `${REPLICATION}/${kind}/primary/enable`)
   await runbook.wait(`${primary} to be a ${kind} primary`, () => findMissingMode(runbook, primary, kind, 'primary'))
   await freeId(runbook, primary, kind, id)
-  if (filter) await on(`${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
+  if (filter) await runbook.write(primary, `${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
   const token = await activationToken(runbook, primary, kind, id)
-  const path = `${REPLICATION}/${kind}/secondary/enable`
-  const body = { token, ...authorityOf(runbook, primary) }
-  await runbook.call({ cluster: secondary, method: 'PUT', path, body, isAuthenticated: true })
+  await runbook.write(secondary, `${REPLICATION}/${kind}/secondary/enable`, { token, ...authorityOf(runbook, primary) })
   await runbook.wait(`${secondary} to follow ${primary}`, () => runbook.findLag(primary, secondary, kind))
   runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
 }
@@ -127,7 +111,7 @@ export const stepDown = async (runbook: Runbook, cluster: ClusterAccess & Cluste
   if (!cluster.nodes) throw new LabError('usage', `cluster ${name} has one server: no other node can take over`)
   const before = await findActive(cluster)
   if (!before) throw new LabError('remote', `cluster ${name} has no active node`)
-  await runbook.call({ cluster: name, method: 'PUT', path: 'sys/step-down', isAuthenticated: true })
+  await runbook.write(name, 'sys/step-down')
   let after = before
   await runbook.wait(`another node of ${name} to be active`, async () => {
     after = (await findActive(cluster)) ?? before

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
-import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from '../model/cluster.js'
+import { type ClusterAccess, clientOf, type LabAccess, requireCluster, withAnonymousClient } from '../model/cluster.js'
 import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
@@ -72,6 +72,12 @@ export class Runbook {
     } finally {
       client.close()
     }
+  }
+
+  /** Sends a write, by default with the root token of the cluster. */
+  write(cluster: string, path: string, body: NonNullable<Step['body']> = {}, isAuthenticated = true): Promise<Body> {
+    const content = Object.keys(body).length > 0 ? { body } : {}
+    return this.call({ cluster, method: 'PUT', path, ...content, isAuthenticated })
   }
 
   async #ask(client: ApiClient, step: Step, token: string): Promise<Body> {
@@ -160,10 +166,7 @@ export class Runbook {
   }
 
   cluster(name: string): ClusterAccess {
-    const found = this.lab.clusters.find((cluster) => cluster.name === name)
-    if (found) return found
-    const names = this.lab.clusters.map((cluster) => cluster.name).join(', ')
-    throw new LabError('usage', `the lab "${this.lab.name}" has no cluster "${name}"; it has ${names}`)
+    return requireCluster(this.lab, name)
   }
 
   get isDryRun(): boolean {
