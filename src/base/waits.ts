@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel'
 
 /** A condition that an operation waits for, for progress messages. */
-export interface Wait {
+interface Wait {
   readonly what: string
   /** The condition that is still false; empty before the first check. */
   missing: string

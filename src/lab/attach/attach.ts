@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import {
@@ -178,8 +179,8 @@ const check = async (server: ClusterAccess, onWarning: (text: string) => void): 
     const { json } = await withAnonymousClient(server, (client) => client.send('GET', 'sys/health'), ANSWER_MS)
     if (json && 'initialized' in json) return
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    onWarning(`warning: ${describeServer(server.name)} does not answer now (${reason}); it is remembered all the same`)
+    const name = describeServer(server.name)
+    onWarning(`warning: ${name} does not answer now (${messageOf(error)}); it is remembered all the same`)
     return
   }
   throw new LabError('remote', `${server.apiAddress} answers, but is no cluster: it does not speak this protocol`)

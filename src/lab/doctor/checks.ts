@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { shellWord } from '../../base/shell.js'
 import { isTooOld, NODE_NEEDED } from '../../base/node-version.js'
 import { whileWaiting } from '../../base/waits.js'
@@ -72,8 +73,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
       await machine.probeStorage()
       return ok('the LevelDB binding writes and reads')
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      return failed(`the LevelDB binding does not work: ${reason}`, 'run "npm rebuild classic-level"')
+      return failed(`the LevelDB binding does not work: ${messageOf(error)}`, 'run "npm rebuild classic-level"')
     }
   },
   ports: async ({ machine, topology, portBase }) => {

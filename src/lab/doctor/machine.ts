@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSyn
 import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../base/clock.js'
+import { messageOf } from '../../base/printable.js'
 import { directoriesOf, findProgram } from '../../base/programs.js'
 import { findLeftDirectories } from '../../base/temporary-directory.js'
 import { labsDirectory } from '../model/state-directory.js'
@@ -43,7 +44,7 @@ export const thisMachine = () => ({
       accessSync(nearestExisting(directory), constants.W_OK | constants.X_OK)
       return undefined
     } catch (error) {
-      return error instanceof Error ? error.message : String(error)
+      return messageOf(error)
     }
   },
   freeBytes(directory: string) {

@@ -1,6 +1,7 @@
 import { systemClock } from '../../base/clock.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createPinoLog, fileSink } from '../../base/pino-log.js'
+import { messageOf } from '../../base/printable.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { SharedMemory } from '../../server/data/shared-memory.js'
 import { createCopyStorage, createDirectoryStorage, type ServerStorage } from '../../server/data/server-storage.js'
@@ -43,7 +44,7 @@ class HostedServer extends ServerHandle {
       return await startServerFrom(config, log, this.begin(this.#storage))
     } catch (error) {
       const code = error instanceof StartFailure && error.reason === 'taken' ? 'conflict' : 'remote'
-      throw new LabError(code, error instanceof Error ? error.message : String(error), { cause: error })
+      throw new LabError(code, messageOf(error), { cause: error })
     }
   }
 }

@@ -5,6 +5,7 @@ import { askStatus, askStatuses } from '../requests/replication.js'
 import type { ReplicationStatuses } from '../requests/replication-status.js'
 import { describeSilence } from '../requests/request-errors.js'
 import { waitFor } from '../requests/wait.js'
+import { ensureMount } from '../wiring/proof.js'
 
 /** Time from a write on the primary until it is visible on another cluster, in milliseconds. */
 export interface LagFigures {
@@ -62,9 +63,7 @@ export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<Pro
   const { clock } = lab
   const { primary, watchers, skipped } = await planProbe(lab)
   const client = await lab.root(primary)
-  const mounts = await client.read('sys/mounts')
-  if (mounts[`${MOUNT}/`] === undefined)
-    await client.write(`sys/mounts/${MOUNT}`, { type: 'kv', options: { version: '1' } })
+  await ensureMount(client, MOUNT)
   try {
     options.onProgress(`writing on ${primary}, looking on ${watchers.map(({ cluster }) => cluster).join(', ')}`)
     await settle(lab, watchers, client, primary)
@@ -88,15 +87,8 @@ export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<Pro
       )
     }
     const durationMs = Math.round(passedMs())
-    return {
-      apiVersion: 'understudy/v1',
-      lab: lab.name,
-      primary,
-      durationMs,
-      writes,
-      clusters: watchers.map(figuresOf),
-      skipped,
-    }
+    const clusters = watchers.map(figuresOf)
+    return { apiVersion: 'understudy/v1', lab: lab.name, primary, durationMs, writes, clusters, skipped }
   } finally {
     await client.delete(`sys/mounts/${MOUNT}`).catch(() => undefined)
   }

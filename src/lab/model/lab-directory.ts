@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { nearest } from '../../base/nearest.js'
+import { messageOf } from '../../base/printable.js'
 import { type AnyLab, type AttachedLab, isAttached, type LabRecord, serversOfLab } from './cluster.js'
 import { LabError } from './lab-error.js'
 import { LAB_NAME, labsDirectory, listLabs } from './state-directory.js'
@@ -33,8 +34,7 @@ export const makeDirectories = (directory: string, fix = 'set XDG_STATE_HOME to 
     mkdirSync(directory, { mode: 0o700 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new LabError('usage', `${directory} cannot be made: ${reason}; ${fix}`, { cause: error })
+    throw new LabError('usage', `${directory} cannot be made: ${messageOf(error)}; ${fix}`, { cause: error })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
-import { type Wait, whileWaiting } from '../../base/waits.js'
+import { messageOf } from '../../base/printable.js'
+import { whileWaiting } from '../../base/waits.js'
 import { LabError } from '../model/lab-error.js'
 
 /** A condition: resolves with undefined if it holds, else with a description of what is still false. */
@@ -42,28 +43,19 @@ export const waitFor = (
   timeoutMs: number,
   signal?: AbortSignal,
   pauseMs: number = PAUSE_MS,
-): Promise<void> => whileWaiting(what, (wait) => untilTrue(clock, wait, fact, timeoutMs, pauseMs, signal))
-
-const untilTrue = async (
-  clock: Clock,
-  wait: Wait,
-  fact: Fact,
-  timeoutMs: number,
-  pauseMs: number,
-  signal?: AbortSignal,
-): Promise<void> => {
-  const deadline = clock.monotonic() + timeoutMs
-  for (;;) {
-    signal?.throwIfAborted()
-    const missing = await told(clock, fact, deadline - clock.monotonic(), wait.missing)
-    if (missing === undefined) return
-    wait.missing = missing
-    if (clock.monotonic() >= deadline) {
-      throw new LabError('timeout', `gave up waiting for ${wait.what} after ${timeoutMs} ms: ${missing}`)
+): Promise<void> =>
+  whileWaiting(what, async (wait) => {
+    const deadline = clock.monotonic() + timeoutMs
+    for (;;) {
+      signal?.throwIfAborted()
+      const missing = await told(clock, fact, deadline - clock.monotonic(), wait.missing)
+      if (missing === undefined) return
+      wait.missing = missing
+      if (clock.monotonic() >= deadline)
+        throw new LabError('timeout', `gave up waiting for ${what} after ${timeoutMs} ms: ${missing}`)
+      await clock.sleep(pauseMs, signal)
     }
-    await clock.sleep(pauseMs, signal)
-  }
-}
+  })
 
 /** Minimum time for one evaluation, even shortly before the timeout. */
 const FACT_MS_MIN = 250
@@ -76,7 +68,7 @@ const told = async (clock: Clock, fact: Fact, leftMs: number, before = ''): Prom
   const isTold = new AbortController()
   const silence = before === '' ? 'no answer' : `${before}; no answer since then`
   const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), isTold.signal).then(() => silence)
-  const answer = fact().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+  const answer = fact().catch(messageOf)
   try {
     return await Promise.race([answer, late])
   } finally {

@@ -40,62 +40,45 @@ interface PeersPlan {
 }
 
 /** Returns the configuration in the format of its file. Without a path, the data is in memory. */
-export const configOf = (
-  {
-    name,
-    node,
-    etcd,
-    peers,
-    apiHost = '127.0.0.1',
-    advertised,
-    advertisedApi,
-    tls,
-    sealKeyFile,
-    settings,
-    dialRoutes,
-    logLevel,
-  }: ServerPlan,
-  ports: PortPair,
-  path?: string,
-) => ({
-  listener: {
-    tcp: {
-      address: `${apiHost}:${ports.api}`,
-      cluster_address: `127.0.0.1:${ports.cluster}`,
-      ...(tls ? { tls_cert_file: tls.certFile, tls_key_file: tls.keyFile } : { tls_disable: true }),
+export const configOf = (plan: ServerPlan, ports: PortPair, path?: string) => {
+  const { name, node, peers, apiHost = '127.0.0.1', advertised, advertisedApi, tls, sealKeyFile, dialRoutes } = plan
+  return {
+    listener: {
+      tcp: {
+        address: `${apiHost}:${ports.api}`,
+        cluster_address: `127.0.0.1:${ports.cluster}`,
+        ...(tls ? { tls_cert_file: tls.certFile, tls_key_file: tls.keyFile } : { tls_disable: true }),
+      },
     },
-  },
-  storage: storageOf({ name, node, etcd, peers }, path),
-  ...(sealKeyFile === undefined
-    ? {}
-    : { seal: { static: { current_key_id: 'lab', current_key: `file://${sealKeyFile}` } } }),
-  api_addr: `${tls ? 'https' : 'http'}://${advertisedApi ?? `127.0.0.1:${ports.api}`}`,
-  cluster_addr: `https://${advertised ?? `127.0.0.1:${ports.cluster}`}`,
-  cluster_name: name,
-  ...(logLevel ? { log_level: logLevel } : {}),
-  understudy: {
-    ...LAB_SETTINGS,
-    ...(node === undefined ? {} : NODE_SETTINGS),
-    ...(node !== undefined && !peers && path !== undefined ? { data_dir: path } : {}),
-    ...(peers ? { etcd_peer_address: peers.etcdAddress } : {}),
-    ...(dialRoutes ? { dial_routes: dialRoutes } : {}),
-    ...settings,
-  },
-})
-
-const storageOf = (
-  { name, node, etcd, peers }: Pick<ServerPlan, 'name' | 'node' | 'etcd' | 'peers'>,
-  path: string | undefined,
-) => {
-  if (etcd !== undefined) return { etcd: { address: etcd, path: `/${name}/`, ha_enabled: 'true' } }
-  if (peers && path !== undefined)
-    return { raft: { path, node_id: node, retry_join: peers.apiAddresses.map(leaderOf(peers)) } }
-  return node !== undefined || path === undefined ? { inmem: {} } : { raft: { path, node_id: name } }
+    storage: storageOf(plan, path),
+    ...(sealKeyFile && { seal: { static: { current_key_id: 'lab', current_key: `file://${sealKeyFile}` } } }),
+    api_addr: `${tls ? 'https' : 'http'}://${advertisedApi ?? `127.0.0.1:${ports.api}`}`,
+    cluster_addr: `https://${advertised ?? `127.0.0.1:${ports.cluster}`}`,
+    cluster_name: name,
+    ...(plan.logLevel && { log_level: plan.logLevel }),
+    understudy: {
+      ...LAB_SETTINGS,
+      ...(node !== undefined && NODE_SETTINGS),
+      ...(node !== undefined && !peers && path !== undefined && { data_dir: path }),
+      ...(peers && { etcd_peer_address: peers.etcdAddress }),
+      ...(dialRoutes && { dial_routes: dialRoutes }),
+      ...plan.settings,
+    },
+  }
 }
 
-const leaderOf =
-  ({ caFile }: PeersPlan) =>
-  (address: string) => ({ leader_api_addr: address, ...(caFile ? { leader_ca_cert_file: caFile } : {}) })
+const storageOf = ({ name, node, etcd, peers }: ServerPlan, path: string | undefined) => {
+  if (etcd !== undefined) return { etcd: { address: etcd, path: `/${name}/`, ha_enabled: 'true' } }
+  if (peers && path !== undefined) {
+    const { apiAddresses, caFile } = peers
+    const join = apiAddresses.map((address) => ({
+      leader_api_addr: address,
+      ...(caFile && { leader_ca_cert_file: caFile }),
+    }))
+    return { raft: { path, node_id: node, retry_join: join } }
+  }
+  return node !== undefined || path === undefined ? { inmem: {} } : { raft: { path, node_id: name } }
+}
 
 /** Returns the settings of a cluster's servers from the topology. */
 export const settingsOf = (topology: Topology, cluster: string): LabSettings => {

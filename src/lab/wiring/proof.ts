@@ -28,7 +28,7 @@ export const proveReplication = async (
     const below = link.kind === 'dr' ? { ...secondary, rootToken: '' } : secondary
     const sentence = await withClient(primary, (onPrimary) =>
       withClient(below, async (onSecondary) => {
-        await ensureMount(onPrimary)
+        await ensureMount(onPrimary, MOUNT)
         return PROVE[link.kind](onPrimary, onSecondary, { primary: primary.name, secondary: secondary.name }, options)
       }),
     )
@@ -70,8 +70,9 @@ const proveCopy: Prove = async (above, below, { primary, secondary }, { clock, t
 
 const PROVE: Readonly<Record<Kind, Prove>> = { dr: proveCopy, performance: proveRead }
 
-const ensureMount = async (client: ApiClient): Promise<void> => {
+/** Mounts a secrets engine for unversioned values, unless something is mounted there. */
+export const ensureMount = async (client: ApiClient, mount: string): Promise<void> => {
   const mounts = await client.read('sys/mounts')
-  if (mounts[`${MOUNT}/`] === undefined)
-    await client.write(`sys/mounts/${MOUNT}`, { type: 'kv', options: { version: '1' } })
+  if (mounts[`${mount}/`] === undefined)
+    await client.write(`sys/mounts/${mount}`, { type: 'kv', options: { version: '1' } })
 }
