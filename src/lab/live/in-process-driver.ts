@@ -1,10 +1,11 @@
 import { systemClock } from '../../base/clock.js'
-import type { ClusterAccess, ClusterKeys, LabAccess } from '../model/cluster.js'
+import type { EventDraft } from '../events/event.js'
+import type { LabAccess } from '../model/cluster.js'
 import type { LabNode } from '../in-process/in-process-node.js'
 import type { LabCluster } from '../in-process/in-process-cluster.js'
 import { LabDaemon } from '../daemon/lab-daemon.js'
 import type { OpenRoute } from '../daemon/open-routes.js'
-import { type LabFaults, LiveLab } from './live-lab.js'
+import { LiveLab } from './live-lab.js'
 import { cannot, type ProcessVerb } from '../model/server-verbs.js'
 import type { Topology } from '../model/topology.js'
 import { faultsOf, type LocalEvents } from './local-events.js'
@@ -20,58 +21,33 @@ export interface DrivenLab {
   node(name: `${string}${number}`): LabNode
 }
 
-class LiveInProcessLab extends LiveLab {
-  readonly kind = 'in-process'
-  readonly name: string
-  readonly clock = systemClock
-  readonly events: LocalEvents
-  protected readonly ownFaults: LabFaults
-  readonly #lab: DrivenLab
-  readonly #daemon: LabDaemon
-
-  constructor(lab: DrivenLab, name: string) {
-    super()
-    this.#lab = lab
-    this.name = name
-    this.events = lab.localEvents
-    this.#daemon = new LabDaemon(lab.routes, {
-      clock: systemClock,
-      clusters: () => this.clusters,
-      tell: (draft) => this.events.tell(draft),
-    })
-    this.ownFaults = faultsOf(this.#daemon)
-  }
-
-  get topology(): Topology {
-    return this.#lab.topology
-  }
-
-  get clusters(): readonly ClusterAccess[] {
-    return this.#lab.access().clusters
-  }
-
-  protected saveKeys(name: string, keys: Partial<ClusterKeys>): void {
-    this.#lab.cluster(name).useKeys(keys)
-  }
-
-  protected async workOn(verb: ProcessVerb, name: string): Promise<string> {
-    if (verb === 'pause' || verb === 'resume' || verb === 'wipe') throw cannot(`"${verb}"`, this.kind)
-    const cluster = this.#lab.clusters.find((one) => one.name === name)
-    const place = cluster ?? this.#lab.node(name as `${string}${number}`)
-    const what = `${cluster ? 'cluster' : 'node'} ${name}`
+/** Opens a handle of a lab in this process. Closing it removes its faults. The creator of the lab closes the lab itself. */
+export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): LiveLab => {
+  const { topology, localEvents: events } = lab
+  const clusters = () => lab.access().clusters
+  const tell = (draft: EventDraft) => events.tell(draft)
+  const daemon = new LabDaemon(lab.routes, { clock: systemClock, clusters, tell })
+  const work = async (verb: ProcessVerb, server: string): Promise<string> => {
+    if (verb === 'pause' || verb === 'resume' || verb === 'wipe') throw cannot(`"${verb}"`, 'in-process')
+    const cluster = lab.clusters.find((one) => one.name === server)
+    const place = cluster ?? lab.node(server as `${string}${number}`)
+    const what = `${cluster ? 'cluster' : 'node'} ${server}`
     if (verb === 'crash') await place.crash()
     else if (verb !== 'start') await place.stop()
     if (verb === 'crash' || verb === 'stop') return `${what} ${verb === 'stop' ? 'is stopped' : 'was killed'}`
     await place.start()
-    await this.#daemon.remind(name)
+    await daemon.remind(server)
     return `${what} is open at ${place.address}`
   }
-
-  override async close(): Promise<void> {
-    await super.close()
-    await this.#daemon.heal()
-  }
+  return new LiveLab({
+    kind: 'in-process',
+    name,
+    topology,
+    clock: systemClock,
+    events,
+    faults: faultsOf(daemon),
+    clusters,
+    saveKeys: (cluster, keys) => lab.cluster(cluster).useKeys(keys),
+    work,
+  })
 }
-
-/** Opens a handle of a lab in this process. Closing it removes its faults. The creator of the lab closes the lab itself. */
-export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): LiveLab => new LiveInProcessLab(lab, name)

@@ -27,33 +27,55 @@ export interface LabFaults {
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]>
 }
 
-/**
- * A handle of a running lab of any kind, as drills, snapshots and probes use it. Each kind of lab adds the operations that differ;
- * an unsupported one rejects with LabError `usage`, created by `cannot`. The caller must close the handle, which does not affect
- * the lab.
- */
-export abstract class LiveLab implements LabAccess {
-  abstract readonly kind: LabKind
-  abstract readonly name: string
-  abstract readonly topology: Topology
+/** What differs between the kinds of labs. An unsupported operation rejects with LabError `usage`, created by `cannot`. */
+export interface LabDriver {
+  readonly kind: LabKind
+  readonly name: string
+  readonly topology: Topology
   /** The clock for waits and measurements: real time, even if the clusters run in virtual time. */
-  abstract readonly clock: Clock
-  abstract readonly events: LabEvents
-  protected abstract readonly ownFaults: LabFaults
+  readonly clock: Clock
+  readonly events: LabEvents
+  readonly faults: LabFaults
+  /** Returns the current knowledge about clusters. Joins and promotions change their keys. */
+  clusters(): readonly ClusterAccess[]
+  /** Stores new keys of a cluster. */
+  saveKeys(cluster: string, keys: Partial<ClusterKeys>): void
+  /** Runs an action on a server and returns a description. `start` unseals with the keys of the lab. */
+  work(verb: ProcessVerb, name: string, timeoutMs: number): Promise<string>
+  /** Finds the active nodes, if they are not tracked continuously. Later requests to clusters go to them. */
+  followActiveNodes?(): Promise<void>
+}
+
+/**
+ * A handle of a running lab of any kind, as drills, snapshots and probes use it. The caller must close the handle, which does not
+ * affect the lab.
+ */
+export class LiveLab implements LabAccess {
+  readonly kind: LabKind
+  readonly name: string
+  readonly topology: Topology
+  readonly clock: Clock
+  readonly events: LabEvents
+  readonly #driver: LabDriver
   readonly #anonymous = new Map<string, ApiClient>()
   readonly #holders = new Map<string, { readonly token: string; readonly client: ApiClient }>()
 
-  /** The current knowledge about clusters. Joins and promotions change their keys. */
-  abstract get clusters(): readonly ClusterAccess[]
+  constructor(driver: LabDriver) {
+    this.kind = driver.kind
+    this.name = driver.name
+    this.topology = driver.topology
+    this.clock = driver.clock
+    this.events = driver.events
+    this.#driver = driver
+  }
 
-  /** Stores new keys of a cluster. */
-  protected abstract saveKeys(cluster: string, keys: Partial<ClusterKeys>): void
+  get clusters(): readonly ClusterAccess[] {
+    return this.#driver.clusters()
+  }
 
-  /** Runs an action on a server and returns a description. `start` unseals with the keys of the lab. */
-  protected abstract workOn(verb: ProcessVerb, name: string, timeoutMs: number): Promise<string>
-
-  /** Finds the active nodes, if they are not tracked continuously. Later requests to clusters go to them. */
-  async followActiveNodes(): Promise<void> {}
+  async followActiveNodes(): Promise<void> {
+    await this.#driver.followActiveNodes?.()
+  }
 
   /** Returns a cluster, or one of its nodes as a cluster. Throws a usage error with the existing names. */
   cluster(name: string): ClusterAccess {
@@ -100,7 +122,7 @@ export abstract class LiveLab implements LabAccess {
 
   /** Returns a root token for a cluster at the address of one of its nodes. */
   async #rootTokenAt(cluster: ClusterAccess): Promise<string> {
-    const keep = (rootToken: string) => this.saveKeys(cluster.name, { rootToken })
+    const keep = (rootToken: string) => this.#driver.saveKeys(cluster.name, { rootToken })
     const { token, note } = await environmentOf(this, cluster, keep)
     if (token === undefined) throw new LabError('remote', note ?? `no token works on ${cluster.name}`)
     return token
@@ -112,7 +134,7 @@ export abstract class LiveLab implements LabAccess {
   }
 
   keepKeys(name: string, keys: Partial<ClusterKeys>): void {
-    this.saveKeys(this.cluster(name).name, keys)
+    this.#driver.saveKeys(this.cluster(name).name, keys)
   }
 
   /** Returns a runbook for operations on this lab. */
@@ -126,21 +148,21 @@ export abstract class LiveLab implements LabAccess {
   work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
     const cluster = this.cluster(name)
     if (verb === 'seal') return sealCluster(this, cluster)
-    return verb === 'unseal' ? unsealCluster(this, cluster) : this.workOn(verb, name, timeoutMs)
+    return verb === 'unseal' ? unsealCluster(this, cluster) : this.#driver.work(verb, name, timeoutMs)
   }
 
   async setFault(request: FaultRequest): Promise<ActiveFault> {
     for (const name of 'between' in request ? request.between : [request.cluster]) this.cluster(name)
-    return this.ownFaults.set(request)
+    return this.#driver.faults.set(request)
   }
 
   faults(): Promise<readonly ActiveFault[]> {
-    return this.ownFaults.list()
+    return this.#driver.faults.list()
   }
 
   /** Removes these faults, or all. */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
-    return this.ownFaults.heal(ids)
+    return this.#driver.faults.heal(ids)
   }
 
   async close(): Promise<void> {
@@ -149,6 +171,8 @@ export abstract class LiveLab implements LabAccess {
     this.#anonymous.clear()
     this.#holders.clear()
     this.events.close()
+    // The daemon of a lab of processes outlives the handle.
+    if (this.kind !== 'process') await this.heal()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

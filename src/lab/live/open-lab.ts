@@ -2,8 +2,6 @@ import type { Clock } from '../../base/clock.js'
 import {
   type AnyLab,
   type AttachedServer,
-  type ClusterAccess,
-  type ClusterKeys,
   isAttached,
   type LabRecord,
   serversIn,
@@ -14,105 +12,17 @@ import { LabDaemon } from '../daemon/lab-daemon.js'
 import { followEvents, LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { LabError } from '../model/lab-error.js'
 import { requireAnyLab, saveLab } from '../model/lab-directory.js'
-import { cannot, type LabKind, type ProcessVerb } from '../model/server-verbs.js'
-import type { Topology } from '../model/topology.js'
+import { cannot, type LabKind } from '../model/server-verbs.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { atActiveNodes } from '../nodes/nodes.js'
 import { workOnServers } from '../lifecycle/servers.js'
 import { topologyOf } from '../topology/catalogue.js'
-import { type LabEvents, type LabFaults, LiveLab } from './live-lab.js'
+import { type LabDriver, type LabEvents, type LabFaults, LiveLab } from './live-lab.js'
 import { faultsOf, LocalEvents } from './local-events.js'
 
 interface EventsAndFaults {
   readonly events: LabEvents
   readonly faults: LabFaults
-}
-
-/**
- * A lab with a record: of its own servers, or of externally managed ones. Of those, it can stop and start local containers.
- * Reads the record each time, since other commands may change it.
- */
-class RecordedLab extends LiveLab {
-  readonly kind: LabKind
-  readonly name: string
-  readonly topology: Topology
-  readonly events: LabEvents
-  protected readonly ownFaults: LabFaults
-  readonly #host: LabHost
-
-  constructor(lab: AnyLab, host: LabHost) {
-    super()
-    this.kind = kindOf(lab)
-    this.name = lab.name
-    const clusters = lab.clusters.map(({ name }) => name)
-    this.topology = topologyOf(lab) ?? { name: lab.topology, about: '', clusters, links: [] }
-    this.#host = host
-    const { events, faults } = isAttached(lab) ? this.#localEvents() : keptEvents(lab, host.clock)
-    this.events = events
-    this.ownFaults = faults
-  }
-
-  get clock(): Clock {
-    return this.#host.clock
-  }
-
-  get clusters(): readonly ClusterAccess[] {
-    return this.#record().clusters.map((cluster) =>
-      cluster.nodes ? { ...cluster, nodeAddresses: cluster.nodes.map(({ apiAddress }) => apiAddress) } : cluster,
-    )
-  }
-
-  protected saveKeys(name: string, keys: Partial<ClusterKeys>): void {
-    saveLab(withClusterKeys(this.#record(), name, keys))
-  }
-
-  protected async workOn(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string> {
-    const done: string[] = []
-    const options = { timeoutMs, onProgress: (text: string) => void done.push(text) }
-    await workOnServers(this.name, verb, [cluster], options, this.#host)
-    await this.followActiveNodes()
-    return done.at(-1) ?? ''
-  }
-
-  override async followActiveNodes(): Promise<void> {
-    const before = this.#record()
-    if (before.clusters.every(({ nodes }) => !nodes)) return
-    for (const { name, ...cluster } of (await atActiveNodes<AnyLab>(before, this.#host.clock)).clusters) {
-      const { apiAddress } = cluster
-      const moved =
-        'clusterAddress' in cluster ? { apiAddress, clusterAddress: cluster.clusterAddress } : { apiAddress }
-      // Reads the record again, since other commands may have changed it during the failover of nodes.
-      saveLab(withClusterKeys(this.#record(), name, moved))
-    }
-  }
-
-  override async close(): Promise<void> {
-    await super.close()
-    if (this.kind !== 'process') await this.ownFaults.heal()
-  }
-
-  #record(): AnyLab {
-    const lab = requireAnyLab(this.name)
-    if (kindOf(lab) === this.kind) return lab
-    throw new LabError('conflict', `the lab "${this.name}" is another one by now`)
-  }
-
-  /** Supports server faults only, while the handle is open: the links between attached clusters do not go through the lab. */
-  #localEvents(): EventsAndFaults {
-    const events = new LocalEvents(this.name, this.#host.clock, () => this.clusters)
-    const faults = faultsOf(
-      new LabDaemon([], {
-        clock: this.#host.clock,
-        clusters: () => this.clusters,
-        tell: (draft) => events.tell(draft),
-      }),
-    )
-    const set: LabFaults['set'] = async (request) => {
-      if ('between' in request) throw cannot('a fault of a link', this.kind)
-      return faults.set(request)
-    }
-    return { events, faults: { ...faults, set } }
-  }
 }
 
 const kindOf = (lab: AnyLab): LabKind => {
@@ -148,10 +58,66 @@ const keptEvents = (lab: LabRecord, clock: Clock): EventsAndFaults => {
   return { events, faults: { set: (request) => daemon.set(request), list: () => daemon.list(), heal } }
 }
 
-/** Opens the lab of this name, of any kind. Throws a usage error if it does not exist, a conflict if its start failed. */
+/** Supports server faults only, while the handle is open: the links between attached clusters do not go through the lab. */
+const localEvents = (kind: LabKind, name: string, clock: Clock, clusters: LabDriver['clusters']): EventsAndFaults => {
+  const events = new LocalEvents(name, clock, clusters)
+  const faults = faultsOf(new LabDaemon([], { clock, clusters, tell: (draft) => events.tell(draft) }))
+  const set: LabFaults['set'] = async (request) => {
+    if ('between' in request) throw cannot('a fault of a link', kind)
+    return faults.set(request)
+  }
+  return { events, faults: { ...faults, set } }
+}
+
+/**
+ * Opens the lab of this name: of its own servers, or of externally managed ones. Of those, it can stop and start local containers.
+ * Reads the record each time, since other commands may change it. Throws a usage error if the lab does not exist, a conflict if
+ * its start failed.
+ */
 export const openLab = (name: string, host: LabHost): LiveLab => {
   const lab = requireAnyLab(name)
   if (lab.state === 'starting')
     throw new LabError('conflict', `the lab "${name}" is not up; "understudy down ${name}" removes what is left of it`)
-  return new RecordedLab(lab, host)
+  const { clock } = host
+  const kind = kindOf(lab)
+  const read = (): AnyLab => {
+    const now = requireAnyLab(name)
+    if (kindOf(now) === kind) return now
+    throw new LabError('conflict', `the lab "${name}" is another one by now`)
+  }
+  const clusters = () =>
+    read().clusters.map((cluster) =>
+      cluster.nodes ? { ...cluster, nodeAddresses: cluster.nodes.map(({ apiAddress }) => apiAddress) } : cluster,
+    )
+  const followActiveNodes = async () => {
+    const before = read()
+    if (before.clusters.every(({ nodes }) => !nodes)) return
+    for (const cluster of (await atActiveNodes<AnyLab>(before, clock)).clusters) {
+      const { apiAddress } = cluster
+      const moved =
+        'clusterAddress' in cluster ? { apiAddress, clusterAddress: cluster.clusterAddress } : { apiAddress }
+      // Reads the record again, since other commands may have changed it during the failover of nodes.
+      saveLab(withClusterKeys(read(), cluster.name, moved))
+    }
+  }
+  const names = lab.clusters.map((cluster) => cluster.name)
+  return new LiveLab({
+    kind,
+    name,
+    topology: topologyOf(lab) ?? { name: lab.topology, about: '', clusters: names, links: [] },
+    clock,
+    ...(isAttached(lab) ? localEvents(kind, name, clock, clusters) : keptEvents(lab, clock)),
+    clusters,
+    saveKeys: (cluster, keys) => saveLab(withClusterKeys(read(), cluster, keys)),
+    async work(verb, cluster, timeoutMs) {
+      let done = ''
+      const onProgress = (text: string) => {
+        done = text
+      }
+      await workOnServers(name, verb, [cluster], { timeoutMs, onProgress }, host)
+      await followActiveNodes()
+      return done
+    },
+    followActiveNodes,
+  })
 }
