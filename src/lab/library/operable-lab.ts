@@ -188,12 +188,6 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
     }
   }
 
-  /** Throws LabError `usage` with the existing names if a name is unknown or occurs twice. */
-  protected requireDifferent(names: readonly Names[]): void {
-    for (const name of names) this.cluster(name)
-    if (new Set(names).size < names.length) throw new LabError('usage', 'name two clusters')
-  }
-
   #boundOf(options: WaitOptions): number {
     requireKeys('option of a wait', options, ['timeoutMs'])
     const { timeoutMs = this.timeoutMs } = options
@@ -208,7 +202,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
     work: (book: Runbook) => Promise<T>,
   ): Promise<T> {
     requireKeys('option of this operation', others, ['onCall'])
-    this.requireDifferent(names)
+    for (const name of names) this.cluster(name)
     const keys = this.keys
     const book = new Runbook(this.access(), {
       clock: this.#clock,

@@ -61,6 +61,7 @@ export const failOver = async (
   runbook: Runbook,
   { lost, to, isForced }: { readonly lost: string; readonly to: string; readonly isForced: boolean },
 ): Promise<boolean> => {
+  runbook.requireTwo(lost, to)
   const ours = await ask(runbook, lost)
   const living = ours.mode === 'primary' ? lost : await findOtherPrimary(runbook, lost, to)
   const isPlanned = living !== undefined && !isForced
@@ -125,6 +126,7 @@ const requirePlannable = async (runbook: Runbook, living: string, lost: string, 
 
 /** Switches the roles of a healthy primary and its DR secondary without data loss. */
 export const switchOver = async (runbook: Runbook, from: string, to: string): Promise<void> => {
+  runbook.requireTwo(from, to)
   await requireDr(runbook, to, 'secondary')
   await requireDr(runbook, from, 'primary')
   const token = await operationToken(runbook, to)
@@ -179,6 +181,7 @@ const findCut = async (runbook: Runbook, primary: string, secondary: string): Pr
 
 /** Makes a former primary that is back after a failover a secondary of its successor. */
 export const rejoin = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
+  runbook.requireTwo(name, primary)
   const { mode } = await runbook.status(name, 'dr')
   await requireDr(runbook, primary, 'primary')
   if (mode === 'primary') await demote(runbook, name, 'dr')

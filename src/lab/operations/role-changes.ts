@@ -1,7 +1,7 @@
 import { textsOfJson } from '../../base/json-print.js'
 import { readNamedText } from '../../base/named-file.js'
 import type { ClusterAccess } from '../model/cluster.js'
-import type { Kind } from '../model/kinds.js'
+import { KIND_WORDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { type ClusterOfNodes, findActive } from '../nodes/nodes.js'
 import { idOf, REPLICATION, wrappedTokenIn } from '../requests/replication.js'
@@ -25,9 +25,10 @@ export const promote = async (
 ): Promise<void> => {
   const body = { ...(token === undefined ? {} : { dr_operation_token: token }), ...(isForced ? { force: true } : {}) }
   await runbook.write(name, `${REPLICATION}/${kind}/secondary/promote`, body, kind === 'performance')
-  const role = kind === 'dr' ? 'DR' : kind
   runbook.suppose(name, kind, 'primary')
-  await runbook.wait(`${name} to be the ${role} primary`, () => findMissingMode(runbook, name, kind, 'primary'))
+  await runbook.wait(`${name} to be the ${KIND_WORDS[kind]} primary`, () =>
+    findMissingMode(runbook, name, kind, 'primary'),
+  )
 }
 
 /** Demotes a primary. Resolves to the warnings of the response: one of them names each secondary that lacks data. */
@@ -76,6 +77,7 @@ export const activate = async (
   kind: Kind,
   filter?: { readonly mode: 'allow' | 'deny'; readonly paths: string },
 ): Promise<void> => {
+  runbook.requireTwo(primary, secondary)
   const id = idOf(kind, secondary)
   await refuseReplicating(runbook, secondary, kind)
   const { mode } = await runbook.status(primary, kind)

@@ -169,6 +169,12 @@ export class Runbook {
     return requireCluster(this.lab, name)
   }
 
+  /** Throws LabError `usage` unless these are two clusters of the lab. */
+  requireTwo(one: string, other: string): void {
+    for (const name of [one, other]) this.cluster(name)
+    if (one === other) throw new LabError('usage', 'name two clusters')
+  }
+
   get isDryRun(): boolean {
     return this.#options.isDryRun === true
   }

@@ -61,7 +61,6 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
       .option('--force', 'promote even if data may be lost, and do not demote a primary that is alive')
       .action((lost: string, to: string, flags: Flags) =>
         operate(flags, async (book) => {
-          requireTwo(book, lost, to)
           const isThere = await failOver(book, { lost, to, isForced: flags.force === true })
           book.say(
             `${isThere ? `to have ${lost} follow ${to}` : `when ${lost} is back`}: ${book.line(`rejoin ${lost} ${to}`)}`,
@@ -75,19 +74,13 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
       .argument('<primary>')
       .argument('<secondary>')
       .action((primary: string, secondary: string, flags: Flags) =>
-        operate(flags, async (book) => {
-          requireTwo(book, primary, secondary)
-          await switchOver(book, primary, secondary)
-        }),
+        operate(flags, (book) => switchOver(book, primary, secondary)),
       ),
     make('rejoin', 'make a former primary a secondary of its successor', ['rejoin A B', 'rejoin A B --explain'])
       .argument('<former>')
       .argument('<primary>')
       .action((former: string, primary: string, flags: Flags) =>
-        operate(flags, async (book) => {
-          requireTwo(book, former, primary)
-          await rejoin(book, former, primary)
-        }),
+        operate(flags, (book) => rejoin(book, former, primary)),
       ),
     make('activate', 'make a cluster a secondary of another; removes its data', [
       'activate A C --kind performance',
@@ -101,10 +94,7 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
         'path filter: allow or deny, then mounts or namespaces separated by commas, such as deny:EU/',
       )
       .action((primary: string, secondary: string, flags: Flags) =>
-        operate(flags, async (book) => {
-          requireTwo(book, primary, secondary)
-          await activate(book, primary, secondary, flags.kind, parseFilter(flags))
-        }),
+        operate(flags, async (book) => activate(book, primary, secondary, flags.kind, parseFilter(flags))),
       ),
     make('step-down', 'make the active node of a cluster step down, so that another node becomes active', [
       'step-down A',
@@ -128,10 +118,6 @@ export const operationCommands = (output: Output, makeHost: () => LabHost = this
         }),
       ),
   ]
-}
-
-const requireTwo = (book: Runbook, one: string, other: string): void => {
-  if (book.cluster(one) === book.cluster(other)) throw new LabError('usage', 'name two clusters')
 }
 
 const parseFilter = ({ filter, kind }: Flags): { mode: 'allow' | 'deny'; paths: string } | undefined => {
