@@ -54,13 +54,10 @@ export const reachOf = (
 export const nodeOf = (cluster: string, server: string): Pick<Reach, 'cluster'> =>
   server === cluster ? {} : { cluster }
 
-type Distance = Pick<Route, 'latencyMs' | 'jitterMs'>
-
 /** Returns the permanent latency of the link between two clusters. */
-const distanceOf = ({ links }: Pick<Topology, 'links'>, from: string, to: string): Distance => {
-  const link = links.find(
-    ({ primary, secondary }) => (primary === from && secondary === to) || (primary === to && secondary === from),
-  )
+const distanceOf = ({ links }: Pick<Topology, 'links'>, from: string, to: string) => {
+  const ends = [from, to]
+  const link = links.find(({ primary, secondary }) => ends.includes(primary) && ends.includes(secondary))
   return { latencyMs: link?.latencyMs, jitterMs: link?.jitterMs }
 }
 

@@ -11,22 +11,15 @@ type Wait = (fact: () => Promise<string | undefined>) => Promise<void>
  * still loading. In none of these cases was the request executed. Rejects immediately with any other error, and as the wait does.
  */
 export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Promise<T> => {
-  let outcome: (() => T) | undefined
+  let outcome: Promise<T> | undefined
   await wait(async () => {
-    try {
-      const answer = await ask()
-      outcome = () => answer
-    } catch (error) {
-      const passing = findPassing(error)
-      if (passing !== undefined) return passing
-      outcome = () => {
-        throw error
-      }
-    }
-    return undefined
+    const asked = ask()
+    const passing = await asked.then(() => undefined, findPassing)
+    if (passing === undefined) outcome = asked
+    return passing
   })
   if (!outcome) throw new Error('the wait has ended before there was an answer')
-  return outcome()
+  return outcome
 }
 
 /** Texts of temporary errors, and their meaning. */
