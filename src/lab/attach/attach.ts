@@ -123,11 +123,6 @@ const keepAuthority = ({ name, caPem }: AttachOptions): string | undefined => {
 const withAuthority = <C extends ClusterAccess>(cluster: C, caFile: string | undefined): C =>
   caFile !== undefined && cluster.apiAddress.startsWith('https:') ? { ...cluster, caFile } : cluster
 
-interface Besides {
-  readonly containers: ReadonlyMap<string, string>
-  readonly caFile: string | undefined
-}
-
 /**
  * Returns the clusters of servers at these addresses. Throws LabError `usage` if there is none, or if there are keys of a cluster
  * without an address: its letter is probably misspelled.
@@ -135,7 +130,7 @@ interface Besides {
 export const clustersAt = (
   addresses: ReadonlyMap<string, string>,
   keys: KnownKeys,
-  { containers, caFile }: Besides,
+  { containers, caFile }: { readonly containers: ReadonlyMap<string, string>; readonly caFile: string | undefined },
 ): AttachedCluster[] => {
   if (addresses.size === 0)
     throw new LabError(

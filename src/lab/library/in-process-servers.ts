@@ -27,7 +27,7 @@ interface Provision {
   readonly tls?: TlsFiles | undefined
   /** The auto-unseal key file. */
   readonly sealKeyFile?: string | undefined
-  readonly balancer?: Balancer | undefined
+  readonly balancer?: Awaited<ReturnType<typeof openBalancer>> | undefined
 }
 
 interface ServersOptions extends Pick<InProcessLabOptions, 'storage' | 'settings' | 'log'> {
@@ -38,16 +38,11 @@ interface ServersOptions extends Pick<InProcessLabOptions, 'storage' | 'settings
 /** Returns the random source for the secrets of one cluster or server. */
 type RandomFor = (name: string) => Random
 
-/** The resources of an in-process lab besides its servers: certificates, seal keys, load balancers, and files. */
-export interface LabResources {
-  of(cluster: string): Provision
-  /** Creates the servers of one cluster in this process, without starting them. */
-  serversOf(cluster: string, options: ServersOptions): InProcessServer[]
-  close(): Promise<void>
-}
-
-/** Creates the resources. Removes all of them and rejects if one fails. */
-export const makeLabResources = async (topology: Topology, randomFor: RandomFor): Promise<LabResources> => {
+/**
+ * Creates the resources of an in-process lab besides its servers: certificates, seal keys, load balancers, and files. Removes all
+ * of them and rejects if one fails.
+ */
+export const makeLabResources = async (topology: Topology, randomFor: RandomFor) => {
   const known = new Map<string, Provision>()
   let directory: string | undefined
   /** Returns a file that is deleted with the lab. */
@@ -55,10 +50,12 @@ export const makeLabResources = async (topology: Topology, randomFor: RandomFor)
     directory ??= makeTemporaryDirectory('in-process')
     return path.join(directory, name)
   }
-  const resources: LabResources = {
-    of: (cluster) => known.get(cluster) ?? {},
-    serversOf(cluster, { storage = 'memory', log, links, clock, ...given }) {
-      const { tls, sealKeyFile, balancer } = resources.of(cluster)
+  const of = (cluster: string): Provision => known.get(cluster) ?? {}
+  const resources = {
+    of,
+    /** Creates the servers of one cluster in this process, without starting them. */
+    serversOf(cluster: string, { storage = 'memory', log, links, clock, ...given }: ServersOptions) {
+      const { tls, sealKeyFile, balancer } = of(cluster)
       const names = serversOf(topology, cluster)
       const settings = { ...settingsOf(topology, cluster), ...given.settings }
       const shared =
@@ -109,18 +106,13 @@ export const makeLabResources = async (topology: Topology, randomFor: RandomFor)
   }
 }
 
-/**
- * A load balancer in front of a cluster. Its ports are reserved before those of the cluster, because the cluster advertises them.
- * The caller must close it.
- */
-interface Balancer {
-  readonly ports: PortPair
-  /** Calls `choose` for each new connection and connects it to these ports, such as those of the active node. */
-  leadTo(choose: () => PortPair): void
-  close(): Promise<void>
-}
+export type LabResources = Awaited<ReturnType<typeof makeLabResources>>
 
-const openBalancer = async (clock: Clock, random: Random): Promise<Balancer> => {
+/**
+ * Opens a load balancer in front of a cluster. Its ports are reserved before those of the cluster, because the cluster advertises
+ * them. The caller must close it.
+ */
+const openBalancer = async (clock: Clock, random: Random) => {
   let ports = (): PortPair => ({ api: 0, cluster: 0 })
   const open = (name: keyof PortPair): Promise<Link> => {
     const target = {
@@ -138,7 +130,8 @@ const openBalancer = async (clock: Clock, random: Random): Promise<Balancer> => 
   })
   return {
     ports: { api: api.port, cluster: cluster.port },
-    leadTo(choose) {
+    /** Calls `choose` for each new connection and connects it to these ports, such as those of the active node. */
+    leadTo(choose: () => PortPair) {
       ports = choose
     },
     async close() {

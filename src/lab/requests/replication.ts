@@ -32,17 +32,18 @@ export const initialize = async (
   onSeal: (seal: ClusterKeys) => void = () => undefined,
 ): Promise<ClusterKeys> => {
   const made = await client.write('sys/init', { secret_shares: shares, secret_threshold: threshold })
-  const unsealKeys = textsOfJson(made.keys)
-  const seal = { rootToken: textOfJson(made.root_token), unsealKeys, threshold }
+  const seal = { rootToken: textOfJson(made.root_token), unsealKeys: textsOfJson(made.keys), threshold }
   onSeal(seal)
-  await unseal(client, unsealKeys.slice(0, threshold))
+  await unseal(client, seal.unsealKeys.slice(0, threshold))
   return seal
 }
 
-/** Initializes a server with auto-unseal: its shares are recovery keys. */
-export const initializeAuto = async (client: ApiClient, shares: number, threshold: number): Promise<ClusterKeys> => {
+/** Initializes a server with auto-unseal: its shares are recovery keys. Calls `onSeal` as `initialize` does. */
+export const initializeAuto: typeof initialize = async (client, shares, threshold, onSeal = () => undefined) => {
   const made = await client.write('sys/init', { recovery_shares: shares, recovery_threshold: threshold })
-  return { rootToken: textOfJson(made.root_token), unsealKeys: textsOfJson(made.recovery_keys), threshold }
+  const seal = { rootToken: textOfJson(made.root_token), unsealKeys: textsOfJson(made.recovery_keys), threshold }
+  onSeal(seal)
+  return seal
 }
 
 export const unseal = async (client: ApiClient, keys: readonly string[]): Promise<void> => {

@@ -39,10 +39,7 @@ export const openCluster = async <T extends ClusterAccess>(cluster: T, options: 
   const { type, shares, threshold } = options.plans?.[cluster.name]?.seal ?? { ...options, type: 'shamir' }
   const seal = await withClient(cluster, async (client) => {
     await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
-    if (type !== 'auto') return initialize(client, shares, threshold, onSeal)
-    const keys = await initializeAuto(client, shares, threshold)
-    onSeal(keys)
-    return keys
+    return (type === 'auto' ? initializeAuto : initialize)(client, shares, threshold, onSeal)
   })
   options.onProgress(`cluster ${cluster.name} is open at ${cluster.apiAddress}`)
   return { ...cluster, ...seal }
