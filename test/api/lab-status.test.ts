@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import type { Survey } from '../../src/lab/status/survey.js'
+import type { LabView } from '../../src/lab/status/observe.js'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 
@@ -11,7 +11,7 @@ const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
 it('shows who follows whom and what is on the way, once and again', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'dr', '--ports', 'random', ...NAMED)).status).toBe(0)
-  const survey = async () => JSON.parse((await home.run('status', '--json', ...NAMED)).stdout) as Survey
+  const survey = async () => JSON.parse((await home.run('status', '--json', ...NAMED)).stdout) as LabView
   expect((await survey()).links).toMatchObject([
     { kind: 'dr', primary: 'A', secondary: 'B', state: 'stream-wals', lagEntries: 0, lagSeconds: 0, faults: [] },
   ])
@@ -19,7 +19,7 @@ it('shows who follows whom and what is on the way, once and again', async () => 
   await watching.untilPrinted('└── DR ──▶ B')
   await using lines = home.begin('status', '--watch', '--json', ...NAMED)
   await until(() => lines.stdout.split('\n').length > 3)
-  expect((JSON.parse(lines.stdout.split('\n')[1] ?? '') as Survey).name).toBe('one')
+  expect((JSON.parse(lines.stdout.split('\n')[1] ?? '') as LabView).name).toBe('one')
 
   expect((await home.run('fault', 'hold', 'A', 'B', ...NAMED)).status).toBe(0)
   await watching.untilPrinted('1: A <-> B, hold')

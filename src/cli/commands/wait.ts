@@ -9,7 +9,7 @@ import { explainSilence } from '../../lab/lifecycle/listing.js'
 import { chooseClusters, findNode } from '../../lab/nodes/choose.js'
 import { findUnconverged } from '../../lab/status/links.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/status/readiness.js'
-import { type Survey, surveyLab } from '../../lab/status/survey.js'
+import { type LabView, observe } from '../../lab/status/observe.js'
 import { waitFor } from '../../lab/requests/wait.js'
 import { examples } from '../terminal/help.js'
 import type { Output } from '../terminal/output.js'
@@ -17,8 +17,8 @@ import { parseTimeout } from './lab/options.js'
 
 /** Conditions of a whole lab. Each returns the part that is still false. */
 const OF_LAB = {
-  converged: ({ clusters, links }: Survey) => findUnconverged(clusters, links),
-  healthy: ({ problems }: Survey) => (problems.length === 0 ? undefined : problems.join('; ')),
+  converged: ({ clusters, links }: LabView) => findUnconverged(clusters, links),
+  healthy: ({ problems }: LabView) => (problems.length === 0 ? undefined : problems.join('; ')),
 } as const
 
 type OfLab = keyof typeof OF_LAB
@@ -86,7 +86,7 @@ const labOf = ({ addr, cluster, name }: WaitFlags, wanted: OfLab): AnyLab => {
 }
 
 const waitForLab = async (lab: AnyLab, wanted: OfLab, { output, host, timeoutMs }: Task): Promise<void> => {
-  const fact = async () => OF_LAB[wanted](await surveyLab(lab, host))
+  const fact = async () => OF_LAB[wanted](await observe(lab, host))
   await waitFor(host.clock, `the lab "${lab.name}" to be ${wanted}`, fact, timeoutMs)
   output.progress(`the lab "${lab.name}" is ${wanted}`)
 }

@@ -4,7 +4,7 @@ import { askStatus, findLag, statusOf } from '../requests/replication.js'
 import { addressesOfSecondaries, isStreaming, NO_STATUS } from '../requests/replication-status.js'
 import { isAt, type KeyOwner } from '../keys/key-ring.js'
 import { findLinks, findProblemsOf } from '../status/links.js'
-import { askCluster, viewOf } from '../status/survey.js'
+import { askCluster, viewOf } from '../status/observe.js'
 import type { Topology } from '../model/topology.js'
 
 /**

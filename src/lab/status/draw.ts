@@ -1,23 +1,26 @@
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import type { LinkFault } from '../proxy/link-faults.js'
 import { KIND_WORDS, KINDS } from '../model/kinds.js'
-import type { ClusterView, NodeRow, ProcessState, Survey } from './survey.js'
-import type { FollowView } from './links.js'
+import type { ClusterView, NodeRow, ProcessState, LabView } from './observe.js'
+import { type FollowView, ROOT_SHOWN, rootOf } from './links.js'
 
 const HEADER = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']
-const ROOT_SHOWN = 12
 
 /** Draws the clusters of a lab as a tree of replication, with their states. Returns table rows, starting with the header. */
-export const drawSurvey = (survey: Survey, nowMs: number): string[][] => {
+export const drawLabView = (survey: LabView, nowMs: number): string[][] => {
   const placed = new Set<string>()
-  const rootOf = (link: FollowView) => survey.clusters.find(({ name }) => name === link.primary)?.[link.kind].merkleRoot
   const rows = (view: ClusterView, lead: string, indent: string, link?: FollowView): string[][] => {
     placed.add(view.name)
     const below = followersOf(survey, view.name).filter(({ view: { name } }) => !placed.has(name))
     // A cluster that is drawn below another one is not drawn again.
     for (const { view: follower } of below) placed.add(follower.name)
     return [
-      toRow(`${lead}${view.name}`, view, link && { ...link, primaryRoot: rootOf(link) ?? '' }, nowMs),
+      toRow(
+        `${lead}${view.name}`,
+        view,
+        link && { ...link, primaryRoot: rootOf(survey.clusters, link.primary, link.kind) },
+        nowMs,
+      ),
       ...(view.nodes ?? []).map((node) => nodeRow(`${indent}${below.length > 0 ? '│' : ' '} `, node)),
       ...below.flatMap((one, index) => {
         const isLast = index === below.length - 1
@@ -28,23 +31,21 @@ export const drawSurvey = (survey: Survey, nowMs: number): string[][] => {
   }
   const following = new Set(survey.links.filter(({ primary }) => primary !== null).map(({ secondary }) => secondary))
   const roots = survey.clusters.filter(({ name }) => !following.has(name))
-  const tree = roots.flatMap((view) => rows(view, '', '', linkOf(survey, view.name)))
+  const linkOf = (name: string) => survey.links.find(({ secondary }) => secondary === name)
+  const tree = roots.flatMap((view) => rows(view, '', '', linkOf(view.name)))
   // Clusters that replicate from each other are in no tree yet.
   const left = survey.clusters.filter(({ name }) => !placed.has(name))
   return [HEADER, ...tree, ...left.flatMap((view) => (placed.has(view.name) ? [] : rows(view, '', '')))]
 }
 
 /** Returns the secondaries of a cluster. One with both kinds of replication is listed once. */
-const followersOf = ({ clusters, links }: Survey, primary: string): { link: FollowView; view: ClusterView }[] => {
+const followersOf = ({ clusters, links }: LabView, primary: string): { link: FollowView; view: ClusterView }[] => {
   const own = links.filter((link) => link.primary === primary)
   return clusters.flatMap((view) => {
     const link = own.find(({ secondary }) => secondary === view.name)
     return link ? [{ link, view }] : []
   })
 }
-
-const linkOf = ({ links }: Survey, name: string): FollowView | undefined =>
-  links.find(({ secondary }) => secondary === name)
 
 /** Draws `DR ──▶`, `DR ──✂──▶` or `performance ──80 ms──▶`. */
 const drawArrow = ({ kind, faults }: FollowView, all: readonly ActiveFault[]): string => {

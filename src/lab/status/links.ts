@@ -127,7 +127,8 @@ type Ask = (cluster: string, kind: Kind) => Promise<ReplicationStatus>
 
 /** Pause between two checks: a response may be from the middle of a change. */
 const PAUSE_MS = 50
-const ROOT_SHOWN = 12
+/** Number of shown digits of a Merkle root. */
+export const ROOT_SHOWN = 12
 
 /**
  * Describes secondaries that have every change of their primary but another Merkle root: their data differs, and waiting does not
@@ -148,7 +149,8 @@ export const findDifferentRoots = async (
   return told.flatMap((text) => text ?? [])
 }
 
-const rootOf = (views: readonly RoleHolder[], name: string | null, kind: Kind): string =>
+/** Returns the Merkle root of a cluster. Empty if it is unknown. */
+export const rootOf = (views: readonly RoleHolder[], name: string | null, kind: Kind): string =>
   views.find((view) => view.name === name)?.[kind].merkleRoot ?? ''
 
 const compare = async (link: FollowView, ask: Ask, clock: Clock): Promise<string | undefined> => {

@@ -47,7 +47,7 @@ export interface ClusterView extends ReplicationStatuses {
 /** The part of a cluster view that the cluster reports itself. */
 type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialized' | 'isSealed' | 'dr' | 'performance' | 'problems'>
 
-export interface Survey {
+export interface LabView {
   readonly apiVersion: 'understudy/v1'
   readonly name: string
   readonly topology: string
@@ -64,7 +64,7 @@ const ANSWER_MS = 1000
 const AHEAD_WAYS = 'recover or reindex with force gives up what only it has, promote keeps it'
 
 /** Queries all clusters of a lab concurrently, with a timeout of one second each. */
-export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {
+export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
   const running = await findRunning(lab, host)
   const [faults, clusters] = await Promise.all([
     faultsOf(lab),

@@ -3,12 +3,12 @@ import type { ApiClient } from '../../../src/client/api-client.js'
 import { findReplicationLinks } from '../../../src/lab/drills/find/traffic.js'
 import { linksOf, StatusCollector } from '../../../src/lab/drills/context/status-samples.js'
 import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
-import { drawSurvey } from '../../../src/lab/status/draw.js'
+import { drawLabView } from '../../../src/lab/status/draw.js'
 import { fitToWidth } from '../../../src/cli/commands/lab/status.js'
 import { findLinks } from '../../../src/lab/status/links.js'
 import { lagOf, NO_STATUS, parseStatus, type ReplicationStatus } from '../../../src/lab/requests/replication-status.js'
 import type { LiveLab } from '../../../src/lab/live/live-lab.js'
-import { askCluster, type ClusterView, type Survey } from '../../../src/lab/status/survey.js'
+import { askCluster, type ClusterView, type LabView } from '../../../src/lab/status/observe.js'
 
 const OFF: ReplicationStatus = { ...NO_STATUS, mode: 'disabled' }
 const NOW = Date.parse('2026-01-01T00:00:10Z')
@@ -42,7 +42,7 @@ const cluster = (name: string, roles: Partial<Pick<ClusterView, 'dr' | 'performa
 
 const draw = (clusters: readonly ClusterView[], faults: readonly ActiveFault[] = []): string[] => {
   const links = findLinks(clusters, faults, NOW)
-  const survey: Survey = {
+  const survey: LabView = {
     apiVersion: 'understudy/v1',
     name: 'x',
     topology: 'x',
@@ -51,7 +51,7 @@ const draw = (clusters: readonly ClusterView[], faults: readonly ActiveFault[] =
     faults,
     problems: [],
   }
-  return drawSurvey(survey, NOW)
+  return drawLabView(survey, NOW)
     .slice(1)
     .map((row) => row.slice(0, 6).join(' | '))
 }

@@ -3,7 +3,7 @@ import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 import { findLab } from '../../../lab/model/lab-directory.js'
 import { type LabListing, listLabStates } from '../../../lab/lifecycle/listing.js'
-import { surveyLab } from '../../../lab/status/survey.js'
+import { observe } from '../../../lab/status/observe.js'
 
 /** `understudy ls`: lists every lab that has files on this machine. */
 export const lsCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
@@ -69,7 +69,7 @@ const findProblems = async ({ name, state }: LabListing, host: LabHost): Promise
   if (!ASKED.has(state)) return null
   try {
     const lab = findLab(name)
-    return lab ? (await surveyLab(lab, host)).problems : null
+    return lab ? (await observe(lab, host)).problems : null
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)]
   }

@@ -7,8 +7,8 @@ import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { requireAnyLab } from '../../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
-import { drawSurvey } from '../../../lab/status/draw.js'
-import { type Survey, surveyLab } from '../../../lab/status/survey.js'
+import { drawLabView } from '../../../lab/status/draw.js'
+import { type LabView, observe } from '../../../lab/status/observe.js'
 import { examples } from '../../terminal/help.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, onReaderGone, type Output, terminalWidth } from '../../terminal/output.js'
@@ -33,9 +33,9 @@ export const statusCommand = (output: Output, makeHost: () => LabHost = thisHost
     .addHelpText('after', examples('status', 'status --watch', 'status --name drill --json'))
     .action(async (flags: StatusFlags) => {
       const host = makeHost()
-      const look = () => surveyLab(requireAnyLab(flags.name), host)
-      const draw = (survey: Survey, width = Number.POSITIVE_INFINITY) =>
-        formatTable(fitToWidth(drawSurvey(survey, host.clock.now()), width))
+      const look = () => observe(requireAnyLab(flags.name), host)
+      const draw = (survey: LabView, width = Number.POSITIVE_INFINITY) =>
+        formatTable(fitToWidth(drawLabView(survey, host.clock.now()), width))
       if (flags.watch) return watchStatus({ ...flags, look, draw, host, output })
       const survey = await look()
       output.data(flags.json ? JSON.stringify(survey, undefined, 2) : draw(survey))
@@ -70,9 +70,9 @@ const widthOf = (rows: readonly (readonly string[])[]): number =>
     .reduce((sum, one) => sum + one + GAP, -GAP)
 
 interface WatchOptions extends StatusFlags {
-  readonly look: () => Promise<Survey>
+  readonly look: () => Promise<LabView>
   /** With `width`, the text is limited to that many columns. */
-  readonly draw: (survey: Survey, width?: number) => string
+  readonly draw: (survey: LabView, width?: number) => string
   readonly host: LabHost
   readonly output: Output
 }

@@ -4,7 +4,7 @@ import type { LabEvent } from '../../events/event.js'
 import { type ActiveFault, describeFault, describeTarget, isOfLink } from '../../daemon/active-fault.js'
 import { CUT, signOf } from '../../status/draw.js'
 import type { FollowView } from '../../status/links.js'
-import type { ClusterView, NodeRow, Survey } from '../../status/survey.js'
+import type { ClusterView, NodeRow, LabView } from '../../status/observe.js'
 import { topologyOf } from '../../topology/catalogue.js'
 import type { PageCluster, PageEvent, PageFault, PageLink, PageNode, PageRequests, PageSurvey } from '../page-facts.js'
 
@@ -30,7 +30,7 @@ const pick = <T extends object, K extends keyof T>(value: T, ...names: readonly 
 /** Returns the part of a survey that the page shows. */
 export const describeSurvey = (
   lab: AnyLab,
-  survey: Survey,
+  survey: LabView,
   { atMs, requests, primaries }: Besides,
 ): Omit<PageSurvey, 'actions'> => ({
   lab: survey.name,

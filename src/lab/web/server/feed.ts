@@ -12,7 +12,7 @@ import type { LabEvent } from '../../events/event.js'
 import { followEvents, listEvents } from '../../daemon/lab-daemon-client.js'
 import { requireAnyLab } from '../../model/lab-directory.js'
 import type { LabHost } from '../../processes/lab-host.js'
-import { surveyLab } from '../../status/survey.js'
+import { observe } from '../../status/observe.js'
 import { describeHappened, describeSurvey, type Primaries, primariesOf } from './describe-page.js'
 import { availableActions } from '../actions/available.js'
 import type { PAGE_MESSAGES, PageEvent, PageRequests, PageWork } from '../page-facts.js'
@@ -120,7 +120,7 @@ export class Feed {
   async #tell(): Promise<void> {
     try {
       const lab = requireAnyLab(this.#name)
-      const [survey, requests] = await Promise.all([surveyLab(lab, this.#host), askRequests(lab)])
+      const [survey, requests] = await Promise.all([observe(lab, this.#host), askRequests(lab)])
       const shown = describeSurvey(lab, survey, { atMs: this.#clock.now(), requests, primaries: this.#primaries })
       this.#primaries = primariesOf(shown.links)
       this.#send('survey', { ...shown, actions: this.#isReadOnly ? {} : availableActions(lab, shown) })
