@@ -152,9 +152,8 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    * false.
    */
   async converged(options: WaitOptions = {}): Promise<void> {
-    const timeoutMs = this.#boundOf(options)
     const find = () => findUnreplicated(this.clusters, this.topology)
-    await waitFor(this.#clock, 'every secondary to be replicated', find, timeoutMs, this.#closing)
+    await this.#until('every secondary to be replicated', find, options)
     await this.keys.settle()
   }
 
@@ -164,12 +163,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    * `timeout`, which names the problem.
    */
   async healthy(options: WaitOptions = {}): Promise<void> {
-    const timeoutMs = this.#boundOf(options)
-    const find = async () => {
-      const problems = await this.problems()
-      return problems.length === 0 ? undefined : problems.join('; ')
-    }
-    await waitFor(this.#clock, 'the lab to be healthy', find, timeoutMs, this.#closing)
+    await this.#until('the lab to be healthy', async () => (await this.problems()).join('; ') || undefined, options)
   }
 
   /** Returns the current problems, naming the clusters. Empty if the lab is healthy. */
@@ -188,11 +182,11 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
     }
   }
 
-  #boundOf(options: WaitOptions): number {
+  async #until(what: string, fact: () => Promise<string | undefined>, options: WaitOptions): Promise<void> {
     requireKeys('option of a wait', options, ['timeoutMs'])
     const { timeoutMs = this.timeoutMs } = options
-    if (timeoutMs >= 0) return timeoutMs
-    throw new LabError('usage', `timeoutMs is a number of milliseconds, not ${timeoutMs}`)
+    if (!(timeoutMs >= 0)) throw new LabError('usage', `timeoutMs is a number of milliseconds, not ${timeoutMs}`)
+    await waitFor(this.#clock, what, fact, timeoutMs, this.#closing)
   }
 
   /** Runs an operation with the code of the command of the same name. */

@@ -116,30 +116,26 @@ const planProbe = async (lab: LiveLab): Promise<Plan> => {
   for (const role of roles) {
     if (role === primary) continue
     // A DR secondary of a performance secondary follows a different WAL, to which the primary's positions do not apply.
-    if (isCopy(role) && role.dr.clusterId === primary.dr.clusterId) watchers.push(walWatcher(lab, role.name))
+    if (isCopy(role) && role.dr.clusterId === primary.dr.clusterId)
+      watchers.push(await watcherOf(lab, role.name, 'wal'))
     else if (isCopy(role))
       skipped.push({ cluster: role.name, why: `is a DR secondary of another cluster than ${primary.name}` })
     else if (role.performance.mode !== 'secondary') skipped.push({ cluster: role.name, why: 'follows nobody' })
-    else watchers.push(await readWatcher(lab, role.name))
+    else watchers.push(await watcherOf(lab, role.name, 'read'))
   }
   if (watchers.length === 0)
     throw new LabError('remote', `${primary.name} has no secondary: there is no lag to measure`)
   return { primary: primary.name, watchers, skipped }
 }
 
-const readWatcher = async (lab: LiveLab, cluster: string): Promise<Watcher> => {
-  const client = await lab.root(cluster)
-  const see = async (word: string) => {
+const watcherOf = async (lab: LiveLab, cluster: string, by: Watcher['by']): Promise<Watcher> => {
+  const client = by === 'read' ? await lab.root(cluster) : lab.anonymous(cluster)
+  const see = async (word: string, wal: number) => {
+    if (by === 'wal') return (await askStatus(client, 'dr')).lastWal >= wal
     const { json } = await client.send('GET', `${MOUNT}/probe`)
     return (json?.data as { word?: unknown } | undefined)?.word === word
   }
-  return { cluster, by: 'read', lagsMs: [], missed: 0, see }
-}
-
-const walWatcher = (lab: LiveLab, cluster: string): Watcher => {
-  const client = lab.anonymous(cluster)
-  const see = async (_: string, wal: number) => (await askStatus(client, 'dr')).lastWal >= wal
-  return { cluster, by: 'wal', lagsMs: [], missed: 0, see }
+  return { cluster, by, lagsMs: [], missed: 0, see }
 }
 
 /** Returns an upper bound of the value's WAL position: read after the write, and only if a DR secondary is measured. */

@@ -42,13 +42,8 @@ export const fixedPorts = async (
   return ports
 }
 
-interface PortRange {
-  readonly first: number
-  readonly last: number
-}
-
 /** Below the ephemeral port range of common systems, whose outgoing connections could take a port before its server does. */
-const RANDOM_RANGE: PortRange = { first: 12_000, last: 32_000 }
+const RANDOM_RANGE = { first: 12_000, last: 32_000 }
 const TRIES = 200
 const PORT_MAX = 65_535
 
@@ -56,7 +51,7 @@ const PORT_MAX = 65_535
  * Returns the range of random ports. Another job on this machine may choose the same port before the server starts, unless it has
  * a different range. Throws `usage` unless the text is a range `first-last` of at least two ports.
  */
-export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): PortRange => {
+export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): typeof RANDOM_RANGE => {
   if (text === undefined || text === '') return RANDOM_RANGE
   const [first, last] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number)
   if (first === undefined || last === undefined || first < 1 || last > PORT_MAX || first >= last)
