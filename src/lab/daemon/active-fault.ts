@@ -108,9 +108,9 @@ export const directionState = (
   return { passage: isPartitioned ? 'partitioned' : isHeld ? 'held' : 'open', faults }
 }
 
-/** Whether a fault prevents the proxy through which `from` dials `to` from listening. */
-export const isDown = (active: readonly ActiveFault[], place: ProxyEnds): boolean =>
-  active.some((one) => isOfLink(one) && one.fault.name === 'down' && meetsDirection(one, place, 'up'))
+/** Returns the faults that prevent a proxy from listening. */
+export const downsOf = (active: readonly ActiveFault[], place: ProxyEnds): readonly ActiveLinkFault[] =>
+  active.filter(isOfLink).filter((one) => one.fault.name === 'down' && meetsDirection(one, place, 'up'))
 
 const toFaults = (fault: LinkFault, toxicity = 1): Faults => {
   const numbers = numbersOf(fault)

@@ -9,11 +9,27 @@ export interface Reply {
   readonly type?: string
 }
 
+/** A request for a route. */
+export interface Incoming {
+  readonly request: http.IncomingMessage
+  readonly response: http.ServerResponse
+  /** The names in the path, at the places of `*`. */
+  readonly names: readonly string[]
+  readonly query: URLSearchParams
+}
+
+/** Resolves to undefined if it streams the response itself. */
+type Handler = (incoming: Incoming) => Promise<Reply | undefined> | Reply | undefined
+
 export interface JsonService {
-  /** Resolves to undefined if it streams the response itself. */
-  readonly answer: (request: http.IncomingMessage, response: http.ServerResponse) => Promise<Reply | undefined>
-  /** Returns the response for an error of `answer`. */
+  /** Handlers by method and path, such as `GET /faults/*`. Every second part of a path is a name. */
+  readonly routes: Readonly<Record<string, Handler>>
+  /** Returns the response if no route fits. `isKnown`: the path has a route for another method. */
+  readonly miss: (pathname: string, isKnown: boolean) => Reply
+  /** Returns the response for an error of a handler. */
   readonly refuse: (error: unknown) => Reply
+  /** Throws for requests that no handler may see. */
+  readonly guard?: (request: http.IncomingMessage) => void
 }
 
 export interface JsonServer {
@@ -22,11 +38,39 @@ export interface JsonServer {
   close(): Promise<void>
 }
 
+const answer = async (
+  { routes, miss, guard }: JsonService,
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+): Promise<Reply | undefined> => {
+  guard?.(request)
+  const [pathname = '/', query = ''] = (request.url ?? '/').split(/[?#]/, 2)
+  const parts = pathname.split('/')
+  const pattern = parts.map((part, index) => (index > 0 && index % 2 === 0 ? '*' : part)).join('/')
+  const name = `${request.method} ${pattern}`
+  const handle = Object.hasOwn(routes, name) ? routes[name] : undefined
+  if (!handle)
+    return miss(
+      pathname,
+      Object.keys(routes).some((route) => route.endsWith(` ${pattern}`)),
+    )
+  const names = parts.filter((_, index) => index > 0 && index % 2 === 0).map(decode)
+  return handle({ request, response, names, query: new URLSearchParams(query) })
+}
+
+const decode = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
 /** Serves a local API. Rejects with a conflict if the port is taken. The caller must close the server. */
-export const serveJson = async ({ answer, refuse }: JsonService, at: net.ListenOptions): Promise<JsonServer> => {
+export const serveJson = async (service: JsonService, at: net.ListenOptions): Promise<JsonServer> => {
   const server = http.createServer((request, response) => {
-    answer(request, response)
-      .catch(refuse)
+    answer(service, request, response)
+      .catch(service.refuse)
       .then((reply) => {
         if (!reply) return
         response.writeHead(reply.status, { 'Content-Type': reply.type ?? 'application/json' })

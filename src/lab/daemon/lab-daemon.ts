@@ -8,7 +8,7 @@ import {
   type ActiveLinkFault,
   type ActiveServerFault,
   type FaultRequest,
-  isDown,
+  downsOf,
   isOfLink,
   isShown,
   type LinkFaultRequest,
@@ -234,7 +234,7 @@ export class LabDaemon {
     for (const route of this.#routes) {
       for (const direction of DIRECTIONS)
         route.link.setDirection(direction, directionState(this.#active, route, direction))
-      await (isDown(this.#active, route) ? route.link.down() : route.link.up())
+      await (downsOf(this.#active, route).length > 0 ? route.link.down() : route.link.up())
     }
   }
 }

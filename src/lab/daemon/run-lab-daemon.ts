@@ -1,5 +1,4 @@
 import { chmodSync, existsSync, unlinkSync } from 'node:fs'
-import type http from 'node:http'
 import { type EventDraft, isEventKind } from '../events/event.js'
 import { EventLog, EventStreams } from '../events/event-log.js'
 import { packageVersion } from '../../base/package-version.js'
@@ -8,7 +7,7 @@ import { LabError } from '../model/lab-error.js'
 import { LabDaemon } from './lab-daemon.js'
 import { openRoutes } from './open-routes.js'
 import { parseFaultRequest } from './active-fault.js'
-import { type JsonServer, readJson, type Reply, serveJson } from './json-server.js'
+import { type Incoming, type JsonServer, readJson, type Reply, serveJson } from './json-server.js'
 import { ToxiproxyControl } from './toxiproxy-server.js'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
@@ -101,36 +100,15 @@ interface Controlled {
   readonly servers?: ServerHost | undefined
 }
 
-interface Control extends Controlled {
-  readonly streams: EventStreams
-}
-
-interface Incoming {
-  readonly method: string
-  /** The query without its question mark. */
-  readonly query: string
-  readonly request: http.IncomingMessage
-  readonly response: http.ServerResponse
-}
-
 const json = (status: number, value: unknown): Reply => ({ status, text: JSON.stringify(value) })
+const ok = (value: unknown): Reply => json(200, value)
 const refusal = (status: number, text: string): Reply => json(status, { errors: [text] })
 
-/**
- * The control API of the lab daemon: HTTP with JSON bodies on a socket file that only its owner can open.
- * `GET /faults` lists faults, `POST /faults` sets one (a FaultRequest), `DELETE /faults` heals all, `DELETE /faults/<id>` one.
- * `GET /toxiproxy` returns the port of the Toxiproxy API (`port`, null if disabled), and `POST /toxiproxy` sets it. `POST
- * /servers/<cluster>` runs an action (`verb`) on a server in this process. `GET /` lists all of these, and `/openapi.json`
- * describes them. `GET /events?after=<id>` lists the events in memory, and with `&follow=1` streams new ones as lines. `POST
- * /events` adds one (an EventDraft).
- */
+/** The control API of the lab daemon: HTTP with JSON bodies on a socket file that only its owner can open. */
 const serveControl = async (controlled: Controlled, socket: string): Promise<Pick<JsonServer, 'close'>> => {
   const streams = new EventStreams(controlled.log)
-  const control: Control = { ...controlled, streams }
-  const answer = async (request: http.IncomingMessage, response: http.ServerResponse) => {
-    const [pathname = '/', query = ''] = (request.url ?? '/').split('?', 2)
-    return answerPath(control, { method: request.method ?? 'GET', query, request, response }, pathname)
-  }
+  const miss = (pathname: string, isKnown: boolean) =>
+    isKnown ? refusal(405, 'unsupported operation') : refusal(404, `there is no ${pathname}`)
   const refuse = (error: unknown) =>
     refusal(
       error instanceof LabError ? STATUS[error.code] : 500,
@@ -138,7 +116,7 @@ const serveControl = async (controlled: Controlled, socket: string): Promise<Pic
     )
   // A killed lab daemon leaves its socket file behind.
   if (existsSync(socket)) unlinkSync(socket)
-  const server = await serveJson({ answer, refuse }, { path: socket })
+  const server = await serveJson({ routes: routesOf(controlled, streams), miss, refuse }, { path: socket })
   chmodSync(socket, 0o600)
   return {
     close: async () => {
@@ -148,69 +126,53 @@ const serveControl = async (controlled: Controlled, socket: string): Promise<Pic
   }
 }
 
-const answerPath = async (control: Control, incoming: Incoming, pathname: string): Promise<Reply | undefined> => {
-  const { method } = incoming
-  const [, first, id] = pathname.split('/')
-  if (method === 'GET' && pathname === '/openapi.json') return json(200, describeOwnApi(packageVersion()))
-  if (method === 'GET' && pathname === '/') return json(200, listLabDaemonApi(control.servers !== undefined))
-  if (first === 'faults') return answerFaults(control, incoming, id)
-  if (first === 'events' && id === undefined) return answerEvents(control, incoming)
-  if (first === 'toxiproxy' && id === undefined) return answerToxiproxy(control, incoming)
-  if (first === 'servers' && id !== undefined && control.servers) return workOn(control.servers, incoming, id)
-  return refusal(404, `there is no ${pathname}`)
-}
-
-const UNSUPPORTED = refusal(405, 'unsupported operation')
-
-const answerFaults = async ({ daemon }: Control, { method, request }: Incoming, id?: string): Promise<Reply> => {
-  const missing = refusal(404, `there is no fault ${id}`)
-  if (id !== undefined && !/^\d+$/.test(id)) return missing
-  if (method === 'GET' && id === undefined) return json(200, { faults: daemon.active })
-  if (method === 'POST' && id === undefined)
-    return json(200, await daemon.set(parseFaultRequest(await readJson(request))))
-  if (method !== 'DELETE') return UNSUPPORTED
-  const healed = await daemon.heal(id === undefined ? undefined : [Number(id)])
-  return id !== undefined && healed.length === 0 ? missing : json(200, { healed })
-}
-
-const answerEvents = async (
-  { log, streams }: Control,
-  { method, query, request, response }: Incoming,
-): Promise<Reply | undefined> => {
-  if (method === 'POST') return json(200, log.append(await readDraft(request)))
-  if (method !== 'GET') return UNSUPPORTED
-  const parameters = new URLSearchParams(query)
-  const after = Number(parameters.get('after') ?? 0)
-  if (!Number.isSafeInteger(after) || after < 0) throw new LabError('usage', '"after" is the number of an event')
-  if (!parameters.has('follow'))
-    return json(200, { events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) })
-  streams.add(response, after)
-  return undefined
-}
-
-const answerToxiproxy = async ({ toxiproxy }: Control, { method, request }: Incoming): Promise<Reply> => {
-  if (method !== 'GET' && method !== 'POST') return UNSUPPORTED
-  if (method === 'POST') {
+const routesOf = (
+  { daemon, log, toxiproxy, servers }: Controlled,
+  streams: EventStreams,
+): Parameters<typeof serveJson>[0]['routes'] => ({
+  'GET /': () => ok(listLabDaemonApi(servers !== undefined)),
+  'GET /openapi.json': () => ok(describeOwnApi(packageVersion())),
+  'GET /faults': () => ok({ faults: daemon.active }),
+  /** The body is a FaultRequest. */
+  'POST /faults': async ({ request }) => ok(await daemon.set(parseFaultRequest(await readJson(request)))),
+  'DELETE /faults': async () => ok({ healed: await daemon.heal() }),
+  'DELETE /faults/*': async ({ names: [id = ''] }) => {
+    const healed = /^\d+$/.test(id) ? await daemon.heal([Number(id)]) : []
+    return healed.length === 0 ? refusal(404, `there is no fault ${id}`) : ok({ healed })
+  },
+  /** `after=<id>` lists later events of those in memory. With `follow`, streams new ones as lines. */
+  'GET /events': ({ query, response }) => {
+    const after = Number(query.get('after') ?? 0)
+    if (!Number.isSafeInteger(after) || after < 0) throw new LabError('usage', '"after" is the number of an event')
+    if (!query.has('follow')) return ok({ events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) })
+    streams.add(response, after)
+    return undefined
+  },
+  /** The body is an EventDraft. */
+  'POST /events': async ({ request }) => ok(log.append(parseDraft(await readJson(request)))),
+  'GET /toxiproxy': () => ok({ port: toxiproxy.port }),
+  /** `port`: null disables the Toxiproxy API. */
+  'POST /toxiproxy': async ({ request }) => {
     const { port = null } = ((await readJson(request)) ?? {}) as { port?: unknown }
     if (port !== null && !(Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535))
       throw new LabError('usage', '"port" is a port, or null')
     await toxiproxy.listenOn(port as number | null)
-  }
-  return json(200, { port: toxiproxy.port })
-}
+    return ok({ port: toxiproxy.port })
+  },
+  ...(servers && {
+    /** Runs the action `verb` on a server in this process. */
+    'POST /servers/*': async ({ names: [name = ''], request }: Incoming) => {
+      const { verb } = ((await readJson(request)) ?? {}) as { verb?: unknown }
+      const known = HOSTED_VERBS.find((one) => one === verb)
+      if (!known) throw new LabError('usage', `"verb" is one of ${HOSTED_VERBS.join(', ')}`)
+      await servers.work(name, known)
+      return ok({})
+    },
+  }),
+})
 
-const workOn = async (servers: ServerHost, { method, request }: Incoming, name: string): Promise<Reply> => {
-  if (method !== 'POST') return UNSUPPORTED
-  const { verb } = ((await readJson(request)) ?? {}) as { verb?: unknown }
-  const known = HOSTED_VERBS.find((one) => one === verb)
-  if (!known) throw new LabError('usage', `"verb" is one of ${HOSTED_VERBS.join(', ')}`)
-  await servers.work(name, known)
-  return json(200, {})
-}
-
-const readDraft = async (request: http.IncomingMessage): Promise<EventDraft> => {
-  const value = (await readJson(request)) as Partial<EventDraft> | null
-  const { kind, cluster, details, command } = value ?? {}
+const parseDraft = (value: unknown): EventDraft => {
+  const { kind, cluster, details, command } = (value ?? {}) as Partial<EventDraft>
   const isForm =
     isEventKind(kind) &&
     typeof details === 'object' &&

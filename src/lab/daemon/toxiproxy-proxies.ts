@@ -4,7 +4,7 @@ import type { Random } from '../../base/random.js'
 import { type Direction, DIRECTIONS } from '../proxy/direction.js'
 import { Link } from '../proxy/link.js'
 import type { LinkFault } from '../proxy/link-faults.js'
-import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, meetsDirection } from './active-fault.js'
+import { type ActiveFault, type ActiveLinkFault, downsOf, isOfLink, isShown, meetsDirection } from './active-fault.js'
 import type { LabDaemon } from './lab-daemon.js'
 import type { NamedProxy } from './open-routes.js'
 import { badRequest, linkMetrics, parseToxic, toLinkFault, toToxic, type Toxic, ToxiproxyError } from './toxics.js'
@@ -104,12 +104,8 @@ export class Proxies {
     await this.#daemon.heal(this.#daemon.active.filter(isToxic).map(({ id }) => id))
   }
 
-  toxics(proxy: string): readonly Toxic[] {
-    return this.show(proxy).toxics
-  }
-
   toxic(proxy: string, name: string): Toxic {
-    const found = this.toxics(proxy).find((toxic) => toxic.name === name)
+    const found = this.show(proxy).toxics.find((toxic) => toxic.name === name)
     if (!found) throw new ToxiproxyError(404, 'toxic not found')
     return found
   }
@@ -117,7 +113,7 @@ export class Proxies {
   async addToxic(proxyName: string, given: Given): Promise<Toxic> {
     const proxy = this.#require(proxyName)
     const toxic = parseToxic(given)
-    if (this.toxics(proxyName).some(({ name }) => name === toxic.name))
+    if (this.show(proxyName).toxics.some(({ name }) => name === toxic.name))
       throw new ToxiproxyError(409, 'toxic already exists')
     await this.#set(proxy, toxic)
     return this.toxic(proxyName, toxic.name)
@@ -152,7 +148,7 @@ export class Proxies {
       name: proxy.name,
       listen: `127.0.0.1:${proxy.port}`,
       upstream: proxy.address,
-      enabled: !this.#downs(proxy).length,
+      enabled: downsOf(this.#daemon.active, proxy).length === 0,
       toxics: this.#met(proxy).map(({ toxic }) => toxic),
     }
   }
@@ -175,18 +171,12 @@ export class Proxies {
       .map(({ active }) => active)
   }
 
-  #downs(proxy: NamedProxy): ActiveLinkFault[] {
-    return this.#daemon.active
-      .filter(isOfLink)
-      .filter((one) => one.fault.name === 'down' && meetsDirection(one, proxy, 'up'))
-  }
-
   #set(proxy: NamedProxy, toxic: Toxic): Promise<void> {
     return this.#setFault(proxy, toxic.stream === 'upstream' ? 'up' : 'down', toxic, toLinkFault(toxic))
   }
 
   async #setEnabled(proxy: NamedProxy, isEnabled: boolean): Promise<void> {
-    const downs = this.#downs(proxy)
+    const downs = downsOf(this.#daemon.active, proxy)
     if (isEnabled && downs.length > 0) await this.#daemon.heal(downs.map(({ id }) => id))
     if (isEnabled || downs.length > 0) return
     await this.#setFault(proxy, 'up', { name: 'down', toxicity: 1 }, { name: 'down' })
