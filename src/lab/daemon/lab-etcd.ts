@@ -1,84 +1,52 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { createWriteStream } from 'node:fs'
+import { constants } from 'node:os'
 import type { Clock } from '../../base/clock.js'
 import { directoriesOf, findProgram } from '../../base/programs.js'
+import type { Random } from '../../base/random.js'
+import { EtcdChild } from '../../server/peers/etcd-child.js'
 import type { EventDraft } from '../events/event.js'
 import type { LabEtcdPlan } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 
-const AGAIN_MS = 500
 const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']
 
 /** Finds etcd. Throws LabError `usage` with the package to install if it is not on this machine. */
-export const findEtcd = (searchPath: string): Pick<LabEtcdPlan, 'program' | 'binder'> => {
-  const directories = [...directoriesOf(searchPath), ...PLACES]
-  const program = findProgram('etcd', directories)
+export const findEtcd = (searchPath: string): string => {
+  const program = findProgram('etcd', [...directoriesOf(searchPath), ...PLACES])
+  if (program !== undefined) return program
   const fix = 'Debian has it in the package etcd-server; "--in-process" needs none'
-  if (program === undefined) throw new LabError('usage', `clusters of several nodes need the program etcd: ${fix}`)
-  return { program, binder: findProgram('setpriv', directories) }
+  throw new LabError('usage', `clusters of several nodes need the program etcd: ${fix}`)
 }
 
-export const etcdAddress = ({ ports: [client] }: LabEtcdPlan): string => `http://127.0.0.1:${client}`
+const urlOf = (port: number): string => `http://127.0.0.1:${port}`
 
-/** Runs the etcd of a lab, and restarts it if it exits. The caller must close it. */
-export class LabEtcd {
-  readonly #plan: LabEtcdPlan
-  readonly #clock: Clock
-  readonly #tell: (event: EventDraft) => void
-  readonly #closing = new AbortController()
-  #child: ChildProcess | undefined
+export const etcdAddress = ({ ports: [client] }: LabEtcdPlan): string => urlOf(client)
 
-  constructor(
-    plan: LabEtcdPlan,
-    { clock, tell }: { readonly clock: Clock; readonly tell: (event: EventDraft) => void },
-  ) {
-    this.#plan = plan
-    this.#clock = clock
-    this.#tell = tell
-    this.#run()
-  }
+interface Surroundings {
+  readonly clock: Clock
+  readonly random: Random
+  readonly tell: (event: EventDraft) => void
+}
 
-  /** Stops etcd, and resolves when it has exited. */
-  async close(): Promise<void> {
-    this.#closing.abort(new Error('the lab goes down'))
-    const child = this.#child
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const gone = new Promise((resolve) => child.once('exit', resolve))
-    child.kill('SIGKILL')
-    await gone
-  }
-
-  #run(): void {
-    const { program, binder, logFile } = this.#plan
-    const [command, args] = binder ? [binder, ['--pdeathsig', 'KILL', program, ...this.#flags]] : [program, this.#flags]
-    const log = openSync(logFile, 'a', 0o600)
-    try {
-      this.#child = spawn(command, args, { stdio: ['ignore', log, log] })
-    } finally {
-      closeSync(log)
-    }
-    this.#child.on('error', (error) => this.#ended(error.message))
-    this.#child.once('exit', (status, signal) => this.#ended(String(status ?? signal)))
-  }
-
-  get #flags(): string[] {
-    const { dataDir, ports } = this.#plan
-    const [client, peer] = ports.map((port) => `http://127.0.0.1:${port}`)
-    return [
+/** Runs the etcd of a lab, and restarts it if it exits. The caller must stop it. */
+export const startLabEtcd = (plan: LabEtcdPlan, { clock, random, tell }: Surroundings): EtcdChild => {
+  const { program, dataDir, logFile, ports } = plan
+  const peer = urlOf(ports[1])
+  // A full disk costs lines of the log, not the lab daemon.
+  const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 }).on('error', () => undefined)
+  const etcd = new EtcdChild({
+    ...{ clock, random, program, clientUrl: etcdAddress(plan) },
+    flags: [
       ...['--name', 'lab', '--data-dir', dataDir, '--log-level', 'warn', '--logger', 'zap'],
-      ...['--listen-client-urls', `${client}`, '--advertise-client-urls', `${client}`],
-      ...['--listen-peer-urls', `${peer}`, '--initial-advertise-peer-urls', `${peer}`],
-      ...['--initial-cluster', `lab=${peer}`],
-    ]
-  }
-
-  #ended(how: string): void {
-    const { signal } = this.#closing
-    if (signal.aborted) return
-    this.#tell({ kind: 'note', details: { text: `the etcd of the lab has ended (${how}); it is started again` } })
-    void this.#clock.sleep(AGAIN_MS, signal).then(
-      () => this.#run(),
-      () => undefined,
-    )
-  }
+      ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `lab=${peer}`],
+    ],
+    onLine: (line) => log.write(`${line}\n`),
+    onRestart: ({ code }) => {
+      const [signal] = Object.entries(constants.signals).find(([, number]) => 128 + number === code) ?? []
+      const text = `the etcd of the lab has ended (${signal ?? code}); it is started again`
+      tell({ kind: 'note', details: { text } })
+    },
+  })
+  etcd.start()
+  return etcd
 }

@@ -12,7 +12,6 @@ import { ToxiproxyControl } from './toxiproxy-server.js'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { LabEtcdPlan } from '../model/cluster.js'
-import { LabEtcd } from './lab-etcd.js'
 import type { Route } from '../model/routes.js'
 import { Proxies } from './toxiproxy-proxies.js'
 import { Watch, type WatchedCluster } from './watch.js'
@@ -75,7 +74,8 @@ export const runLabDaemon = async (
     await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
       log.append({ kind: 'note', details: { text: `toxiproxy's control does not listen: ${error.message}` } })
     })
-  const labEtcd = etcd && new LabEtcd(etcd, { clock, tell })
+  // Imported here, because most labs have no etcd, and the lab daemon should use little memory.
+  const labEtcd = etcd && (await import('./lab-etcd.js')).startLabEtcd(etcd, { clock, random, tell })
   const control = await serveControl({ daemon, log, toxiproxy, servers }, socket)
   watch.start()
   return {
@@ -84,7 +84,7 @@ export const runLabDaemon = async (
       await control.close()
       await toxiproxy.listenOn(null)
       await daemon.close()
-      await labEtcd?.close()
+      await labEtcd?.stop()
     },
   }
 }

@@ -121,7 +121,7 @@ const planEtcd = ({ directory, dataRoot, free, topology }: PlanInputs): LabEtcdP
   if (several.every((name) => hasPeers(topology, name))) return undefined
   const [client = 0, peer = 0] = free.splice(0, ETCD_PORTS)
   return {
-    ...program,
+    program,
     dataDir: path.join(dataRoot, 'etcd'),
     logFile: path.join(directory, 'etcd.log'),
     ports: [client, peer],

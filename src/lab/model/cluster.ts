@@ -107,8 +107,6 @@ export const requireCluster = ({ name: lab, clusters }: LabAccess, name: string)
 export interface LabEtcdPlan {
   /** The path of the program. */
   readonly program: string
-  /** The program that stops etcd when the lab daemon ends in any way. Absent on systems without one. */
-  readonly binder?: string | undefined
   readonly dataDir: string
   readonly logFile: string
   /** Client and peer port on 127.0.0.1. */

@@ -7,12 +7,26 @@ import { createInterface } from 'node:readline'
 import { Backoff } from '../../base/backoff.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 
-interface EtcdChildOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
+interface EtcdChildOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly program: string
   /** All flags except the client address. */
   readonly flags: readonly string[]
+  /** The URL for clients. Default: a socket file that only this user can access. */
+  readonly clientUrl?: string
+  /** Called with each line of its log. */
+  readonly onLine: (line: string) => void
+  /** Called each time it has exited by itself, before it is restarted after a pause. */
+  readonly onRestart: (ended: EtcdEnding) => void
   /** Called when the other members have removed this one permanently: it is not restarted. */
-  readonly onRemoved: () => void
+  readonly onRemoved?: () => void
+}
+
+interface EtcdEnding {
+  /** The exit status: 128 + n after signal n. Null if it could not be started. */
+  readonly code: number | string | null
+  /** The last messages of its log. */
+  readonly lines: string
+  readonly pauseMs: number
 }
 
 /**
@@ -32,7 +46,6 @@ const WATCH = [
 
 /** etcd requires the form host:port, and creates a socket file of that name in its working directory. */
 const SOCKET = 'client:1'
-const CLIENT_FLAGS = ['--listen-client-urls', `unix://${SOCKET}`, '--advertise-client-urls', `unix://${SOCKET}`]
 
 const RESTART = { initialMs: 250, maxMs: 10_000 }
 /** A process that has run for this long has started successfully. */
@@ -43,7 +56,7 @@ const LINES_KEPT = 5
 /** The message of a member removed by the others, which then exits as if stopped. */
 const REMOVED = /data-dir used by this member must be removed|permanently removed from the cluster/
 
-/** A member of the nodes' etcd as a child process: restarted when it exits, and stopped with the server. */
+/** An etcd as a child process: restarted when it exits, and stopped with this process, however that ends. */
 export class EtcdChild {
   readonly #options: EtcdChildOptions
   readonly #stop = new AbortController()
@@ -59,7 +72,7 @@ export class EtcdChild {
     this.#options = options
   }
 
-  /** The client address in gRPC format, accessible only to this user. */
+  /** The address of the socket file in gRPC format. */
   get address(): string {
     return `unix:${path.join(this.#directory, SOCKET)}`
   }
@@ -71,7 +84,7 @@ export class EtcdChild {
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort(new Error('the server is stopping'))
+    this.#stop.abort(new Error('this process is stopping'))
     this.#child?.stdin?.write('end\n')
     const late = this.#options.clock.setTimer(END_MS, () => this.#child?.stdin?.end())
     await this.#running
@@ -80,7 +93,7 @@ export class EtcdChild {
   }
 
   async #keepRunning(): Promise<void> {
-    const { clock, random, log, onRemoved } = this.#options
+    const { clock, random, onRestart, onRemoved } = this.#options
     const backoff = new Backoff(RESTART, random)
     while (!this.#stop.signal.aborted) {
       const sinceMs = clock.monotonic()
@@ -88,10 +101,10 @@ export class EtcdChild {
       if (this.#stop.signal.aborted) return
       const lines = this.#lines.join('\n')
       this.#onEnd(`etcd has ended with ${code}: ${lines}`)
-      if (this.#isRemoved) return onRemoved()
+      if (this.#isRemoved) return onRemoved?.()
       if (clock.monotonic() - sinceMs > SOUND_MS) backoff.reset()
       const pauseMs = backoff.next()
-      log.error('the etcd of this node has ended and is started again', { code, lines, pauseMs })
+      onRestart({ code, lines, pauseMs })
       await clock.sleep(pauseMs, this.#stop.signal).catch(() => undefined)
     }
   }
@@ -99,7 +112,8 @@ export class EtcdChild {
   #run(): Promise<number | string | null> {
     this.#lines = []
     return new Promise((resolve) => {
-      const { program, flags } = this.#options
+      const { program, flags, clientUrl = `unix://${SOCKET}` } = this.#options
+      const client = ['--listen-client-urls', clientUrl, '--advertise-client-urls', clientUrl]
       // A killed process leaves its socket file, which prevents a new one from listening.
       rmSync(path.join(this.#directory, SOCKET), { force: true })
       // Keeps the server's environment from configuring etcd.
@@ -109,7 +123,7 @@ export class EtcdChild {
         SOCKET,
         ...(unsupported === undefined ? {} : { ETCD_UNSUPPORTED_ARCH: unsupported }),
       }
-      const child = spawn('/bin/sh', ['-c', WATCH, program, ...flags, ...CLIENT_FLAGS], {
+      const child = spawn('/bin/sh', ['-c', WATCH, program, ...flags, ...client], {
         stdio: ['pipe', 'ignore', 'pipe'],
         env,
         cwd: this.#directory,
@@ -134,7 +148,7 @@ export class EtcdChild {
     if (REMOVED.test(line)) this.#isRemoved = true
     this.#lines.push(messageOf(line))
     this.#lines.splice(0, this.#lines.length - LINES_KEPT)
-    this.#options.log.debug('etcd', { line })
+    this.#options.onLine(line)
   }
 }
 

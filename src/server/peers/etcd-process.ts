@@ -86,7 +86,7 @@ export class EtcdProcess {
     onRemoved: () => void,
     onEnd?: (reason: string) => void,
   ): Promise<EtcdProcess> {
-    const { config, directory, clock, random } = options
+    const { config, directory, clock, random, log } = options
     const program = path.resolve(findEtcd(config.own.etcdPath))
     if (!existsSync(path.join(placeOf(directory), REVOKED))) await writeEmptyList(directory, clock.now())
     const flags = [
@@ -94,7 +94,11 @@ export class EtcdProcess {
       ...electionFlags(config.own.leaderLeaseMs),
     ]
     const { EtcdMembers } = await import('../../storage/shared-log/etcd/etcd-members.js')
-    const child = new EtcdChild({ ...options, program, flags, onRemoved })
+    const child = new EtcdChild({
+      ...{ clock, random, program, flags, onRemoved },
+      onLine: (line) => log.debug('etcd', { line }),
+      onRestart: (ended) => log.error('the etcd of this node has ended and is started again', { ...ended }),
+    })
     const connection = { clock, random, addresses: [child.address], requestTimeoutMs: REQUEST_TIMEOUT_MS }
     child.start(onEnd)
     return new EtcdProcess(options, connection, child, new EtcdMembers(connection))
