@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises'
 import type { ApiClient } from '../../client/api-client.js'
-import { workOnAttached } from './containers.js'
 import {
   type ClusterKeys,
   type ClusterRecord,
@@ -26,7 +25,7 @@ import { findServer, launchCluster, type LaunchedServer, startLabDaemon } from '
 import type { LabHost } from '../processes/lab-host.js'
 import { openNode } from '../nodes/nodes.js'
 import { openCluster } from '../wiring/wire.js'
-import { type ServerControls, workOn } from './server-controls.js'
+import { type ServerControls, workOn, workOnAttached } from './server-controls.js'
 
 /**
  * Runs an action on some clusters of a lab, or on all without names, and reports each result. A state that is already reached is
