@@ -2,7 +2,7 @@ import http from 'node:http'
 import { callHttp, type HttpCall, parseJsonObject } from '../../base/http-call.js'
 import { LIMITS } from '../../base/limits.js'
 import type { Clock } from '../../base/clock.js'
-import type { EventDraft } from '../events/event.js'
+import type { EventDraft, EventKind } from '../events/event.js'
 import { isNode } from '../model/cluster.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { parseStatuses, type ReplicationStatus, type Status } from '../requests/replication-status.js'
@@ -175,31 +175,24 @@ export const mergeObservation = (before: Observation | undefined, now: Observati
 })
 
 /** Returns the events between two observations of a cluster. Parts with no previous value cause no events. */
-export const changesBetween = (cluster: string, before: Observation, after: Observation): EventDraft[] => [
-  ...changed(cluster, 'process', {}, before.process, after.process),
-  ...changed(cluster, 'seal', {}, before.seal, after.seal),
-  // A single server has no standby role.
-  ...(isNode(cluster) ? changed(cluster, 'node', {}, before.node, after.node) : []),
-  ...KINDS.flatMap((kind) => roleChanges(cluster, kind, before.roles?.[kind], after.roles?.[kind])),
-]
-
-const roleChanges = (
-  cluster: string,
-  replication: Kind,
-  before: ObservedRole | undefined,
-  after: ObservedRole | undefined,
-): EventDraft[] => {
-  if (!before || !after) return []
-  if (before.mode === after.mode) return changed(cluster, 'replication', { replication }, before.state, after.state)
-  const more = after.state === '' ? {} : { state: after.state }
-  return changed(cluster, 'role', { replication, ...more }, before.mode, after.mode)
+export const changesBetween = (cluster: string, before: Observation, after: Observation): EventDraft[] => {
+  const changed = (
+    kind: EventKind,
+    from: string | undefined,
+    to: string | undefined,
+    more: object = {},
+  ): EventDraft[] =>
+    from === undefined || to === undefined || from === to ? [] : [{ cluster, kind, details: { ...more, from, to } }]
+  return [
+    ...changed('process', before.process, after.process),
+    ...changed('seal', before.seal, after.seal),
+    // A single server has no standby role.
+    ...(isNode(cluster) ? changed('node', before.node, after.node) : []),
+    ...KINDS.flatMap((replication) => {
+      const [was, is] = [before.roles?.[replication], after.roles?.[replication]]
+      if (!was || !is) return []
+      if (was.mode === is.mode) return changed('replication', was.state, is.state, { replication })
+      return changed('role', was.mode, is.mode, { replication, ...(is.state === '' ? {} : { state: is.state }) })
+    }),
+  ]
 }
-
-const changed = (
-  cluster: string,
-  kind: 'process' | 'seal' | 'node' | 'role' | 'replication',
-  details: Readonly<Record<string, string>>,
-  from: string | undefined,
-  to: string | undefined,
-): EventDraft[] =>
-  from === undefined || to === undefined || from === to ? [] : [{ cluster, kind, details: { ...details, from, to } }]

@@ -6,8 +6,7 @@ import { labTlsFiles, makeLabTls } from '../../server/dev/dev.js'
 import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn, serversOfLab } from '../model/cluster.js'
 import { etcdAddress } from '../daemon/lab-etcd.js'
 import { dialRoutesOf, hiddenRoutesOf, isRouteOf, NOWHERE } from '../model/routes.js'
-import { writeServerConfig } from '../processes/child-process.js'
-import { type ServerPlan, settingsOf } from '../runner/server-plan.js'
+import { configOf, type ServerPlan, settingsOf } from '../runner/server-plan.js'
 import { newSealKey } from '../model/seal-key.js'
 import { makeDirectories } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -29,30 +28,27 @@ export const writeFiles = async (
       makeDirectories(path.dirname(server.configFile))
       makeDirectories(path.dirname(server.dataDir))
       const { name, balancer, sealKeyFile, caFile, labApiToken, nodes } = cluster
-      writeServerConfig(
-        {
-          name,
-          node: nodes && server.name,
-          ...sharedBy(lab, cluster, server),
-          ports: server.ports,
-          apiHost,
-          ...(balancer ? { advertised: hostOf(balancer.cluster), advertisedApi: hostOf(balancer.api) } : {}),
-          tls: caFile === undefined ? undefined : labTlsFiles(tlsDirectory(lab.directory)),
-          sealKeyFile,
-          settings: {
-            ...settings,
-            ...settingsOf(topology, name),
-            ...(labApiToken === undefined ? {} : { lab_api_token: labApiToken }),
-          },
-          logLevel,
-          dialRoutes: [
-            ...formerRoutesOf(lab, cluster, server.name),
-            ...dialRoutesOf(lab.keeper.routes, server.name),
-            ...hiddenRoutesOf(reaches, server.name),
-          ],
+      const plan: ServerPlan = {
+        name,
+        node: nodes && server.name,
+        ...sharedBy(lab, cluster, server),
+        apiHost,
+        ...(balancer ? { advertised: hostOf(balancer.cluster), advertisedApi: hostOf(balancer.api) } : {}),
+        tls: caFile === undefined ? undefined : labTlsFiles(tlsDirectory(lab.directory)),
+        sealKeyFile,
+        settings: {
+          ...settings,
+          ...settingsOf(topology, name),
+          ...(labApiToken === undefined ? {} : { lab_api_token: labApiToken }),
         },
-        server,
-      )
+        logLevel,
+        dialRoutes: [
+          ...formerRoutesOf(lab, cluster, server.name),
+          ...dialRoutesOf(lab.keeper.routes, server.name),
+          ...hiddenRoutesOf(reaches, server.name),
+        ],
+      }
+      replaceFile(server.configFile, JSON.stringify(configOf(plan, server.ports, server.dataDir), undefined, 2))
     }
   }
 }

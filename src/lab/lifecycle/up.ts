@@ -159,23 +159,20 @@ const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): P
   else if (image.directory !== start) cpSync(image.directory, start, { recursive: true })
 }
 
-const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+const untilAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
+  const aborted = new Promise<never>((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
-
-const describeEnd = (server: ServerRecord, ending: Ending): LabError => {
-  const code = ending === EXIT_CONFLICT ? 'conflict' : 'remote'
-  const how = typeof ending === 'number' ? `with status ${ending}` : `by ${ending}`
-  return new LabError(code, `the server of cluster ${server.name} ended ${how}${lastLines(server)}`)
+  return Promise.race([work, aborted])
 }
 
-const lastLines = ({ name, logFile }: ServerRecord): string => {
+const describeEnd = ({ name, logFile }: ServerRecord, ending: Ending): LabError => {
+  const code = ending === EXIT_CONFLICT ? 'conflict' : 'remote'
+  const how = typeof ending === 'number' ? `with status ${ending}` : `by ${ending}`
   const lines = lastLogLines(logFile)
-  return lines === '' ? '' : `\n--- last log lines of cluster ${name}\n${lines}`
+  const end = lines === '' ? '' : `\n--- last log lines of cluster ${name}\n${lines}`
+  return new LabError(code, `the server of cluster ${name} ended ${how}${end}`)
 }
 
 /** Removes a lab that started but is unusable, like one whose start failed. Resolves with the message for the user. */

@@ -1,17 +1,13 @@
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
-import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LabError } from '../model/lab-error.js'
 import { configArgument } from './lab-host.js'
-import type { PortPair } from '../model/ports.js'
-import { configOf, type ServerPlan } from '../runner/server-plan.js'
 
 interface ServerFiles {
-  readonly dataDir: string
-  readonly logFile: string
   readonly configFile: string
+  readonly logFile: string
 }
 
 /** The exit status of a process, or the signal that ended it. */
@@ -29,11 +25,6 @@ const ALLOCATOR = {
   MALLOC_TOP_PAD_: '0',
 }
 
-export const writeServerConfig = (plan: ServerPlan & { ports: PortPair }, files: ServerFiles): void => {
-  const config = configOf(plan, plan.ports, files.dataDir)
-  replaceFile(files.configFile, JSON.stringify(config, undefined, 2))
-}
-
 export interface Launched {
   readonly pid: number
   /** Resolves when the process ends. Only while this process runs. */
@@ -41,11 +32,8 @@ export interface Launched {
 }
 
 /** Starts the process of a server. Its configuration must exist. */
-export const launchServer = (
-  name: string,
-  files: Pick<ServerFiles, 'configFile' | 'logFile'>,
-  isTied?: boolean,
-): Launched => launchProgram(['server'], `the server of cluster ${name}`, files, { isTied })
+export const launchServer = (name: string, files: ServerFiles, isTied?: boolean): Launched =>
+  launchProgram(['server'], `the server of cluster ${name}`, files, { isTied })
 
 interface LaunchOptions {
   readonly nodeOptions?: readonly string[]
@@ -59,7 +47,7 @@ interface LaunchOptions {
 export const launchProgram = (
   args: readonly string[],
   what: string,
-  { configFile, logFile }: Pick<ServerFiles, 'configFile' | 'logFile'>,
+  { configFile, logFile }: ServerFiles,
   { nodeOptions = [], program = 'main.js', isTied = false }: LaunchOptions = {},
 ): Launched => {
   const log = openSync(logFile, 'a', 0o600)

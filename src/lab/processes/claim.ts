@@ -42,9 +42,10 @@ export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table:
 
 /** Returns the process that is changing a lab. */
 export const findHolder = (name: string, table: ProcessTable): Holder | undefined =>
-  readClaims(name, CLAIM_PREFIX)
-    .map(({ holder }) => holder)
-    .find((holder) => holder && isAlive(table, holder))
+  holderOf(readClaims(name, CLAIM_PREFIX), table)
+
+const holderOf = (claims: readonly Claim[], table: ProcessTable): Holder | undefined =>
+  claims.map(({ holder }) => holder).find((holder) => holder && isAlive(table, holder))
 
 /** Returns undefined if another process was faster. */
 const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | undefined => {
@@ -81,7 +82,7 @@ const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | u
 }
 
 const refuseWhenHeld = (name: string, claims: readonly Claim[], table: ProcessTable): void => {
-  const holder = claims.map((claim) => claim.holder).find((one) => one && isAlive(table, one))
+  const holder = holderOf(claims, table)
   if (holder) throw new LabError('conflict', `the lab "${name}" is being ${holder.doing} by process ${holder.pid}`)
 }
 

@@ -18,46 +18,34 @@ export const describeTopology = (topology: Topology): string => {
   ].join('\n')
 }
 
-const describePlan = ({
-  nodes = 1,
-  storage = 'etcd',
-  seal,
-  license,
-  version,
-  tls,
-  settings,
-  ports,
-  reach,
-  seed,
-}: ClusterPlan): string[] => [
-  ...(nodes > 1 ? [`${nodes} nodes${storage === 'raft' ? ' with storage "raft"' : ''}`] : []),
-  ...(seal ? [`seal ${seal.type} ${seal.shares}/${seal.threshold}`] : []),
-  ...(license ? [`license ${license}`] : []),
-  ...(version ? [`reports version ${version}`] : []),
-  ...(tls ? ['its API speaks TLS'] : []),
-  ...(ports ? [`ports ${ports.api} and ${ports.cluster}`] : []),
-  ...(reach === 'load-balancer' ? ['others reach it only at the addresses of a load balancer'] : []),
-  ...(reach === 'cluster-port' ? ['others reach its cluster port and not its API'] : []),
-  ...(settings
-    ? [
-        `settings ${Object.entries(settings)
-          .map(([key, value]) => `${key}=${value}`)
-          .join(' ')}`,
-      ]
-    : []),
-  ...(seed ? [`begins with ${describeSeed(seed)}`] : []),
-]
+const describePlan = ({ nodes = 1, storage = 'etcd', seal, settings, ports, reach, seed, ...plan }: ClusterPlan) =>
+  [
+    nodes > 1 && `${nodes} nodes${storage === 'raft' ? ' with storage "raft"' : ''}`,
+    seal && `seal ${seal.type} ${seal.shares}/${seal.threshold}`,
+    plan.license && `license ${plan.license}`,
+    plan.version && `reports version ${plan.version}`,
+    plan.tls && 'its API speaks TLS',
+    ports && `ports ${ports.api} and ${ports.cluster}`,
+    reach === 'load-balancer' && 'others reach it only at the addresses of a load balancer',
+    reach === 'cluster-port' && 'others reach its cluster port and not its API',
+    settings &&
+      `settings ${Object.entries(settings)
+        .map((entry) => entry.join('='))
+        .join(' ')}`,
+    seed && `begins with ${describeSeed(seed)}`,
+  ].filter((text) => typeof text === 'string')
 
 const describeSeed = (seed: NonNullable<ClusterPlan['seed']>): string =>
   Object.entries(seed)
     .map(([what, entries]) => `${what} ${Object.keys(entries ?? {}).join(', ')}`)
     .join('; ')
 
-const describeLink = ({ activation, filter, latencyMs, jitterMs }: Link): string[] => [
-  ...(activation === 'public-key' ? ['activated by public key'] : []),
-  ...(filter ? [`${filter.mode === 'allow' ? 'only' : 'all but'} ${filter.paths.join(', ')}`] : []),
-  ...(latencyMs ? [`${latencyMs} ms each way${jitterMs ? `, give or take ${jitterMs} ms` : ''}`] : []),
-]
+const describeLink = ({ activation, filter, latencyMs, jitterMs }: Link) =>
+  [
+    activation === 'public-key' && 'activated by public key',
+    filter && `${filter.mode === 'allow' ? 'only' : 'all but'} ${filter.paths.join(', ')}`,
+    latencyMs && `${latencyMs} ms each way${jitterMs ? `, give or take ${jitterMs} ms` : ''}`,
+  ].filter((text) => typeof text === 'string')
 
 /** Draws a lab as it was created: a tree of primaries and secondaries, with addresses. */
 export const drawLab = (lab: WiredClusters): string =>
