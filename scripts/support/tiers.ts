@@ -50,7 +50,7 @@ export const TIERS: readonly Tier[] = [
   {
     name: 'containers',
     timeoutMs: 900_000,
-    level: { full: ['compose', 'tools'] },
+    level: { full: ['compose', 'hosts', 'tools'] },
     isCompiled: true,
     // The files use the ports 8200 to 8299.
     lock: 8199,
@@ -96,8 +96,8 @@ export const TIERS: readonly Tier[] = [
     isCompiled: true,
     level: {
       test: files(`
-        agents approle clients closed-ceremonies descriptions examples go-cli http-corpus hvac keys locked-users mounts
-        namespaces pair vault-cli vault-cli-rekey
+        agents approle clients closed-ceremonies descriptions examples go-cli http-corpus hvac keys lab-hosts locked-users
+        mounts namespaces pair vault-cli vault-cli-rekey
       `),
       full: files(`
         action completion lab-attach lab-drills lab-events lab-faults lab-in-process lab-lifecycle lab-logs lab-operations

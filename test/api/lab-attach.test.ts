@@ -49,11 +49,9 @@ it('wires servers that run already, works on them as a lab, and forgets it witho
 
   for (const [args, why] of [
     [['crash', 'A'], 'it cannot crash cluster A, which the lab does not run'],
-    [['start'], 'it cannot start cluster A'],
     [['fault', 'partition', 'A', 'B'], 'the links between its clusters do not go through the lab'],
     [['fault', 'ls'], 'do not go through the lab'],
     [['events'], 'no lab daemon records its events'],
-    [['logs'], 'its servers log where they run'],
   ] as const) {
     const answer = await on(...args)
     expect([answer.status, answer.stderr], args.join(' ')).toEqual([1, expect.stringContaining(why)])

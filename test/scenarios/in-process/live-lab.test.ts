@@ -23,15 +23,12 @@ it('works on a lab in one process as on any other', async () => {
   expect((await lab.anonymous('B').send('GET', 'sys/health')).status).toBe(472)
   await expect(lab.root('Q')).rejects.toThrow('has no cluster "Q"; it has A, B, C')
 
-  // A link is cut and healed; what this kind of lab cannot do is said.
+  // A link is cut and healed.
   const fault = await lab.setFault({ between: ['A', 'C'], isOneWay: false, fault: { name: 'partition' } })
   expect(await lab.faults()).toEqual([fault])
   expect(await lab.heal([fault.id])).toEqual([fault])
   expect(await lab.faults()).toEqual([])
   await expect(lab.setFault({ between: ['A', 'Q'], isOneWay: false, fault: { name: 'down' } })).rejects.toThrow('"Q"')
-  await expect(lab.work('pause', 'A', TIMEOUT_MS)).rejects.toThrow(
-    '"pause" cannot be done to a lab that runs in one process',
-  )
 
   // A takes over by the operations that commands have; the root token follows.
   await inProcess.converged()
@@ -47,11 +44,6 @@ it('works on a lab in one process as on any other', async () => {
   expect(await (await lab.root('B')).read('kv/a')).toMatchObject({ data: { word: 'kept' } })
   await lab.work('start', 'A', TIMEOUT_MS)
   await rejoin(book, 'A', 'B')
-
-  // Sealed and open again.
-  expect(await lab.work('seal', 'C', TIMEOUT_MS)).toBe('cluster C is sealed')
-  expect((await lab.anonymous('C').send('GET', 'sys/health')).status).toBe(503)
-  expect(await lab.work('unseal', 'C', TIMEOUT_MS)).toBe('cluster C is unsealed')
 
   await lab.events.append({ kind: 'drill', details: { step: 'the end' } })
   unsubscribe()
