@@ -19,3 +19,11 @@ export const silentLog: Log = {
   error() {},
   with: () => silentLog,
 }
+
+/** Formats the fields of a line as text: time, level, message, and the others as `name=value`. */
+export const formatLine = ({ time, level, message, ...fields }: Readonly<Record<string, unknown>>): string => {
+  const rest = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return `${time} [${String(level).toUpperCase()}] ${[message, ...rest].join(' ')}`
+}

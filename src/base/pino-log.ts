@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import pino from 'pino'
-import type { Log, LogLevel } from './log.js'
+import { formatLine, type Log, type LogLevel } from './log.js'
 
 /** A destination for log lines. It may drop lines, but never blocks and never keeps the process alive. */
 interface LogSink {
@@ -88,13 +88,7 @@ export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'stan
 
 const RANK: Record<LogLevel, number> = { trace: 0, debug: 1, info: 2, warn: 3, error: 4 }
 
-const toStandard = (line: string): string => {
-  const { time, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>
-  const rest = Object.entries(fields).map(
-    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  )
-  return `${time} [${String(level).toUpperCase()}] ${[message, ...rest].join(' ')}\n`
-}
+const toStandard = (line: string): string => `${formatLine(JSON.parse(line) as Record<string, unknown>)}\n`
 
 /** Names whose values never appear in a log line, in lower case and without dashes and underscores. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([

@@ -11,6 +11,7 @@ import {
 import { describeServerFault, type ServerFault } from './server-fault.js'
 import { KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
+import type { Route } from '../model/routes.js'
 
 /** A request to inject a fault. */
 export type FaultRequest = LinkFaultRequest | ServerFaultRequest
@@ -70,14 +71,7 @@ interface DirectionState {
 }
 
 /** A proxy through which `from` dials `to`. */
-interface ProxyEnds {
-  readonly from: string
-  readonly to: string
-  /** The nodes of these clusters, if they have several. */
-  readonly fromNode?: string | undefined
-  readonly toNode?: string | undefined
-  readonly name?: string | undefined
-}
+type ProxyEnds = Pick<Route, 'from' | 'to' | 'fromNode' | 'toNode'> & { readonly name?: string | undefined }
 
 /** Whether `one` dials `other` through this proxy. Each is a cluster or a node. */
 export const isBetween = ({ from, fromNode, to, toNode }: ProxyEnds, one: string, other: string): boolean =>
@@ -119,17 +113,16 @@ const toFaults = (fault: LinkFault, toxicity = 1): Faults => {
 }
 
 /** Describes the target: `A <-> C`, `A -> C` for traffic from A only, or the name of a server's cluster. */
-export const describeTarget = (active: ActiveFault): string =>
-  isOfLink(active) ? describeLink(active) : active.cluster
+export const describeTarget = (active: ActiveFault): string => {
+  if (!isOfLink(active)) return active.cluster
+  const { between, isOneWay, at } = active
+  if (at) return `${at.proxy} (${at.direction === 'up' ? 'upstream' : 'downstream'})`
+  return between.join(isOneWay ? ' -> ' : ' <-> ')
+}
 
 /** Describes the fault, for example `latency 80 ms, give or take 20 ms`. */
 export const describeFault = (active: ActiveFault): string =>
   isOfLink(active) ? describeLinkFault(active.fault) : describeServerFault(active.fault)
-
-const describeLink = ({ between: [one, other], isOneWay, at }: ActiveLinkFault): string =>
-  at
-    ? `${at.proxy} (${at.direction === 'up' ? 'upstream' : 'downstream'})`
-    : `${one} ${isOneWay ? '->' : '<->'} ${other}`
 
 /** Finds the faults of links between two ends, in any order. Each end is given by its names and the names of its nodes. */
 export const findBetween = (

@@ -27,7 +27,7 @@ export const badRequest = (text: string): ToxiproxyError => new ToxiproxyError(4
 /** A toxic in the format of Toxiproxy 2. Times in milliseconds, except the slicer's delay in microseconds. Rates in kB/s. */
 export interface Toxic {
   readonly name: string
-  readonly type: string
+  readonly type: FaultName
   readonly stream: 'upstream' | 'downstream'
   readonly toxicity: number
   readonly attributes: Readonly<Record<string, number>>
@@ -36,50 +36,35 @@ export interface Toxic {
 /** Milliseconds, kB/s or bytes. The longest delay of a timer. */
 const MOST = DELAY_MS_MAX
 
-/** Returns a fault's attributes in Toxiproxy units. Undefined if Toxiproxy has no equivalent. */
-const attributesOf = (fault: LinkFault): Readonly<Record<string, number>> | undefined => {
-  const { fields } = LINK_FAULTS[fault.name]
-  const numbers = numbersOf(fault)
-  if (fields.length === 0) return undefined
-  return Object.fromEntries(
-    fields.map(({ name, toxic, scale = 1 }) => [toxic, Math.round((numbers[name] ?? 0) / scale)]),
-  )
-}
-
-const findType = (type: unknown): FaultName | undefined => TOXIC_NAMES.find((name) => name === type)
-
 const defaultsOf = (type: FaultName): Readonly<Record<string, number>> =>
   Object.fromEntries(LINK_FAULTS[type].fields.map(({ toxic }) => [toxic, 0]))
 
 /** Returns the toxic of a fault, or undefined without an equivalent. The fault of a whole link is named by its number. */
 export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction): Toxic | undefined => {
-  const attributes = attributesOf(fault)
-  const stream = direction === 'up' ? 'upstream' : 'downstream'
-  return (
-    attributes && {
-      attributes,
-      name: at?.toxic ?? `fault_${id}_${stream}`,
-      type: fault.name,
-      stream,
-      toxicity: at?.toxicity ?? 1,
-    }
+  const type = TOXIC_NAMES.find((name) => name === fault.name)
+  if (!type) return undefined
+  const numbers = numbersOf(fault)
+  const attributes = LINK_FAULTS[type].fields.map(
+    ({ name, toxic, scale = 1 }) => [toxic, Math.round((numbers[name] ?? 0) / scale)] as const,
   )
+  const stream = direction === 'up' ? 'upstream' : 'downstream'
+  const name = at?.toxic ?? `fault_${id}_${stream}`
+  return { attributes: Object.fromEntries(attributes), name, type, stream, toxicity: at?.toxicity ?? 1 }
 }
 
 /** Parses a toxic. Missing values get the defaults of Toxiproxy, or those of `known` in an update. */
 export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Toxic): Toxic => {
-  const type = known?.type ?? value.type
-  const found = findType(type)
-  if (!found) throw new ToxiproxyError(400, 'invalid toxic type')
+  const type = known?.type ?? TOXIC_NAMES.find((name) => name === value.type)
+  if (!type) throw new ToxiproxyError(400, 'invalid toxic type')
   const stream = known?.stream ?? (value.stream || 'downstream')
   if (stream !== 'upstream' && stream !== 'downstream')
     throw new ToxiproxyError(400, 'stream was invalid, can be either upstream or downstream')
   const toxicity = value.toxicity ?? known?.toxicity ?? 1
   if (typeof toxicity !== 'number' || !(toxicity >= 0 && toxicity <= 1))
     throw badRequest('toxicity is a number from 0 to 1')
-  const attributes = parseAttributes(value.attributes, known?.attributes ?? defaultsOf(found))
+  const attributes = parseAttributes(value.attributes, known?.attributes ?? defaultsOf(type))
   const name = known?.name ?? (typeof value.name === 'string' && value.name !== '' ? value.name : `${type}_${stream}`)
-  return { name, type: String(type), stream, toxicity, attributes }
+  return { name, type, stream, toxicity, attributes }
 }
 
 const parseAttributes = (given: unknown, known: Readonly<Record<string, number>>): Readonly<Record<string, number>> => {
@@ -95,11 +80,8 @@ const parseAttributes = (given: unknown, known: Readonly<Record<string, number>>
   return attributes
 }
 
-export const toLinkFault = ({ type, attributes }: Toxic): LinkFault => {
-  const found = findType(type)
-  if (!found) throw new ToxiproxyError(400, 'invalid toxic type')
-  return makeLinkFault(found, ({ toxic, scale = 1, least = 0 }) => Math.max(least, (attributes[toxic] ?? 0) * scale))
-}
+export const toLinkFault = ({ type, attributes }: Toxic): LinkFault =>
+  makeLinkFault(type, ({ toxic, scale = 1, least = 0 }) => Math.max(least, (attributes[toxic] ?? 0) * scale))
 
 type LinkProxy = Pick<NamedProxy, 'name' | 'from' | 'to' | 'fromNode' | 'toNode'>
 

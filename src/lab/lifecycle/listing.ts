@@ -1,12 +1,5 @@
 import path from 'node:path'
-import {
-  type AttachedLab,
-  describeServer,
-  isAttached,
-  type LabRecord,
-  type ServerRecord,
-  serversOfLab,
-} from '../model/cluster.js'
+import { describeServer, isAttached, type LabRecord, type ServerRecord, serversOfLab } from '../model/cluster.js'
 import { findHolder } from '../processes/claim.js'
 import { findServer } from '../processes/launch.js'
 import { commandIn, findConfigFiles, findIntactLab, hasRecord } from '../model/lab-directory.js'
@@ -36,7 +29,12 @@ export const listLabStates = (host: LabHost): LabListing[] => listLabs().map((na
 
 const describe = (name: string, host: LabHost): LabListing => {
   const lab = findIntactLab(name)
-  if (lab && isAttached(lab)) return describeAttached(lab)
+  const common = { name, topology: lab?.topology, createdAt: lab?.createdAt, clusters: lab?.clusters.length }
+  if (lab && isAttached(lab)) {
+    // Only `status` asks the servers.
+    const note = `existing servers; "understudy status --name ${name}" asks them`
+    return { ...common, state: 'attached', owner: undefined, servers: lab.clusters.length, running: 0, note }
+  }
   const files =
     (lab && serversOfLab(lab).map(({ configFile }) => configFile)) ?? findConfigFiles(name).filter(isOfServer)
   const running = lab?.isInProcess
@@ -45,15 +43,7 @@ const describe = (name: string, host: LabHost): LabListing => {
   const holder = findHolder(name, host.table)
   const keeper = lab && host.servers.find(lab.keeper.configFile, lab.keeper.process ?? undefined)
   const owner = holder?.pid ?? keeper?.pid
-  const base = {
-    name,
-    topology: lab?.topology,
-    owner,
-    createdAt: lab?.createdAt,
-    clusters: lab?.clusters.length,
-    servers: files.length,
-    running,
-  }
+  const base = { ...common, owner, servers: files.length, running }
   if (holder) return { ...base, state: 'busy', note: `is being ${holder.doing} by process ${holder.pid}` }
   if (!lab && hasRecord(name)) return { ...base, state: 'damaged', note: `"understudy down ${name}" removes it` }
   if (!lab || lab.state === 'starting') {
@@ -98,19 +88,6 @@ export const explainSilence = (url: string, host: Pick<LabHost, 'servers'>): str
   if (!process.isFrozen) return undefined
   return `${describeServer(name)} is paused; "${commandIn(found.lab.name, `resume ${name}`)}" lets it go on`
 }
-
-/** Describes an attached lab without the state of its servers, which only `status` queries. */
-const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab): LabListing => ({
-  name,
-  topology,
-  state: 'attached',
-  owner: undefined,
-  createdAt,
-  clusters: clusters.length,
-  servers: clusters.length,
-  running: 0,
-  note: `existing servers; "understudy status --name ${name}" asks them`,
-})
 
 /** Excludes the log of the lab daemon. */
 const isOfServer = (file: string): boolean => path.basename(file).startsWith('server-')

@@ -1,5 +1,6 @@
 import { closeSync, copyFileSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
+import { formatLine } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type LabRecord, serversIn } from '../model/cluster.js'
 
@@ -132,12 +133,8 @@ export const toJsonLine = ({ source, text }: LogLine): string => {
 
 /** Formats a line as text: source, time, level, message and fields. */
 export const toTextLine = ({ source, text }: LogLine): string => {
-  const { time, level, message, ...fields } = fieldsOf(text) ?? {}
-  if (time === undefined) return `${source} ${text}`
-  const rest = Object.entries(fields).map(
-    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  )
-  return [source, time, `[${String(level).toUpperCase()}]`, message, ...rest].join(' ')
+  const fields = fieldsOf(text)
+  return `${source} ${fields?.time === undefined ? text : formatLine(fields)}`
 }
 
 const fieldsOf = (text: string): Record<string, unknown> | undefined => {

@@ -104,13 +104,8 @@ export class InProcessServer extends ServerHandle {
   async takeImage(): Promise<ServerImage> {
     const cut = this.server?.images.cut()
     if (!cut) {
-      const { storage } = this.#options
-      const source = await storage.open()
-      try {
-        return { isRunning: false, state: AT_REST, streams: [], chunks: await collect(source.engine.scan({})) }
-      } finally {
-        await storage.release()
-      }
+      const chunks = await this.#onStorage((source) => collect(source.engine.scan({})))
+      return { isRunning: false, state: AT_REST, streams: [], chunks }
     }
     const streams = KINDS.filter((kind) => isStreaming(this.replicationStatus(kind)))
     try {
@@ -139,14 +134,19 @@ export class InProcessServer extends ServerHandle {
 
   async loadImage({ isRunning, state, chunks }: ServerImage): Promise<void> {
     if (this.server) return this.server.images.load({ state, chunks: eachOf(chunks) })
+    await this.#onStorage((source) => source.replace((fresh) => fillEngine(fresh, eachOf(chunks))))
+    if (isRunning) await this.start()
+  }
+
+  /** Runs work on the data of the stopped server. */
+  async #onStorage<T>(work: (source: Awaited<ReturnType<ServerStorage['open']>>) => Promise<T>): Promise<T> {
     const { storage } = this.#options
     const source = await storage.open()
     try {
-      await source.replace((fresh) => fillEngine(fresh, eachOf(chunks)))
+      return await work(source)
     } finally {
       await storage.release()
     }
-    if (isRunning) await this.start()
   }
 
   /** @internal */
