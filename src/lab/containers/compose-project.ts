@@ -22,9 +22,11 @@ export const SECRETS_IN_CONTAINER = '/vault/secrets'
 /** The CA file for verifying the certificates of an export. */
 export const CA_IN_CONTAINER = `${SECRETS_IN_CONTAINER}/ca.pem`
 
-/** The containers of a compose project, by server name (`A` or `A1`), with the addresses of their published ports. */
-export interface ComposeProject {
-  readonly servers: ReadonlyMap<string, { readonly container: string; readonly apiAddress: string | undefined }>
+/** The containers of a compose project, by server name (`A` or `A1`). */
+interface ComposeProject {
+  readonly containers: ReadonlyMap<string, string>
+  /** The addresses of published ports. */
+  readonly addresses: ReadonlyMap<string, string>
   readonly keys: KnownKeys | undefined
   /** The CA certificate for servers with TLS, PEM. */
   readonly caPem: string | undefined
@@ -53,7 +55,7 @@ export const findComposeProject = async (directory: string, project?: string): P
   const containers = chooseProject(await inspectAll(resolveDirectory(directory)), directory, project)
   const servers = containers.flatMap((one) => {
     const name = serverOf(one)
-    return name === undefined ? [] : [[name, { container: nameOf(one), apiAddress: addressOf(one) }] as const]
+    return name === undefined ? [] : [[name, one] as const]
   })
   const doubled = servers.find(([name], index) => servers.findIndex(([other]) => other === name) < index)
   if (doubled)
@@ -69,7 +71,8 @@ export const findComposeProject = async (directory: string, project?: string): P
   const wire = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === 'wire')
   const withTls = containers.find(hasTls)
   return {
-    servers: new Map(servers),
+    containers: new Map(servers.map(([name, one]) => [name, nameOf(one)])),
+    addresses: new Map(servers.flatMap(([name, one]) => addressesOf(one).map((address) => [name, address]))),
     keys: wire ? await copyKeys(nameOf(wire)) : undefined,
     caPem: withTls ? await copyText(nameOf(withTls), CA_IN_CONTAINER) : undefined,
   }
@@ -116,14 +119,14 @@ const serverOf = (one: Container): string | undefined => {
   return name !== undefined && (node === undefined ? /^[A-Z]$/ : /^[A-Z]\d$/).test(name) ? name : undefined
 }
 
-/** Returns the published port. A stopped container still declares its port, unless Docker was to choose one. */
-const addressOf = (one: Container): string | undefined => {
+/** Returns the published address, if any. A stopped container still declares its port, unless Docker was to choose one. */
+const addressesOf = (one: Container): string[] => {
   const { NetworkSettings, HostConfig } = one
   const all = [...(NetworkSettings.Ports?.[API_PORT] ?? []), ...(HostConfig.PortBindings?.[API_PORT] ?? [])]
   const found = all.find(({ HostPort }) => HostPort !== '')
-  if (!found) return undefined
+  if (!found) return []
   const host = ['', '0.0.0.0', '::'].includes(found.HostIp) ? '127.0.0.1' : found.HostIp
-  return `${hasTls(one) ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found.HostPort}`
+  return [`${hasTls(one) ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found.HostPort}`]
 }
 
 /** Returns undefined until the keys exist. */

@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createSystemRandom } from '../../base/random.js'
-import { attachLab, clusterOf } from '../attach/attach.js'
+import { attachLab, clustersAt } from '../attach/attach.js'
 import { wireClusters } from '../attach/wiring.js'
 import { findComposeProject } from '../containers/compose-project.js'
 import { compose } from '../containers/docker.js'
 import { exportCompose } from '../export/compose.js'
 import { describeLeftOut, writeExport } from '../export/plan.js'
+import { NO_KEYS } from '../keys/keys-file.js'
 import { InProcessLab } from '../library/in-process-lab.js'
 import { LabError } from '../model/lab-error.js'
 import { downLab } from '../lifecycle/down.js'
@@ -16,7 +17,6 @@ import { upLab } from '../lifecycle/up.js'
 import { openInProcessLab } from '../live/in-process-driver.js'
 import { openLab } from '../live/open-lab.js'
 import type { LiveLab } from '../live/live-lab.js'
-import { type AttachedServer, serversIn } from '../model/cluster.js'
 import { randomPorts } from '../model/ports.js'
 import type { LabSettings } from '../model/settings.js'
 import { planOf, serversOf, type Topology } from '../model/topology.js'
@@ -126,22 +126,13 @@ const upInContainers: Up = async (drill, given, options) => {
     onProgress(`starting ${services.length} containers of the image ${image}`)
     await compose(directory, 'up', '--detach', ...services)
     signal?.throwIfAborted()
-    const { servers, caPem } = await findComposeProject(directory)
+    const { containers, addresses, caPem } = await findComposeProject(directory)
     const caFile = caPem === undefined ? undefined : path.join(directory, 'ca.pem')
     if (caFile !== undefined && caPem !== undefined) writeFileSync(caFile, caPem)
-    const addresses = new Map(
-      [...servers].flatMap(([server, { apiAddress }]) => (apiAddress ? [[server, apiAddress]] : [])),
-    )
     const wiring = { ...own, clock: host.clock, caFile, onKeep: () => undefined }
     const { wired } = await wireClusters(topology, addresses, undefined, wiring)
-    const clusters = wired.clusters.map((cluster) => {
-      const all = serversIn<AttachedServer>(cluster)
-      return clusterOf(
-        cluster.name,
-        all.map((one) => ({ name: one.name, apiAddress: one.apiAddress, container: servers.get(one.name)?.container })),
-        cluster,
-      )
-    })
+    const keys = { ...NO_KEYS, clusters: new Map(wired.clusters.map((cluster) => [cluster.name, cluster])) }
+    const clusters = clustersAt(addresses, keys, { containers, caFile: undefined })
     await attachLab({ name, topology: topology.name, clusters, caPem, onWarning: onProgress }, host)
     const lab = openLab(name, host)
     return {

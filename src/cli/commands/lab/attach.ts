@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { addressesOfServers, attachLab, clustersAt, parseAddresses } from '../../../lab/attach/attach.js'
-import { type ComposeProject, findComposeProject } from '../../../lab/containers/compose-project.js'
+import { findComposeProject } from '../../../lab/containers/compose-project.js'
 import { type KnownKeys, NO_KEYS, readKeysFile } from '../../../lab/keys/keys-file.js'
 import { type AttachedLab, type AttachedServer, serversIn } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
@@ -58,23 +58,16 @@ export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost
       const keys = fromFile ?? project?.keys ?? NO_KEYS
       const topology = flags.topology === undefined ? keys.topology : requireTopology(flags.topology).name
       const caFile = flags.caCert === undefined ? undefined : requireReadable(flags.caCert)
-      const containers = new Map([...(project?.servers ?? [])].map(([server, { container }]) => [server, container]))
-      const addresses = new Map([...addressesOf(project, fromFile), ...parseAddresses(given)])
-      const clusters = clustersAt(addresses, keys, { containers, caFile })
+      // A published port takes precedence over an address in a file of `wire --keep`.
+      const known =
+        project?.addresses ??
+        [...(fromFile?.clusters ?? [])].flatMap(([letter, one]) => addressesOfServers({ name: letter, ...one }))
+      const addresses = new Map([...known, ...parseAddresses(given)])
+      const clusters = clustersAt(addresses, keys, { containers: project?.containers ?? new Map(), caFile })
       const caPem = caFile === undefined ? project?.caPem : undefined
       const lab = await attachLab({ name, topology, clusters, caPem, onWarning: output.complain }, host)
       output.data(flags.json ? JSON.stringify(lab, undefined, 2) : describe(lab, keys))
     })
-
-/**
- * Returns the addresses of the servers. A published port takes precedence over an address in a file of `wire --keep`.
- */
-const addressesOf = (project: ComposeProject | undefined, keys: KnownKeys | undefined): Map<string, string> => {
-  if (project) {
-    return new Map([...project.servers].flatMap(([server, one]) => (one.apiAddress ? [[server, one.apiAddress]] : [])))
-  }
-  return new Map([...(keys?.clusters ?? [])].flatMap(([name, one]) => addressesOfServers({ name, ...one })))
-}
 
 const describe = (lab: AttachedLab, keys: KnownKeys): string => {
   const rows = lab.clusters.flatMap((cluster) =>
