@@ -49,15 +49,12 @@ const activeOf = (behind: readonly NodeProxy[], isActive: (node: string) => bool
   },
 })
 
-/** Names the proxies of a lab in the order in which it opened them. */
-export const nameProxies = (routes: readonly OpenRoute[]): NamedProxy[] =>
-  routes.map((route, index) => ({ ...route, name: nameOf(routes, index), isExtra: false }))
-
 const ADDRESS_WORDS = ['api', 'cluster'] as const
 
-/** Returns the name of a proxy. The addresses of a pair of clusters are in a fixed order: API first, then cluster port. */
-const nameOf = (routes: readonly Route[], index: number): string => {
-  const { from, to } = routes[index] ?? { from: '', to: '' }
-  const before = routes.slice(0, index).filter((route) => route.from === from && route.to === to).length
-  return `${from}-${to}-${ADDRESS_WORDS[before] ?? before}`
-}
+/** Names proxies. The addresses of a pair of clusters are in a fixed order: API first, then cluster port. */
+export const nameProxies = (routes: readonly OpenRoute[]): NamedProxy[] =>
+  routes.map((route, index) => {
+    const { from, to } = route
+    const before = routes.slice(0, index).filter((one) => one.from === from && one.to === to).length
+    return { ...route, name: `${from}-${to}-${ADDRESS_WORDS[before] ?? before}`, isExtra: false }
+  })
