@@ -23,7 +23,7 @@ const RETRY = { initialMs: 1250, maxMs: 1500 }
 /** sys/wrapping/wrap requires a TTL. */
 const WRAP_TTL_DEFAULT = '5m'
 
-interface RequestOptions {
+export interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown
   /** Sent unchanged. */
@@ -45,7 +45,10 @@ interface RequestOptions {
 /** Options of a request that is sent in the root namespace. */
 export const ROOT = { isInRoot: true } as const
 
-export interface Reply {
+/** Options of a request for the keys below a path. */
+export const LIST = { query: { list: 'true' } } as const
+
+interface Reply {
   readonly status: number
   readonly bytes: Buffer
   /** The body as received; empty if there is none. */
@@ -62,17 +65,7 @@ export class VaultApi {
     this.settings = settings
     this.#io = io
     const { address, timeoutMs, tls } = settings
-    const { caPem, clientCertPem, clientKeyPem, serverName, skipVerify } = tls
-    this.#client = new ApiClient({
-      address,
-      timeoutMs,
-      caPem,
-      clientCertPem,
-      clientKeyPem,
-      serverName,
-      skipVerify,
-      redirectsMax: 1,
-    })
+    this.#client = new ApiClient({ address, timeoutMs, ...tls, redirectsMax: 1 })
   }
 
   /** Sends one request. `what` begins the error text of a failure: `Error writing data to PATH`. */

@@ -34,27 +34,26 @@ export interface Command {
   readonly run: (session: Session, parsed: ParsedArguments) => Promise<number>
 }
 
-interface CommandSpec<F extends FlagTable> {
-  readonly summary: string
-  readonly flags?: F
-  readonly run: (call: Call<F>) => Promise<number> | number
-}
+type Run<F extends FlagTable> = (call: Call<F>) => Promise<number> | number
 
 /**
- * Defines an entry of the table. `words`: its name, then its arguments in capital letters: optional ones in brackets,
+ * Returns an entry of the table. `words`: its name, then its arguments in capital letters: optional ones in brackets,
  * with `...` for any number. Its flags are parsed before `run` is called.
  */
-export const defineCommand = <F extends FlagTable = Record<never, never>>(
+export function command(words: string, summary: string, run: Run<Record<never, never>>): Command
+export function command<F extends FlagTable>(words: string, summary: string, flags: F, run: Run<F>): Command
+export function command(
   words: string,
-  spec: CommandSpec<F>,
-): Command => {
+  summary: string,
+  ...rest: [Run<FlagTable>] | [FlagTable, Run<FlagTable>]
+): Command {
+  const [flags, run] = rest.length === 1 ? [{}, rest[0]] : rest
   const [, name = '', takes = ''] = /^([a-z -]+?)(?: ([A-Z[].*))?$/.exec(words) ?? []
   const [fewest, most] = countArguments(takes)
-  const flags = spec.flags ?? ({} as F)
   return {
     name,
     usage: ['[options]', takes].filter(Boolean).join(' '),
-    summary: spec.summary,
+    summary,
     flags,
     run: async (session, parsed) => {
       const args = parsed.positional
@@ -64,7 +63,7 @@ export const defineCommand = <F extends FlagTable = Record<never, never>>(
         throw localError(`${amount} arguments (expected ${expected}, got ${args.length})`)
       }
       warnOfLateFlags(session, args)
-      return spec.run({
+      return run({
         ...session,
         args,
         at: cleanPath(args[0] ?? ''),

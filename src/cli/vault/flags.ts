@@ -199,6 +199,9 @@ export const LATE_FLAGS: ReadonlySet<string> = new Set(['format', 'detailed', 'o
 
 export type CommonFlags = FlagValues<typeof COMMON_FLAGS>
 
+export const INCREMENT_FLAG = { increment: flag.duration('How much longer.', { aliases: ['i'] }) } as const
+export const DETAILED_FLAG = { detailed: flag.bool('Show all settings.') } as const
+
 /** The flag of commands that a DR secondary accepts with its operation token, and the query that contains it. */
 export const DR_FLAG = { 'dr-token': flag.text('Operation token, for a DR secondary.') } as const
 

@@ -1,7 +1,7 @@
 /** login and print token: obtains a token and stores it for later commands. */
-import { type Call, type Command, defineCommand } from './command.js'
+import { type Call, type Command, command } from './command.js'
 import { flag } from './flags.js'
-import { type JsonMap, localError, remoteError, type Secret, textOf } from './model.js'
+import { type JsonMap, localError, remoteError, type Secret, secretOf, textOf } from './model.js'
 import { storeToken } from './settings.js'
 import { cleanPath, readData, readText } from './values.js'
 
@@ -16,20 +16,13 @@ const LOGIN_FLAGS = {
 type LoginCall = Call<typeof LOGIN_FLAGS>
 
 export const loginCommands: readonly Command[] = [
-  defineCommand('login [TOKEN | K=V...]', {
-    summary: 'Log in and store the token for later commands',
-    flags: LOGIN_FLAGS,
-    run: async (call) => {
-      const secret = await METHODS[methodOf(call)](call)
-      return finish(call, secret)
-    },
+  command('login [TOKEN | K=V...]', 'Log in and store the token for later commands', LOGIN_FLAGS, async (call) => {
+    const secret = await METHODS[methodOf(call)](call)
+    return finish(call, secret)
   }),
-  defineCommand('print token', {
-    summary: 'Print the current token',
-    run: ({ api, out }) => {
-      out.line(api.settings.token)
-      return 0
-    },
+  command('print token', 'Print the current token', ({ api, out }) => {
+    out.line(api.settings.token)
+    return 0
   }),
 ]
 
@@ -52,20 +45,7 @@ const loginByToken = async ({ api, io, args, isInteractive }: LoginCall): Promis
   const token = (await readText(given, io)).trim()
   if (!token) throw localError('A token must be supplied')
   const reply = await api.request('Error authenticating', 'GET', 'auth/token/lookup-self', { token, isWrapped: false })
-  return { ...NOTHING, auth: authOfLookup(reply.secret?.data ?? {}, token) }
-}
-
-const NOTHING: Secret = {
-  requestId: '',
-  leaseId: '',
-  leaseDuration: 0,
-  isRenewable: false,
-  data: undefined,
-  warnings: [],
-  auth: undefined,
-  wrapInfo: undefined,
-  mountType: '',
-  bytes: Buffer.alloc(0),
+  return secretOf({ auth: authOfLookup(reply.secret?.data ?? {}, token) }, Buffer.alloc(0))
 }
 
 /** Converts the response of a token lookup to the form of a login response. */

@@ -98,7 +98,10 @@ export interface Secret {
  */
 export const parseSecret = (bytes: Buffer): Secret | undefined => {
   const body = parseBody(bytes)
-  if (!body) return undefined
+  return body && secretOf(body, bytes)
+}
+
+export const secretOf = (body: JsonMap, bytes: Buffer): Secret => {
   const secret: Secret = {
     requestId: textOf(body.request_id),
     leaseId: textOf(body.lease_id),

@@ -2,58 +2,47 @@ import { writeFileSync } from 'node:fs'
 import { parseHcl } from '../../base/hcl.js'
 import { textOfJson, textsOfJson } from '../../base/json-print.js'
 import { readNamedText } from '../../base/named-file.js'
-import { type Command, defineCommand } from './command.js'
+import { LIST } from './api.js'
+import { type Command, command } from './command.js'
 import { locally, remoteError } from './model.js'
 
 /** Returns a name as the server stores it, in lower case. */
 const nameOf = (text: string): string => text.trim().toLowerCase()
 
 export const policyCommands: readonly Command[] = [
-  defineCommand('policy write NAME FILE', {
-    summary: 'Upload a policy from a file, or from standard input (-)',
-    run: async ({ api, out, io, args: [rawName = '', file = ''] }) => {
+  command(
+    'policy write NAME FILE',
+    'Upload a policy from a file, or from standard input (-)',
+    async ({ api, out, io, args: [rawName = '', file = ''] }) => {
       const name = nameOf(rawName)
       const policy = file === '-' ? (await io.readStdin()).toString('utf8') : readPolicy(file)
       const body = { policy }
       const { secret } = await api.request('Error uploading policy', 'PUT', `sys/policies/acl/${name}`, { body })
       return out.success(`Uploaded policy: ${name}`, secret)
     },
+  ),
+  command('policy read NAME', 'Print a policy', async ({ api, out, args: [rawName = ''] }) => {
+    const name = nameOf(rawName)
+    const secret = await api.find(`Error reading policy named ${name}`, 'GET', `sys/policies/acl/${name}`)
+    const policy = secret?.data?.policy
+    if (policy === undefined) throw remoteError(`No policy named: ${name}`)
+    return out.record({ policy }, () => textOfJson(policy).trim())
   }),
-  defineCommand('policy read NAME', {
-    summary: 'Print a policy',
-    run: async ({ api, out, args: [rawName = ''] }) => {
-      const name = nameOf(rawName)
-      const secret = await api.find(`Error reading policy named ${name}`, 'GET', `sys/policies/acl/${name}`)
-      const policy = secret?.data?.policy
-      if (policy === undefined) throw remoteError(`No policy named: ${name}`)
-      return out.record({ policy }, () => textOfJson(policy).trim())
-    },
+  command('policy list', 'List policies', async ({ api, out }) => {
+    const { secret } = await api.request('Error listing policies', 'GET', 'sys/policies/acl', LIST)
+    const keys = Array.isArray(secret?.data?.keys) ? secret.data.keys : []
+    return out.value(keys, () => textsOfJson(keys).join('\n'))
   }),
-  defineCommand('policy list', {
-    summary: 'List policies',
-    run: async ({ api, out }) => {
-      const query = { list: 'true' }
-      const { secret } = await api.request('Error listing policies', 'GET', 'sys/policies/acl', { query })
-      const keys = Array.isArray(secret?.data?.keys) ? secret.data.keys : []
-      return out.value(keys, () => textsOfJson(keys).join('\n'))
-    },
+  command('policy delete NAME', 'Delete a policy', async ({ api, out, args: [rawName = ''] }) => {
+    const name = nameOf(rawName)
+    await api.request(`Error deleting ${name}`, 'DELETE', `sys/policies/acl/${name}`)
+    return out.success(`Deleted policy: ${name}`)
   }),
-  defineCommand('policy delete NAME', {
-    summary: 'Delete a policy',
-    run: async ({ api, out, args: [rawName = ''] }) => {
-      const name = nameOf(rawName)
-      await api.request(`Error deleting ${name}`, 'DELETE', `sys/policies/acl/${name}`)
-      return out.success(`Deleted policy: ${name}`)
-    },
-  }),
-  defineCommand('policy fmt FILE', {
-    summary: 'Format a policy file in place',
-    run: ({ out, args: [file = ''] }) => {
-      const text = readPolicy(file)
-      const formatted = locally('Failed to parse policy', () => formatHclText(text, file))
-      locally('Error writing policy file', () => writeFileSync(file, formatted))
-      return out.success(`Formatted policy: ${file}`)
-    },
+  command('policy fmt FILE', 'Format a policy file in place', ({ out, args: [file = ''] }) => {
+    const text = readPolicy(file)
+    const formatted = locally('Failed to parse policy', () => formatHclText(text, file))
+    locally('Error writing policy file', () => writeFileSync(file, formatted))
+    return out.success(`Formatted policy: ${file}`)
   }),
 ]
 

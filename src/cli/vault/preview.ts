@@ -19,7 +19,10 @@ export const renderPreview = (settings: ClientSettings, request: PreviewedReques
   settings.preview === 'policy' ? renderPolicy(request) : renderCurl(settings, request)
 
 /** Renders the curl command. It contains no token, but looks the token up when it runs. */
-const renderCurl = ({ tls }: ClientSettings, { method, url, headers, body }: PreviewedRequest): string => {
+const renderCurl = (
+  { tls, caFile, caPath }: ClientSettings,
+  { method, url, headers, body }: PreviewedRequest,
+): string => {
   const shown = Object.entries({ ...headers, 'X-Vault-Request': 'true' })
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) =>
@@ -29,11 +32,7 @@ const renderCurl = ({ tls }: ClientSettings, { method, url, headers, body }: Pre
     'curl',
     ...(tls.skipVerify ? ['--insecure'] : []),
     ...(method === 'GET' ? [] : ['-X', method]),
-    ...(tls.caFile
-      ? ['--cacert', quoteForShell(tls.caFile)]
-      : tls.caPath
-        ? ['--capath', quoteForShell(tls.caPath)]
-        : []),
+    ...(caFile ? ['--cacert', quoteForShell(caFile)] : caPath ? ['--capath', quoteForShell(caPath)] : []),
     ...shown.flatMap((header) => ['-H', header]),
     ...(method === 'PATCH' ? ['-H', '"Content-Type: application/merge-patch+json"'] : []),
     ...(body ? ['-d', quoteForShell(body.toString('utf8'))] : []),

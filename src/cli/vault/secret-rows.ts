@@ -1,11 +1,11 @@
-/** An envelope as rows of a table, as fields that can be asked for by name, and as JSON. */
+/** An envelope as rows of a table, as fields by name, and as JSON. */
 import { type JsonMap, type Secret, sortKeys, textOf } from './model.js'
 import { dataText, goDuration, goQuotedList, goText, type Row } from './text.js'
 
 export const secretRows = (secret: Secret): Row[] => [
   ...leaseRows(secret),
-  ...(secret.auth ? authRows(secret.auth) : []),
-  ...(secret.wrapInfo ? wrapRows(secret.wrapInfo) : []),
+  ...(secret.auth ? [...partRows(AUTH, secret.auth), ...metadataRows(secret.auth)] : []),
+  ...(secret.wrapInfo ? partRows(WRAP, secret.wrapInfo).map(([name, ...cells]) => [`${name}:`, ...cells]) : []),
   ...(secret.data ? dataRows(secret.data) : []),
 ]
 
@@ -25,63 +25,61 @@ const leaseRows = ({ leaseId, leaseDuration, isRenewable }: Secret): Row[] => {
   ]
 }
 
-const authRows = (auth: JsonMap): Row[] => [
-  ['token', textOf(auth.client_token)],
-  ['token_accessor', textOf(auth.accessor)],
-  ['token_duration', lifetime(auth)],
-  ['token_renewable', String(auth.renewable === true)],
-  ['token_policies', goQuotedList(auth.token_policies)],
-  ['identity_policies', goQuotedList(auth.identity_policies)],
-  ['policies', goQuotedList(auth.policies)],
-  ...Object.entries((auth.metadata ?? {}) as JsonMap)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => [`token_meta_${key}`, goText(value)]),
-]
-
 /** Formats the lifetime of a token. One without an expiry lasts forever. */
-const lifetime = ({ lease_duration: seconds }: JsonMap): string =>
-  Number(goText(seconds ?? 0)) === 0 ? '∞' : goDuration(seconds)
+const lifetime = (seconds: unknown): string => (Number(goText(seconds ?? 0)) === 0 ? '∞' : goDuration(seconds))
 
-const wrapRows = (info: JsonMap): Row[] => [
-  ['wrapping_token:', textOf(info.token)],
-  ['wrapping_accessor:', textOf(info.accessor)],
-  ['wrapping_token_ttl:', goDuration(info.ttl)],
-  ['wrapping_token_creation_time:', textOf(info.creation_time)],
-  ['wrapping_token_creation_path:', textOf(info.creation_path)],
-  ...(info.wrapped_accessor ? [['wrapped_accessor:', textOf(info.wrapped_accessor)]] : []),
+/** One value of a part of the envelope: its name in tables and for `-field`, its key in the part, and its format. */
+type PartRow = readonly [name: string, key: string, format: (value: unknown) => string]
+
+const AUTH: readonly PartRow[] = [
+  ['token', 'client_token', textOf],
+  ['token_accessor', 'accessor', textOf],
+  ['token_duration', 'lease_duration', lifetime],
+  ['token_renewable', 'renewable', (value) => String(value === true)],
+  ['token_policies', 'token_policies', goQuotedList],
+  ['identity_policies', 'identity_policies', goQuotedList],
+  ['policies', 'policies', goQuotedList],
 ]
 
-/** Names that `-field` accepts in addition to those of the data. */
-const FIELDS: Readonly<Record<string, (secret: Secret) => unknown>> = {
-  data: ({ data }) => data,
-  token: ({ auth }) => auth?.client_token,
-  token_accessor: ({ auth }) => auth?.accessor,
-  token_duration: ({ auth }) => auth?.lease_duration,
-  token_renewable: ({ auth }) => auth?.renewable,
-  token_policies: ({ auth }) => auth?.token_policies,
-  identity_policies: ({ auth }) => auth?.identity_policies,
-  policies: ({ auth }) => auth?.policies,
-  wrapping_token: ({ wrapInfo }) => wrapInfo?.token,
-  wrapping_accessor: ({ wrapInfo }) => wrapInfo?.accessor,
-  wrapping_token_ttl: ({ wrapInfo }) => wrapInfo?.ttl,
-  wrapping_token_creation_time: ({ wrapInfo }) => wrapInfo?.creation_time,
-  wrapping_token_creation_path: ({ wrapInfo }) => wrapInfo?.creation_path,
-  wrapped_accessor: ({ wrapInfo }) => wrapInfo?.wrapped_accessor,
-  refresh_interval: ({ leaseDuration }) => leaseDuration,
-  lease_id: ({ leaseId }) => leaseId || undefined,
-  lease_duration: ({ leaseDuration }) => leaseDuration,
-  lease_renewable: ({ isRenewable }) => isRenewable,
-}
+const WRAP: readonly PartRow[] = [
+  ['wrapping_token', 'token', textOf],
+  ['wrapping_accessor', 'accessor', textOf],
+  ['wrapping_token_ttl', 'ttl', goDuration],
+  ['wrapping_token_creation_time', 'creation_time', textOf],
+  ['wrapping_token_creation_path', 'creation_path', textOf],
+  ['wrapped_accessor', 'wrapped_accessor', textOf],
+]
+
+/** Returns the rows of a part. The accessor of a wrapped token is omitted if there is none. */
+const partRows = (rows: readonly PartRow[], part: JsonMap): Row[] =>
+  rows
+    .filter(([name]) => name !== 'wrapped_accessor' || part[name])
+    .map(([name, key, format]) => [name, format(part[key])])
+
+const metadataRows = (auth: JsonMap): Row[] =>
+  Object.entries((auth.metadata ?? {}) as JsonMap)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => [`token_meta_${key}`, goText(value)])
+
+const partFields = (rows: readonly PartRow[], part: JsonMap | undefined): JsonMap =>
+  Object.fromEntries(part ? rows.map(([name, key]) => [name, part[key]]) : [])
 
 /**
- * Returns undefined if the response has no such field. A field of the data takes precedence over a part of the
- * envelope.
+ * Returns the field that `-field` names; undefined if the response has none. A field of the data takes precedence over
+ * a part of the envelope.
  */
-export const findField = (secret: Secret, name: string): unknown => {
-  const own = secret.data && Object.hasOwn(secret.data, name) ? secret.data[name] : undefined
-  const isOfEnvelope = Object.hasOwn(FIELDS, name)
-  const found = own !== undefined || !isOfEnvelope ? own : FIELDS[name]?.(secret)
-  return found === undefined && isOfEnvelope && secret.auth && name === 'identity_policies' ? [] : found
+export const findField = ({ data, auth, wrapInfo, leaseId, ...rest }: Secret, name: string): unknown => {
+  const fields: JsonMap = {
+    data,
+    ...partFields(AUTH, auth && { identity_policies: [], ...auth }),
+    ...partFields(WRAP, wrapInfo),
+    refresh_interval: rest.leaseDuration,
+    lease_id: leaseId || undefined,
+    lease_duration: rest.leaseDuration,
+    lease_renewable: rest.isRenewable,
+    ...data,
+  }
+  return Object.hasOwn(fields, name) ? fields[name] : undefined
 }
 
 /** Returns the envelope with its keys in Vault's order. */

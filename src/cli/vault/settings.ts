@@ -11,40 +11,29 @@ const DEFAULT_TIMEOUT_MS = 60_000
 const DEFAULT_RETRIES = 2
 
 /** Flags and environment, read once: the target and the headers of requests. */
-export interface ClientSettings {
-  readonly address: string
-  readonly token: string
-  /** With a trailing slash; empty for the root namespace. */
-  readonly namespace: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly wrapTtl: string
-  readonly timeoutMs: number
-  readonly retriesMax: number
-  readonly tls: TlsSettings
-  /** Printed instead of sending the request. */
-  readonly preview: 'curl' | 'policy' | undefined
-}
+export type ClientSettings = ReturnType<typeof readSettings>
 
-interface TlsSettings {
-  readonly caFile: string
-  readonly caPath: string
-  readonly caPem: string | undefined
-  readonly clientCertPem: string | undefined
-  readonly clientKeyPem: string | undefined
-  readonly serverName: string | undefined
-  readonly skipVerify: boolean
-}
-
-export const readSettings = (flags: CommonFlags, io: Pick<VaultIo, 'env' | 'homeDirectory'>): ClientSettings => ({
+export const readSettings = (flags: CommonFlags, io: Pick<VaultIo, 'env' | 'homeDirectory'>) => ({
   address: parseAddress(flags['agent-address'] || flags.address || DEFAULT_ADDRESS),
   token: io.env.VAULT_TOKEN || readStoredToken(io.homeDirectory),
+  /** With a trailing slash; empty for the root namespace. */
   namespace: normalizeNamespace(flags.namespace),
   headers: flags.header,
   wrapTtl: flags['wrap-ttl'],
   timeoutMs: parseTimeout(io.env.VAULT_CLIENT_TIMEOUT),
   retriesMax: parseRetries(io.env.VAULT_MAX_RETRIES),
-  tls: readTls(flags, io.env),
-  preview: flags['output-curl-string'] ? 'curl' : flags['output-policy'] ? 'policy' : undefined,
+  caFile: flags['ca-cert'],
+  caPath: flags['ca-path'],
+  /** The TLS options of the client. */
+  tls: {
+    caPem: readAuthorities(flags, io.env),
+    clientCertPem: readText(flags['client-cert']),
+    clientKeyPem: readText(flags['client-key']),
+    serverName: flags['tls-server-name'] || undefined,
+    skipVerify: flags['tls-skip-verify'],
+  },
+  /** Printed instead of sending the request. */
+  preview: flags['output-curl-string'] ? ('curl' as const) : flags['output-policy'] ? ('policy' as const) : undefined,
 })
 
 const parseAddress = (text: string): string => {
@@ -70,16 +59,6 @@ const parseRetries = (text: string | undefined): number => {
   if (text && !/^\d+$/.test(text)) throw localError(`could not parse VAULT_MAX_RETRIES: ${JSON.stringify(text)}`)
   return text ? Number(text) : DEFAULT_RETRIES
 }
-
-const readTls = (flags: CommonFlags, env: VaultIo['env']): TlsSettings => ({
-  caFile: flags['ca-cert'],
-  caPath: flags['ca-path'],
-  caPem: readAuthorities(flags, env),
-  clientCertPem: readText(flags['client-cert']),
-  clientKeyPem: readText(flags['client-key']),
-  serverName: flags['tls-server-name'] || undefined,
-  skipVerify: flags['tls-skip-verify'],
-})
 
 /** Authorities from a file take precedence over those from a directory, as in Vault. */
 const readAuthorities = (flags: CommonFlags, env: VaultIo['env']): string | undefined => {

@@ -1,6 +1,6 @@
 /** Texts as Vault prints them: columns, wrapped lines, and values in Go's format. */
 import { formatShortDuration } from '../../base/duration.js'
-import { isMap } from './model.js'
+import { isMap, type JsonMap } from './model.js'
 
 /** Columns separated by four spaces; an empty cell is printed as `n/a`. */
 export type Row = readonly string[]
@@ -25,6 +25,35 @@ export const formatTable = (header: Row, rows: readonly Row[]): string =>
   formatColumns([header, header.map((word) => '-'.repeat(word.length)), ...rows])
 
 export const formatPairs = (rows: readonly Row[]): string => formatTable(['Key', 'Value'], rows)
+
+/** Returns a row for each of these fields that has a value. `titles`: by field. */
+export const presentRows = (object: JsonMap, titles: Readonly<Record<string, string>>): Row[] =>
+  Object.entries(titles).flatMap(([field, title]) => (object[field] ? [[title, goText(object[field])]] : []))
+
+/** A column of a table of objects: its title, and the text of an object. */
+export type Column = readonly [title: string, cell: (object: JsonMap) => string]
+
+/** Returns the text of a field; empty if it is null or does not exist. */
+export const cellOf =
+  (field: string) =>
+  (object: JsonMap): string =>
+    object[field] === undefined || object[field] === null ? '' : goText(object[field])
+
+export const REPLICATION: Column = ['Replication', ({ local }) => (local === true ? 'local' : 'replicated')]
+
+/** Formats a table of objects by name, sorted by name unless the names are given. `title`: that of the names. */
+export const formatObjects = (
+  title: string,
+  objects: JsonMap,
+  columns: readonly Column[],
+  names: readonly string[] = Object.keys(objects).sort(),
+): string => {
+  const rows = names.map((name): Row => {
+    const object = objects[name]
+    return [name, ...columns.map(([, cell]) => (isMap(object) ? cell(object) : ''))]
+  })
+  return formatTable([title, ...columns.map(([title]) => title)], rows)
+}
 
 /** Formats a title between equal signs, about as wide as `width`. */
 export const formatTitle = (title: string, width: number): string => {

@@ -1,7 +1,7 @@
 import { textsOfJson } from '../../base/json-print.js'
-import { type Call, type Command, defineCommand } from './command.js'
+import { type Call, type Command, command } from './command.js'
 import { found } from './data.js'
-import { flag } from './flags.js'
+import { flag, INCREMENT_FLAG } from './flags.js'
 import { localError, remoteError } from './model.js'
 
 const ACCESSOR_FLAG = { accessor: flag.bool('The argument is an accessor, not a token.') } as const
@@ -40,53 +40,53 @@ const createBody = ({ flags, isGiven }: Call<typeof CREATE_FLAGS>) => ({
 })
 
 export const tokenCommands: readonly Command[] = [
-  defineCommand('token create', {
-    summary: 'Create a token',
-    flags: CREATE_FLAGS,
-    run: async (call) => {
-      const { api, out, flags } = call
-      const path = flags.role ? `auth/token/create/${flags.role}` : 'auth/token/create'
-      const { secret } = await api.request('Error creating token', 'POST', path, { body: createBody(call) })
-      return out.secret(found(secret, path))
-    },
+  command('token create', 'Create a token', CREATE_FLAGS, async (call) => {
+    const { api, out, flags } = call
+    const path = flags.role ? `auth/token/create/${flags.role}` : 'auth/token/create'
+    const { secret } = await api.request('Error creating token', 'POST', path, { body: createBody(call) })
+    return out.secret(found(secret, path))
   }),
-  defineCommand('token lookup [TOKEN | ACCESSOR]', {
-    summary: 'Look up a token (default: the current token)',
-    flags: ACCESSOR_FLAG,
-    run: async ({ api, out, args: [subject = ''], flags }) => {
+  command(
+    'token lookup [TOKEN | ACCESSOR]',
+    'Look up a token (default: the current token)',
+    ACCESSOR_FLAG,
+    async ({ api, out, args: [subject = ''], flags }) => {
       const { path, body } = requestAbout('lookup', subject, flags.accessor)
       const { secret } = await api.request('Error looking up token', body ? 'POST' : 'GET', path, body ? { body } : {})
       return out.secret(found(secret, 'the token'))
     },
-  }),
-  defineCommand('token renew [TOKEN | ACCESSOR]', {
-    summary: 'Renew a token (default: the current token)',
-    flags: { ...ACCESSOR_FLAG, increment: flag.duration('How much longer.', { aliases: ['i'] }) },
-    run: async ({ api, out, args: [subject = ''], flags }) => {
+  ),
+  command(
+    'token renew [TOKEN | ACCESSOR]',
+    'Renew a token (default: the current token)',
+    { ...ACCESSOR_FLAG, ...INCREMENT_FLAG },
+    async ({ api, out, args: [subject = ''], flags }) => {
       const { path, body } = requestAbout('renew', subject, flags.accessor)
       const { secret } = await api.request('Error renewing token', flags.accessor ? 'POST' : 'PUT', path, {
         body: { ...body, increment: flags.increment ?? 0 },
       })
       return out.secret(found(secret, 'the token'))
     },
-  }),
-  defineCommand('token revoke [TOKEN | ACCESSOR]', {
-    summary: 'Revoke a token and its children',
-    flags: {
+  ),
+  command(
+    'token revoke [TOKEN | ACCESSOR]',
+    'Revoke a token and its children',
+    {
       ...ACCESSOR_FLAG,
       self: flag.bool('End the own token.'),
       mode: flag.text('orphan to keep the tokens it made, path to end all that were made below a path.'),
     },
-    run: async ({ api, out, args: [subject = ''], flags }) => {
+    async ({ api, out, args: [subject = ''], flags }) => {
       const { path, body } = revocation(subject, flags)
       await api.request('Error revoking token', flags.accessor ? 'POST' : 'PUT', path, body ? { body } : {})
       return out.success('Revoked token (if it existed)')
     },
-  }),
-  defineCommand('token capabilities [TOKEN | ACCESSOR] PATH', {
-    summary: 'Print the capabilities of a token on a path',
-    flags: ACCESSOR_FLAG,
-    run: async ({ api, out, args, flags }) => {
+  ),
+  command(
+    'token capabilities [TOKEN | ACCESSOR] PATH',
+    'Print the capabilities of a token on a path',
+    ACCESSOR_FLAG,
+    async ({ api, out, args, flags }) => {
       const path = args.at(-1) ?? ''
       const subject = args.length > 1 ? (args[0] ?? '') : api.settings.token
       const isOwn = !flags.accessor && subject === api.settings.token
@@ -102,7 +102,7 @@ export const tokenCommands: readonly Command[] = [
       const sorted = textsOfJson(capabilities).sort()
       return out.value(sorted, () => sorted.join(', '))
     },
-  }),
+  ),
 ]
 
 interface TokenRequest {

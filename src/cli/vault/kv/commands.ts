@@ -1,8 +1,7 @@
-import { type Call, type Command, defineCommand, givenFields } from '../command.js'
-import { found, printWritten } from '../data.js'
+import { type Call, type Command, command, givenFields } from '../command.js'
+import { found, listAt, readAt, writeAt } from '../data.js'
 import { flag } from '../flags.js'
 import { isMap, type JsonMap, localError, remoteError, type Secret } from '../model.js'
-import { printListing } from '../output.js'
 import { readData } from '../values.js'
 import { findTarget, MOUNT_FLAG, printSections, readVersion } from './mount.js'
 
@@ -38,15 +37,16 @@ const METADATA_FLAGS = {
 const NO_PATCH = [403, 405]
 
 export const kvCommands: readonly Command[] = [
-  defineCommand('kv get PATH', {
-    summary: 'Print a secret',
-    flags: { ...MOUNT_FLAG, version: flag.int('Version to read; 0 for the newest.') },
-    run: async (call) => {
-      const { api, out, flags } = call
+  command(
+    'kv get PATH',
+    'Print a secret',
+    { ...MOUNT_FLAG, version: flag.int('Version to read; 0 for the newest.') },
+    async (call) => {
+      const { out, flags } = call
       const target = await findTarget(call)
       const at = target.at('data')
       const query = target.isV2 && flags.version ? { version: String(flags.version) } : {}
-      const secret = found(await api.find(`Error reading ${at}`, 'GET', at, { query }), at)
+      const secret = await readAt(call, at, { query })
       if (!target.isV2 || secret.wrapInfo) return out.secret(secret)
       const { data, metadata } = secret.data ?? {}
       if (out.field === '') {
@@ -57,63 +57,48 @@ export const kvCommands: readonly Command[] = [
       if (!isMap(data)) throw remoteError(`No data found at ${at}`)
       return out.single(out.field, Object.hasOwn(data, out.field) ? data[out.field] : undefined)
     },
+  ),
+  command('kv list [PATH]', 'List secrets', MOUNT_FLAG, async (call) => {
+    if (!call.args[0] && call.flags.mount === '') throw localError('Not enough arguments: a path or -mount is needed')
+    return listAt(call, (await findTarget(call)).at('metadata'))
   }),
-  defineCommand('kv list [PATH]', {
-    summary: 'List secrets',
-    flags: MOUNT_FLAG,
-    run: async (call) => {
-      const { api, out, args, flags } = call
-      if (!args[0] && flags.mount === '') throw localError('Not enough arguments: a path or -mount is needed')
-      const at = (await findTarget(call)).at('metadata')
-      const secret = await api.find(`Error listing ${at}`, 'GET', at, { query: { list: 'true' } })
-      return printListing(out, secret, at)
-    },
+  command('kv put PATH [DATA K=V...]', 'Write a secret; on KV v2, as a new version', PUT_FLAGS, async (call) => {
+    const pairs = call.args.slice(1)
+    if (pairs.length === 0) throw localError('Must supply data')
+    const data = await readData(pairs, call.io)
+    const target = await findTarget(call)
+    const at = target.at('data')
+    if (!target.isV2) return writeAt(call, 'PUT', at, { body: data })
+    const body = { data, options: casOption(call.flags.cas) }
+    const { secret } = await call.api.request(`Error writing data to ${at}`, 'PUT', at, { body })
+    return secret ? printVersion(call, secret, at) : call.out.success(`Data written to: ${at}`)
   }),
-  defineCommand('kv put PATH [DATA K=V...]', {
-    summary: 'Write a secret; on KV v2, as a new version',
-    flags: PUT_FLAGS,
-    run: async (call) => {
-      const { api, out, io, flags } = call
-      const pairs = call.args.slice(1)
-      if (pairs.length === 0) throw localError('Must supply data')
-      const data = await readData(pairs, io)
-      const target = await findTarget(call)
-      const at = target.at('data')
-      const body = target.isV2 ? { data, options: casOption(flags.cas) } : data
-      const reply = await api.request(`Error writing data to ${at}`, 'PUT', at, { body })
-      if (target.isV2 && reply.secret) return printVersion(call, reply.secret, at)
-      return printWritten(out, reply, `Data written to: ${at}`)
-    },
+  command('kv patch PATH [DATA K=V...]', 'Patch some keys of a secret', PATCH_FLAGS, async (call) => {
+    const { api, io, args, flags } = call
+    const pairs = args.slice(1)
+    if (!['', 'patch', 'rw'].includes(flags.method)) throw localError(`-method is patch or rw, not ${flags.method}`)
+    const removed = nullsOf(flags['remove-data'])
+    if (pairs.length === 0 && Object.keys(removed).length === 0) throw localError('Must supply data')
+    const changes = { ...(await readData(pairs, io)), ...removed }
+    const target = await findTarget(call, 'patch')
+    const at = target.at('data')
+    if (flags.method !== 'rw') {
+      const reply = await api.request(`Error patching ${at}`, 'PATCH', at, {
+        body: { data: changes, options: casOption(flags.cas) },
+        ...(flags.method === '' && { expected: NO_PATCH }),
+      })
+      if (!NO_PATCH.includes(reply.status)) return printVersion(call, reply.secret, at)
+    }
+    const { data: current, version } = await readVersion(call, target)
+    if (!current) throw localError(`No value found at ${at}; there is nothing to change`)
+    const kept = Object.entries({ ...current, ...changes }).filter(([, value]) => value !== null)
+    return writeVersion(call, at, Object.fromEntries(kept), flags.cas ?? version)
   }),
-  defineCommand('kv patch PATH [DATA K=V...]', {
-    summary: 'Patch some keys of a secret',
-    flags: PATCH_FLAGS,
-    run: async (call) => {
-      const { api, io, args, flags } = call
-      const pairs = args.slice(1)
-      if (!['', 'patch', 'rw'].includes(flags.method)) throw localError(`-method is patch or rw, not ${flags.method}`)
-      const removed = nullsOf(flags['remove-data'])
-      if (pairs.length === 0 && Object.keys(removed).length === 0) throw localError('Must supply data')
-      const changes = { ...(await readData(pairs, io)), ...removed }
-      const target = await findTarget(call, 'patch')
-      const at = target.at('data')
-      if (flags.method !== 'rw') {
-        const reply = await api.request(`Error patching ${at}`, 'PATCH', at, {
-          body: { data: changes, options: casOption(flags.cas) },
-          ...(flags.method === '' && { expected: NO_PATCH }),
-        })
-        if (!NO_PATCH.includes(reply.status)) return printVersion(call, reply.secret, at)
-      }
-      const { data: current, version } = await readVersion(call, target)
-      if (!current) throw localError(`No value found at ${at}; there is nothing to change`)
-      const kept = Object.entries({ ...current, ...changes }).filter(([, value]) => value !== null)
-      return writeVersion(call, at, Object.fromEntries(kept), flags.cas ?? version)
-    },
-  }),
-  defineCommand('kv rollback PATH', {
-    summary: 'Restore an older version of a secret as the newest',
-    flags: { ...MOUNT_FLAG, version: flag.int('Version to go back to.') },
-    run: async (call) => {
+  command(
+    'kv rollback PATH',
+    'Restore an older version of a secret as the newest',
+    { ...MOUNT_FLAG, version: flag.int('Version to go back to.') },
+    async (call) => {
       const { version } = call.flags
       if (!version || version < 0) throw localError('-version is needed, and is 1 or more')
       const target = await findTarget(call, 'rollback')
@@ -122,81 +107,61 @@ export const kvCommands: readonly Command[] = [
       if (!wanted.data) throw localError(`version ${version} is deleted or destroyed and cannot be rolled back to`)
       return writeVersion(call, target.at('data'), wanted.data, current.version)
     },
-  }),
-  defineCommand('kv delete PATH', {
-    summary: 'Delete a secret; on KV v2, its newest version or the given versions, reversibly',
-    flags: VERSIONS_FLAGS,
-    run: async (call) => {
-      const { api, out } = call
-      const { versions } = call.flags
+  ),
+  command(
+    'kv delete PATH',
+    'Delete a secret; on KV v2, its newest version or the given versions, reversibly',
+    VERSIONS_FLAGS,
+    async (call) => {
+      const { api, out, flags } = call
+      const { versions } = flags
       const target = await findTarget(call, versions.length > 0 ? '-versions' : undefined)
       const at = target.at('data')
-      const what = `Error deleting ${at}`
-      const reply =
-        versions.length > 0
-          ? await api.request(what, 'PUT', target.at('delete'), { body: { versions } })
-          : await api.request(what, 'DELETE', at)
-      return printWritten(out, reply, `Data deleted (if it existed) at: ${at}`)
+      if (versions.length === 0) return writeAt(call, 'DELETE', at)
+      const { secret } = await api.request(`Error deleting ${at}`, 'PUT', target.at('delete'), { body: { versions } })
+      return secret ? out.secret(secret) : out.success(`Data deleted (if it existed) at: ${at}`)
     },
+  ),
+  command('kv undelete PATH', 'Restore deleted versions', VERSIONS_FLAGS, (call) => changeVersions(call, 'undelete')),
+  command('kv destroy PATH', 'Destroy the data of versions permanently', VERSIONS_FLAGS, (call) =>
+    changeVersions(call, 'destroy'),
+  ),
+  command('kv metadata get PATH', 'Print the metadata of a secret and its versions', MOUNT_FLAG, async (call) => {
+    const at = await metadataPath(call)
+    const secret = await readAt(call, at)
+    const { versions, ...rest } = secret.data ?? {}
+    const known = isMap(versions) ? Object.entries(versions).sort(([a], [b]) => Number(a) - Number(b)) : []
+    const sections = known.map(([number, version]) => [`Version ${number}`, isMap(version) ? version : {}] as const)
+    return printSections(call.out, secret, ['Metadata Path', at], [['Metadata', rest], ...sections])
   }),
-  defineCommand('kv undelete PATH', {
-    summary: 'Restore deleted versions',
-    flags: VERSIONS_FLAGS,
-    run: (call) => changeVersions(call, 'undelete'),
-  }),
-  defineCommand('kv destroy PATH', {
-    summary: 'Destroy the data of versions permanently',
-    flags: VERSIONS_FLAGS,
-    run: (call) => changeVersions(call, 'destroy'),
-  }),
-  defineCommand('kv metadata get PATH', {
-    summary: 'Print the metadata of a secret and its versions',
-    flags: MOUNT_FLAG,
-    run: async (call) => {
-      const at = (await findTarget(call, 'metadata')).at('metadata')
-      const secret = found(await call.api.find(`Error reading ${at}`, 'GET', at), at)
-      const { versions, ...rest } = secret.data ?? {}
-      const known = isMap(versions) ? Object.entries(versions).sort(([a], [b]) => Number(a) - Number(b)) : []
-      const sections = known.map(([number, version]) => [`Version ${number}`, isMap(version) ? version : {}] as const)
-      return printSections(call.out, secret, ['Metadata Path', at], [['Metadata', rest], ...sections])
-    },
-  }),
-  defineCommand('kv metadata put PATH', {
-    summary: 'Set the metadata of a secret',
-    flags: METADATA_FLAGS,
-    run: (call) => writeMetadata(call, 'PUT', call.flags['custom-metadata']),
-  }),
-  defineCommand('kv metadata patch PATH', {
-    summary: 'Patch the metadata of a secret',
-    flags: {
+  command('kv metadata put PATH', 'Set the metadata of a secret', METADATA_FLAGS, (call) =>
+    writeMetadata(call, 'PUT', call.flags['custom-metadata']),
+  ),
+  command(
+    'kv metadata patch PATH',
+    'Patch the metadata of a secret',
+    {
       ...METADATA_FLAGS,
       'remove-custom-metadata': flag.texts('Key of the custom metadata to take away; may be repeated.'),
     },
-    run: (call) => {
+    (call) => {
       const removed = nullsOf(call.flags['remove-custom-metadata'])
       return writeMetadata(call, 'PATCH', { ...call.flags['custom-metadata'], ...removed })
     },
-  }),
-  defineCommand('kv metadata delete PATH', {
-    summary: 'Delete a secret with all its versions permanently',
-    flags: MOUNT_FLAG,
-    run: async (call) => {
-      const at = (await findTarget(call, 'metadata')).at('metadata')
-      const reply = await call.api.request(`Error deleting ${at}`, 'DELETE', at)
-      return printWritten(call.out, reply, `Data deleted (if it existed) at: ${at}`)
-    },
-  }),
-  defineCommand('kv enable-versioning MOUNT', {
-    summary: 'Upgrade a KV v1 mount to KV v2',
-    run: async ({ api, out, at }) => {
-      const body = { options: { version: '2' } }
-      await api.request(`Error tuning secrets engine ${at}/`, 'POST', `sys/mounts/${at}/tune`, { body })
-      return out.success(`Tuned the secrets engine at: ${at}/`)
-    },
+  ),
+  command('kv metadata delete PATH', 'Delete a secret with all its versions permanently', MOUNT_FLAG, async (call) =>
+    writeAt(call, 'DELETE', await metadataPath(call)),
+  ),
+  command('kv enable-versioning MOUNT', 'Upgrade a KV v1 mount to KV v2', async ({ api, out, at }) => {
+    const body = { options: { version: '2' } }
+    await api.request(`Error tuning secrets engine ${at}/`, 'POST', `sys/mounts/${at}/tune`, { body })
+    return out.success(`Tuned the secrets engine at: ${at}/`)
   }),
 ]
 
 type KvCall = Call<typeof MOUNT_FLAG>
+
+const metadataPath = async (call: KvCall): Promise<string> => (await findTarget(call, 'metadata')).at('metadata')
 
 const casOption = (cas: number | undefined): JsonMap => (cas === undefined || cas < 0 ? {} : { cas })
 
@@ -220,8 +185,7 @@ const changeVersions = async (call: Call<typeof VERSIONS_FLAGS>, verb: 'undelete
   const { versions } = call.flags
   if (versions.length === 0) throw localError('No versions provided, use the "-versions" flag to specify them')
   const at = (await findTarget(call, verb)).at(verb)
-  const reply = await call.api.request(`Error writing data to ${at}`, 'PUT', at, { body: { versions } })
-  return printWritten(call.out, reply, `Data written to: ${at}`)
+  return writeAt(call, 'PUT', at, { body: { versions } })
 }
 
 /** Sends only the settings from the command line. The others stay unchanged. */
@@ -230,12 +194,9 @@ const writeMetadata = async (
   method: 'PUT' | 'PATCH',
   customMetadata: Readonly<Record<string, string | null>>,
 ): Promise<number> => {
-  const at = (await findTarget(call, 'metadata')).at('metadata')
   const body = {
     ...givenFields(call, SETTING_FLAGS),
     ...(Object.keys(customMetadata).length > 0 && { custom_metadata: customMetadata }),
   }
-  const what = `${method === 'PUT' ? 'Error writing data to' : 'Error patching'} ${at}`
-  const reply = await call.api.request(what, method, at, { body })
-  return printWritten(call.out, reply, `Data written to: ${at}`)
+  return writeAt(call, method, await metadataPath(call), { body })
 }

@@ -1,6 +1,6 @@
 /** The mount that a path of `kv` commands lies on, and the tables of KV v2. */
 import type { Call, Session } from '../command.js'
-import { found } from '../data.js'
+import { readAt } from '../data.js'
 import { flag } from '../flags.js'
 import { isMap, type JsonMap, localError, type Secret, textOf } from '../model.js'
 import type { Output } from '../output.js'
@@ -49,11 +49,9 @@ interface ReadVersion {
 }
 
 /** Reads the newest version, or the given one. */
-export const readVersion = async ({ api }: Session, target: KvTarget, version?: number): Promise<ReadVersion> => {
-  const at = target.at('data')
+export const readVersion = async (call: Session, target: KvTarget, version?: number): Promise<ReadVersion> => {
   const query = version === undefined ? {} : { version: String(version) }
-  const options = { query, isPreliminary: true }
-  const secret = found(await api.find(`Error reading ${at}`, 'GET', at, options), at)
+  const secret = await readAt(call, target.at('data'), { query, isPreliminary: true })
   const { data, metadata } = secret.data ?? {}
   return { data: isMap(data) ? data : undefined, version: isMap(metadata) ? metadata.version : 0 }
 }

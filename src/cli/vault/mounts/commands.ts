@@ -1,7 +1,7 @@
 /** The commands `secrets` and `auth`, which differ in the kind of mount. */
 import { textOfJson } from '../../../base/json-print.js'
-import { type Command, defineCommand, givenFields, type Session } from '../command.js'
-import { flag, type FlagTable, type FlagValues } from '../flags.js'
+import { type Command, command, givenFields, type Session } from '../command.js'
+import { DETAILED_FLAG, flag, type FlagTable, type FlagValues } from '../flags.js'
 import { isMap, remoteError, textOf } from '../model.js'
 import { goText } from '../text.js'
 import { cleanPath } from '../values.js'
@@ -16,10 +16,9 @@ import {
 
 interface MountKind {
   readonly name: 'secrets' | 'auth'
-  /** Its name in messages of Vault, and in the help: one, and several. */
+  /** Its name in messages, and with its article. */
   readonly noun: string
   readonly one: string
-  readonly several: string
   /** The paths of the mounts of this kind, and their prefix among all mounts. */
   readonly base: string
   readonly prefix: '' | 'auth/'
@@ -33,7 +32,6 @@ const SECRETS: MountKind = {
   name: 'secrets',
   noun: 'secrets engine',
   one: 'a secrets engine',
-  several: 'secrets engines',
   base: 'sys/mounts',
   prefix: '',
   tunable: {},
@@ -46,7 +44,6 @@ const AUTH: MountKind = {
   name: 'auth',
   noun: 'auth method',
   one: 'an auth method',
-  several: 'auth methods',
   base: 'sys/auth',
   prefix: 'auth/',
   tunable: { 'token-type': flag.text('default-service, default-batch, service or batch.') },
@@ -55,45 +52,38 @@ const AUTH: MountKind = {
   disableSummary: 'Disable an auth method and revoke its tokens',
 }
 
-const commandsOf = ({ name, noun, one, several, base, prefix, tunable, lockout, ...texts }: MountKind): Command[] => [
-  defineCommand(`${name} enable TYPE`, {
-    summary: `Enable ${one}`,
-    flags: { ...ENABLE_FLAGS, ...tunable },
-    run: async (call) => {
-      const { api, out, args, flags } = call
-      const [type = ''] = args
-      const path = cleanPath(flags.path || flags['plugin-name'] || type)
-      const body = {
-        type,
-        description: flags.description,
-        config: {
-          ...givenFields(call, { ...TUNABLE_FLAGS, ...tunable }),
-          ...(name === 'secrets' && { force_no_cache: flags['force-no-cache'] }),
-        },
-        local: flags.local,
-        ...(flags['plugin-name'] && { plugin_name: flags['plugin-name'] }),
-        seal_wrap: flags['seal-wrap'],
-        external_entropy_access: flags['external-entropy-access'],
-        options: optionsOf(flags),
-      }
-      const what = name === 'secrets' ? 'Error enabling' : `Error enabling ${type} auth`
-      await api.request(what, 'POST', `${base}/${path}`, { body })
-      return out.success(`Enabled ${name === 'secrets' ? 'the ' : ''}${type} ${noun} at: ${path}/`)
-    },
+const commandsOf = ({ name, noun, one, base, prefix, tunable, lockout, ...texts }: MountKind): Command[] => [
+  command(`${name} enable TYPE`, `Enable ${one}`, { ...ENABLE_FLAGS, ...tunable }, async (call) => {
+    const { api, out, args, flags } = call
+    const [type = ''] = args
+    const path = cleanPath(flags.path || flags['plugin-name'] || type)
+    const body = {
+      type,
+      description: flags.description,
+      config: {
+        ...givenFields(call, { ...TUNABLE_FLAGS, ...tunable }),
+        ...(name === 'secrets' && { force_no_cache: flags['force-no-cache'] }),
+      },
+      local: flags.local,
+      ...(flags['plugin-name'] && { plugin_name: flags['plugin-name'] }),
+      seal_wrap: flags['seal-wrap'],
+      external_entropy_access: flags['external-entropy-access'],
+      options: optionsOf(flags),
+    }
+    const what = name === 'secrets' ? 'Error enabling' : `Error enabling ${type} auth`
+    await api.request(what, 'POST', `${base}/${path}`, { body })
+    return out.success(`Enabled ${name === 'secrets' ? 'the ' : ''}${type} ${noun} at: ${path}/`)
   }),
-  defineCommand(`${name} list`, {
-    summary: `List ${several}`,
-    flags: { detailed: flag.bool('Show all settings.') },
-    run: async ({ api, out, flags }) => {
-      const { secret } = await api.request(texts.listError, 'GET', base)
-      const mounts = secret?.data ?? {}
-      return out.value(mounts, () => formatMounts(mounts, name, flags.detailed))
-    },
+  command(`${name} list`, `List ${noun}s`, DETAILED_FLAG, async ({ api, out, flags }) => {
+    const { secret } = await api.request(texts.listError, 'GET', base)
+    const mounts = secret?.data ?? {}
+    return out.value(mounts, () => formatMounts(mounts, name, flags.detailed))
   }),
-  defineCommand(`${name} tune PATH`, {
-    summary: `Change the settings of ${one}`,
-    flags: { ...TUNABLE_FLAGS, ...tunable, ...DESCRIPTION_FLAG, ...lockout, ...OPTION_FLAGS },
-    run: async (call) => {
+  command(
+    `${name} tune PATH`,
+    `Change the settings of ${one}`,
+    { ...TUNABLE_FLAGS, ...tunable, ...DESCRIPTION_FLAG, ...lockout, ...OPTION_FLAGS },
+    async (call) => {
       const { api, out, at } = call
       const options = optionsOf(call.flags)
       const lockoutConfig = Object.entries(givenFields(call, lockout)).map(([key, value]) => [
@@ -110,50 +100,41 @@ const commandsOf = ({ name, noun, one, several, base, prefix, tunable, lockout, 
       })
       return out.success(`Tuned the ${noun} at: ${at}/`, secret)
     },
+  ),
+  command(`${name} move SOURCE DESTINATION`, `Move ${one} to another path`, async (call) => {
+    const { api, out } = call
+    const [from = '', to = ''] = call.args.map((path) => {
+      const at = cleanPath(path)
+      return `${at.startsWith(prefix) ? at.slice(prefix.length) : at}/`
+    })
+    const what = `Error moving ${noun} ${from} to ${to}`
+    const body = { from: prefix + from, to: prefix + to }
+    const { secret } = await api.request(what, 'POST', 'sys/remount', { body })
+    const id = textOf(secret?.data?.migration_id)
+    if (out.isTable) out.line(`Started moving ${noun} ${from} to ${to}, with migration ID ${id}`)
+    await untilMoved(call, what, id)
+    return out.success(`Finished moving ${noun} ${from} to ${to}, with migration ID ${id}`)
   }),
-  defineCommand(`${name} move SOURCE DESTINATION`, {
-    summary: `Move ${one} to another path`,
-    run: async (call) => {
-      const { api, out } = call
-      const [from = '', to = ''] = call.args.map((path) => {
-        const at = cleanPath(path)
-        return `${at.startsWith(prefix) ? at.slice(prefix.length) : at}/`
-      })
-      const what = `Error moving ${noun} ${from} to ${to}`
-      const body = { from: prefix + from, to: prefix + to }
-      const { secret } = await api.request(what, 'POST', 'sys/remount', { body })
-      const id = textOf(secret?.data?.migration_id)
-      if (out.isTable) out.line(`Started moving ${noun} ${from} to ${to}, with migration ID ${id}`)
-      await untilMoved(call, what, id)
-      return out.success(`Finished moving ${noun} ${from} to ${to}, with migration ID ${id}`)
-    },
-  }),
-  defineCommand(`${name} disable PATH`, {
-    summary: texts.disableSummary,
-    run: async ({ api, out, at }) => {
-      await api.request(`Error disabling ${noun} at ${at}/`, 'DELETE', `${base}/${at}`)
-      return out.success(`Disabled the ${noun} (if it existed) at: ${at}/`)
-    },
+  command(`${name} disable PATH`, texts.disableSummary, async ({ api, out, at }) => {
+    await api.request(`Error disabling ${noun} at ${at}/`, 'DELETE', `${base}/${at}`)
+    return out.success(`Disabled the ${noun} (if it existed) at: ${at}/`)
   }),
 ]
 
 export const mountCommands: readonly Command[] = [
   ...commandsOf(SECRETS),
   ...commandsOf(AUTH),
-  defineCommand('auth help TYPE | PATH', {
-    summary: 'Print the help of an auth method',
-    run: async ({ api, out, at: wanted }) => {
-      const what = 'Error retrieving help'
-      const { secret } = await api.request(what, 'GET', 'sys/auth', { isPreliminary: true })
-      const mounts = secret?.data ?? {}
-      const byType = Object.keys(mounts).find((path) => {
-        const mount = mounts[path]
-        return isMap(mount) && textOf(mount.type) === wanted
-      })
-      const path = `${wanted}/` in mounts ? wanted : cleanPath(byType ?? wanted)
-      const { body } = await api.request(what, 'GET', `auth/${path}`, { query: { help: '1' } })
-      return out.value(body, () => textOfJson(body.help))
-    },
+  command('auth help TYPE | PATH', 'Print the help of an auth method', async ({ api, out, at: wanted }) => {
+    const what = 'Error retrieving help'
+    const { secret } = await api.request(what, 'GET', 'sys/auth', { isPreliminary: true })
+    const mounts = secret?.data ?? {}
+    const byType = Object.keys(mounts).find((path) => {
+      const mount = mounts[path]
+      return isMap(mount) && textOf(mount.type) === wanted
+    })
+    const path = `${wanted}/` in mounts ? wanted : cleanPath(byType ?? wanted)
+    const { body } = await api.request(what, 'GET', `auth/${path}`, { query: { help: '1' } })
+    return out.value(body, () => textOfJson(body.help))
   }),
 ]
 

@@ -1,7 +1,7 @@
 /** Settings of mounts: their flags, and their table. */
 import { flag } from '../flags.js'
 import { isMap, type JsonMap, textOf } from '../model.js'
-import { formatTable, goText, type Row } from '../text.js'
+import { cellOf, type Column, formatObjects, goText, REPLICATION } from '../text.js'
 
 /** Flags for keys of the mount's configuration. The key is the flag's name with underscores. */
 export const TUNABLE_FLAGS = {
@@ -41,54 +41,40 @@ export const ENABLE_FLAGS = {
   ...OPTION_FLAGS,
 } as const
 
-type Column = readonly [title: string, cell: (mount: JsonMap) => string]
-
 const configOf = ({ config }: JsonMap): JsonMap => (isMap(config) ? config : {})
 
 /** Formats a TTL. A mount without its own TTL uses the system's. */
 const lifetime = (value: unknown): string => (Number(goText(value ?? 0)) === 0 ? 'system' : goText(value))
 
-const text =
-  (name: string) =>
-  (mount: JsonMap): string =>
-    mount[name] === undefined || mount[name] === null ? '' : goText(mount[name])
-
 const BRIEF: readonly Column[] = [
-  ['Type', text('type')],
-  ['Accessor', text('accessor')],
-  ['Description', text('description')],
+  ['Type', cellOf('type')],
+  ['Accessor', cellOf('accessor')],
+  ['Description', cellOf('description')],
 ]
 
 const DETAILED: readonly Column[] = [
-  ['Plugin', text('type')],
-  ['Accessor', text('accessor')],
+  ['Plugin', cellOf('type')],
+  ['Accessor', cellOf('accessor')],
   ['Default TTL', (mount) => lifetime(configOf(mount).default_lease_ttl)],
   ['Max TTL', (mount) => lifetime(configOf(mount).max_lease_ttl)],
   ['Force No Cache', (mount) => goText(configOf(mount).force_no_cache ?? false)],
-  ['Replication', (mount) => (mount.local === true ? 'local' : 'replicated')],
-  ['Seal Wrap', text('seal_wrap')],
-  ['External Entropy Access', text('external_entropy_access')],
+  REPLICATION,
+  ['Seal Wrap', cellOf('seal_wrap')],
+  ['External Entropy Access', cellOf('external_entropy_access')],
   ['Options', (mount) => goText(mount.options ?? {})],
-  ['Description', text('description')],
-  ['UUID', text('uuid')],
-  ['Version', text('plugin_version')],
-  ['Running Version', text('running_plugin_version')],
-  ['Running SHA256', text('running_sha256')],
-  ['Deprecation Status', text('deprecation_status')],
+  ['Description', cellOf('description')],
+  ['UUID', cellOf('uuid')],
+  ['Version', cellOf('plugin_version')],
+  ['Running Version', cellOf('running_plugin_version')],
+  ['Running SHA256', cellOf('running_sha256')],
+  ['Deprecation Status', cellOf('deprecation_status')],
 ]
 
 const TOKEN_TYPE: Column = ['Token Type', (mount) => textOf(configOf(mount).token_type)]
 
 /** Formats a table of mounts. `mounts`: by path. */
 export const formatMounts = (mounts: JsonMap, kind: 'secrets' | 'auth', isDetailed: boolean): string => {
-  const brief: readonly Column[] = kind === 'auth' ? [...BRIEF, ['Version', text('plugin_version')]] : BRIEF
+  const brief: readonly Column[] = kind === 'auth' ? [...BRIEF, ['Version', cellOf('plugin_version')]] : BRIEF
   const detailed = kind === 'auth' ? [...DETAILED.slice(0, 4), TOKEN_TYPE, ...DETAILED.slice(5)] : DETAILED
-  const columns = isDetailed ? detailed : brief
-  const rows = Object.keys(mounts)
-    .sort()
-    .map((path): Row => {
-      const mount = mounts[path]
-      return [path, ...columns.map(([, cell]) => (isMap(mount) ? cell(mount) : ''))]
-    })
-  return formatTable(['Path', ...columns.map(([title]) => title)], rows)
+  return formatObjects('Path', mounts, isDetailed ? detailed : brief)
 }

@@ -1,6 +1,6 @@
 /** operator raft autopilot: the health of the nodes of a cluster, and its thresholds. */
 import { ROOT } from '../api.js'
-import { type Command, defineCommand, givenFields } from '../command.js'
+import { type Command, command, givenFields } from '../command.js'
 import { DR_FLAG, drQuery, flag } from '../flags.js'
 import { isMap, type JsonMap, localError, remoteError, VAULT_EXIT } from '../model.js'
 import { formatPairs, goText, type Row } from '../text.js'
@@ -29,21 +29,18 @@ const TITLES = {
 } as const
 
 export const autopilotCommands: readonly Command[] = [
-  defineCommand('operator raft autopilot state', {
-    summary: 'Print the health of the nodes',
-    flags: DR_FLAG,
-    run: async ({ api, out, flags }) => {
-      const options = { ...ROOT, ...drQuery(flags) }
-      const path = 'sys/storage/raft/autopilot/state'
-      const state = (await api.find('Error checking autopilot state', 'GET', path, options))?.data
-      if (!state) throw remoteError('No autopilot state found')
-      return out.record(state, () => formatState(state))
-    },
+  command('operator raft autopilot state', 'Print the health of the nodes', DR_FLAG, async ({ api, out, flags }) => {
+    const options = { ...ROOT, ...drQuery(flags) }
+    const path = 'sys/storage/raft/autopilot/state'
+    const state = (await api.find('Error checking autopilot state', 'GET', path, options))?.data
+    if (!state) throw remoteError('No autopilot state found')
+    return out.record(state, () => formatState(state))
   }),
-  defineCommand('operator raft autopilot get-config', {
-    summary: 'Print the autopilot configuration',
-    flags: DR_FLAG,
-    run: async ({ api, out, flags }) => {
+  command(
+    'operator raft autopilot get-config',
+    'Print the autopilot configuration',
+    DR_FLAG,
+    async ({ api, out, flags }) => {
       const options = { ...ROOT, ...drQuery(flags) }
       const config = (await api.find('Error reading autopilot configuration', 'GET', CONFIGURATION, options))?.data
       if (!config) throw remoteError('No autopilot configuration found')
@@ -52,11 +49,12 @@ export const autopilotCommands: readonly Command[] = [
       )
       return out.record(config, () => formatPairs(rows))
     },
-  }),
-  defineCommand('operator raft autopilot set-config', {
-    summary: 'Change the autopilot configuration',
-    flags: { ...SETTINGS, ...DR_FLAG },
-    run: async (call) => {
+  ),
+  command(
+    'operator raft autopilot set-config',
+    'Change the autopilot configuration',
+    { ...SETTINGS, ...DR_FLAG },
+    async (call) => {
       const { api, out, flags } = call
       const given = givenFields(call, SETTINGS)
       if (Object.keys(given).length === 0) throw localError('Nothing to set: name at least one setting')
@@ -65,7 +63,7 @@ export const autopilotCommands: readonly Command[] = [
       const { secret } = await api.request(what, 'PUT', CONFIGURATION, { body, ...ROOT })
       return secret ? out.secret(secret) : VAULT_EXIT.ok
     },
-  }),
+  ),
 ]
 
 const HEAD_WIDTH = 33

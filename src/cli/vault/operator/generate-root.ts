@@ -2,10 +2,10 @@
 import { base62 } from '../../../base/id.js'
 import { decodeWithOtp } from '../../../base/one-time-pad.js'
 import { ROOT } from '../api.js'
-import { type Call, defineCommand } from '../command.js'
+import { type Call, command } from '../command.js'
 import { flag } from '../flags.js'
 import { type JsonMap, localError, textOf } from '../model.js'
-import { formatColumns, goText, type Row } from '../text.js'
+import { formatColumns, goText, presentRows, type Row } from '../text.js'
 import { readText } from '../values.js'
 import { readPgpKeys } from './init.js'
 import { provideShare } from './seal.js'
@@ -29,10 +29,11 @@ type RootCall = Call<typeof FLAGS>
 const basePath = ({ flags }: RootCall): string =>
   flags['dr-token'] ? 'sys/replication/dr/secondary/generate-operation-token' : 'sys/generate-root'
 
-export const generateRootCommand = defineCommand('operator generate-root [KEY]', {
-  summary: 'Generate a root token or a DR operation token from key shares',
-  flags: FLAGS,
-  run: async (call) => {
+export const generateRootCommand = command(
+  'operator generate-root [KEY]',
+  'Generate a root token or a DR operation token from key shares',
+  FLAGS,
+  async (call) => {
     const { flags } = call
     if (flags['recovery-token']) throw localError('There are no recovery tokens here: recovery mode is not supported')
     if (flags['generate-otp']) return generateOtp(call)
@@ -41,10 +42,13 @@ export const generateRootCommand = defineCommand('operator generate-root [KEY]',
     if (flags.status) return print(call, await readStatus(call))
     return flags.init ? start(call) : provide(call)
   },
-})
+)
 
-const readStatus = async (call: RootCall): Promise<JsonMap> =>
-  (await call.api.request('Error getting root generation status', 'GET', `${basePath(call)}/attempt`, ROOT)).body
+/** Sends a request about the attempt. Resolves to the response. */
+const askAttempt = async (call: RootCall, what: string, method: string, body?: JsonMap): Promise<JsonMap> =>
+  (await call.api.request(what, method, `${basePath(call)}/attempt`, { ...(body && { body }), ...ROOT })).body
+
+const readStatus = (call: RootCall): Promise<JsonMap> => askAttempt(call, 'Error getting root generation status', 'GET')
 
 const otpLength = (status: JsonMap): number => {
   const length = Number(goText(status.otp_length ?? 0))
@@ -67,16 +71,15 @@ const printText = ({ out }: RootCall, name: string, text: string): number =>
   out.isTable ? out.single(name, text) : out.record({ [name]: text }, () => text)
 
 const start = async (call: RootCall): Promise<number> => {
-  const { api, flags } = call
+  const { flags } = call
   if (flags.otp && flags['pgp-key']) throw localError('-otp does not go with -pgp-key')
   const [pgpKey = ''] = readPgpKeys(flags['pgp-key'] ? [flags['pgp-key']] : [])
-  const options = { body: { otp: flags.otp, pgp_key: pgpKey }, ...ROOT }
-  const what = 'Error initializing root generation'
-  return print(call, (await api.request(what, 'PUT', `${basePath(call)}/attempt`, options)).body)
+  const body = { otp: flags.otp, pgp_key: pgpKey }
+  return print(call, await askAttempt(call, 'Error initializing root generation', 'PUT', body))
 }
 
 const cancel = async (call: RootCall): Promise<number> => {
-  await call.api.request('Error canceling root token generation', 'DELETE', `${basePath(call)}/attempt`, ROOT)
+  await askAttempt(call, 'Error canceling root token generation', 'DELETE')
   return call.out.success('Root token generation canceled (if it was started)')
 }
 
@@ -104,13 +107,15 @@ const statusRows = (status: JsonMap): Row[] => [
   ['Started', goText(status.started)],
   ['Progress', `${goText(status.progress)}/${goText(status.required)}`],
   ['Complete', goText(status.complete)],
-  ...optionalRow('PGP Fingerprint', status.pgp_fingerprint),
-  ...optionalRow('Encoded Token', status.encoded_token),
-  ...optionalRow('OTP', status.otp),
-  ...optionalRow('OTP Length', status.otp_length),
+  ...presentRows(status, OPTIONAL_ROWS),
 ]
 
-const optionalRow = (title: string, value: unknown): Row[] => (value ? [[title, goText(value)]] : [])
+const OPTIONAL_ROWS = {
+  pgp_fingerprint: 'PGP Fingerprint',
+  encoded_token: 'Encoded Token',
+  otp: 'OTP',
+  otp_length: 'OTP Length',
+} as const
 
 /**
  * Decodes a token with its one-time password. `encoded` is base64 without padding (padding is accepted). Throws if

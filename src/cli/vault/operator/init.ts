@@ -1,7 +1,7 @@
 import { textOfJson } from '../../../base/json-print.js'
 import { readNamedFile } from '../../../base/named-file.js'
 import { ROOT } from '../api.js'
-import { defineCommand } from '../command.js'
+import { command } from '../command.js'
 import { flag, type FlagValues } from '../flags.js'
 import { CliError, type JsonMap, localError, locally } from '../model.js'
 import { readSealStatus } from './seal.js'
@@ -22,10 +22,11 @@ const SHARES = 5
 const THRESHOLD = 3
 const NOT_INITIALISED = 2
 
-export const initCommand = defineCommand('operator init', {
-  summary: 'Initialize a server: generate key shares and a root token',
-  flags: INIT_FLAGS,
-  run: async (session) => {
+export const initCommand = command(
+  'operator init',
+  'Initialize a server: generate key shares and a root token',
+  INIT_FLAGS,
+  async (session) => {
     const { api, out, flags } = session
     if (flags.status) {
       const { body } = await api.request('Error checking initialization status', 'GET', 'sys/init', ROOT)
@@ -39,7 +40,7 @@ export const initCommand = defineCommand('operator init', {
     const keys = keyReport(body, request, isAuto)
     return out.record(keys, () => describeKeys(keys))
   },
-})
+)
 
 type InitBody = ReturnType<typeof initBody>
 

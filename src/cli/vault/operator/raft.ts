@@ -5,7 +5,7 @@ import { messageOf } from '../../../base/printable.js'
 import { replaceFile } from '../../../base/replace-file.js'
 import { inspectSnapshot } from '../../../server/data/snapshot-inspection.js'
 import { ROOT } from '../api.js'
-import { type Command, defineCommand } from '../command.js'
+import { type Command, command } from '../command.js'
 import { DR_FLAG, drQuery, flag } from '../flags.js'
 import { isMap, type JsonMap, localError, locally, remoteError, textOf, VAULT_EXIT } from '../model.js'
 import { formatPairs, formatTable, goText, type Row } from '../text.js'
@@ -24,41 +24,45 @@ const JOIN_FLAGS = {
 } as const
 
 export const raftCommands: readonly Command[] = [
-  defineCommand('operator raft list-peers', {
-    summary: 'List the nodes that share this storage',
-    flags: DR_FLAG,
-    run: async ({ api, out, flags }) => {
+  command(
+    'operator raft list-peers',
+    'List the nodes that share this storage',
+    DR_FLAG,
+    async ({ api, out, flags }) => {
       const options = { ...ROOT, ...drQuery(flags) }
       const what = 'Error reading the raft cluster configuration'
       const secret = await api.find(what, 'GET', 'sys/storage/raft/configuration', options)
       if (!secret) throw remoteError('No raft cluster configuration found')
       return out.isTable ? out.value(secret, () => formatPeers(secret.data ?? {})) : out.secret(secret)
     },
-  }),
-  defineCommand('operator raft snapshot save FILE', {
-    summary: 'Save a snapshot of the cluster to a file',
-    run: async ({ api, args: [file = ''] }) => {
+  ),
+  command(
+    'operator raft snapshot save FILE',
+    'Save a snapshot of the cluster to a file',
+    async ({ api, args: [file = ''] }) => {
       const options = { ...ROOT, bytesMax: LIMITS.snapshotBytesMax }
       const { bytes } = await api.request('Error taking the snapshot', 'GET', 'sys/storage/raft/snapshot', options)
       if (bytes.length === 0) throw remoteError('Error taking the snapshot: the answer is empty')
       locally(FILE_FAILED, () => replaceFile(file, bytes))
       return VAULT_EXIT.ok
     },
-  }),
-  defineCommand('operator raft snapshot restore FILE', {
-    summary: 'Restore the cluster from a snapshot',
-    flags: { force: flag.bool('Restore a snapshot of another cluster, with other keys.') },
-    run: async ({ api, args: [file = ''], flags }) => {
+  ),
+  command(
+    'operator raft snapshot restore FILE',
+    'Restore the cluster from a snapshot',
+    { force: flag.bool('Restore a snapshot of another cluster, with other keys.') },
+    async ({ api, args: [file = ''], flags }) => {
       const raw = locally(FILE_FAILED, () => readNamedFile(file, LIMITS.snapshotBytesMax))
       const path = `sys/storage/raft/snapshot${flags.force ? '-force' : ''}`
       await api.request('Error installing the snapshot', 'POST', path, { raw, ...ROOT })
       return VAULT_EXIT.ok
     },
-  }),
-  defineCommand('operator raft join [LEADER_API_ADDRESS | AUTO_JOIN]', {
-    summary: 'Join this new server to the cluster of another node',
-    flags: JOIN_FLAGS,
-    run: async ({ api, out, io, args: [place = ''], flags }) => {
+  ),
+  command(
+    'operator raft join [LEADER_API_ADDRESS | AUTO_JOIN]',
+    'Join this new server to the cluster of another node',
+    JOIN_FLAGS,
+    async ({ api, out, io, args: [place = ''], flags }) => {
       // An argument that is not an address describes address discovery: `provider=...`.
       const isAddress = URL.canParse(place) || !place.includes('=')
       const body = {
@@ -76,22 +80,24 @@ export const raftCommands: readonly Command[] = [
       const reply = await api.request(what, 'POST', 'sys/storage/raft/join', { body, ...ROOT })
       return out.record(reply.body, () => formatPairs([['Joined', goText(reply.body.joined)]]))
     },
-  }),
-  defineCommand('operator raft remove-peer SERVER_ID', {
-    summary: 'Remove a node from the cluster',
-    flags: DR_FLAG,
-    run: async ({ api, out, args: [id = ''], flags }) => {
+  ),
+  command(
+    'operator raft remove-peer SERVER_ID',
+    'Remove a node from the cluster',
+    DR_FLAG,
+    async ({ api, out, args: [id = ''], flags }) => {
       const body = { server_id: id, ...drQuery(flags).query }
       const what = 'Error removing the peer from raft cluster'
       await api.request(what, 'PUT', 'sys/storage/raft/remove-peer', { body, ...ROOT })
       if (out.isTable) out.line('Peer removed successfully!')
       return VAULT_EXIT.ok
     },
-  }),
+  ),
   // Reads the file locally: its description needs no key.
-  defineCommand('operator raft snapshot inspect FILE', {
-    summary: 'Print the contents of a snapshot file',
-    run: async ({ out, args: [file = ''] }) => {
+  command(
+    'operator raft snapshot inspect FILE',
+    'Print the contents of a snapshot file',
+    async ({ out, args: [file = ''] }) => {
       const archive = locally(FILE_FAILED, () => readNamedFile(file, LIMITS.snapshotBytesMax))
       const { clusterId, index, parts } = await inspectSnapshot(archive).catch((error: unknown) => {
         throw localError(`${FILE_FAILED}: ${messageOf(error)}`, error)
@@ -107,7 +113,7 @@ export const raftCommands: readonly Command[] = [
       rows.push(['Total', String(record.count), String(record.size)])
       return out.record(record, () => `${formatPairs(head)}\n\n${formatTable(['Key Name', 'Count', 'Size'], rows)}`)
     },
-  }),
+  ),
 ]
 
 const formatPeers = (data: JsonMap): string => {

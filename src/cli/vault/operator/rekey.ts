@@ -1,10 +1,10 @@
 /** operator rekey: replaces the unseal or recovery key shares, with the current ones. */
 import { textsOfJson } from '../../../base/json-print.js'
-import { type Reply, ROOT } from '../api.js'
-import { type Call, defineCommand } from '../command.js'
+import { ROOT } from '../api.js'
+import { type Call, command } from '../command.js'
 import { flag } from '../flags.js'
 import { type JsonMap, localError, textOf } from '../model.js'
-import { formatPairs, goText, type Row, wrapIndented } from '../text.js'
+import { formatPairs, goText, presentRows, type Row, wrapIndented } from '../text.js'
 import { readPgpKeys } from './init.js'
 import { provideShare } from './seal.js'
 
@@ -46,20 +46,21 @@ const TARGETS: ReadonlyMap<string, Target> = new Map([
   ['hsm', RECOVERY],
 ])
 
-export const rekeyCommand = defineCommand('operator rekey [KEY]', {
-  summary: 'Generate new key shares from the current ones',
-  flags: FLAGS,
-  run: (call) => {
+export const rekeyCommand = command(
+  'operator rekey [KEY]',
+  'Generate new key shares from the current ones',
+  FLAGS,
+  async (call) => {
     const { flags } = call
     const target = TARGETS.get(flags.target.trim().toLowerCase())
     if (!target) throw localError(`Unknown target: ${flags.target}; targets are barrier and recovery`)
     if (flags['backup-delete']) return deleteBackup(call, target)
     if (flags['backup-retrieve']) return retrieveBackup(call, target)
     if (flags.cancel) return cancel(call, target)
-    if (flags.status) return printStatus(call, target)
+    if (flags.status) return print(call, await readStatus(call, target))
     return flags.init ? start(call, target) : provide(call, target)
   },
-})
+)
 
 const start = async (call: RekeyCall, { base }: Target): Promise<number> => {
   const { api, flags, out } = call
@@ -73,7 +74,7 @@ const start = async (call: RekeyCall, { base }: Target): Promise<number> => {
   }
   const reply = await api.request('Error initializing rekey', 'PUT', `${base}/init`, { body, ...ROOT })
   if (out.isTable) for (const text of cautions(flags)) out.note(`${wrapIndented(`WARNING! ${text}`)}\n`)
-  return print(call, reply.body, attemptRows)
+  return out.record(reply.body, () => formatPairs(attemptRows(reply.body)))
 }
 
 const cautions = (flags: RekeyCall['flags']): string[] => {
@@ -90,31 +91,25 @@ const cancel = async ({ api, flags, out }: RekeyCall, { base }: Target): Promise
 }
 
 /** Reads the progress of the rekey, or of its verification. */
-const readStatus = ({ api, flags }: RekeyCall, { base }: Target): Promise<Reply> =>
-  flags.verify
-    ? api.request('Error getting rekey verification status', 'GET', `${base}/verify`, ROOT)
-    : api.request('Error getting rekey status', 'GET', `${base}/init`, ROOT)
-
-const printStatus = async (call: RekeyCall, target: Target): Promise<number> => {
-  const { body } = await readStatus(call, target)
-  return print(call, body, call.flags.verify ? verificationRows : attemptRows)
+const readStatus = async ({ api, flags }: RekeyCall, { base }: Target): Promise<JsonMap> => {
+  const [path, noun] = flags.verify ? ['verify', 'rekey verification'] : ['init', 'rekey']
+  return (await api.request(`Error getting ${noun} status`, 'GET', `${base}/${path}`, ROOT)).body
 }
 
 /** Submits one share to the current rekey, or to its verification. */
 const provide = async (call: RekeyCall, target: Target): Promise<number> => {
   const { verify } = call.flags
-  const status = (await readStatus(call, target)).body
+  const status = await readStatus(call, target)
   if (status.started !== true) {
     throw localError(verify ? 'No rekey waits for its verification' : 'No rekey is in progress: start one with -init')
   }
   const titles = { nonce: verify ? 'Rekey verification nonce' : 'Rekey operation nonce', key: target.key }
   const body = await provideShare(call, `${target.base}/${verify ? 'verify' : 'update'}`, status, titles)
-  if (body.complete !== true) return print(call, body, verify ? verificationRows : attemptRows)
-  return verify ? printVerified(call, body) : printKeys(call, body, status)
+  if (body.complete !== true) return print(call, body)
+  if (!verify) return printKeys(call, body, status)
+  const text = 'Success! Rekey verification is complete: the new key shares count from now on.'
+  return call.out.record(body, () => text)
 }
-
-const printVerified = ({ out }: RekeyCall, body: JsonMap): number =>
-  out.record(body, () => 'Success! Rekey verification is complete: the new key shares count from now on.')
 
 const printKeys = ({ out }: RekeyCall, body: JsonMap, status: JsonMap): number => {
   const fingerprints = textsOfJson(body.pgp_fingerprints)
@@ -154,8 +149,9 @@ const deleteBackup = async ({ api, out }: RekeyCall, { backup }: Target): Promis
   return out.success('Deleted the stored keys (if there were any)')
 }
 
-const print = ({ out }: RekeyCall, body: JsonMap, rows: (body: JsonMap) => Row[]): number =>
-  out.record(body, () => formatPairs(rows(body)))
+/** Prints the progress of the rekey, or of its verification. */
+const print = ({ out, flags }: RekeyCall, body: JsonMap): number =>
+  out.record(body, () => formatPairs(flags.verify ? verificationRows(body) : attemptRows(body)))
 
 const attemptRows = (status: JsonMap): Row[] => {
   const isProvided = status.progress === status.required || textOf(status.verification_nonce) !== ''
@@ -165,7 +161,7 @@ const attemptRows = (status: JsonMap): Row[] => {
     ['New Shares', goText(status.n)],
     ['New Threshold', goText(status.t)],
     ['Verification Required', goText(status.verification_required)],
-    ...(status.verification_nonce ? [['Verification Nonce', textOf(status.verification_nonce)]] : []),
+    ...presentRows(status, { verification_nonce: 'Verification Nonce' }),
   ]
   const fingerprints = textsOfJson(status.pgp_fingerprints)
   return [

@@ -1,33 +1,35 @@
 /** status, and operator unseal, seal, members, key-status, rotate and step-down: the state of one server. */
 import { ROOT } from '../api.js'
-import { type Command, defineCommand, type Session } from '../command.js'
+import { type Command, command, type Session } from '../command.js'
 import { flag } from '../flags.js'
 import { CliError, isMap, type JsonMap, localError, textOf, VAULT_EXIT } from '../model.js'
-import { formatColumns, formatPairs, formatTable, goText, type Row } from '../text.js'
+import { formatColumns, formatPairs, formatTable, goText, presentRows, type Row } from '../text.js'
 
 /** This command's exit code distinguishes a sealed server from a failure, so a failed request is 1. */
 const FAILED = 1
 const SEALED = 2
 
-export const statusCommand = defineCommand('status', {
-  summary: 'Print the seal status, version, cluster and active node',
-  run: async (session) => {
+export const statusCommand = command(
+  'status',
+  'Print the seal status, version, cluster and active node',
+  async (session) => {
     const status = await readSealStatus(session).catch((error: unknown) => {
       throw error instanceof CliError ? new CliError(FAILED, error.message, { cause: error }) : error
     })
     await printSealStatus(session, status)
     return status.sealed === true ? SEALED : VAULT_EXIT.ok
   },
-})
+)
 
 export const sealCommands: readonly Command[] = [
-  defineCommand('operator unseal [KEY]', {
-    summary: 'Submit one key share; prompts for it if it is not given',
-    flags: {
+  command(
+    'operator unseal [KEY]',
+    'Submit one key share; prompts for it if it is not given',
+    {
       reset: flag.bool('Forget the shares that were given so far.'),
       migrate: flag.bool('Change the seal; refused unless a change of the seal is pending'),
     },
-    run: async (session) => {
+    async (session) => {
       const { api, flags, args } = session
       const body = flags.reset
         ? { reset: true }
@@ -35,40 +37,25 @@ export const sealCommands: readonly Command[] = [
       const reply = await api.request('Error unsealing', 'PUT', 'sys/unseal', { body, ...ROOT })
       return printSealStatus(session, reply.body)
     },
+  ),
+  command('operator seal', 'Seal the server', async ({ api, out }) => {
+    await api.request('Error sealing', 'PUT', 'sys/seal', ROOT)
+    return out.success('Vault is sealed.')
   }),
-  defineCommand('operator seal', {
-    summary: 'Seal the server',
-    run: async ({ api, out }) => {
-      await api.request('Error sealing', 'PUT', 'sys/seal', ROOT)
-      return out.success('Vault is sealed.')
-    },
+  command('operator step-down', 'Make the active node step down', async ({ api, out }) => {
+    await api.request('Error stepping down', 'PUT', 'sys/step-down', ROOT)
+    return out.success(`Stepped down: ${api.settings.address}`)
   }),
-  defineCommand('operator step-down', {
-    summary: 'Make the active node step down',
-    run: async ({ api, out }) => {
-      await api.request('Error stepping down', 'PUT', 'sys/step-down', ROOT)
-      return out.success(`Stepped down: ${api.settings.address}`)
-    },
+  command('operator members', 'List the nodes of the cluster', async ({ api, out }) => {
+    const { secret } = await api.request('Error listing members', 'GET', 'sys/ha-status', ROOT)
+    const nodes = Array.isArray(secret?.data?.nodes) ? secret.data.nodes.filter(isMap) : []
+    return out.value(secret?.data ?? {}, () => formatTable(MEMBER_COLUMNS, nodes.map(memberRow)))
   }),
-  defineCommand('operator members', {
-    summary: 'List the nodes of the cluster',
-    run: async ({ api, out }) => {
-      const { secret } = await api.request('Error listing members', 'GET', 'sys/ha-status', ROOT)
-      const nodes = Array.isArray(secret?.data?.nodes) ? secret.data.nodes.filter(isMap) : []
-      return out.value(secret?.data ?? {}, () => formatTable(MEMBER_COLUMNS, nodes.map(memberRow)))
-    },
-  }),
-  defineCommand('operator key-status', {
-    summary: 'Print the state of the encryption key',
-    run: (session) => printKeyStatus(session),
-  }),
-  defineCommand('operator rotate', {
-    summary: 'Rotate the encryption key',
-    run: async (session) => {
-      await session.api.request('Error rotating key', 'PUT', 'sys/rotate', ROOT)
-      session.out.success('Rotated key\n')
-      return printKeyStatus(session)
-    },
+  command('operator key-status', 'Print the state of the encryption key', (session) => printKeyStatus(session)),
+  command('operator rotate', 'Rotate the encryption key', async (session) => {
+    await session.api.request('Error rotating key', 'PUT', 'sys/rotate', ROOT)
+    session.out.success('Rotated key\n')
+    return printKeyStatus(session)
   }),
 ]
 
@@ -148,8 +135,7 @@ const sealRows = (status: JsonMap): Row[] => {
     ['Version', textOf(status.version)],
     ['Build Date', textOf(status.build_date)],
     ['Storage Type', textOf(status.storage_type)],
-    ...(status.cluster_name ? [['Cluster Name', textOf(status.cluster_name)]] : []),
-    ...(status.cluster_id ? [['Cluster ID', textOf(status.cluster_id)]] : []),
+    ...presentRows(status, { cluster_name: 'Cluster Name', cluster_id: 'Cluster ID' }),
     ...(status.removed_from_cluster === true ? [['Removed From Cluster', 'true']] : []),
   ]
 }
@@ -170,12 +156,12 @@ const leaderRows = (status: JsonMap, leader: JsonMap): Row[] => {
           ['Performance Standby Last Remote WAL', goText(leader.performance_standby_last_remote_wal ?? 0)],
         ]
       : []),
-    ...OPTIONAL_ROWS.flatMap(([name, title]) => (leader[name] ? [[title, goText(leader[name])]] : [])),
+    ...presentRows(leader, OPTIONAL_ROWS),
   ]
 }
 
-const OPTIONAL_ROWS = [
-  ['raft_committed_index', 'Raft Committed Index'],
-  ['raft_applied_index', 'Raft Applied Index'],
-  ['last_wal', 'Last WAL'],
-] as const
+const OPTIONAL_ROWS = {
+  raft_committed_index: 'Raft Committed Index',
+  raft_applied_index: 'Raft Applied Index',
+  last_wal: 'Last WAL',
+} as const
