@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { Argument, Command, CommanderError, Option } from 'commander'
+import { Argument, type Command, CommanderError, Option } from 'commander'
 import { systemClock } from '../base/clock.js'
 import { ApiUnreachable } from '../client/api-client.js'
 import { LabError } from '../lab/model/lab-error.js'
@@ -32,7 +32,7 @@ import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
 import { waitCommand } from './commands/wait.js'
 import { wireCommand } from './commands/lab/wire.js'
-import { commandTerm, examples } from './terminal/help.js'
+import { commandTerm, examples, TypedCommand } from './terminal/command.js'
 import { EXIT, exitCodeOf } from './terminal/exit-codes.js'
 import { FORMATS, type Output, outliveReaders, ProcessOutput } from './terminal/output.js'
 import { keepTelling } from './terminal/patience.js'
@@ -167,7 +167,7 @@ const isMisspelt = (program: Command, command: string): boolean =>
 
 /** Creates all commands with their flags and help. `finish` receives the exit code of a program that a command runs. */
 export const makeProgram = (output: ProcessOutput, finish: (status: number) => void): Command => {
-  const program = new Command('understudy')
+  const program = new TypedCommand('understudy')
     .description(
       'Rehearse replication and failover on simulated clusters that serve the Vault HTTP API. An independent simulator.',
     )
@@ -181,7 +181,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
   config
     .command('show')
     .description('print the effective configuration of a server; --origin adds the source of each value')
-  config.addHelpText('after', examples('config show -config=server.hcl', 'config show --origin -dev'))
+  config.examples('config show -config=server.hcl', 'config show --origin -dev')
   const lab = [
     ...[
       ...[upCommand, attachCommand, downCommand, lsCommand, statusCommand, envCommand],
@@ -203,7 +203,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
   program
     .command('version')
     .description('print the version')
-    .addHelpText('after', examples('version', '--version'))
+    .examples('version', '--version')
     .action(() => output.data(describeVersion()))
   teachManners(program, output)
   return program
@@ -211,7 +211,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
 
 /** `understudy completion bash`: prints a script that a shell loads once. The script then calls `__complete`. */
 const completionCommand = (output: Output): Command =>
-  new Command('completion')
+  new TypedCommand('completion')
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)))
     .addHelpText(

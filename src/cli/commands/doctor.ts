@@ -1,29 +1,23 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { examine, type Finding } from '../../lab/doctor/checks.js'
 import { thisMachine } from '../../lab/doctor/machine.js'
 import { LabError } from '../../lab/model/lab-error.js'
 import { loadTopology, TOPOLOGY_NAMES } from '../../lab/topology/catalogue.js'
 import { formatTable, type Output } from '../terminal/output.js'
-import { examples } from '../terminal/help.js'
-
-interface DoctorFlags {
-  readonly topology: string
-  readonly portBase: string
-  readonly json?: true
-}
+import { TypedCommand } from '../terminal/command.js'
 
 /**
  * `understudy doctor`: checks whether this machine can run a lab. Prints one line per check, with a fix for each
  * problem.
  */
 export const doctorCommand = (output: Output): Command =>
-  new Command('doctor')
+  new TypedCommand('doctor')
     .description('check that this machine can run a lab; exit code 1 if a requirement is missing')
-    .option('--topology <name>', `whose ports are looked at: ${TOPOLOGY_NAMES.join(', ')}`, 'four')
-    .option('--port-base <port>', 'first API port', '8200')
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('doctor', 'doctor --topology six --port-base 9200'))
-    .action(async (flags: DoctorFlags) => {
+    .flag('--topology <name>', `whose ports are looked at: ${TOPOLOGY_NAMES.join(', ')}`, 'four')
+    .flag('--port-base <port>', 'first API port', '8200')
+    .json()
+    .examples('doctor', 'doctor --topology six --port-base 9200')
+    .run(async (flags) => {
       const topology = loadTopology(flags.topology)
       if (!/^\d{1,5}$/.test(flags.portBase)) throw new LabError('usage', `"${flags.portBase}" is not a port`)
       const findings = await examine({ machine: thisMachine(), topology, portBase: Number(flags.portBase) })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { formatHostPort, parseHostPort } from '../../base/network.js'
 import { ApiClient } from '../../client/api-client.js'
 import { LabError } from '../../lab/model/lab-error.js'
@@ -8,7 +8,7 @@ import { readAddressFile } from './address-file.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { decideLaunch, readLaunchFacts } from '../container/launch.js'
 import type { Output } from '../terminal/output.js'
-import { examples } from '../terminal/help.js'
+import { TypedCommand } from '../terminal/command.js'
 
 const TIMEOUT_MS = 3000
 const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
@@ -18,11 +18,11 @@ const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
  * not. A new server therefore counts as healthy before it is initialized.
  */
 export const healthcheckCommand = (output: Output): Command =>
-  new Command('healthcheck')
+  new TypedCommand('healthcheck')
     .description('succeed if the server in this container responds, sealed or not')
-    .addOption(new Option('--addr <url>', 'server (default: the server of this container)'))
-    .addHelpText('after', examples('healthcheck', 'healthcheck --addr http://127.0.0.1:8200'))
-    .action(async (flags: { addr?: string }) => {
+    .flag('--addr <url>', 'server (default: the server of this container)')
+    .examples('healthcheck', 'healthcheck --addr http://127.0.0.1:8200')
+    .run(async (flags) => {
       const addresses = flags.addr ? [flags.addr] : addressesOfThisContainer(process.env)
       const answers = await Promise.all(addresses.map(askHealth))
       const found = answers.find((answer) => answer.status !== undefined)

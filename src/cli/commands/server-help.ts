@@ -1,5 +1,5 @@
 import { describeServerFlags } from '../../server/config/flags.js'
-import { examples } from '../terminal/help.js'
+import { examples } from '../terminal/command.js'
 
 const HELP_FLAGS: ReadonlySet<string> = new Set(['-h', '-help', '--help'])
 

@@ -1,44 +1,20 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { LabError } from '../../lab/model/lab-error.js'
 import type { GenerationVerification, ListedRecord } from '../../server/data/storage-inspection.js'
 import { formatTable, type Output } from '../terminal/output.js'
-import { examples } from '../terminal/help.js'
-
-interface ListFlags {
-  readonly dataDir: string
-  readonly json?: true
-}
-
-interface VerifyFlags extends ListFlags {
-  readonly generation?: number
-  readonly rootKeyFile?: string
-  readonly unsealKeyFile?: string
-}
-
-interface AdoptFlags {
-  readonly dataDir: string
-  readonly generation: number
-  readonly force?: true
-}
+import { TypedCommand } from '../terminal/command.js'
 
 /** `understudy storage list|verify|adopt`: shows and verifies the data directory of a stopped server. */
 export const storageCommand = (output: Output): Command => {
-  const command = new Command('storage')
+  const storage = new TypedCommand('storage')
     .description('inspect and recover the data directory of a stopped server')
-    .exitOverride()
-  command.addCommand(listCommand(output).exitOverride())
-  command.addCommand(verifyCommand(output).exitOverride())
-  command.addCommand(adoptCommand(output).exitOverride())
-  return command.addHelpText('after', examples('storage list --data-dir ./data', 'storage verify --data-dir ./data'))
-}
-
-const listCommand = (output: Output): Command =>
-  new Command('list')
-    .description('list generation, category, key, length and SHA-256 of every stored entry')
-    .requiredOption('--data-dir <path>', 'the data directory')
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('storage list --data-dir ./data', 'storage list --data-dir ./data --json'))
-    .action(({ dataDir, json }: ListFlags) =>
+    .examples('storage list --data-dir ./data', 'storage verify --data-dir ./data')
+  const add = (name: string, about: string) =>
+    storage.command(name).description(about).required('--data-dir <path>', 'the data directory')
+  add('list', 'list generation, category, key, length and SHA-256 of every stored entry')
+    .json()
+    .examples('storage list --data-dir ./data', 'storage list --data-dir ./data --json')
+    .run(({ dataDir, json }) =>
       orUsage(async ({ listStorage }) => {
         const records: ListedRecord[] = []
         for await (const record of listStorage(dataDir)) records.push(record)
@@ -57,47 +33,32 @@ const listCommand = (output: Output): Command =>
         output.data(formatTable([header, ...rows]))
       }),
     )
-
-const verifyCommand = (output: Output): Command =>
-  new Command('verify')
-    .description('verify the log, the Merkle trees and, with keys, every value; exit code 2 if something is damaged')
-    .requiredOption('--data-dir <path>', 'the data directory')
-    .option('--root-key-file <file>', 'root key, to decrypt every value')
-    .option('--unseal-key-file <file>', 'unseal keys, one per line, to decrypt the root key')
-    .option('--generation <n>', 'generation (default: the live one)', parseGeneration)
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      examples(
-        'storage verify --data-dir ./data',
-        'storage verify --data-dir ./data --unseal-key-file keys.txt --json',
-      ),
-    )
-    .action(({ dataDir, json, generation, ...keys }: VerifyFlags) =>
+  add('verify', 'verify the log, the Merkle trees and, with keys, every value; exit code 2 if something is damaged')
+    .flag('--root-key-file <file>', 'root key, to decrypt every value')
+    .flag('--unseal-key-file <file>', 'unseal keys, one per line, to decrypt the root key')
+    .add<{ readonly generation?: number }>(generationOption('generation (default: the live one)'))
+    .json()
+    .examples('storage verify --data-dir ./data', 'storage verify --data-dir ./data --unseal-key-file keys.txt --json')
+    .run(({ dataDir, json, generation, ...keys }) =>
       orUsage(async ({ verifyStorage }) => {
         const found = await verifyStorage(dataDir, keys, generation)
         output.data(json ? JSON.stringify(toJson(found), undefined, 2) : describe(found).join('\n'))
         if (!found.isSound) throw new LabError('remote', `the storage in ${dataDir} is not sound`)
       }),
     )
-
-const adoptCommand = (output: Output): Command =>
-  new Command('adopt')
-    .description('make a generation the live one; removes nothing, except a damaged log with --force')
-    .requiredOption('--data-dir <path>', 'the data directory')
-    .requiredOption('--generation <n>', 'number of the generation, as `storage list` prints it', parseGeneration)
-    .option(
+  add('adopt', 'make a generation the live one; removes nothing, except a damaged log with --force')
+    .add<{ readonly generation: number }>(
+      generationOption('number of the generation, as `storage list` prints it').makeOptionMandatory(),
+    )
+    .flag(
       '--force',
       'adopt a damaged generation and cut its log where it is broken, or adopt an empty one: its server is not initialized',
     )
-    .addHelpText(
-      'after',
-      examples(
-        'storage adopt --data-dir ./data --generation 2',
-        'storage adopt --data-dir ./data --generation 1 --force',
-      ),
+    .examples(
+      'storage adopt --data-dir ./data --generation 2',
+      'storage adopt --data-dir ./data --generation 1 --force',
     )
-    .action(({ dataDir, generation, force }: AdoptFlags) =>
+    .run(({ dataDir, generation, force }) =>
       orUsage(async ({ adoptStorage }) => {
         const { lastIndex, others, damaged, logGivenUpTo } = await adoptStorage(dataDir, generation, force === true)
         output.data(
@@ -112,6 +73,10 @@ const adoptCommand = (output: Output): Command =>
         if (others.length > 0) output.data(`left as they are: ${others.map((one) => `generation-${one}`).join(', ')}`)
       }),
     )
+  return storage
+}
+
+const generationOption = (about: string): Option => new Option('--generation <n>', about).argParser(parseGeneration)
 
 const parseGeneration = (text: string): number => {
   if (/^[1-9]\d*$/.test(text)) return Number(text)

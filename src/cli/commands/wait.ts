@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { ApiClient, ApiUnreachable } from '../../client/api-client.js'
 import { type AnyLab, clientOf, describeServer } from '../../lab/model/cluster.js'
 import { LabError } from '../../lab/model/lab-error.js'
@@ -11,7 +11,7 @@ import { findUnconverged } from '../../lab/status/links.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/status/readiness.js'
 import { type LabView, observe } from '../../lab/status/observe.js'
 import { waitFor } from '../../lab/requests/wait.js'
-import { examples } from '../terminal/help.js'
+import { type FlagsOf, TypedCommand } from '../terminal/command.js'
 import type { Output } from '../terminal/output.js'
 import { parseTimeout } from './lab/options.js'
 
@@ -23,43 +23,35 @@ const OF_LAB = {
 
 type OfLab = keyof typeof OF_LAB
 
-interface WaitFlags {
-  readonly addr?: string
-  readonly for: Readiness | OfLab
-  readonly name: string
-  readonly cluster?: string
-  readonly timeout: string
-}
+const STATES = [...READINESS, ...(Object.keys(OF_LAB) as OfLab[])]
+
+type WaitFlags = FlagsOf<ReturnType<typeof waitFlags>>
 
 /**
  * `understudy wait`: returns when a server, or every cluster of a lab, meets the condition. Exits with 4 on a timeout.
  */
-export const waitCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('wait')
-    .description('wait until a server, or every cluster of a lab, reaches a state')
-    .option('--addr <url>', 'one server (default: the lab)')
-    .option('--name <lab>', 'name of the lab', 'default')
-    .option('--cluster <cluster>', 'only this cluster of the lab, or a node such as A2')
-    .addOption(
-      new Option('--for <state>', 'state; converged and healthy apply to a lab only')
-        .choices([...READINESS, ...Object.keys(OF_LAB)])
-        .default('replicated'),
+export const waitCommand = (output: Output): Command =>
+  waitFlags()
+    .examples(
+      'wait --for converged --timeout 1m',
+      'wait --for active --cluster B',
+      'wait --addr http://127.0.0.1:8200 --for unsealed',
     )
-    .option('--timeout <duration>', 'maximum time, such as 30s', '30s')
-    .addHelpText(
-      'after',
-      examples(
-        'wait --for converged --timeout 1m',
-        'wait --for active --cluster B',
-        'wait --addr http://127.0.0.1:8200 --for unsealed',
-      ),
-    )
-    .action(async (flags: WaitFlags) => {
-      const task = { output, host: makeHost(), timeoutMs: parseTimeout(flags.timeout) }
+    .run(async (flags) => {
+      const task = { output, host: thisHost(), timeoutMs: parseTimeout(flags.timeout) }
       const wanted = flags.for
       if (isOfLab(wanted)) return waitForLab(labOf(flags, wanted), wanted, task)
       await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))
     })
+
+const waitFlags = () =>
+  new TypedCommand('wait')
+    .description('wait until a server, or every cluster of a lab, reaches a state')
+    .flag('--addr <url>', 'one server (default: the lab)')
+    .lab()
+    .flag('--cluster <cluster>', 'only this cluster of the lab, or a node such as A2')
+    .choice('--for <state>', 'state; converged and healthy apply to a lab only', STATES, 'replicated')
+    .flag('--timeout <duration>', 'maximum time, such as 30s', '30s')
 
 interface Task {
   readonly output: Output

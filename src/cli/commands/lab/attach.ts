@@ -1,58 +1,46 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { addressesOfServers, attachLab, clustersAt, parseAddresses } from '../../../lab/attach/attach.js'
 import { findComposeProject } from '../../../lab/containers/compose-project.js'
 import { type KnownKeys, NO_KEYS, readKeysFile } from '../../../lab/keys/keys-file.js'
 import { type AttachedLab, type AttachedServer, serversIn } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { labDirectory } from '../../../lab/model/lab-directory.js'
-import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
-import { examples } from '../../terminal/help.js'
+import { thisHost } from '../../../lab/processes/lab-host.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
-import { caCertOption, requireReadable } from './options.js'
+import { CA_CERT, requireReadable } from './options.js'
 import { requireTopology } from '../../../lab/topology/catalogue.js'
 
-interface AttachFlags {
-  readonly keys?: string
-  readonly compose?: string
-  readonly project?: string
-  readonly topology?: string
-  readonly caCert?: string
-  readonly json?: true
-}
-
 /** `understudy attach`: registers externally managed servers as a lab, so that the lab commands work on them. */
-export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('attach')
+export const attachCommand = (output: Output): Command =>
+  new TypedCommand('attach')
     .description('register running servers as a lab; "down" unregisters it and stops no server')
     .argument('<name>', 'name of the lab')
     .argument(
       '[clusters...]',
       'address of each cluster, such as A=http://127.0.0.1:8200, or of each node: A1=..., A2=...',
     )
-    .option(
+    .flag(
       '--keys <file>',
       'root tokens and key shares: the file of "wire --keep", or {"A": {...}} with the output of "operator init"',
     )
-    .option(
+    .flag(
       '--compose <directory>',
       'use the containers of the compose file in this directory: read addresses and keys, start and stop containers',
     )
-    .option('--project <name>', 'with --compose: project name of the containers')
-    .option('--topology <name>', 'topology of the servers')
-    .addOption(caCertOption())
-    .option('--json', 'print the lab as JSON')
-    .addHelpText(
-      'after',
-      examples(
-        'attach staging A=http://10.0.0.1:8200 B=http://10.0.0.2:8200 --keys keys.json',
-        'attach boxes --compose ./exported',
-      ),
+    .flag('--project <name>', 'with --compose: project name of the containers')
+    .flag('--topology <name>', 'topology of the servers')
+    .flag(...CA_CERT)
+    .json('print the lab as JSON')
+    .examples(
+      'attach staging A=http://10.0.0.1:8200 B=http://10.0.0.2:8200 --keys keys.json',
+      'attach boxes --compose ./exported',
     )
-    .action(async (name: string, given: string[], flags: AttachFlags) => {
+    .run(async (flags, name: string, given: string[]) => {
       labDirectory(name)
       if (flags.project !== undefined && flags.compose === undefined)
         throw new LabError('usage', '--project names containers of a --compose directory')
-      const host = makeHost()
+      const host = thisHost()
       const fromFile = flags.keys === undefined ? undefined : readKeysFile(flags.keys, output.complain)
       const project = flags.compose === undefined ? undefined : await findComposeProject(flags.compose, flags.project)
       const keys = fromFile ?? project?.keys ?? NO_KEYS

@@ -13,7 +13,7 @@ import { readTopologyFile, requireTopology } from '../../../lab/topology/catalog
 import { parseShamir } from './options.js'
 
 /** The flags of `up` that define the topology. */
-export interface TopologyFlags {
+interface TopologyFlags {
   readonly file?: string
   readonly shamir?: string
   readonly seal?: 'shamir' | 'auto'

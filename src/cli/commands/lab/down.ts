@@ -1,22 +1,15 @@
 import { rmSync } from 'node:fs'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { findLeftDirectories } from '../../../base/temporary-directory.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { downLab } from '../../../lab/lifecycle/down.js'
 import { describeMissing } from '../../../lab/model/lab-directory.js'
 import { listLabs } from '../../../lab/model/state-directory.js'
-import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
+import { thisHost } from '../../../lab/processes/lab-host.js'
 import { isRunning } from '../../../lab/processes/child-process.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
+import { TypedCommand } from '../../terminal/command.js'
 import type { Output } from '../../terminal/output.js'
-import { nameOption } from './options.js'
-
-interface DownFlags {
-  readonly name: string
-  readonly all?: true
-  readonly keep?: true
-  readonly json?: true
-}
 
 /** The result of `down`, for JSON output. */
 interface Ended {
@@ -26,52 +19,57 @@ interface Ended {
 }
 
 /** `understudy down`: stops the servers and removes their data. Succeeds if the lab does not exist. */
-export const downCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('down')
+export const downCommand = (output: Output): Command => {
+  const command = new TypedCommand('down')
     .description('stop a lab and remove its data; also removes the remains of an interrupted start')
     .argument('[lab]', 'name of the lab; same as --name')
-    .addOption(nameOption())
-    .option('--all', 'all labs')
-    .option('--keep', 'keep data and keys; "understudy start" restarts the lab')
-    .option('--json', 'print the result for each lab as JSON')
-    .addHelpText('after', '\nExamples:\n  understudy down\n  understudy down --all')
-    .action(async (given: string | undefined, flags: DownFlags, command: Command) => {
-      requireOneChoice(given, flags, command.getOptionValueSource('name') === 'cli')
-      const host = makeHost()
-      const names = flags.all ? listLabs() : [given ?? flags.name]
-      const failures: unknown[] = []
-      const ended: Ended[] = []
-      // The first signal is ignored, so that the lab is not left half removed. The second one kills the remaining
-      // processes.
-      await withInterrupt(async ({ forceSignal }) => {
-        for (const name of names) {
-          try {
-            const options = { keep: flags.keep === true, onProgress: output.progress, forceSignal }
-            const result = await downLab(name, options, host)
-            ended.push({ lab: name, result: result ?? 'missing' })
-            output.progress(describeEnd(name, result))
-          } catch (error) {
-            const problem = error instanceof Error ? error.message : String(error)
-            ended.push({ lab: name, result: 'failed', problem })
-            failures.push(error)
-            if (flags.all) output.complain(problem)
-          }
-        }
-      })
-      if (flags.all) {
-        for (const directory of findLeftDirectories(isRunning)) {
-          rmSync(directory, { recursive: true, force: true })
-          output.progress(`removed ${directory}, which a killed process left`)
+    .lab()
+    .flag('--all', 'all labs')
+    .flag('--keep', 'keep data and keys; "understudy start" restarts the lab')
+    .json('print the result for each lab as JSON')
+    .examples('down', 'down --all')
+  return command.run(async (flags, given: string | undefined) => {
+    requireOneChoice(given, flags, command.getOptionValueSource('name') === 'cli')
+    const host = thisHost()
+    const names = flags.all ? listLabs() : [given ?? flags.name]
+    const failures: unknown[] = []
+    const ended: Ended[] = []
+    // The first signal is ignored, so that the lab is not left half removed. The second one kills the remaining
+    // processes.
+    await withInterrupt(async ({ forceSignal }) => {
+      for (const name of names) {
+        try {
+          const options = { keep: flags.keep === true, onProgress: output.progress, forceSignal }
+          const result = await downLab(name, options, host)
+          ended.push({ lab: name, result: result ?? 'missing' })
+          output.progress(describeEnd(name, result))
+        } catch (error) {
+          const problem = error instanceof Error ? error.message : String(error)
+          ended.push({ lab: name, result: 'failed', problem })
+          failures.push(error)
+          if (flags.all) output.complain(problem)
         }
       }
-      if (flags.json) output.data(JSON.stringify(ended, undefined, 2))
-      if (flags.all && names.length === 0) output.progress('there are no labs')
-      if (flags.all && failures.length > 0) throw new LabError('conflict', 'not every lab could be taken down')
-      if (failures.length > 0) throw failures[0]
     })
+    if (flags.all) {
+      for (const directory of findLeftDirectories(isRunning)) {
+        rmSync(directory, { recursive: true, force: true })
+        output.progress(`removed ${directory}, which a killed process left`)
+      }
+    }
+    if (flags.json) output.data(JSON.stringify(ended, undefined, 2))
+    if (flags.all && names.length === 0) output.progress('there are no labs')
+    if (flags.all && failures.length > 0) throw new LabError('conflict', 'not every lab could be taken down')
+    if (failures.length > 0) throw failures[0]
+  })
+}
 
 /** Rejects one name together with `--all` or a second name, because an unintended lab could be removed. */
-const requireOneChoice = (given: string | undefined, { name, all }: DownFlags, isNamed: boolean): void => {
+const requireOneChoice = (
+  given: string | undefined,
+  { name, all }: { readonly name: string; readonly all?: true },
+  isNamed: boolean,
+): void => {
   if (all && (given !== undefined || isNamed)) throw new LabError('usage', 'name a lab or give --all, not both')
   if (given !== undefined && isNamed && given !== name)
     throw new LabError('usage', `say which lab: "${given}" or "${name}"`)

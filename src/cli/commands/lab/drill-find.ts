@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { createSystemRandom } from '../../../base/random.js'
 import { giveUp, judgeFind, plantFault } from '../../../lab/drills/find/find.js'
 import type { Told } from '../../../lab/drills/find/hidden-faults.js'
@@ -8,15 +8,12 @@ import { thisHost } from '../../../lab/processes/lab-host.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { EXIT } from '../../terminal/exit-codes.js'
-import { examples } from '../../terminal/help.js'
+import { TypedCommand } from '../../terminal/command.js'
 import type { Output } from '../../terminal/output.js'
-import { nameOption } from './options.js'
 
 interface FindFlags {
   readonly name: string
   readonly seed?: string
-  readonly check?: true
-  readonly giveUp?: true
   readonly json?: true
 }
 
@@ -25,15 +22,17 @@ const SEEDS = 10_000
 
 /** `understudy drill find`: injects a hidden fault for participants to find. */
 export const findCommand = (output: Output, finish: (status: number) => void): Command =>
-  new Command('find')
+  new TypedCommand('find')
     .description('inject a hidden fault in a running lab; --check exits with 3 until it is fixed')
-    .addOption(nameOption())
-    .option('--seed <seed>', 'selects the fault: the same in every lab of the same topology')
-    .option('--check', 'check state and client traffic; if the fault is fixed, reveal it')
-    .addOption(new Option('--give-up', 'reveal the fault and its fix').conflicts(['check', 'seed']))
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('drill find --seed 7', 'drill find --check'))
-    .action(async (flags: FindFlags) => {
+    .lab()
+    .flag('--seed <seed>', 'selects the fault: the same in every lab of the same topology')
+    .flag('--check', 'check state and client traffic; if the fault is fixed, reveal it')
+    .add<{ readonly giveUp?: true }>(
+      new Option('--give-up', 'reveal the fault and its fix').conflicts(['check', 'seed']),
+    )
+    .json()
+    .examples('drill find --seed 7', 'drill find --check')
+    .run(async (flags) => {
       await using lab = openOwnLab(flags.name)
       if (flags.check) finish(await check(lab, flags, output))
       else if (flags.giveUp) reveal(giveUp(lab), flags, output)
@@ -63,7 +62,7 @@ const hide = async (lab: LiveLab, { name, seed, json }: FindFlags, output: Outpu
   )
 }
 
-const check = async (lab: LiveLab, { json }: FindFlags, output: Output): Promise<number> => {
+const check = async (lab: LiveLab, { json }: Pick<FindFlags, 'json'>, output: Output): Promise<number> => {
   output.progress('writing, reading, and looking at every cluster')
   const judgement = await judgeFind(lab)
   if (json) output.data(JSON.stringify({ apiVersion: 'understudy/v1', ...judgement }, undefined, 2))
@@ -76,7 +75,7 @@ const check = async (lab: LiveLab, { json }: FindFlags, output: Output): Promise
   return EXIT.assertion
 }
 
-const reveal = (told: Told & { readonly seed: string }, { json }: FindFlags, output: Output): void => {
+const reveal = (told: Told & { readonly seed: string }, { json }: Pick<FindFlags, 'json'>, output: Output): void => {
   const steps = told.mend.map((line) => `  ${line}`)
   const lines = [`${told.what}.`, `Seen by: ${told.seen}.`, 'The fault is still in the lab. To repair it:', ...steps]
   output.data(json ? JSON.stringify({ apiVersion: 'understudy/v1', ...told }, undefined, 2) : lines.join('\n'))

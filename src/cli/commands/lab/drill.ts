@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { drillSchemaDocument, RUNNERS } from '../../../lab/drills/drill-schema.js'
 import { drillText, listDrills, loadDrill } from '../../../lab/drills/catalogue.js'
 import { describeStep, type Step } from '../../../lab/drills/steps/steps.js'
@@ -6,54 +6,49 @@ import { describeExpectation } from '../../../lab/drills/expectations/expectatio
 import { type Drill, readDrillFile } from '../../../lab/drills/parse.js'
 import { isDocumentFile } from '../../../lab/documents/yaml-document.js'
 import { topologyName } from '../../../lab/topology/catalogue.js'
-import { examples } from '../../terminal/help.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
-import { timeoutOption } from './options.js'
 import { findCommand } from './drill-find.js'
-import type { DrillRunFlags } from './drill-run.js'
 
 /** `understudy drill ...`: scripted rehearsals and their reports. */
 export const drillCommand = (output: Output, finish: (status: number) => void): Command => {
-  const command = new Command('drill').description('run drills and measure client impact')
+  const command = new TypedCommand('drill').description('run drills and measure client impact')
   for (const make of [listCommand, showCommand, validateCommand, schemaCommand]) command.addCommand(make(output))
   return command
     .addCommand(runCommand(output, finish))
     .addCommand(findCommand(output, finish))
-    .addHelpText('after', examples('drill list', 'drill run dr-failover --slo rto=60s,rpo=0 --report out/'))
+    .examples('drill list', 'drill run dr-failover --slo rto=60s,rpo=0 --report out/')
 }
 
 const runCommand = (output: Output, finish: (status: number) => void): Command =>
-  new Command('run')
+  new TypedCommand('run')
     .description('run a drill on a new lab; exit code 3 if an expectation is false')
     .argument('<drill>', 'name, or file that ends in .yaml')
-    .option('--slo <bounds>', 'limits in addition to those of the drill, such as rto=60s,rpo=0')
-    .option('--report <directory>', 'write report.json, junit.xml and report.html to this directory')
-    .addOption(new Option('--on <runner>', 'where the servers run').choices([...RUNNERS]).default('process'))
-    .option('--name <lab>', 'run the drill on this running lab')
-    .option('--seed <seed>', 'make identifiers, keys and faults reproducible; requires --on in-process')
-    .option('--keep', 'keep the lab after the drill')
-    .option('--step', 'wait for Enter before each step')
-    .addOption(timeoutOption())
-    .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      examples(
-        'drill run dr-failover --slo rto=60s,rpo=0 --report out/',
-        'drill run ./our-failover.yaml --on in-process --json',
-      ),
+    .flag('--slo <bounds>', 'limits in addition to those of the drill, such as rto=60s,rpo=0')
+    .flag('--report <directory>', 'write report.json, junit.xml and report.html to this directory')
+    .choice('--on <runner>', 'where the servers run', RUNNERS, 'process')
+    .flag('--name <lab>', 'run the drill on this running lab')
+    .flag('--seed <seed>', 'make identifiers, keys and faults reproducible; requires --on in-process')
+    .flag('--keep', 'keep the lab after the drill')
+    .flag('--step', 'wait for Enter before each step')
+    .timeout()
+    .json('print the result as JSON')
+    .examples(
+      'drill run dr-failover --slo rto=60s,rpo=0 --report out/',
+      'drill run ./our-failover.yaml --on in-process --json',
     )
-    .action(async (name: string, flags: DrillRunFlags) => {
+    .run(async (flags, name: string) => {
       // Imported only here, because it loads the whole server for in-process labs.
       const { runDrillCommand } = await import('./drill-run.js')
       finish(await runDrillCommand(name, flags, output))
     })
 
 const listCommand = (output: Output): Command =>
-  new Command('list')
+  new TypedCommand('list')
     .description('list the included drills')
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('drill list', 'drill list --json'))
-    .action((flags: { json?: true }) => {
+    .json()
+    .examples('drill list', 'drill list --json')
+    .run((flags) => {
       const drills = listDrills()
       if (flags.json) {
         const shown = drills.map(({ name, topology, purpose, runners }) => ({
@@ -74,31 +69,31 @@ const listCommand = (output: Output): Command =>
     })
 
 const showCommand = (output: Output): Command =>
-  new Command('show')
+  new TypedCommand('show')
     .description('show the steps and expectations of a drill')
     .argument('<drill>', 'name, or file that ends in .yaml')
-    .option('--yaml', 'print the drill file, to start your own from')
-    .addHelpText('after', examples('drill show dr-failover', 'drill show dr-failover --yaml > our-failover.yaml'))
-    .action((name: string, flags: { yaml?: true }) => {
+    .flag('--yaml', 'print the drill file, to start your own from')
+    .examples('drill show dr-failover', 'drill show dr-failover --yaml > our-failover.yaml')
+    .run((flags, name: string) => {
       const drill = loadDrill(name)
       output.data(flags.yaml ? drillText(name).trimEnd() : describeDrill(drill))
     })
 
 const validateCommand = (output: Output): Command =>
-  new Command('validate')
+  new TypedCommand('validate')
     .description('validate a drill file; errors include line and column')
     .argument('<file>')
-    .addHelpText('after', examples('drill validate our-failover.yaml', 'drill validate drills/quarterly.yaml'))
-    .action((file: string) => {
+    .examples('drill validate our-failover.yaml', 'drill validate drills/quarterly.yaml')
+    .run((_flags, file: string) => {
       const { name, steps, expect } = readDrillFile(file)
       output.data(`${file}: the drill ${name}, ${count(steps.length, 'step')}, ${count(expect.length, 'expectation')}`)
     })
 
 const schemaCommand = (output: Output): Command =>
-  new Command('schema')
+  new TypedCommand('schema')
     .description('print the JSON Schema of drill files, for editors')
-    .addHelpText('after', examples('drill schema > drill.schema.json', 'drill schema | less'))
-    .action(() => output.data(JSON.stringify(drillSchemaDocument(), undefined, 2)))
+    .examples('drill schema > drill.schema.json', 'drill schema | less')
+    .run(() => output.data(JSON.stringify(drillSchemaDocument(), undefined, 2)))
 
 const count = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`
 

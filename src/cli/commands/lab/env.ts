@@ -1,6 +1,6 @@
 import { systemClock } from '../../../base/clock.js'
 import { SHELLS, type Shell, setVariable, shellComment } from '../../../base/shell.js'
-import { Command, type ErrorOptions, Option } from 'commander'
+import type { Command, ErrorOptions } from 'commander'
 import { type AnyLab, type ClusterAccess, withClusterKeys } from '../../../lab/model/cluster.js'
 import {
   type ClientEnvironment,
@@ -15,30 +15,22 @@ import { requireAnyLab, saveLab } from '../../../lab/model/lab-directory.js'
 import { atActiveNodes } from '../../../lab/nodes/nodes.js'
 import { chooseClusters, findNode } from '../../../lab/nodes/choose.js'
 import { runInForeground } from '../../../lab/runner/foreground.js'
+import { TypedCommand } from '../../terminal/command.js'
 import type { Output } from '../../terminal/output.js'
-import { nameOption } from './options.js'
 
-interface EnvFlags {
-  readonly name: string
-  readonly role?: Role
-  readonly json?: true
-  readonly shell: Shell
-}
-
-const roleOption = (): Option =>
-  new Option('--role <role>', 'select the cluster that has this role now').choices([...ROLES])
+const ROLE = ['--role <role>', 'select the cluster that has this role now', ROLES] as const
 
 /** `understudy env`: prints the environment variables with which clients reach a cluster. */
 export const envCommand = (output: Output): Command =>
-  new Command('env')
+  new TypedCommand('env')
     .description('print VAULT_ADDR and a valid VAULT_TOKEN of a cluster, for eval')
     .argument('[cluster]', 'A, B, ..., or a node such as A2 (default: A)')
-    .addOption(nameOption())
-    .addOption(roleOption())
-    .addOption(new Option('--shell <shell>', 'syntax of the printed lines').choices([...SHELLS]).default('bash'))
-    .option('--json', 'print JSON')
+    .lab()
+    .choice(...ROLE)
+    .choice('--shell <shell>', 'syntax of the printed lines', SHELLS, 'bash')
+    .json()
     .addHelpText('after', '\nExamples:\n  eval "$(understudy env A)"\n  eval "$(understudy env --role dr-primary)"')
-    .action(async (cluster: string | undefined, flags: EnvFlags) => {
+    .run(async (flags, cluster: string | undefined) => {
       const environment = await findEnvironment(cluster, flags)
       output.data(
         flags.json ? JSON.stringify(variablesOf(environment), undefined, 2) : toShell(environment, flags.shell),
@@ -46,7 +38,7 @@ export const envCommand = (output: Output): Command =>
     })
 
 /** Reports an error if flags of the program to run are not placed after `--`. */
-class CommandWithProgram extends Command {
+class CommandWithProgram extends TypedCommand {
   override error(message: string, options?: ErrorOptions): never {
     const isFlag = options?.code === 'commander.unknownOption'
     return super.error(isFlag ? `${message}\n${FLAGS_HINT}` : message, options)
@@ -61,30 +53,27 @@ export const execCommand = (finish: (status: number) => void): Command =>
     .description('run a command with the environment of one cluster')
     .argument('<cluster>', 'A, B, ...')
     .argument('<command...>', 'the command and its arguments, after --')
-    .addOption(nameOption())
-    .addHelpText(
-      'after',
-      '\nExamples:\n  understudy exec C -- go test ./...\n  understudy exec A --name drill -- vault status',
-    )
-    .action(async (cluster: string, [program = '', ...args]: string[], flags: EnvFlags) => {
+    .lab()
+    .examples('exec C -- go test ./...', 'exec A --name drill -- vault status')
+    .run(async (flags, cluster: string, [program = '', ...args]: string[]) => {
       finish(await runIn(await findEnvironment(cluster, flags), program, args))
     })
 
 /** `understudy shell A`: starts a shell with that environment. */
 export const shellCommand = (finish: (status: number) => void): Command =>
-  new Command('shell')
+  new TypedCommand('shell')
     .description('open a shell with the environment of one cluster')
     .argument('[cluster]', 'A, B, ... (default: A)')
-    .addOption(nameOption())
-    .addOption(roleOption())
-    .addHelpText('after', '\nExamples:\n  understudy shell A\n  understudy shell --role performance-primary')
-    .action(async (cluster: string | undefined, flags: EnvFlags) =>
+    .lab()
+    .choice(...ROLE)
+    .examples('shell A', 'shell --role performance-primary')
+    .run(async (flags, cluster: string | undefined) =>
       finish(await runIn(await findEnvironment(cluster, flags), process.env.SHELL || '/bin/sh', [])),
     )
 
 const findEnvironment = async (
   name: string | undefined,
-  flags: Pick<EnvFlags, 'name' | 'role'>,
+  flags: { readonly name: string; readonly role?: Role },
 ): Promise<ClientEnvironment> => {
   const record = requireAnyLab(flags.name)
   const lab = await atActiveNodes(record, systemClock)

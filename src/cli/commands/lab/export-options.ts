@@ -1,36 +1,23 @@
 import { readNamedText } from '../../../base/named-file.js'
-import { Command } from 'commander'
 import { describeLeftOut, type ExportedFile, type ExportSource, writeExport } from '../../../lab/export/plan.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
+import type { FlagsOf, TypedCommand } from '../../terminal/command.js'
 import type { Output } from '../../terminal/output.js'
 
-export interface ExportFlags {
-  readonly file?: string
-  readonly output?: string
-  readonly force?: true
-  readonly image: string
-}
+/** The flags of every export. */
+type ExportFlags = FlagsOf<ReturnType<typeof exportCommand>>
 
-/** Defines `understudy NAME export`. The caller adds the action. */
-export const exportCommand = (
-  name: string,
-  { about, after }: { readonly about: string; readonly after: string },
-  finish: (command: Command) => Command,
-): Command => {
-  const command = new Command(name).description(about).addHelpText('after', after)
-  finish(withExportOptions(command.command('export')))
-  return command
-}
-
-/** Adds the arguments and options of every `... export`. */
-const withExportOptions = (command: Command): Command =>
-  command
+/** Defines `understudy NAME export` below its parent, with the common arguments and flags. */
+export const exportCommand = (parent: TypedCommand, about: string) =>
+  parent
+    .command('export')
     .argument('[topology]', 'an included topology')
-    .option('-f, --file <file>', 'your own topology file (YAML)')
-    .option('-o, --output <directory>', 'directory for the files (default: print a single file)')
-    .option('--image <image>', 'image of the servers', 'understudy')
-    .option('--force', 'replace existing files')
+    .flag('-f, --file <file>', 'your own topology file (YAML)')
+    .flag('-o, --output <directory>', 'directory for the files (default: print a single file)')
+    .flag('--image <image>', 'image of the servers', 'understudy')
+    .flag('--force', 'replace existing files')
+    .description(about)
 
 /** Reads the topology, and warns of the parts that an export omits. */
 export const readSource = (name: string | undefined, { file }: ExportFlags, output: Output): ExportSource => {

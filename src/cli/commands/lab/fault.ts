@@ -1,5 +1,5 @@
-import { Command, Option } from 'commander'
-import { type Clock, systemClock } from '../../../base/clock.js'
+import type { Command } from 'commander'
+import { systemClock } from '../../../base/clock.js'
 import { serversOfLab } from '../../../lab/model/cluster.js'
 import {
   type ActiveFault,
@@ -11,17 +11,15 @@ import {
 } from '../../../lab/daemon/active-fault.js'
 import { LabDaemonClient } from '../../../lab/daemon/lab-daemon-client.js'
 import { isDoneAtOnce } from '../../../lab/daemon/server-fault.js'
-import type { Kind } from '../../../lab/model/kinds.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { requireLab } from '../../../lab/model/lab-directory.js'
 import { chooseServers, serverNames } from '../../../lab/nodes/choose.js'
 import { LINK_FAULTS, type LinkFault, type LinkFaultName, makeLinkFault } from '../../../lab/proxy/link-faults.js'
-import { commandTerm, examples } from '../../terminal/help.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 import { chooseFaults, setOn } from './fault-places.js'
-import { nameOption } from './options.js'
 import { bytes, bytesPerSecond, milliseconds } from './quantities.js'
-import { kindOption, type SetServerFault, serverFaultCommands, STATES } from './server-faults.js'
+import { FAULT_JSON, KIND, type SetServerFault, serverFaultCommands, STATES } from './server-faults.js'
 
 interface FaultFlags {
   readonly name: string
@@ -30,67 +28,53 @@ interface FaultFlags {
   readonly for?: string
 }
 
-type HoldFlags = FaultFlags & { readonly state?: string; readonly kind?: Kind }
-
 /** `understudy fault ...`: injects faults into the links and the servers of a lab. */
-export const faultCommand = (output: Output, clock: Clock = systemClock): Command => {
-  const command = new Command('fault')
-    .description(
-      'inject and list faults of links and servers; in a cluster with several nodes, A is all nodes and A2 is one',
-    )
-    .configureHelp({ subcommandTerm: commandTerm })
-    .exitOverride()
-  for (const name of Object.keys(LINK_FAULTS) as LinkFaultName[])
-    command.addCommand((name === 'hold' ? makeHold(output) : linkFaultCommand(name, output)).exitOverride())
-  for (const one of serverFaultCommands(setterOf(output)))
-    command.addCommand(one.addOption(nameOption()).addOption(jsonOption('the fault with its ID')).exitOverride())
-  command.addCommand(releaseCommand(output).exitOverride())
-  command.addCommand(
-    new Command('ls')
-      .alias('list')
-      .description('list active faults; the one-shot faults corrupt and expire-token are not listed')
-      .addOption(nameOption())
-      .option('--json', 'print JSON')
-      .addHelpText('after', examples('fault ls', 'fault ls --name drill --json'))
-      .action(async ({ name, json }: HealFlags) => {
-        const active = (await daemonOf(name).list()).filter(isShown)
-        if (json) output.data(JSON.stringify(active, undefined, 2))
-        else if (active.length === 0) output.progress('there are no faults')
-        else
-          output.data(formatTable([['id', 'where', 'fault', 'left'], ...active.map((one) => toRow(one, clock.now()))]))
-      })
-      .exitOverride(),
+export const faultCommand = (output: Output): Command => {
+  const command = new TypedCommand('fault').description(
+    'inject and list faults of links and servers; in a cluster with several nodes, A is all nodes and A2 is one',
   )
-  return command.addHelpText(
-    'after',
-    examples(
-      'fault partition A B --for 30s --one-way',
-      'fault latency A C 80ms --jitter 20ms',
-      'fault disk A full',
-      'fault corrupt B',
-    ),
+  for (const name of Object.keys(LINK_FAULTS) as LinkFaultName[])
+    command.addCommand(name === 'hold' ? makeHold(output) : linkFaultCommand(name, output))
+  for (const one of [...serverFaultCommands(setterOf(output)), releaseCommand(output)]) command.addCommand(one)
+  command
+    .command('ls')
+    .alias('list')
+    .description('list active faults; the one-shot faults corrupt and expire-token are not listed')
+    .lab()
+    .json()
+    .examples('fault ls', 'fault ls --name drill --json')
+    .run(async ({ name, json }) => {
+      const active = (await daemonOf(name).list()).filter(isShown)
+      if (json) output.data(JSON.stringify(active, undefined, 2))
+      else if (active.length === 0) output.progress('there are no faults')
+      else output.data(formatTable([['id', 'where', 'fault', 'left'], ...active.map(toRow)]))
+    })
+  return command.examples(
+    'fault partition A B --for 30s --one-way',
+    'fault latency A C 80ms --jitter 20ms',
+    'fault disk A full',
+    'fault corrupt B',
   )
 }
 
 const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
   const { about, example, fields } = LINK_FAULTS[name]
   const [first, ...others] = fields
-  const command = new Command(name)
+  const command = new TypedCommand(name)
     .description(about)
     .argument('<cluster>', 'a cluster, or a node such as A2')
     .argument('<other>', 'the other end of the link')
   if (first) command.argument(`<${first.unit === 'bytes/s' ? 'rate' : first.key}>`, first.about)
   const typed = `fault ${name} A B${example ? ` ${example}` : ''}`
   for (const { key, unit, about: what } of others)
-    command.option(`--${key} <${unit === 'ms' ? 'duration' : 'bytes'}>`, what)
+    command.flag(`--${key} <${unit === 'ms' ? 'duration' : 'bytes'}>`, what)
   return addLinkFlags(command)
-    .addHelpText('after', examples(typed, `${typed} --one-way --for 30s`))
-    .action(async (...all: unknown[]) => {
-      const [one = '', other = '', value] = all as string[]
-      const flags = all[first ? 3 : 2] as FaultFlags & Readonly<Record<string, string | undefined>>
+    .examples(typed, `${typed} --one-way --for 30s`)
+    .run(async (flags, one: string, other: string, value?: string) => {
+      const values = flags as Readonly<Record<string, unknown>>
       const fault = makeLinkFault(name, ({ key, unit, isZeroTyped }) => {
-        const text = key === first?.key ? value : flags[key]
-        if (text === undefined) return undefined
+        const text = key === first?.key ? value : values[key]
+        if (typeof text !== 'string') return undefined
         if (unit === 'ms') return milliseconds(text, isZeroTyped ? 0 : 1)
         return unit === 'bytes' ? bytes(text) : bytesPerSecond(text)
       })
@@ -98,29 +82,25 @@ const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
     })
 }
 
-const addLinkFlags = (command: Command): Command =>
+const addLinkFlags = <Flags>(command: TypedCommand<Flags>) =>
   command
-    .addOption(nameOption())
-    .option('--one-way', 'only traffic from the first cluster to the second')
-    .option('--for <duration>', 'remove the fault after this time')
-    .addOption(jsonOption('the fault with its ID'))
-
-const jsonOption = (what: string): Option => new Option('--json', `print JSON: ${what}`)
+    .lab()
+    .flag('--one-way', 'only traffic from the first cluster to the second')
+    .flag('--for <duration>', 'remove the fault after this time')
+    .json(FAULT_JSON)
 
 /** `hold` stops the link between two clusters, or the replication of one cluster when it enters a state. */
 const makeHold = (output: Output): Command =>
   addLinkFlags(
-    new Command('hold')
+    new TypedCommand('hold')
       .description('hold the traffic of a link, or the replication of a cluster (--state), until it is released')
       .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
       .argument('[other]', 'the other end of the link')
-      .addOption(
-        new Option('--state <state>', 'hold the replication of the cluster in this state').choices([...STATES]),
-      )
-      .addOption(kindOption()),
+      .choice('--state <state>', 'hold the replication of the cluster in this state', STATES)
+      .choice(...KIND),
   )
-    .addHelpText('after', examples('fault hold A C', 'fault hold C --state merkle-sync'))
-    .action(async (cluster: string, other: string | undefined, flags: HoldFlags) => {
+    .examples('fault hold A C', 'fault hold C --state merkle-sync')
+    .run(async (flags, cluster: string, other: string | undefined) => {
       const { state, kind } = flags
       if ((other === undefined) === (state === undefined))
         throw new LabError('usage', 'say what to hold: a link by its two clusters, or one cluster with --state')
@@ -171,14 +151,14 @@ const setAndSay = async (
 
 /** `understudy heal`: clears one fault, those of a link or a server, or all. */
 export const healCommand = (output: Output): Command =>
-  new Command('heal')
+  new TypedCommand('heal')
     .description('remove faults: by ID, of a link, of a cluster or node, or all faults (--all)')
     .argument('[what...]', 'an ID, or one or two clusters or nodes')
-    .addOption(nameOption())
-    .option('--all', 'all faults')
-    .addOption(jsonOption('the removed faults'))
-    .addHelpText('after', examples('heal 3', 'heal A B', 'heal A2', 'heal --all'))
-    .action(async (what: string[], flags: HealFlags & { all?: true }) => {
+    .lab()
+    .flag('--all', 'all faults')
+    .json(REMOVED_JSON)
+    .examples('heal 3', 'heal A B', 'heal A2', 'heal --all')
+    .run(async (flags, what: string[]) => {
       const daemon = daemonOf(flags.name)
       const lab = requireLab(flags.name, NO_LINKS)
       chooseServers(
@@ -194,19 +174,19 @@ export const healCommand = (output: Output): Command =>
 const placeOf = ([one, other]: readonly string[]): string =>
   other === undefined ? `of the server ${one}` : `between ${one} and ${other}`
 
-type HealFlags = Pick<FaultFlags, 'name' | 'json'>
+const REMOVED_JSON = 'print JSON: the removed faults'
 
 /** `understudy release`, and `understudy fault release`: resumes a held link, or the held replication of a cluster. */
 export const releaseCommand = (output: Output): Command =>
-  new Command('release')
+  new TypedCommand('release')
     .description('release a link, or the replication of a cluster, that "fault hold" holds')
     .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
     .argument('[other]', 'the other end of the link')
-    .addOption(nameOption())
-    .addOption(new Option('--state <state>', 'release only this state').choices([...STATES]))
-    .addOption(jsonOption('the removed faults'))
-    .addHelpText('after', examples('release C', 'release C --state merkle-sync', 'release A C'))
-    .action(async (cluster: string, other: string | undefined, flags: HealFlags & { state?: string }) => {
+    .lab()
+    .choice('--state <state>', 'release only this state', STATES)
+    .json(REMOVED_JSON)
+    .examples('release C', 'release C --state merkle-sync', 'release A C')
+    .run(async (flags, cluster: string, other: string | undefined) => {
       const { name, state } = flags
       if (other !== undefined && state !== undefined) throw new LabError('usage', '--state goes with one cluster')
       const what = other === undefined ? [cluster] : [cluster, other]
@@ -227,7 +207,7 @@ const SHOWN_MAX = 10
 const sayHealed = (
   healed: readonly ActiveFault[],
   nothing: string,
-  { json }: Pick<HealFlags, 'json'>,
+  { json }: Pick<FaultFlags, 'json'>,
   output: Output,
 ): void => {
   if (json) output.data(JSON.stringify(healed, undefined, 2))
@@ -242,9 +222,9 @@ const daemonOf = (lab: string): LabDaemonClient => new LabDaemonClient(requireLa
 
 const describeActive = (active: ActiveFault): string => `${describeTarget(active)}, ${describeFault(active)}`
 
-const toRow = (active: ActiveFault, nowMs: number): string[] => [
+const toRow = (active: ActiveFault): string[] => [
   String(active.id),
   describeTarget(active),
   describeFault(active),
-  active.untilMs === undefined ? '-' : `${Math.max(0, Math.ceil((active.untilMs - nowMs) / 1000))}s`,
+  active.untilMs === undefined ? '-' : `${Math.max(0, Math.ceil((active.untilMs - systemClock.now()) / 1000))}s`,
 ]

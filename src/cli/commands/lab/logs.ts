@@ -1,5 +1,5 @@
-import { Command } from 'commander'
-import { type Clock, systemClock } from '../../../base/clock.js'
+import type { Command } from 'commander'
+import { systemClock } from '../../../base/clock.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { findLab, requireOwnLab } from '../../../lab/model/lab-directory.js'
 import {
@@ -12,39 +12,26 @@ import {
   toTextLine,
 } from '../../../lab/lifecycle/logs.js'
 import { chooseServers } from '../../../lab/nodes/choose.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { isTextWanted, onReaderGone, type Output } from '../../terminal/output.js'
-import { nameOption, parseTimeout } from './options.js'
-
-interface LogFlags {
-  readonly name: string
-  readonly follow?: true
-  readonly since?: string
-  readonly all?: true
-  readonly requestId?: string
-  readonly export?: string
-  readonly json?: true
-  readonly output?: string
-}
+import { parseTimeout } from './options.js'
 
 const LOOK_MS = 100
 
 /** `understudy logs`: shows the logs of servers, merged by time. Also works for a lab whose start failed. */
-export const logsCommand = (output: Output, clock: Clock = systemClock): Command =>
-  new Command('logs')
+export const logsCommand = (output: Output): Command =>
+  new TypedCommand('logs')
     .description('print server logs, merged by time; text on a terminal, JSON otherwise')
     .argument('[clusters...]', 'A, B, ... (default: all)')
-    .addOption(nameOption())
-    .option('-f, --follow', 'follow the logs until the lab is removed')
-    .option('--since <duration>', 'only entries of the last period, such as 1m')
-    .option('--all', 'include the log of the lab daemon')
-    .option('--request-id <id>', 'only entries of this request; requires up --log-level debug')
-    .option('--export <directory>', 'copy the log files to this directory')
-    .option('--json', 'print JSON, one object per line')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  understudy logs A C --since 1m\n  understudy logs -f\n  understudy logs --all --export ci-artifacts/',
-    )
-    .action(async (clusters: string[], flags: LogFlags) => {
+    .lab()
+    .flag('-f, --follow', 'follow the logs until the lab is removed')
+    .flag('--since <duration>', 'only entries of the last period, such as 1m')
+    .flag('--all', 'include the log of the lab daemon')
+    .flag('--request-id <id>', 'only entries of this request; requires up --log-level debug')
+    .flag('--export <directory>', 'copy the log files to this directory')
+    .json('print JSON, one object per line')
+    .examples('logs A C --since 1m', 'logs -f', 'logs --all --export ci-artifacts/')
+    .run(async (flags, clusters: string[]) => {
       const lab = requireOwnLab(flags.name, 'its servers log where they run')
       chooseServers(lab, clusters)
       const sources = logSources(lab, clusters, flags.all === true || flags.export !== undefined)
@@ -52,7 +39,7 @@ export const logsCommand = (output: Output, clock: Clock = systemClock): Command
         for (const file of exportLogs(sources, flags.export)) output.progress(file)
         return
       }
-      const sinceMs = flags.since === undefined ? 0 : clock.now() - parseTimeout(flags.since)
+      const sinceMs = flags.since === undefined ? 0 : systemClock.now() - parseTimeout(flags.since)
       const isWanted = (line: LogLine) =>
         line.atMs >= sinceMs && (flags.requestId === undefined || isOfRequest(line, flags.requestId))
       const toLine = isTextWanted(flags) ? toTextLine : toJsonLine
@@ -63,14 +50,14 @@ export const logsCommand = (output: Output, clock: Clock = systemClock): Command
         return lines.length
       }
       const count = print()
-      if (flags.follow) await follow(print, flags.name, clock)
+      if (flags.follow) await follow(print, flags.name)
       else if (count === 0 && flags.requestId !== undefined) throw notLogged(flags.requestId)
     })
 
-const follow = async (print: () => number, lab: string, clock: Clock): Promise<void> => {
+const follow = async (print: () => number, lab: string): Promise<void> => {
   const gone = onReaderGone()
   while (!gone.aborted && isThere(lab)) {
-    await clock.sleep(LOOK_MS)
+    await systemClock.sleep(LOOK_MS)
     print()
   }
 }

@@ -1,17 +1,11 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { type ClusterLoss, countLost, readLosses } from '../../../lab/live/losses.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
-import { examples } from '../../terminal/help.js'
+import { thisHost } from '../../../lab/processes/lab-host.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
-import { nameOption } from './options.js'
-
-interface Flags {
-  readonly name: string
-  readonly json?: true
-}
 
 /** The losses of one cluster, or why they are unknown. */
 interface Report {
@@ -21,15 +15,15 @@ interface Report {
 }
 
 /** `understudy losses`: lists the log entries that former primaries discarded when they followed their successors. */
-export const lossesCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('losses')
+export const lossesCommand = (output: Output): Command =>
+  new TypedCommand('losses')
     .description('list the log entries that failovers lost, as former primaries recorded them')
     .argument('[cluster]', 'former primary (default: all clusters)')
-    .addOption(nameOption())
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('losses', 'losses A --name drill --json'))
-    .action(async (cluster: string | undefined, flags: Flags) => {
-      await using lab = openLab(flags.name, makeHost())
+    .lab()
+    .json()
+    .examples('losses', 'losses A --name drill --json')
+    .run(async (flags, cluster: string | undefined) => {
+      await using lab = openLab(flags.name, thisHost())
       const names = cluster === undefined ? lab.clusters.map(({ name }) => name) : [lab.cluster(cluster).name]
       const reports = await Promise.all(names.map((name) => report(lab, name)))
       output.data(flags.json ? JSON.stringify(reports, undefined, 2) : describe(reports))

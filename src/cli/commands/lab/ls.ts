@@ -1,18 +1,19 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 import { findLab } from '../../../lab/model/lab-directory.js'
 import { type LabListing, listLabStates } from '../../../lab/lifecycle/listing.js'
 import { observe } from '../../../lab/status/observe.js'
 
 /** `understudy ls`: lists every lab that has files on this machine. */
-export const lsCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('ls')
+export const lsCommand = (output: Output): Command =>
+  new TypedCommand('ls')
     .description('list labs with topology, state, age, owner, servers, health and problems')
-    .option('--json', 'print JSON')
-    .addHelpText('after', '\nExamples:\n  understudy ls\n  understudy ls --json')
-    .action(async (flags: { json?: true }) => {
-      const host = makeHost()
+    .json()
+    .examples('ls', 'ls --json')
+    .run(async (flags) => {
+      const host = thisHost()
       const labs = await listLabsWithHealth(host)
       if (flags.json) output.data(JSON.stringify(labs, undefined, 2))
       else if (labs.length === 0) output.progress('there are no labs; "understudy up pr-dr" starts one')

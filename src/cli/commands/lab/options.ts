@@ -1,13 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
-import { Option } from 'commander'
 import { parseDurationMs } from '../../../base/duration.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-
-export const nameOption = (): Option => new Option('--name <lab>', 'name of the lab').default('default')
-
-export const timeoutOption = (): Option =>
-  new Option('--timeout <duration>', 'maximum time to wait for each step, such as 30s').default('30s')
 
 export const parseTimeout = (text: string): number => {
   const ms = parseDurationMs(text)
@@ -15,7 +9,8 @@ export const parseTimeout = (text: string): number => {
   return ms
 }
 
-export const caCertOption = (): Option => new Option('--ca-cert <file>', 'CA certificate of the servers (PEM)')
+/** The flag for the CA certificate. */
+export const CA_CERT = ['--ca-cert <file>', 'CA certificate of the servers (PEM)'] as const
 
 /** Returns the absolute path of an existing file. */
 export const requireReadable = (file: string): string => {

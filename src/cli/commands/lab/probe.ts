@@ -1,33 +1,26 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
+import { thisHost } from '../../../lab/processes/lab-host.js'
 import { type LagFigures, probeLab, type ProbeResult } from '../../../lab/live/probe.js'
-import { examples } from '../../terminal/help.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, type Output } from '../../terminal/output.js'
-import { nameOption, parseTimeout, timeoutOption } from './options.js'
-
-interface ProbeFlags {
-  readonly name: string
-  readonly for: string
-  readonly timeout: string
-  readonly json?: true
-}
+import { parseTimeout } from './options.js'
 
 /** `understudy probe`: measures how long writes on the primary take to reach the other clusters. */
-export const probeCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('probe')
+export const probeCommand = (output: Output): Command =>
+  new TypedCommand('probe')
     .description('write on the primary and measure the replication delay of each other cluster: min, p50, p95, max')
-    .addOption(nameOption())
-    .option('--for <duration>', 'duration; Ctrl-C ends the measurement early', '10s')
-    .addOption(timeoutOption())
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('probe --for 30s', 'probe --name drill --json'))
-    .action(async (flags: ProbeFlags) => {
+    .lab()
+    .flag('--for <duration>', 'duration; Ctrl-C ends the measurement early', '10s')
+    .timeout()
+    .json()
+    .examples('probe --for 30s', 'probe --name drill --json')
+    .run(async (flags) => {
       const durationMs = parseTimeout(flags.for)
       const patienceMs = parseTimeout(flags.timeout)
-      await using lab = openLab(flags.name, makeHost())
+      await using lab = openLab(flags.name, thisHost())
       await withInterrupt(async ({ signal }) => {
         const result = await probeLab(lab, { durationMs, patienceMs, onProgress: output.progress, signal })
         output.data(flags.json ? JSON.stringify(result, undefined, 2) : describe(result))

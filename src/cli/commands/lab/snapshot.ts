@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { requireOwnLab } from '../../../lab/model/lab-directory.js'
 import { listLabs } from '../../../lab/model/state-directory.js'
-import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
+import { thisHost } from '../../../lab/processes/lab-host.js'
 import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/model/ports.js'
 import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
 import { keyPath, listSnapshots, snapshotPath } from '../../../lab/snapshot/kept.js'
@@ -11,51 +11,64 @@ import { checkSnapshot, readSnapshotHeader, removeSnapshot } from '../../../lab/
 import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/take-image.js'
 import { upImage } from '../../../lab/lifecycle/up-snapshot.js'
 import { allServersOf, planOf, type Topology } from '../../../lab/model/topology.js'
-import { examples } from '../../terminal/help.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, type Output } from '../../terminal/output.js'
-import { nameOption, parsePort, parseTimeout, timeoutOption } from './options.js'
-
-interface Flags {
-  readonly name: string
-  readonly timeout: string
-  readonly ports?: 'fixed' | 'random'
-  readonly portBase?: string
-  readonly force?: true
-  readonly json?: true
-}
+import { parsePort, parseTimeout } from './options.js'
 
 /** `understudy snapshot save|load|list|show|remove`: saves a whole lab to one file, and restores it. */
-export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHost): Command => {
-  const snapshot = new Command('snapshot')
+export const snapshotCommand = (output: Output): Command => {
+  const snapshot = new TypedCommand('snapshot')
     .description('save and restore the state of a lab')
-    .addHelpText('after', examples('snapshot save before-the-drill', 'snapshot load before-the-drill'))
-  const add = (name: string, about: string) => snapshot.command(name).description(about).exitOverride()
+    .examples('snapshot save before-the-drill', 'snapshot load before-the-drill')
+  const add = (name: string, about: string) => snapshot.command(name).description(about)
   add('save', 'save a consistent snapshot of all clusters, with keys, faults and clocks')
     .argument('<snapshot>', 'name, or file that ends in .snapshot')
-    .addOption(nameOption())
-    .option('--force', 'replace an existing snapshot')
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('snapshot save before-the-drill', 'snapshot save ./class.snapshot --name one'))
-    .action(async (given: string, flags: Flags) => save(given, flags, output, makeHost()))
+    .lab()
+    .flag('--force', 'replace an existing snapshot')
+    .json()
+    .examples('snapshot save before-the-drill', 'snapshot save ./class.snapshot --name one')
+    .run(async (flags, given: string) => {
+      const { file, pausedMs } = await withInterrupt(({ signal }) =>
+        saveSnapshot(flags.name, given, { isForced: flags.force === true, signal }, thisHost()),
+      )
+      output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
+      output.data(flags.json ? JSON.stringify({ file, key: keyPath(file), pausedMs }, undefined, 2) : file)
+      output.progress(`its key is in ${keyPath(file)}; loading the snapshot needs both files`)
+    })
   add('load', 'restore a snapshot: replace the running lab, or create a lab')
     .argument('<snapshot>', 'name, or file')
-    .addOption(nameOption())
-    .addOption(timeoutOption())
-    .addOption(
-      new Option('--ports <choice>', 'ports of a new lab (default: the saved ports)').choices(['fixed', 'random']),
-    )
-    .option('--port-base <port>', 'first API port with --ports fixed')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      examples('snapshot load before-the-drill', 'snapshot load ./class.snapshot --name two --ports random'),
-    )
-    .action(async (given: string, flags: Flags) => load(given, flags, output, makeHost()))
+    .lab()
+    .timeout()
+    .choice('--ports <choice>', 'ports of a new lab (default: the saved ports)', ['fixed', 'random'])
+    .flag('--port-base <port>', 'first API port with --ports fixed')
+    .json()
+    .examples('snapshot load before-the-drill', 'snapshot load ./class.snapshot --name two --ports random')
+    .run(async ({ name, timeout, json, ...ports }, given: string) => {
+      const timeoutMs = parseTimeout(timeout)
+      const portChoice = choosePorts(ports)
+      const host = thisHost()
+      await withInterrupt(({ signal, forceSignal }) =>
+        withSnapshot(given, host, async (image) => {
+          signal.throwIfAborted()
+          const isThere = listLabs().includes(name) && requireOwnLab(name).state === 'running'
+          if (isThere) await loadOver(name, image, { timeoutMs, signal }, host)
+          else
+            await upImage(
+              image,
+              { name, timeoutMs, portChoice, onProgress: output.progress, signal, forceSignal },
+              host,
+            )
+          const { savedAt } = image.manifest
+          output.progress(`the lab "${name}" is as it was on ${savedAt}`)
+          if (json) output.data(JSON.stringify({ lab: name, savedAt }, undefined, 2))
+        }),
+      )
+    })
   add('list', 'list the snapshots')
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('snapshot list', 'snapshot list --json'))
-    .action(async (flags: Flags) => {
+    .json()
+    .examples('snapshot list', 'snapshot list --json')
+    .run(async (flags) => {
       const all = await Promise.all(listSnapshots().map(describe))
       if (flags.json) return output.data(JSON.stringify(all, undefined, 2))
       if (all.length === 0) return output.progress('there are no snapshots; "understudy snapshot save NAME" makes one')
@@ -63,9 +76,9 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
     })
   add('show', 'verify a snapshot and show its contents')
     .argument('<snapshot>', 'name, or file')
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('snapshot show before-the-drill', 'snapshot show ./class.snapshot --json'))
-    .action(async (given: string, flags: Flags) => {
+    .json()
+    .examples('snapshot show before-the-drill', 'snapshot show ./class.snapshot --json')
+    .run(async (flags, given: string) => {
       const file = snapshotPath(given)
       const check = await checkSnapshot(file)
       const found = { ...(await describeFile(file)), check: check === 'whole' ? check : `not checked: ${check}` }
@@ -74,21 +87,21 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
     })
   add('remove', 'remove a snapshot and its key')
     .argument('<snapshot>', 'name, or file')
-    .addHelpText('after', examples('snapshot remove before-the-drill', 'snapshot remove ./class.snapshot'))
-    .action(async (given: string) => output.progress(`removed ${await removeSnapshot(given)} and its key`))
+    .examples('snapshot remove before-the-drill', 'snapshot remove ./class.snapshot')
+    .run(async (_flags, given: string) => output.progress(`removed ${await removeSnapshot(given)} and its key`))
   return snapshot
 }
 
 /** `understudy reset`: restores a lab to its state after `up`, or after `snapshot load`. */
-export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('reset')
+export const resetCommand = (output: Output): Command =>
+  new TypedCommand('reset')
     .description('return a lab to its state after "up", or to the loaded snapshot')
-    .addOption(nameOption())
-    .addOption(timeoutOption())
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('reset', 'reset --name drill'))
-    .action(async (flags: Flags) => {
-      const host = makeHost()
+    .lab()
+    .timeout()
+    .json()
+    .examples('reset', 'reset --name drill')
+    .run(async (flags) => {
+      const host = thisHost()
       const started = host.clock.monotonic()
       const { savedAt } = await withInterrupt(({ signal }) =>
         resetLab(flags.name, { timeoutMs: parseTimeout(flags.timeout), signal }, host),
@@ -99,35 +112,7 @@ export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost)
       if (flags.json) output.data(JSON.stringify({ lab: flags.name, savedAt, tookMs }, undefined, 2))
     })
 
-const save = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {
-  const { file, pausedMs } = await withInterrupt(({ signal }) =>
-    saveSnapshot(flags.name, given, { isForced: flags.force === true, signal }, host),
-  )
-  output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
-  output.data(flags.json ? JSON.stringify({ file, key: keyPath(file), pausedMs }, undefined, 2) : file)
-  output.progress(`its key is in ${keyPath(file)}; loading the snapshot needs both files`)
-}
-
-const load = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {
-  const timeoutMs = parseTimeout(flags.timeout)
-  const portChoice = choosePorts(flags)
-  await withInterrupt(({ signal, forceSignal }) =>
-    withSnapshot(given, host, async (image) => {
-      signal.throwIfAborted()
-      const isThere = listLabs().includes(flags.name) && requireOwnLab(flags.name).state === 'running'
-      if (isThere) await loadOver(flags.name, image, { timeoutMs, signal }, host)
-      else {
-        const options = { name: flags.name, timeoutMs, portChoice, onProgress: output.progress, signal, forceSignal }
-        await upImage(image, options, host)
-      }
-      const { savedAt } = image.manifest
-      output.progress(`the lab "${flags.name}" is as it was on ${savedAt}`)
-      if (flags.json) output.data(JSON.stringify({ lab: flags.name, savedAt }, undefined, 2))
-    }),
-  )
-}
-
-const choosePorts = ({ ports, portBase }: Flags) => {
+const choosePorts = ({ ports, portBase }: { readonly ports?: 'fixed' | 'random'; readonly portBase?: string }) => {
   if (ports === 'random') return (topology: Topology) => () => randomPorts(allServersOf(topology))
   if (ports === undefined && portBase === undefined) return undefined
   return (topology: Topology) => {

@@ -1,5 +1,5 @@
 import type { ReadStream, WriteStream } from 'node:tty'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { printable } from '../../../base/printable.js'
 import { describeEvent } from '../../../lab/daemon/describe.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
@@ -9,23 +9,16 @@ import { requireAnyLab } from '../../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { drawLabView } from '../../../lab/status/draw.js'
 import { type LabView, observe } from '../../../lab/status/observe.js'
-import { examples } from '../../terminal/help.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, onReaderGone, type Output, terminalWidth } from '../../terminal/output.js'
-import { nameOption } from './options.js'
-
-interface StatusFlags {
-  readonly name: string
-  readonly json?: true
-  readonly watch?: true
-}
 
 /**
  * `understudy status`: shows the replication topology, the state of all clusters, and problems. Exits with 2 if there
  * are problems.
  */
-export const statusCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('status')
+export const statusCommand = (output: Output): Command =>
+  new TypedCommand('status')
     .description('show the replication topology of a lab, the lag and the problems; exit code 2 if there are problems')
     .addOption(nameOption())
     .option('-w, --watch', 'refresh until q or Ctrl-C; without a terminal, print changes as lines')
@@ -36,6 +29,7 @@ export const statusCommand = (output: Output, makeHost: () => LabHost = thisHost
       const look = () => observe(requireAnyLab(flags.name), host)
       const draw = (survey: LabView, width = Number.POSITIVE_INFINITY) =>
         formatTable(fitToWidth(drawLabView(survey, host.clock.now()), width))
+import { TypedCommand } from '../../terminal/command.js'
       if (flags.watch) return watchStatus({ ...flags, look, draw, host, output })
       const survey = await look()
       output.data(flags.json ? JSON.stringify(survey, undefined, 2) : draw(survey))
@@ -69,7 +63,9 @@ const widthOf = (rows: readonly (readonly string[])[]): number =>
     .map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)))
     .reduce((sum, one) => sum + one + GAP, -GAP)
 
-interface WatchOptions extends StatusFlags {
+interface WatchOptions {
+  readonly name: string
+  readonly json?: true
   readonly look: () => Promise<LabView>
   /** With `width`, the text is limited to that many columns. */
   readonly draw: (survey: LabView, width?: number) => string

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { LabError } from '../../../lab/model/lab-error.js'
 import type { Topology } from '../../../lab/model/topology.js'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../../lab/topology/catalogue.js'
 import { describeTopology } from '../../../lab/topology/describe.js'
 import { TOPOLOGY_SCHEMA } from '../../../lab/topology/schema.js'
-import { examples } from '../../terminal/help.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
 
 /**
@@ -18,17 +18,14 @@ import { formatTable, type Output, textWidth } from '../../terminal/output.js'
  * others.
  */
 export const topologyCommand = (output: Output): Command => {
-  const topology = new Command('topology')
+  const topology = new TypedCommand('topology')
     .description('list, show and validate topologies')
-    .addHelpText(
-      'after',
-      examples('topology list', 'topology show pr-dr --yaml > mine.yaml', 'topology validate mine.yaml'),
-    )
-  const add = (name: string, about: string) => topology.command(name).description(about).exitOverride()
+    .examples('topology list', 'topology show pr-dr --yaml > mine.yaml', 'topology validate mine.yaml')
+  const add = (name: string, about: string) => topology.command(name).description(about)
   add('list', 'list the included topologies')
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('topology list', 'topology list --json'))
-    .action((flags: { json?: true }) => {
+    .json()
+    .examples('topology list', 'topology list --json')
+    .run((flags) => {
       const all = listTopologies()
       output.data(
         flags.json
@@ -41,24 +38,24 @@ export const topologyCommand = (output: Output): Command => {
     })
   add('show', 'show a topology as a diagram or as a file')
     .argument('<topology>', 'name, or YAML file')
-    .option('--yaml', 'print the topology file')
-    .option('--json', 'print JSON')
-    .addHelpText('after', examples('topology show six', 'topology show pr-dr --yaml > mine.yaml'))
-    .action((name: string, flags: { json?: true; yaml?: true }) => {
+    .flag('--yaml', 'print the topology file')
+    .json()
+    .examples('topology show six', 'topology show pr-dr --yaml > mine.yaml')
+    .run((flags, name: string) => {
       if (flags.yaml) return output.data(topologyText(requireTopology(name).name).trimEnd())
       const found = loadTopology(name)
       output.data(flags.json ? printJson(found) : describeTopology(found))
     })
   add('validate', 'validate topology files; errors include file, line and column')
     .argument('<files...>', 'YAML files')
-    .addHelpText('after', examples('topology validate mine.yaml', 'topology validate labs/*.yaml'))
-    .action((files: string[]) => {
+    .examples('topology validate mine.yaml', 'topology validate labs/*.yaml')
+    .run((_flags, files: string[]) => {
       const problems = files.flatMap((file) => findProblem(file, output) ?? [])
       if (problems.length > 0) throw new LabError('usage', problems.join('\n'))
     })
   add('schema', 'print the JSON Schema of topology files, for editors')
-    .addHelpText('after', examples('topology schema', 'topology schema > topology.schema.json'))
-    .action(() => output.data(printJson(TOPOLOGY_SCHEMA)))
+    .examples('topology schema', 'topology schema > topology.schema.json')
+    .run(() => output.data(printJson(TOPOLOGY_SCHEMA)))
   return topology
 }
 

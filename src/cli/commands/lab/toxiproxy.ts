@@ -1,33 +1,27 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { LabDaemonClient } from '../../../lab/daemon/lab-daemon-client.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { claimLab } from '../../../lab/processes/claim.js'
 import { requireLab, saveLab } from '../../../lab/model/lab-directory.js'
-import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
-import { examples } from '../../terminal/help.js'
+import { thisHost } from '../../../lab/processes/lab-host.js'
+import { TypedCommand } from '../../terminal/command.js'
 import type { Output } from '../../terminal/output.js'
-import { nameOption, parsePort } from './options.js'
+import { parsePort } from './options.js'
 
 /** The default port of toxiproxy clients. */
 const DEFAULT_PORT = 8474
 
-interface ToxiproxyFlags {
-  readonly name: string
-  readonly port: string
-  readonly off?: true
-}
-
 /** `understudy toxiproxy`: lets toxiproxy clients control the links of a lab. */
-export const toxiproxyCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('toxiproxy')
+export const toxiproxyCommand = (output: Output): Command =>
+  new TypedCommand('toxiproxy')
     .description('serve the toxiproxy HTTP API for the links of a lab on 127.0.0.1, without a password')
-    .addOption(nameOption())
-    .option('--port <port>', 'port; 0 selects a free port', String(DEFAULT_PORT))
-    .option('--off', 'stop serving the API')
-    .addHelpText('after', examples('toxiproxy', 'toxiproxy --port 0 --name drill', 'toxiproxy --off'))
-    .action(async ({ name, port, off }: ToxiproxyFlags) => {
+    .lab()
+    .flag('--port <port>', 'port; 0 selects a free port', String(DEFAULT_PORT))
+    .flag('--off', 'stop serving the API')
+    .examples('toxiproxy', 'toxiproxy --port 0 --name drill', 'toxiproxy --off')
+    .run(async ({ name, port, off }) => {
       const wanted = off ? null : port === '0' ? 0 : parsePort(port)
-      const host = makeHost()
+      const host = thisHost()
       requireLab(name)
       const claim = claimLab(name, 'changed', host.me, host.table)
       try {

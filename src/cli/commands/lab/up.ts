@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { LabRecord } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { downLab } from '../../../lab/lifecycle/down.js'
@@ -11,98 +11,79 @@ import { proveReplication } from '../../../lab/wiring/proof.js'
 import { upSnapshot } from '../../../lab/lifecycle/up-snapshot.js'
 import { allServersOf, NODE_STORAGES, planOf, type Topology } from '../../../lab/model/topology.js'
 import { listTopologies, TOPOLOGY_NAMES } from '../../../lab/topology/catalogue.js'
+import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
 import { type Interruption, withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
 import { describeKeys } from './describe-keys.js'
-import { chosenTopology, type TopologyFlags } from './chosen-topology.js'
-import { nameOption, parsePort, parseTimeout, timeoutOption } from './options.js'
+import { chosenTopology } from './chosen-topology.js'
+import { parsePort, parseTimeout } from './options.js'
 
-interface UpFlags extends TopologyFlags {
-  readonly name: string
-  readonly timeout: string
-  readonly ports?: 'fixed' | 'random'
-  readonly portBase?: string
-  readonly rootToken?: string
-  readonly foreground?: true
-  readonly inProcess?: true
-  readonly bind: string
-  readonly dataDir?: string
-  readonly snapshot?: string
-  readonly json?: true
-  readonly prove?: true
-  readonly logLevel?: string
-}
+type UpFlags = FlagsOf<ReturnType<typeof upFlags>>
 
-/** `understudy up`: starts a topology of real server processes. Replication is set up when the command returns. */
-export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('up')
+const upFlags = () =>
+  new TypedCommand('up')
     .description('start a lab and wait until it is replicated; without a topology, list the topologies')
     .argument('[topology]', TOPOLOGY_NAMES.join(', '))
-    .option('-f, --file <file>', 'your own topology file (YAML)')
-    .addOption(nameOption())
-    .addOption(timeoutOption())
-    .addOption(
-      new Option('--ports <choice>', 'fixed (default: 8200 + 10 x cluster) or random').choices(['fixed', 'random']),
+    .flag('-f, --file <file>', 'your own topology file (YAML)')
+    .lab()
+    .timeout()
+    .choice('--ports <choice>', 'fixed (default: 8200 + 10 x cluster) or random', ['fixed', 'random'])
+    .flag('--port-base <port>', 'first API port with --ports fixed (default: 8200)')
+    .flag('--shamir <shares/threshold>', 'key shares and threshold of each cluster, such as 5/3 (default: 1/1)')
+    .choice('--seal <type>', 'auto: each cluster unseals itself', ['shamir', 'auto'])
+    .flag('--nodes <count>', 'servers in each cluster (1, 3 or 5); several servers require etcd, unless --in-process')
+    .choice(
+      '--storage <type>',
+      'storage of clusters with several nodes: etcd (shared) or raft (every node stores the data)',
+      NODE_STORAGES,
     )
-    .option('--port-base <port>', 'first API port with --ports fixed (default: 8200)')
-    .option('--shamir <shares/threshold>', 'key shares and threshold of each cluster, such as 5/3 (default: 1/1)')
-    .addOption(new Option('--seal <type>', 'auto: each cluster unseals itself').choices(['shamir', 'auto']))
-    .option('--nodes <count>', 'servers in each cluster (1, 3 or 5); several servers require etcd, unless --in-process')
-    .addOption(
-      new Option(
-        '--storage <type>',
-        'storage of clusters with several nodes: etcd (shared) or raft (every node stores the data)',
-      ).choices([...NODE_STORAGES]),
+    .flag('--tls', 'serve the APIs over TLS, with certificates of a lab CA')
+    .flag('--root-token <token>', 'root token of every cluster except DR secondaries')
+    .flag('--in-process', 'run all clusters in one process: faster start, less memory, no pause')
+    .flag('--foreground', 'run until interrupted, then remove the lab')
+    .choice(
+      '--bind <address>',
+      'address on which the APIs listen; with 0.0.0.0, other hosts can reach the APIs but not the faults',
+      ['127.0.0.1', '0.0.0.0'],
+      '127.0.0.1',
     )
-    .option('--tls', 'serve the APIs over TLS, with certificates of a lab CA')
-    .option('--root-token <token>', 'root token of every cluster except DR secondaries')
-    .option('--in-process', 'run all clusters in one process: faster start, less memory, no pause')
-    .option('--foreground', 'run until interrupted, then remove the lab')
-    .addOption(
-      new Option(
-        '--bind <address>',
-        'address on which the APIs listen; with 0.0.0.0, other hosts can reach the APIs but not the faults',
-      )
-        .choices(['127.0.0.1', '0.0.0.0'])
-        .default('127.0.0.1'),
+    .flag('--data-dir <directory>', 'store the data in a new subdirectory of this directory')
+    .choice('--log-level <level>', 'log level of the servers', ['trace', 'debug', 'info', 'warn', 'error'])
+    .flag('--snapshot <name>', 'start from a snapshot: its name or its file')
+    .flag('--prove', 'write a secret and verify that it is replicated')
+    .json('print the lab as JSON')
+    .examples(
+      'up pr-dr --prove',
+      'up dr --name drill --ports random --shamir 5/3',
+      'up six --in-process',
+      'up single --nodes 3',
+      'up single --nodes 3 --storage raft',
+      'up -f topology.yaml --ports random --tls --seal auto',
     )
-    .option('--data-dir <directory>', 'store the data in a new subdirectory of this directory')
-    .addOption(
-      new Option('--log-level <level>', 'log level of the servers').choices([
-        'trace',
-        'debug',
-        'info',
-        'warn',
-        'error',
-      ]),
-    )
-    .option('--snapshot <name>', 'start from a snapshot: its name or its file')
-    .option('--prove', 'write a secret and verify that it is replicated')
-    .option('--json', 'print the lab as JSON')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3\n  understudy up six --in-process\n  understudy up single --nodes 3\n  understudy up single --nodes 3 --storage raft\n  understudy up -f topology.yaml --ports random --tls --seal auto',
-    )
-    .action(async (name: string | undefined, flags: UpFlags) => {
-      if (flags.snapshot !== undefined) return upFromSnapshot(flags.snapshot, name, flags, output, makeHost())
-      if (name === undefined && flags.file === undefined) {
-        const rows = listTopologies().map(({ name, about }) => [name, about])
-        output.data(formatTable(rows, textWidth()))
-        return
-      }
-      const topology = chosenTopology(name, flags)
-      // Rejects an invalid name before any other check.
-      labDirectory(flags.name)
-      const rootToken = flags.rootToken === undefined ? undefined : requireToken(flags.rootToken)
-      // Hides the token from the process list, where it was briefly visible.
-      if (rootToken !== undefined) process.title = 'understudy up'
-      const timeoutMs = parseTimeout(flags.timeout)
-      const host = makeHost()
-      const { clock } = host
-      const choosePorts = portChoice(topology, flags)
-      const started = clock.monotonic()
-      await withInterrupt(async ({ signal, forceSignal }) => {
-        const options = {
+
+/** `understudy up`: starts a topology of real server processes. Replication is set up when the command returns. */
+export const upCommand = (output: Output): Command =>
+  upFlags().run(async (flags, name: string | undefined) => {
+    if (flags.snapshot !== undefined) return upFromSnapshot(flags.snapshot, name, flags, output, thisHost())
+    if (name === undefined && flags.file === undefined) {
+      const rows = listTopologies().map(({ name, about }) => [name, about])
+      output.data(formatTable(rows, textWidth()))
+      return
+    }
+    const topology = chosenTopology(name, flags)
+    // Rejects an invalid name before any other check.
+    labDirectory(flags.name)
+    const rootToken = flags.rootToken === undefined ? undefined : requireToken(flags.rootToken)
+    // Hides the token from the process list, where it was briefly visible.
+    if (rootToken !== undefined) process.title = 'understudy up'
+    const timeoutMs = parseTimeout(flags.timeout)
+    const host = thisHost()
+    const { clock } = host
+    const choosePorts = portChoice(topology, flags)
+    const started = clock.monotonic()
+    await withInterrupt(async ({ signal, forceSignal }) => {
+      const lab = await upLab(
+        {
           name: flags.name,
           topology,
           choosePorts,
@@ -111,27 +92,23 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
           timeoutMs,
           settings: {},
           clock,
-        }
-        const lab = await upLab(
-          {
-            ...options,
-            rootToken,
-            isForeground: flags.foreground,
-            isInProcess: flags.inProcess,
-            apiHost: flags.bind,
-            dataDir: flags.dataDir,
-            logLevel: flags.logLevel,
-            onProgress: output.progress,
-            signal,
-            forceSignal,
-          },
-          host,
-        )
-        const word = topology.links.length > 0 ? 'replicated' : 'ready'
-        output.progress(`${word} after ${((clock.monotonic() - started) / 1000).toFixed(1)} s`)
-        await present(lab, flags, { signal, forceSignal }, output, host)
-      })
+          rootToken,
+          isForeground: flags.foreground,
+          isInProcess: flags.inProcess,
+          apiHost: flags.bind,
+          dataDir: flags.dataDir,
+          logLevel: flags.logLevel,
+          onProgress: output.progress,
+          signal,
+          forceSignal,
+        },
+        host,
+      )
+      const word = topology.links.length > 0 ? 'replicated' : 'ready'
+      output.progress(`${word} after ${((clock.monotonic() - started) / 1000).toFixed(1)} s`)
+      await present(lab, flags, { signal, forceSignal }, output, host)
     })
+  })
 
 const upFromSnapshot = async (
   snapshot: string,

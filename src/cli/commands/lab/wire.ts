@@ -1,57 +1,45 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { attachLab, groupServers, parseAddresses, refuseWhenThere } from '../../../lab/attach/attach.js'
 import { type KnownKeys, readKeysFile, writeKeysFile } from '../../../lab/keys/keys-file.js'
 import { wireClusters } from '../../../lab/attach/wiring.js'
 import type { WiredClusters } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { labDirectory } from '../../../lab/model/lab-directory.js'
-import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
+import { thisHost } from '../../../lab/processes/lab-host.js'
 import { drawLab } from '../../../lab/topology/describe.js'
 import { proveReplication } from '../../../lab/wiring/proof.js'
 import { planOf } from '../../../lab/model/topology.js'
 import { loadTopology, topologyOf } from '../../../lab/topology/catalogue.js'
-import { examples } from '../../terminal/help.js'
+import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 import { describeKeys } from './describe-keys.js'
-import { caCertOption, parseTimeout, requireReadable } from './options.js'
-
-interface WireFlags {
-  readonly topology: string
-  readonly timeout: string
-  readonly keep?: string
-  readonly name?: string
-  readonly caCert?: string
-  readonly json?: true
-}
+import { CA_CERT, parseTimeout, requireReadable } from './options.js'
 
 /**
  * `understudy wire`: sets up the replication of a topology between running servers, for example the containers of a
  * compose file.
  */
-export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
-  new Command('wire')
+export const wireCommand = (output: Output): Command =>
+  new TypedCommand('wire')
     .description('initialize, unseal and join running servers, and verify replication')
     .argument(
       '<clusters...>',
       'address of each cluster, such as A=http://a:8200, or of each node, such as A1=http://a1:8200',
     )
-    .requiredOption('--topology <name>', 'dr, pr, pr-dr, ..., or a YAML file')
-    .addOption(new Option('--timeout <duration>', 'maximum time to wait for each step, such as 30s').default('60s'))
-    .option('--keep <file>', 'file for keys and tokens, which a second run uses')
-    .addOption(caCertOption())
-    .option('--name <lab>', 'register the servers as a lab with this name, as "attach" does')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      examples(
-        'wire --topology dr A=http://a:8200 B=http://b:8200',
-        'wire --topology pr-dr --keep keys.json A=http://a:8200 B=http://b:8200 C=http://c:8200',
-        'wire --topology dr --name boxes A=http://10.0.0.1:8200 B=http://10.0.0.2:8200',
-      ),
+    .required('--topology <name>', 'dr, pr, pr-dr, ..., or a YAML file')
+    .timeout('60s')
+    .flag('--keep <file>', 'file for keys and tokens, which a second run uses')
+    .flag(...CA_CERT)
+    .flag('--name <lab>', 'register the servers as a lab with this name, as "attach" does')
+    .json()
+    .examples(
+      'wire --topology dr A=http://a:8200 B=http://b:8200',
+      'wire --topology pr-dr --keep keys.json A=http://a:8200 B=http://b:8200 C=http://c:8200',
+      'wire --topology dr --name boxes A=http://10.0.0.1:8200 B=http://10.0.0.2:8200',
     )
-    .action(async (given: string[], flags: WireFlags) => {
+    .run(async (flags, given: string[]) => {
       const topology = loadTopology(flags.topology)
       const timeoutMs = parseTimeout(flags.timeout)
       const addresses = parseAddresses(given)
@@ -62,7 +50,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
       if (name !== undefined && labDirectory(name)) refuseWhenThere(name)
       if (keep) requireWritable(keep)
       const caFile = flags.caCert === undefined ? undefined : requireReadable(flags.caCert)
-      const host = makeHost()
+      const host = thisHost()
       const options = {
         shares: 1,
         threshold: 1,
