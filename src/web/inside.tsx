@@ -7,6 +7,7 @@ import { Kv } from './cluster/kv.js'
 import { Login, type LoginProps } from './cluster/login.js'
 import { hashOf, type PageRoute, parseRoute } from './cluster/route.js'
 import { Replication } from './cluster/replication.js'
+import { Button } from './parts/inputs.js'
 import { apiAt, type Call, get, partOf, type Session, textOf } from './parts/api.js'
 
 interface View {
@@ -87,9 +88,7 @@ const leave = (
 const Who = ({ session, onLeave }: { readonly session: Session; readonly onLeave: () => void }) => (
   <span class="who">
     {`${session.name} (${session.policies.join(', ')})${session.namespace === '' ? '' : ` in ${session.namespace}`}`}{' '}
-    <button type="button" onClick={onLeave}>
-      Log out
-    </button>
+    <Button label="Log out" onClick={onLeave} />
   </span>
 )
 

@@ -8,6 +8,7 @@ import { BEGIN, isStale, type PageState, reduce } from './feed/state.js'
 import { Inside, useRoute } from './inside.js'
 import { Overview, PageHeader } from './overview.js'
 import type { Session } from './parts/api.js'
+import { Button } from './parts/inputs.js'
 import { ServerPage } from './server-page.js'
 
 const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
@@ -94,9 +95,11 @@ const Header = ({ state: { survey, connection, gone }, current, onAsk }: HeaderP
         </nav>
       )}
       {onAsk && (
-        <button type="button" class="of-lab" onClick={() => onAsk({ key: 'lab', title: 'The lab' })}>
-          Drill, snapshot, reset …
-        </button>
+        <Button
+          class="of-lab"
+          label="Drill, snapshot, reset …"
+          onClick={() => onAsk({ key: 'lab', title: 'The lab' })}
+        />
       )}
     </PageHeader>
   )

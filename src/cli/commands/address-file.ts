@@ -36,7 +36,7 @@ export const readAddressFile = (file: string): string[] => {
   try {
     return readNamedText(file)
       .split('\n')
-      .flatMap((line) => line.split(' ')[0] || [])
+      .flatMap((line) => urlOf(line) || [])
   } catch {
     return []
   }
@@ -50,5 +50,8 @@ export const removeAddressFile = (file: string, lines: readonly string[]): void 
     // The file does not exist, or is not readable.
   }
 }
+
+/** Returns the address in a line. */
+export const urlOf = (line: string): string => line.split(' ')[0] ?? ''
 
 const textOf = (lines: readonly string[]): string => `${lines.join('\n')}\n`

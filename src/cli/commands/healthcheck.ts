@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
-import { formatHostPort, parseHostPort } from '../../base/network.js'
 import { ApiClient } from '../../client/api-client.js'
 import { LabError } from '../../lab/model/lab-error.js'
-import { readAddressFile } from './address-file.js'
+import { addressLines, readAddressFile, urlOf } from './address-file.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { decideLaunch, readLaunchFacts } from '../container/launch.js'
 import type { Output } from '../terminal/output.js'
@@ -60,11 +59,11 @@ export const addressesOf = (commandLine: readonly string[], env: NodeJS.ProcessE
   const launch = written[0] === '-' ? undefined : decideLaunch(written, readLaunchFacts(env))
   if (launch?.kind !== 'own' || launch.args[0] !== 'server') return []
   const { config } = loadServerConfig(launch.args.slice(1), env)
-  return (config?.listeners ?? []).map(({ address, tls }) => {
-    const { host, port } = parseHostPort(address)
-    const reachable = host === '0.0.0.0' || host === '' ? '127.0.0.1' : host === '::' ? 'localhost' : host
-    return `${tls ? 'https' : 'http'}://${formatHostPort(reachable, port)}`
-  })
+  const { listeners = [] } = config ?? {}
+  return addressLines(
+    listeners.map(({ address }) => address),
+    listeners,
+  ).map(urlOf)
 }
 
 const commandLineOfFirstProcess = (): string[] => {

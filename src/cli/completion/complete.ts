@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { labsDirectory, listLabs } from '../../lab/model/state-directory.js'
 import { listSnapshots } from '../../lab/snapshot/kept.js'
-import type { Command, Option } from 'commander'
+import type { Argument, Command, Option } from 'commander'
 
 /** A matching word, with an optional description. */
 export interface Candidate {
@@ -178,22 +178,8 @@ export interface CommandWords {
   readonly commands: readonly CommandWords[]
 }
 
-interface OptionWords {
-  readonly long: string
-  readonly short: string
-  readonly about: string
-  readonly isHidden: boolean
-  readonly takesValue: boolean
-  /** Name of its value in the help. */
-  readonly placeholder: string
-  readonly choices: readonly string[] | null
-}
-
-interface ArgumentWords {
-  readonly name: string
-  readonly isVariadic: boolean
-  readonly choices: readonly string[] | null
-}
+type OptionWords = ReturnType<typeof optionWords>
+type ArgumentWords = ReturnType<typeof argumentWords>
 
 export const wordsOf = (command: Command): CommandWords => {
   const visible = command.createHelp().visibleCommands(command)
@@ -202,11 +188,7 @@ export const wordsOf = (command: Command): CommandWords => {
     about: command.description(),
     isHidden: false,
     options: command.options.map(optionWords),
-    arguments: command.registeredArguments.map((argument) => ({
-      name: argument.name(),
-      isVariadic: argument.variadic,
-      choices: argument.argChoices ?? null,
-    })),
+    arguments: command.registeredArguments.map(argumentWords),
     // Commander adds a help command, which is omitted here.
     commands: [...new Set([...command.commands, ...visible])].map((one) => ({
       ...wordsOf(one),
@@ -215,21 +197,19 @@ export const wordsOf = (command: Command): CommandWords => {
   }
 }
 
-const optionWords = ({
-  long,
-  short,
-  description,
-  hidden,
-  required,
-  optional,
-  flags,
-  argChoices,
-}: Option): OptionWords => ({
+const optionWords = ({ long, short, flags, argChoices, ...option }: Option) => ({
   long: long ?? '',
   short: short ?? '',
-  about: description,
-  isHidden: hidden,
-  takesValue: required || optional,
+  about: option.description,
+  isHidden: option.hidden,
+  takesValue: option.required || option.optional,
+  /** Name of its value in the help. */
   placeholder: /[<[]([^>\]]+)[>\]]/.exec(flags)?.[1] ?? '',
   choices: argChoices ?? null,
+})
+
+const argumentWords = (argument: Argument) => ({
+  name: argument.name(),
+  isVariadic: argument.variadic,
+  choices: argument.argChoices ?? null,
 })

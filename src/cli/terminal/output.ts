@@ -2,14 +2,7 @@ import { printable } from '../../base/printable.js'
 import { loadYaml } from '../../lab/documents/yaml-document.js'
 
 /** Data goes to standard output; progress and errors go to standard error. */
-export interface Output {
-  data(text: string): void
-  progress(text: string): void
-  complain(text: string): void
-  readonly isQuiet: boolean
-  /** Suppresses progress from now on. */
-  hush(): void
-}
+export type Output = Pick<ProcessOutput, 'data' | 'progress' | 'complain' | 'hush'>
 
 export const FORMATS = ['table', 'json', 'yaml'] as const
 type Format = (typeof FORMATS)[number]
@@ -41,6 +34,7 @@ export class ProcessOutput implements Output {
 
   readonly complain = (text: string): void => this.#write(process.stderr, text)
 
+  /** Suppresses progress from now on. */
   hush(): void {
     this.isQuiet = true
   }

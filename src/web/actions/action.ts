@@ -14,7 +14,8 @@ export interface Field {
     | ('text' | 'secret' | 'number' | 'milliseconds' | 'check' | 'force')
     | ('choice' | 'pick' | 'lines' | 'json' | 'long')
   readonly initial?: string
-  readonly choices?: readonly string[]
+  /** Names, or values with their labels. */
+  readonly choices?: readonly (string | readonly [value: string, label: string])[]
   /** The options of a `pick`. Undefined until they are loaded. */
   readonly groups?: readonly { readonly label: string; readonly names: readonly string[] }[]
   readonly isRequired?: true

@@ -1,5 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Json } from '../parts/api.js'
+import { Button, useTask } from '../parts/inputs.js'
 import { Facts } from '../parts/table.js'
 import { CommandLine, Secret, ShellLine, Shown } from '../parts/text.js'
 import { type Action, answerRows, initialValues, type Plan, type Values, warningsOf } from './action.js'
@@ -50,16 +51,12 @@ export const ActionDialog = ({ title, only, menu = [], onDone, onClose }: Dialog
           <ul class="offers">
             {menu.map((one) => (
               <li key={one.label}>
-                <button type="button" onClick={() => setChosen(one)}>
-                  {one.label}
-                </button>
+                <Button label={one.label} onClick={() => setChosen(one)} />
               </li>
             ))}
           </ul>
           <p class="buttons">
-            <button type="button" onClick={close}>
-              Cancel
-            </button>
+            <Button label="Cancel" onClick={close} />
           </p>
         </>
       )}
@@ -78,8 +75,7 @@ interface FormProps {
 const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
   const [fields, setFields] = useState(action.fields ?? [])
   const [values, setValues] = useState<Values>(() => initialValues({ fields }))
-  const [problem, setProblem] = useState('')
-  const [isBusy, setBusy] = useState(false)
+  const { problem, setProblem, isBusy, run: runTask } = useTask()
   const form = useRef<HTMLFormElement>(null)
   // Sets the focus before the user can type, so that no key is lost. The checkbox that forces the action never gets it.
   useLayoutEffect(() => {
@@ -87,16 +83,8 @@ const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
     const input = current?.querySelector<HTMLElement>('fieldset :is(input, select, textarea)')
     ;(input ?? current?.querySelector('button'))?.focus()
   }, [fields])
-  const fail = (error: Error) => {
-    setBusy(false)
-    setProblem(error.message)
-  }
-  useEffect(() => void action.load?.().then(setFields, fail), [])
-  const run = () => {
-    setBusy(true)
-    setProblem('')
-    action.run(values).then(onDone, fail)
-  }
+  useEffect(() => void action.load?.().then(setFields, (error: Error) => setProblem(error.message)), [])
+  const run = () => runTask(action.run(values), onDone)
   const { plan, shown, isAsking } = usePlan(action, values, (found) => {
     setProblem(found instanceof Error ? found.message : '')
     if (!(found instanceof Error) && action.isAtOnce && !found.isDestructive) run()
@@ -133,9 +121,7 @@ const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
         {problem}
       </p>
       <p class="buttons">
-        <button type="button" onClick={onBack}>
-          {back}
-        </button>
+        <Button label={back} onClick={onBack} />
         <button type="submit" class={plan?.isDestructive ? 'danger' : 'main'} disabled={!plan || isBusy}>
           {plan?.isDestructive ? 'Yes, do it' : 'Do it'}
         </button>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageDrill, PageLine, PageStep, PageWork } from '../../lab/web/page-facts.js'
+import { Button } from '../parts/inputs.js'
 import { CommandLine } from '../parts/text.js'
 import { stop } from './lab-actions.js'
 
@@ -95,10 +96,7 @@ const Stop = ({ id }: { readonly id: number }) => {
   const [problem, setProblem] = useState('')
   return (
     <p>
-      <button type="button" onClick={() => stop(id).catch((error: Error) => setProblem(error.message))}>
-        Stop it
-      </button>{' '}
-      {problem}
+      <Button label="Stop it" onClick={() => stop(id).catch((error: Error) => setProblem(error.message))} /> {problem}
     </p>
   )
 }

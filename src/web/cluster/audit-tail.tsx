@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import { type Call, listOf } from '../parts/api.js'
-import { Search } from '../parts/inputs.js'
+import { Button, Search } from '../parts/inputs.js'
 import { Heads, Pending, Wide } from '../parts/table.js'
 import { TIME, ZONE } from '../parts/text.js'
 import { type AuditLine, auditLinesOf, findLines } from './audit-lines.js'
@@ -25,9 +25,7 @@ export const AuditTail = () => {
     <section class="audit-tail" aria-label="what was written last">
       <div class="where">
         <Search label="only lines with" value={wanted} onSearch={setWanted} />
-        <button type="button" onClick={again}>
-          Look again
-        </button>
+        <Button label="Look again" onClick={again} />
       </div>
       {error !== '' && <p class="error">{error}</p>}
       {found.length === 0 && <p class="nothing">{lines.length === 0 ? 'Nothing yet.' : 'No line has that.'}</p>}

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { type Call, keysOf, partOf } from '../parts/api.js'
-import { Search } from '../parts/inputs.js'
+import { Button, Search } from '../parts/inputs.js'
 import { Facts, Pending } from '../parts/table.js'
 import { useRead } from './context.js'
 
@@ -24,14 +24,12 @@ export const Keys = ({ keys, current, onOpen }: KeysProps) => {
       <ul class="keys">
         {found.slice(0, SHOWN_MAX).map((key) => (
           <li key={key}>
-            <button
-              type="button"
+            <Button
               class="key"
+              label={key}
               aria-current={key === current ? 'true' : undefined}
               onClick={() => onOpen(key)}
-            >
-              {key}
-            </button>
+            />
           </li>
         ))}
       </ul>
@@ -62,9 +60,7 @@ export const Browse = ({ title, call, acts, detail }: BrowseProps) => {
         {value && keys.length === 0 && <p class="nothing">There is none.</p>}
         <Keys keys={keys} current={chosen} onOpen={setChosen} />
         <p class="acts">
-          <button type="button" onClick={again}>
-            Look again
-          </button>
+          <Button label="Look again" onClick={again} />
           {acts(again)}
         </p>
       </section>

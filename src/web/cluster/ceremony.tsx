@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { OneInput } from '../actions/field-input.js'
 import { get, textOf } from '../parts/api.js'
+import { Button } from '../parts/inputs.js'
 import { Secret } from '../parts/text.js'
 import { LOOK_MS, useCluster, useRead } from './context.js'
 import { decodeToken } from './replication-facts.js'
@@ -67,16 +68,12 @@ export const Ceremony = ({ token, onToken }: CeremonyProps) => {
         <>
           <OneInput kind="secret" label="Key share" button="Give the share" onSubmit={(key) => step(give(key))} />
           <p class="buttons">
-            <button type="button" onClick={() => step(cancel())}>
-              Cancel the attempt
-            </button>
+            <Button label="Cancel the attempt" onClick={() => step(cancel())} />
           </p>
         </>
       ) : (
         <p class="buttons">
-          <button type="button" onClick={() => step(begin())}>
-            {token === '' ? 'Make an operation token' : 'Make another one'}
-          </button>
+          <Button label={token === '' ? 'Make an operation token' : 'Make another one'} onClick={() => step(begin())} />
         </p>
       )}
       {encoded !== '' && (

@@ -3,6 +3,7 @@ import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hoo
 import { type ApiAction, toAction } from '../actions/action.js'
 import { ActionDialog } from '../actions/dialog.js'
 import type { Call, Json, Session } from '../parts/api.js'
+import { Button } from '../parts/inputs.js'
 
 /** The context of the views of one cluster. */
 interface ClusterContext {
@@ -83,13 +84,11 @@ export const ActButton = ({ act, of, onDone }: ActButtonProps) => {
   if (!canWrite) return null
   return (
     <>
-      <button
-        type="button"
+      <Button
+        label={act.label}
         aria-label={of === undefined ? undefined : `${act.label} ${of}`}
         onClick={() => setOpen(true)}
-      >
-        {act.label}
-      </button>
+      />
       {isOpen && (
         <ActionDialog
           title={[act.label.replace(' …', ''), of].filter((part) => part).join(' ')}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
+import { field } from '../actions/action.js'
+import { FieldInput } from '../actions/field-input.js'
 import { get, type Json, keysOf, list, partOf, textOf } from '../parts/api.js'
-import { ChooserField } from '../parts/inputs.js'
 import { Facts, Pending, Table } from '../parts/table.js'
 import { Shown } from '../parts/text.js'
 import { AuditTail } from './audit-tail.js'
@@ -89,7 +90,13 @@ export const AppRoles = () => {
   if (mount === undefined) return <p class="nothing">AppRole is not enabled: that is done with the mounts.</p>
   return (
     <>
-      {mounts.length > 1 && <ChooserField label="Mounted at" value={mount} options={mounts} onChoose={setChosen} />}
+      {mounts.length > 1 && (
+        <FieldInput
+          field={field('choice', 'mount', 'Mounted at', { choices: mounts })}
+          value={mount}
+          onChange={setChosen}
+        />
+      )}
       <Browse
         key={mount}
         title="Roles"

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
-import { OneInput } from '../actions/field-input.js'
+import { field } from '../actions/action.js'
+import { FieldInput, OneInput } from '../actions/field-input.js'
 import { get, type Json, keysOf, partOf, textOf } from '../parts/api.js'
-import { ChooserField } from '../parts/inputs.js'
+import { Button } from '../parts/inputs.js'
 import { Facts, Pending, Table } from '../parts/table.js'
 import { At, Secret } from '../parts/text.js'
 import { Keys } from './browse.js'
@@ -28,11 +29,12 @@ export const Kv = () => {
   return (
     <div class="kv">
       <section aria-label="secrets">
-        <ChooserField
-          label="Engine"
+        <FieldInput
+          field={field('choice', 'mount', 'Engine', {
+            choices: mounts.map(({ path, version }) => [path, `${path} (version ${version})`] as const),
+          })}
           value={mount.path}
-          options={mounts.map(({ path, version }) => [path, `${path} (version ${version})`] as const)}
-          onChoose={(path) => setLocation({ mount: path, folder: '' })}
+          onChange={(path) => setLocation({ mount: path, folder: '' })}
         />
         <Folder key={mount.path + place.folder} mount={mount} place={place} onLocation={setLocation} />
       </section>
@@ -58,14 +60,8 @@ const Folder = ({ mount, place, onLocation }: FolderProps) => {
     <>
       <p class="where">
         <code>{mount.path + folder}</code>
-        {folder !== '' && (
-          <button type="button" onClick={() => go({ folder: parentOf(folder) })}>
-            Up
-          </button>
-        )}
-        <button type="button" onClick={again}>
-          Look again
-        </button>
+        {folder !== '' && <Button label="Up" onClick={() => go({ folder: parentOf(folder) })} />}
+        <Button label="Look again" onClick={again} />
       </p>
       {error !== '' && <p class="error">{error}</p>}
       {value && keys.length === 0 && <p class="nothing">There is nothing here.</p>}
@@ -127,13 +123,11 @@ const KvSecret = ({ mount, name }: KvSecretProps) => {
             cells: [one.version, <At time={one.created} />, one.state],
             acts: (
               <>
-                <button
-                  type="button"
+                <Button
+                  label="Show"
                   aria-label={`Show version ${one.version}`}
                   onClick={() => setVersion(one.version)}
-                >
-                  Show
-                </button>
+                />
                 {acts.versionActs(mount, name, one).map((act) => (
                   <ActButton key={act.label} act={act} of={`version ${one.version}`} onDone={refresh} />
                 ))}

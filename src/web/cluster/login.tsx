@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { type ApiAction, callOf, field, initialValues, post, required, type Values } from '../actions/action.js'
 import { FieldInput } from '../actions/field-input.js'
 import { type Ask, get, listOf, partOf, type Session, textOf } from '../parts/api.js'
-import { ChooserField } from '../parts/inputs.js'
+import { useTask } from '../parts/inputs.js'
 
 /** The sign-in methods, with their names on the command line. */
 type Way = 'token' | 'userpass' | 'approle'
@@ -41,23 +41,17 @@ export interface LoginProps {
   readonly onSession: (session: Session) => void
 }
 
+const WAY = field('choice', 'way', 'Way', {
+  choices: Object.entries(WAYS).map(([name, { label }]) => [name, label] as const),
+})
 const NAMESPACE = field('text', 'namespace', 'Namespace', { hint: 'empty for the root' })
 
 /** The sign-in form with the methods that the cluster supports. */
 export const Login = ({ ask, onSession }: LoginProps) => {
   const [way, setWay] = useState<Way>('token')
   const [values, setValues] = useState<Values>({})
-  const [problem, setProblem] = useState('')
-  const [isBusy, setBusy] = useState(false)
+  const { problem, isBusy, run } = useTask()
   const all = { ...initialValues(WAYS[way]), ...values }
-  const enter = () => {
-    setBusy(true)
-    setProblem('')
-    logIn(ask, way, all).then(onSession, (error: Error) => {
-      setBusy(false)
-      setProblem(error.message)
-    })
-  }
   return (
     <form
       class="login"
@@ -65,15 +59,14 @@ export const Login = ({ ask, onSession }: LoginProps) => {
       aria-labelledby="login-title"
       onSubmit={(event) => {
         event.preventDefault()
-        if (!isBusy) enter()
+        if (!isBusy) run(logIn(ask, way, all), onSession)
       }}
     >
       <h3 id="login-title">Log in</h3>
-      <ChooserField
-        label="Way"
+      <FieldInput
+        field={WAY}
         value={way}
-        options={Object.entries(WAYS).map(([name, { label }]) => [name, label] as const)}
-        onChoose={(name) => {
+        onChange={(name) => {
           setWay(name as Way)
           setValues({})
         }}

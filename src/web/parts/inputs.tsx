@@ -1,5 +1,20 @@
-import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+
+/** Runs the work of a form, which stays busy after a success because it then closes. `problem`: why the work failed. */
+export const useTask = () => {
+  const [problem, setProblem] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const run = <T,>(work: Promise<T>, done: (value: T) => void): void => {
+    setBusy(true)
+    setProblem('')
+    work.then(done, (error: Error) => {
+      setBusy(false)
+      setProblem(error.message)
+    })
+  }
+  return { problem, setProblem, isBusy, run }
+}
 
 interface ChooserProps {
   readonly id?: string
@@ -30,16 +45,12 @@ export const Chooser = ({ value, options, onChoose, children, ...rest }: Chooser
   </select>
 )
 
-/** A labeled list of options. */
-export const ChooserField = ({ label, ...chooser }: ChooserProps & { readonly label: string }) => {
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <Chooser {...chooser} id={id} />
-    </div>
-  )
-}
+/** A button that acts, and does not submit a form. */
+export const Button = ({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: string }) => (
+  <button type="button" {...rest}>
+    {label}
+  </button>
+)
 
 interface SearchProps {
   readonly label: string

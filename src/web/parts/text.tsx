@@ -1,5 +1,6 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
+import { Button } from './inputs.js'
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
 
@@ -44,11 +45,7 @@ export const Copy = ({ text, what = text }: CopyProps) => {
       () => say('copied'),
       () => say('select it'),
     )
-  return (
-    <button type="button" aria-label={`${said}: ${what}`} onClick={copy}>
-      {said}
-    </button>
-  )
+  return <Button label={said} aria-label={`${said}: ${what}`} onClick={copy} />
 }
 
 /** A shell line that wraps between words first, then after slashes. */
@@ -97,14 +94,12 @@ export const Secret = ({ what, value }: ValueProps) => {
   return (
     <span class="secret">
       <code>{isShown ? value : '••••••••'}</code>
-      <button
-        type="button"
+      <Button
+        label={isShown ? 'hide' : 'show'}
         aria-expanded={isShown}
         aria-label={`${isShown ? 'hide' : 'show'} ${what}`}
         onClick={() => setShown(!isShown)}
-      >
-        {isShown ? 'hide' : 'show'}
-      </button>
+      />
       <Copy text={value} what={what} />
     </span>
   )

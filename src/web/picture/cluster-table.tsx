@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { PageSurvey } from '../../lab/web/page-facts.js'
+import { Button } from '../parts/inputs.js'
 import { PlainTable } from '../parts/table.js'
 import { KIND_WORDS, lagOf, nodeStatusOf, rolesOf, clusterStatusOf, walOf } from '../parts/words.js'
 
@@ -14,9 +15,11 @@ export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly
       .join('; ')
   return (
     <div class="facts-table">
-      <button type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
-        {isShown ? 'Hide the table' : 'Show the same as a table'}
-      </button>
+      <Button
+        label={isShown ? 'Hide the table' : 'Show the same as a table'}
+        aria-expanded={isShown}
+        onClick={() => setShown(!isShown)}
+      />
       <div class={isShown ? 'scroll' : 'unseen'}>
         <PlainTable
           caption="Clusters"

@@ -19,7 +19,6 @@ it('checks every file, whatever is wrong with those before it', () => {
     data: (text) => void printed.push(text),
     progress: () => undefined,
     complain: () => undefined,
-    isQuiet: false,
     hush: () => undefined,
   })
   const check = () => command.parse(['validate', at('bad.yaml'), at('none.yaml'), at('good.yaml')], { from: 'user' })
