@@ -44,7 +44,7 @@ export const Inside = ({ root, place, session, canWrite, onSession }: InsideProp
   const { view: Shown, isOpen } = VIEWS[place.view] ?? VIEWS.replication
   return (
     <ClusterProvider value={context}>
-      <nav class="views" aria-label="views of this cluster">
+      <nav class="views" aria-label="Views of this cluster">
         {Object.entries(VIEWS).map(([name, { title }]) => (
           <a
             key={name}
@@ -70,7 +70,7 @@ const Entrance = ({ isOpen, ...login }: LoginProps & { readonly isOpen: boolean 
   if (!value && error === '') return null
   if (textOf(partOf(partOf(value ?? {}, 'data'), 'dr'), 'mode') === 'secondary')
     return isOpen ? null : (
-      <p class="hint">A DR secondary accepts no login before it is promoted. Its actions are under Replication.</p>
+      <p class="hint">A DR secondary does not support sign-in. Its actions are under Replication.</p>
     )
   return <Login {...login} />
 }
@@ -88,7 +88,7 @@ const leave = (
 const Who = ({ session, onLeave }: { readonly session: Session; readonly onLeave: () => void }) => (
   <span class="who">
     {`${session.name} (${session.policies.join(', ')})${session.namespace === '' ? '' : ` in ${session.namespace}`}`}{' '}
-    <Button label="Log out" onClick={onLeave} />
+    <Button label="Sign out" onClick={onLeave} />
   </span>
 )
 

@@ -12,11 +12,11 @@ import { Button } from './parts/inputs.js'
 import { ServerPage } from './server-page.js'
 
 const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
-  connecting: 'connecting …',
-  live: 'live',
-  lost: 'no answer from "understudy web"; trying again',
-  full: 'there is no place for one more page: close another one, and this one goes on',
-  ended: 'this session has ended: open the link that "understudy web" prints',
+  connecting: 'Connecting …',
+  live: 'Live',
+  lost: '"understudy web" does not respond; retrying',
+  full: 'Too many pages are open. Close one to connect this page.',
+  ended: 'This session has ended. Open the link that "understudy web" prints.',
 }
 
 const App = () => {
@@ -72,15 +72,15 @@ const Header = ({ state: { survey, connection, gone }, current, onAsk }: HeaderP
       name={survey?.lab ?? ''}
       detail={survey && survey.topology !== survey.lab ? survey.topology : ''}
       look={isGone ? 'lost' : connection}
-      text={isGone ? 'there is no lab' : CONNECTION_TEXTS[connection]}
+      text={isGone ? 'No lab' : CONNECTION_TEXTS[connection]}
     >
       {survey && (
-        <nav class="clusters" aria-label="clusters">
+        <nav class="clusters" aria-label="Clusters">
           <a href="#/" aria-current={current === undefined ? 'page' : undefined}>
             All clusters
           </a>
           <span class="soft" aria-hidden="true">
-            inside
+            Cluster
           </span>
           {survey.clusters.map(({ name }) => (
             <a
@@ -88,18 +88,14 @@ const Header = ({ state: { survey, connection, gone }, current, onAsk }: HeaderP
               href={hashOf({ cluster: name, view: FIRST_VIEW })}
               aria-current={name === current ? 'page' : undefined}
             >
-              <span class="unseen">Inside </span>
+              <span class="unseen">Cluster </span>
               {name}
             </a>
           ))}
         </nav>
       )}
       {onAsk && (
-        <Button
-          class="of-lab"
-          label="Drill, snapshot, reset …"
-          onClick={() => onAsk({ key: 'lab', title: 'The lab' })}
-        />
+        <Button class="of-lab" label="Drill, snapshot, reset …" onClick={() => onAsk({ key: 'lab', title: 'Lab' })} />
       )}
     </PageHeader>
   )

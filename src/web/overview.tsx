@@ -63,7 +63,7 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
         <Verdict state={state} />
         {survey && <Picture survey={survey} isStale={isStale(state)} onAsk={onAsk} />}
         {survey && !isStale(state) && survey.problems.length > 1 && (
-          <ul class="problems" aria-label="what else is wrong">
+          <ul class="problems" aria-label="Other problems">
             {survey.problems.slice(1).map((text) => (
               <li key={text}>
                 <span aria-hidden="true">! </span>
@@ -86,11 +86,11 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
 /** The overall status on one line, so that the diagram does not move. Screen readers announce its changes. */
 const Verdict = ({ state: { survey, gone, connection } }: { readonly state: PageState }) => {
   const [first, ...more] = gone === undefined ? (survey?.problems ?? []) : [gone]
-  if (!survey && gone === undefined) return <p class="verdict">looking at the clusters …</p>
-  if (connection !== 'live') return <p class="verdict">this is the last known state</p>
+  if (!survey && gone === undefined) return <p class="verdict">Loading …</p>
+  if (connection !== 'live') return <p class="verdict">Connection lost. This is the last known state.</p>
   return (
     <p class={`verdict ${first === undefined ? 'well' : 'bad'}`} aria-live="polite">
-      {first === undefined ? '✓ nothing is wrong' : `! ${first}`}
+      {first === undefined ? '✓ Healthy' : `! ${gone === undefined ? 'Degraded' : 'Down'}: ${first}`}
       {more.length > 0 && <span> and {more.length} more below</span>}
     </p>
   )

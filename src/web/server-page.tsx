@@ -38,14 +38,14 @@ const Header = ({ isOverview }: { readonly isOverview: boolean }) => {
       name={textOf(value, 'cluster_name')}
       detail={textOf(value, 'version')}
       look={error === '' ? 'live' : 'lost'}
-      text={error === '' ? 'live' : `${error}; trying again`}
+      text={error === '' ? 'Live' : `${error}; retrying`}
     >
-      <nav class="clusters" aria-label="pages of this server">
+      <nav class="clusters" aria-label="Pages of this server">
         <a href={hashOf(OWN)} aria-current={isOverview ? undefined : 'page'}>
-          Inside
+          This cluster
         </a>
         <a href={hashOf(OVERVIEW)} aria-current={isOverview ? 'page' : undefined}>
-          Picture and events
+          Topology and events
         </a>
       </nav>
     </PageHeader>

@@ -122,7 +122,7 @@ describe('who may do something', () => {
         await ask(only.origin + ACTIONS + at, headers, method, method === 'POST' ? JSON.stringify(cut) : undefined),
       ).toMatchObject({
         status: 403,
-        text: JSON.stringify({ errors: ['this page is only to look at'] }),
+        text: JSON.stringify({ errors: ['this page is read-only'] }),
       })
   })
 
@@ -277,7 +277,10 @@ describe('what is done', () => {
     expect(await endOf(begun)).toMatchObject({ state: 'stopped' })
     expect(await send('DELETE', `/${begun.id}`)).toMatchObject({ status: 400 })
     const reset = await take<PageWork>('POST', '', { verb: 'reset', clusters: [] })
-    expect(await send('DELETE', `/${reset.id}`)).toMatchObject({ status: 400, text: expect.stringContaining('middle') })
+    expect(await send('DELETE', `/${reset.id}`)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('intermediate'),
+    })
     expect(await endOf(reset)).toMatchObject({ state: 'done' })
   })
 

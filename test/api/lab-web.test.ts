@@ -228,9 +228,9 @@ describe('the way to a cluster', () => {
     for (const path of ['sys/seal', 'sys/auth/login', 'auth/token/create'])
       expect(await send(path, 'POST'), path).toMatchObject({
         status: 403,
-        text: expect.stringContaining('only to look at'),
+        text: expect.stringContaining('read-only'),
       })
-    expect((await send('auth/userpass/login/ada', 'POST')).text).not.toContain('only to look at')
+    expect((await send('auth/userpass/login/ada', 'POST')).text).not.toContain('read-only')
     other.signal('SIGINT')
     expect(await other.end()).toBe(0)
   })

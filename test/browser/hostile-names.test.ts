@@ -102,9 +102,9 @@ describe('whatever the page of a lab is told', () => {
       'outcome',
     ])
       expect(shown, note).toContain(texts(note))
-    await ui.page.getByRole('button', { name: 'Show the same as a table' }).click()
+    await ui.page.getByRole('button', { name: 'Show as table' }).click()
     await ui.page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
-    await ui.page.getByLabel('of which cluster').selectOption({ index: 1 })
+    await ui.page.getByLabel('Cluster', { exact: true }).selectOption({ index: 1 })
     expect(await ui.page.title()).toBe(`${texts('lab')} · Understudy`)
     await expectNothingRan(ui)
     await ui.page.getByRole('link', { name: texts('primary') }).click()
@@ -115,7 +115,7 @@ describe('whatever the page of a lab is told', () => {
   })
 })
 
-const VIEWS = ['Mounts', 'Policies', 'AppRoles', 'Tokens', 'Audit', 'Secrets', 'Replication', 'Picture and events']
+const VIEWS = ['Mounts', 'Policies', 'AppRoles', 'Tokens', 'Audit', 'Secrets', 'Replication', 'Topology and events']
 const WITH_KEYS = new Set(['Policies', 'AppRoles', 'Tokens', 'Secrets'])
 
 describe('whatever somebody calls what a server has', () => {
@@ -175,14 +175,14 @@ describe('whatever somebody calls what a server has', () => {
     // The name of the cluster is asked for apart from the connection; until it is there the title is the program's.
     await ui.seen(`document.title !== 'Understudy'`)
     expect(await ui.page.title()).toBe(`${image} · Understudy`)
-    await ui.page.getByLabel('Token (needed)').fill(script)
+    await ui.page.getByLabel('Token *').fill(script)
     await ui.page.getByLabel('Namespace').fill(image)
-    await ui.press('Log in')
+    await ui.press('Sign in')
     await ui.see('.login .error:not(:empty)')
     await expectNothingRan(ui)
     await ui.page.getByLabel('Namespace').fill('')
-    await ui.page.getByLabel('Token (needed)').fill(token)
-    await ui.press('Log in')
+    await ui.page.getByLabel('Token *').fill(token)
+    await ui.press('Sign in')
     await ui.see('.who')
     for (const view of VIEWS) {
       await ui.page.getByRole('link', { name: view, exact: true }).click()
@@ -192,14 +192,14 @@ describe('whatever somebody calls what a server has', () => {
         await ui.see('.keys .key')
         for (const key of await ui.page.locator('.keys .key').all()) {
           await key.click()
-          await ui.see('.secret-view :is(dt, code, p:has-text("It allows everything"))')
+          await ui.see('.secret-view :is(dt, code, p:has-text("allows everything"))')
           await expectNothingRan(ui)
         }
       }
       if (view === 'Audit') {
         await ui.see('.audit-tail td:has-text("window.ran")')
         await ui.page
-          .getByRole('button', { name: /^Whole line/ })
+          .getByRole('button', { name: /^Show entry/ })
           .first()
           .click()
         await ui.see('.audit-tail code.text')

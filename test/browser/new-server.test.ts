@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const type = (label: string, text: string) => ui.page.getByLabel(label).fill(text)
 const answered = async (name: string): Promise<string> => {
-  await ui.press(`show ${name}`)
+  await ui.press(`Show ${name}`)
   return ui.page
     .locator('.gate dl > div', { has: ui.page.locator(`dt:text-is("${name}")`) })
     .locator('code')
@@ -41,14 +41,14 @@ describe('a new server', () => {
   let rootToken = ''
 
   it('the server page initializes a new server and shows the keys once', async () => {
-    await ui.see('.gate:has-text("This cluster is new")')
+    await ui.see('.gate:has-text("This cluster is not initialized")')
     await ui.shoot('new')
     await ui.expectNoBarrier()
     await ui.press('Initialize …')
     await ui.page.locator('dialog').getByLabel('Key shares').fill('3')
-    await ui.page.locator('dialog').getByLabel('Shares that it takes to unseal').fill('2')
-    await ui.press('Do it')
-    await ui.see('.gate h3:has-text("shown this once")')
+    await ui.page.locator('dialog').getByLabel('Key threshold').fill('2')
+    await ui.press('Submit')
+    await ui.see('.gate h3:has-text("shown only once")')
     await ui.shoot('new-keys')
     await ui.expectNoBarrier()
     keys = JSON.parse(await answered('keys')) as string[]
@@ -66,8 +66,8 @@ describe('a new server', () => {
     await type('Key share', keys[2] ?? '')
     await ui.press('Unseal')
     await ui.see('.login')
-    await type('Token (needed)', rootToken)
-    await ui.press('Log in')
+    await type('Token *', rootToken)
+    await ui.press('Sign in')
     await ui.see('.who:has-text("root")')
   })
 

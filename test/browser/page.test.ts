@@ -103,7 +103,7 @@ describe('the page of a lab', () => {
     try {
       await lab.see('.connection.lost')
       await lab.see('.picture.stale')
-      expect(await lab.page.getByRole('button', { name: /do something/ }).count(), 'nothing can be done').toBe(0)
+      expect(await lab.page.getByRole('button', { name: /Actions for/ }).count(), 'nothing can be done').toBe(0)
       await lab.shoot('silent')
       await lab.expectNoBarrier()
     } finally {
@@ -138,7 +138,7 @@ describe('the page of a lab', () => {
         return others.every(({ survey }) => survey !== undefined)
       })
       await lab.page.goto(origin)
-      await lab.see('.connection.full:has-text("no place")')
+      await lab.see('.connection.full:has-text("Too many pages")')
       others.pop()?.[Symbol.dispose]()
       await lab.see('.connection.live')
     } finally {

@@ -60,8 +60,8 @@ describe('the page of a server', () => {
   })
 
   it('the server page lists mounts and adds mounts', async () => {
-    await type('Token (needed)', 'root')
-    await ui.press('Log in')
+    await type('Token *', 'root')
+    await ui.press('Sign in')
     await ui.see('.who')
     await view('Mounts')
     await act('Enable AppRole …', { Description: EVIL })
@@ -75,7 +75,7 @@ describe('the page of a server', () => {
     await view('Policies')
     await act('New policy …', {
       Name: 'reader',
-      'Policy (needed)': `# ${EVIL}\npath "secret/data/*" { capabilities = ["read"] }`,
+      'Policy *': `# ${EVIL}\npath "secret/data/*" { capabilities = ["read"] }`,
     })
     await isClosed()
     await ui.press('reader')
@@ -89,13 +89,13 @@ describe('the page of a server', () => {
   let secretId = ''
   it('the server page makes a role with its RoleID, and shows SecretIDs once', async () => {
     await view('AppRoles')
-    await act('New role …', { Name: 'app', 'Policies of its tokens, one a line': 'reader' })
+    await act('New role …', { Name: 'app', 'Token policies, one per line': 'reader' })
     await isClosed()
     await ui.press('app')
     await ui.see('[data-fact="role-id"]:has-text("-")')
     roleId = await ui.page.locator('[data-fact="role-id"]').innerText()
     await act('Generate a SecretID …')
-    await ui.press('show secret_id')
+    await ui.press('Show secret_id')
     secretId = await ui.page.locator('dialog dd code').first().innerText()
     expect(secretId).toMatch(/^[0-9a-f-]{36}$/)
     await ui.press('Close')
@@ -144,10 +144,10 @@ describe('the page of a server', () => {
     await ui.see('tr:has(th:text-is("out/")) td:text-is("discard")')
     await ui.shoot('audit')
     await ui.expectNoBarrier()
-    await ui.see('.nothing:has-text("is not shown here")')
+    await ui.see('.nothing:has-text("are not shown here")')
     await act('Disable … out/')
     await isClosed()
-    await ui.see('.nothing:has-text("No requests are written down")')
+    await ui.see('.nothing:has-text("No audit device is enabled")')
   })
 
   it('the server page shows the last audit lines as text and without secrets', async () => {
@@ -156,39 +156,39 @@ describe('the page of a server', () => {
     await view('Mounts')
     await view('Audit')
     await ui.see('.audit-tail td:has-text("<img src=x")')
-    await type('only lines with', 'onerror')
+    await type('Filter', 'onerror')
     await ui.seen(`[...document.querySelectorAll('.audit-tail tbody tr')].length === 2`)
     await ui.page
-      .getByRole('button', { name: /^Whole line/ })
+      .getByRole('button', { name: /^Show entry/ })
       .first()
       .click()
     await ui.see('.audit-tail code.text:has-text("hmac-sha256:")')
     expect(await ui.page.locator('.audit-tail').innerText()).not.toContain('swordfish')
     await ui.shoot('audit-tail')
     await ui.expectNoBarrier()
-    await type('only lines with', 'written-later')
+    await type('Filter', 'written-later')
     await ui.see('.audit-tail .nothing')
     await send('secret/data/written-later', { data: {} })
-    await ui.press('Look again')
+    await ui.press('Refresh')
     await ui.see('.audit-tail td:text-is("secret/data/written-later")')
     await act('Disable … log/')
     await isClosed()
   })
 
   it('the server page lets a role log in with the rights of its policy', async () => {
-    await ui.press('Log out')
-    await ui.page.getByLabel('Way').selectOption('approle')
-    await type('RoleID (needed)', roleId)
+    await ui.press('Sign out')
+    await ui.page.getByLabel('Method').selectOption('approle')
+    await type('RoleID *', roleId)
     await type('SecretID', secretId)
-    await ui.press('Log in')
+    await ui.press('Sign in')
     await ui.see('.who:has-text("approle app (default, reader)")')
     await view('Tokens')
     await ui.see('.error:has-text("permission denied")')
-    await ui.press('Log out')
+    await ui.press('Sign out')
   })
 
   it('the server page shows its diagram, its charts and its events', async () => {
-    await view('Picture and events')
+    await view('Topology and events')
     await ui.see('.connection.live')
     await ui.see('[data-cluster] .word:text-is("no replication")')
     await send('sys/replication/performance/primary/enable', {})
@@ -198,7 +198,7 @@ describe('the page of a server', () => {
     await ui.see('.facts-table td:text-is("primary")')
     await ui.shoot('server-picture')
     await ui.expectNoBarrier()
-    await view('Inside')
+    await view('This cluster')
   })
 
   it('the server page reports a sealed server and unseals it', async () => {
@@ -233,7 +233,7 @@ describe('the page of a server', () => {
       const faults = await (await fetch(`${address}/_understudy/v1/faults`)).json()
       expect(faults, 'nothing is done for it').toMatchObject({ skew_ms: 0 })
       const framed = stranger.frames().filter((frame) => frame.url().includes('/ui/'))
-      for (const frame of framed) expect(await frame.evaluate('document.body.innerText')).not.toContain('Log in')
+      for (const frame of framed) expect(await frame.evaluate('document.body.innerText')).not.toContain('Sign in')
     } finally {
       await stranger.close()
       other.closeAllConnections()

@@ -151,7 +151,7 @@ export const PAGE_OPERATIONS = {
     answer: READ,
   },
   'POST clusters/{cluster}/v1/{path}': {
-    summary: `${HANDED_ON}: writes; of a page that is only to look at logins alone`,
+    summary: `${HANDED_ON}: writes; on a read-only page, logins only`,
     body: POLICY,
     answer: READ,
     isAlsoEmpty: true,

@@ -92,7 +92,11 @@ export const required = (kind: Field['kind'], name: string, label: string, initi
 /** `ask` sends the request. */
 export const toAction = (action: ApiAction, ask: (call: Call) => Promise<Json>): Action => ({
   ...action,
-  plan: (values) => ({ isDestructive: action.isDestructive === true, what: 'the call', ...findLine(action, values) }),
+  plan: (values) => ({
+    isDestructive: action.isDestructive === true,
+    what: 'the request',
+    ...findLine(action, values),
+  }),
   run: async (values) => ask(callOf(action, values)),
 })
 
@@ -117,7 +121,7 @@ const jsonOf = ({ kind, label }: Field, value: string): string | undefined => {
 
 const numberOf = (label: string, value: string): number => {
   const number = Number(value)
-  if (!Number.isFinite(number)) throw new Error(`${label}: ${value} is no number`)
+  if (!Number.isFinite(number)) throw new Error(`${label}: ${value} is not a number`)
   return number
 }
 
@@ -127,10 +131,10 @@ const checkJson = (label: string, value: string): string => {
   try {
     read = JSON.parse(value)
   } catch (error) {
-    throw new Error(`${label}: ${error instanceof Error ? error.message : 'this is no JSON'}`, { cause: error })
+    throw new Error(`${label}: ${error instanceof Error ? error.message : 'this is not JSON'}`, { cause: error })
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read))
-    throw new Error(`${label}: this is no JSON object, which begins with { and ends with }`)
+    throw new Error(`${label}: enter a JSON object, from { to }`)
   return value
 }
 
@@ -147,7 +151,7 @@ const bodyOf = ({ path, fields = [], fixed = {}, bodyField }: ApiAction, values:
 /** Returns the request. Throws if an input is missing or invalid. */
 export const callOf = (action: ApiAction, values: Values): Call => {
   const missing = action.fields?.find(({ name, isRequired }) => isRequired && (values[name] ?? '').trim() === '')
-  if (missing) throw new Error(`${missing.label}: this has to be said`)
+  if (missing) throw new Error(`${missing.label}: a value is required`)
   const body = bodyOf(action, values)
   return { method: action.method, path: fill(action.path, values), ...(body === undefined ? {} : { body }) }
 }

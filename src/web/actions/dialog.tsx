@@ -47,7 +47,7 @@ export const ActionDialog = ({ title, only, menu = [], onDone, onClose }: Dialog
       )}
       {!action && (
         <>
-          {menu.length === 0 && <p>Nothing can be done to it as it is.</p>}
+          {menu.length === 0 && <p>No action is available in the current state.</p>}
           <ul class="offers">
             {menu.map((one) => (
               <li key={one.label}>
@@ -115,7 +115,7 @@ const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
         {inputs(false)}
       </fieldset>
       {shown && <PlanView plan={shown} />}
-      {isAsking && !shown && problem === '' && <p>asking what it would do …</p>}
+      {isAsking && !shown && problem === '' && <p>Loading the plan …</p>}
       {inputs(true)}
       <p role="alert" class="error">
         {problem}
@@ -123,7 +123,7 @@ const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
       <p class="buttons">
         <Button label={back} onClick={onBack} />
         <button type="submit" class={plan?.isDestructive ? 'danger' : 'main'} disabled={!plan || isBusy}>
-          {plan?.isDestructive ? 'Yes, do it' : 'Do it'}
+          {plan?.isDestructive ? 'Confirm' : 'Submit'}
         </button>
       </p>
     </form>
@@ -170,7 +170,7 @@ const PlanView = ({ plan: { title, consequence, command, what, lines = [] } }: {
       {typeof command === 'string' && <CommandLine text={command} what={what} />}
       {lines.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard user must be able to scroll it
-        <ol tabIndex={0} aria-label="what it does, one after the other">
+        <ol tabIndex={0} aria-label="Steps">
           {lines.map((line, index) => (
             <li key={index}>
               <ShellLine text={line} />

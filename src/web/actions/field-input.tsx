@@ -17,7 +17,7 @@ export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
     <div class={`field of-${field.kind}`}>
       <label for={id}>
         {field.label}
-        {field.isRequired && <span class="needed"> (needed)</span>}
+        {field.isRequired && <span class="needed"> *</span>}
       </label>
       <Input field={field} value={value} onChange={onChange} place={{ id, ...hint }} />
       {field.hint && (
@@ -60,7 +60,7 @@ const Input = ({ field: { kind, choices = [], groups }, value, onChange, place }
   if (kind === 'pick')
     return (
       <Chooser {...place} required disabled={!groups} value={value} options={[]} onChoose={onChange}>
-        <option value="">{groups?.every(({ names }) => names.length === 0) ? 'there is none' : 'choose'}</option>
+        <option value="">{groups?.every(({ names }) => names.length === 0) ? 'None available' : 'Choose …'}</option>
         {groups?.map(({ label, names }) => (
           <optgroup key={label} label={label}>
             {names.map((name) => (

@@ -25,7 +25,7 @@ export const Jobs = ({ works }: { readonly works: readonly PageWork[] }) => {
   return (
     <section class="works" aria-labelledby="works-title" ref={section}>
       <h2 id="works-title" class="unseen">
-        What was done from here
+        Actions
       </h2>
       <p class="unseen" role="status">
         {`${newest.title}: ${newest.state}. ${newest.outcome}`}
@@ -85,7 +85,7 @@ const callsOf = (work: PageWork): readonly string[] =>
 const Calls = ({ lines }: { readonly lines: readonly string[] }) =>
   lines.length === 0 ? null : (
     <details class="calls">
-      <summary>{lines.length === 1 ? 'the call that it made' : `the ${lines.length} calls that it made`}</summary>
+      <summary>{lines.length === 1 ? '1 API call' : `${lines.length} API calls`}</summary>
       {lines.map((line, index) => (
         <CommandLine key={index} text={line} />
       ))}
@@ -96,14 +96,14 @@ const Stop = ({ id }: { readonly id: number }) => {
   const [problem, setProblem] = useState('')
   return (
     <p>
-      <Button label="Stop it" onClick={() => stop(id).catch((error: Error) => setProblem(error.message))} /> {problem}
+      <Button label="Stop" onClick={() => stop(id).catch((error: Error) => setProblem(error.message))} /> {problem}
     </p>
   )
 }
 
 const Drill = ({ drill: { steps, expectations } }: { readonly drill: PageDrill }) => (
   <>
-    <ol class="steps" aria-label="steps of the drill">
+    <ol class="steps" aria-label="Drill steps">
       {steps.map((step, index) => (
         <li key={index} class={step.state} aria-current={step.state === 'running' ? 'step' : undefined}>
           <span aria-hidden="true">{STEP_SIGNS[step.state]}</span> {step.name} <span class="unseen">{step.state}</span>{' '}
@@ -113,11 +113,11 @@ const Drill = ({ drill: { steps, expectations } }: { readonly drill: PageDrill }
       ))}
     </ol>
     {expectations.length > 0 && (
-      <ul class="expectations" aria-label="what was expected">
+      <ul class="expectations" aria-label="Expectations">
         {expectations.map(({ text, passed, evidence }) => (
           <li key={text} class={passed ? 'passed' : 'failed'}>
             <span aria-hidden="true">{passed ? '✓' : '✗'}</span> {text}{' '}
-            <span class="unseen">{passed ? 'yes' : 'no'}</span>
+            <span class="unseen">{passed ? 'passed' : 'failed'}</span>
             {evidence.length > 0 && <p>{evidence.join('; ')}</p>}
           </li>
         ))}

@@ -11,7 +11,7 @@ export interface Subject {
 /** Opens the actions of a subject; undefined if there are none. */
 export type OnAsk = ((subject: Subject) => void) | undefined
 
-const ask = apiAt('', '"understudy web" does not answer')
+const ask = apiAt('', '"understudy web" does not respond')
 const own = (method: Call['method'], path: string, body?: PageAction): Call => ({
   method,
   path,
@@ -28,7 +28,7 @@ const ASKED: Readonly<Record<NonNullable<AvailableAction['asks']>, Field>> = {
   snapshot: field('pick', 'name', 'Snapshot'),
   drill: field('pick', 'name', 'Drill'),
 }
-const FORCE = field('force', 'isForced', 'at any price (force)')
+const FORCE = field('force', 'isForced', 'Force')
 
 /** Returns an action of the lab, which its server plans and runs. `topology`: that from which the lab was created. */
 export const labAction = ({ label, action, asks, canForce }: AvailableAction, topology: string): Action => {
@@ -58,14 +58,14 @@ export const labAction = ({ label, action, asks, canForce }: AvailableAction, to
 /** Groups the drills: those for this topology come first. */
 const withChoices = (asked: Field, answer: unknown, topology: string): Field => {
   const { drills, snapshots } = answer as PageChoices
-  if (asked.label === 'Snapshot') return { ...asked, groups: [{ label: 'kept', names: snapshots }] }
+  if (asked.label === 'Snapshot') return { ...asked, groups: [{ label: 'Saved snapshots', names: snapshots }] }
   const namesOf = (isForThis: boolean) =>
     drills.filter((drill) => (drill.topology === topology) === isForThis).map(({ name }) => name)
   return {
     ...asked,
     groups: [
-      { label: `for labs such as this one (${topology})`, names: namesOf(true) },
-      { label: 'for others; not all that they expect may be so here', names: namesOf(false) },
+      { label: `For this topology (${topology})`, names: namesOf(true) },
+      { label: 'For other topologies (expectations may not apply)', names: namesOf(false) },
     ],
     describe: (value) => drills.find(({ name }) => name === value)?.purpose,
   }

@@ -8,7 +8,7 @@ import { useRead } from './context.js'
 
 const NEWEST: Call = { method: 'GET', path: 'audit', isOwn: true }
 
-const HEADS = [`time, ${ZONE}`, 'what', 'operation', 'path', 'who', 'error', 'device']
+const HEADS = [`Time (${ZONE})`, 'Type', 'Operation', 'Path', 'User', 'Error', 'Device']
 
 /** Shows the latest audit entries. They are loaded only on request, because each load adds an entry. */
 export const AuditTail = () => {
@@ -17,18 +17,20 @@ export const AuditTail = () => {
   const lines = useMemo(() => auditLinesOf(value ?? {}), [value])
   const found = findLines(lines, wanted)
   if (!value) return <Pending error={error} />
-  if (value.kept === undefined) return <p class="nothing">This server does not tell what was written.</p>
+  if (value.kept === undefined) return <p class="nothing">This server does not provide its audit log.</p>
   if (listOf(value, 'kept').length === 0)
-    return <p class="nothing">What is written in the clear, or to nowhere, is not shown here.</p>
-  const caption = `Written last by this server, newest first: ${found.length}`
+    return <p class="nothing">Raw and discarded audit entries are not shown here.</p>
+  const caption = `Latest audit entries of this server, newest first: ${found.length}`
   return (
-    <section class="audit-tail" aria-label="what was written last">
+    <section class="audit-tail" aria-label="Latest audit entries">
       <div class="where">
-        <Search label="only lines with" value={wanted} onSearch={setWanted} />
-        <Button label="Look again" onClick={again} />
+        <Search label="Filter" value={wanted} onSearch={setWanted} />
+        <Button label="Refresh" onClick={again} />
       </div>
       {error !== '' && <p class="error">{error}</p>}
-      {found.length === 0 && <p class="nothing">{lines.length === 0 ? 'Nothing yet.' : 'No line has that.'}</p>}
+      {found.length === 0 && (
+        <p class="nothing">{lines.length === 0 ? 'No entries yet.' : 'No entry matches the filter.'}</p>
+      )}
       {found.length > 0 && (
         <Wide caption={caption}>
           <table>
@@ -57,8 +59,8 @@ const Line = ({ line }: { readonly line: AuditLine }) => {
         ))}
         <td class="acts">
           <button type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
-            {isShown ? 'Hide' : 'Whole'}
-            <span class="unseen">{` line ${line.place}`}</span>
+            {isShown ? 'Hide' : 'Show'}
+            <span class="unseen">{` entry ${line.place}`}</span>
           </button>
         </td>
       </tr>

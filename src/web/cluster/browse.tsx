@@ -20,7 +20,7 @@ export const Keys = ({ keys, current, onOpen }: KeysProps) => {
   const found = keys.filter((key) => key.toLowerCase().includes(wanted.toLowerCase()))
   return (
     <>
-      {keys.length > 10 && <Search label="only those with" value={wanted} onSearch={setWanted} />}
+      {keys.length > 10 && <Search label="Filter" value={wanted} onSearch={setWanted} />}
       <ul class="keys">
         {found.slice(0, SHOWN_MAX).map((key) => (
           <li key={key}>
@@ -33,7 +33,9 @@ export const Keys = ({ keys, current, onOpen }: KeysProps) => {
           </li>
         ))}
       </ul>
-      {found.length > SHOWN_MAX && <p class="nothing">{`${SHOWN_MAX} of ${found.length} are shown`}</p>}
+      {found.length > SHOWN_MAX && (
+        <p class="nothing">{`Showing ${SHOWN_MAX} of ${found.length}. Use the filter to find others.`}</p>
+      )}
     </>
   )
 }
@@ -57,10 +59,10 @@ export const Browse = ({ title, call, acts, detail }: BrowseProps) => {
       <section aria-label={title}>
         <h3>{title}</h3>
         {error !== '' && <p class="error">{error}</p>}
-        {value && keys.length === 0 && <p class="nothing">There is none.</p>}
+        {value && keys.length === 0 && <p class="nothing">No entries.</p>}
         <Keys keys={keys} current={chosen} onOpen={setChosen} />
         <p class="acts">
-          <Button label="Look again" onClick={again} />
+          <Button label="Refresh" onClick={again} />
           {acts(again)}
         </p>
       </section>

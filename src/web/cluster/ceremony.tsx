@@ -49,38 +49,39 @@ export const Ceremony = ({ token, onToken }: CeremonyProps) => {
   return (
     <section class="ceremony" aria-labelledby="ceremony-title">
       <h4 id="ceremony-title">Operation token</h4>
-      <p class="hint">
-        A DR secondary serves no clients: what is done to it takes a token that holders of key shares make.
-      </p>
+      <p class="hint">Operations on a DR secondary require an operation token, which key shares generate.</p>
       {token !== '' && (
         <p class="made">
-          It is there, and filled in: <Secret what="the operation token" value={token} />
+          The token is generated, and the forms contain it: <Secret what="operation token" value={token} />
         </p>
       )}
       {attempt && (
         <p role="status">
           {attempt.started === true
-            ? `${textOf(attempt, 'progress')} of ${textOf(attempt, 'required')} key shares are given${password === '' ? '; somebody else began' : ''}`
+            ? `${textOf(attempt, 'progress')} of ${textOf(attempt, 'required')} key shares are submitted${password === '' ? '; another user started the attempt' : ''}`
             : ''}
         </p>
       )}
       {attempt?.started === true ? (
         <>
-          <OneInput kind="secret" label="Key share" button="Give the share" onSubmit={(key) => step(give(key))} />
+          <OneInput kind="secret" label="Key share" button="Submit share" onSubmit={(key) => step(give(key))} />
           <p class="buttons">
-            <Button label="Cancel the attempt" onClick={() => step(cancel())} />
+            <Button label="Cancel attempt" onClick={() => step(cancel())} />
           </p>
         </>
       ) : (
         <p class="buttons">
-          <Button label={token === '' ? 'Make an operation token' : 'Make another one'} onClick={() => step(begin())} />
+          <Button
+            label={token === '' ? 'Generate an operation token' : 'Generate another token'}
+            onClick={() => step(begin())}
+          />
         </p>
       )}
       {encoded !== '' && (
         <OneInput
           kind="secret"
           label="One-time password of the attempt"
-          button="Open the token"
+          button="Decode the token"
           onSubmit={(secret) => step(Promise.resolve().then(() => open(encoded, secret)))}
         />
       )}

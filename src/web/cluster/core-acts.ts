@@ -7,7 +7,7 @@ type MountRoot = 'sys/mounts' | 'sys/auth'
 const mountAct = (label: string, root: MountRoot, fixed: ApiAction['fixed'], at: string): ApiAction =>
   post(label, `${root}/{path}`, {
     fields: [
-      required('text', 'path', 'At', at),
+      required('text', 'path', 'Path', at),
       field('check', 'local', 'Local', { hint: 'not replicated to performance secondaries' }),
       field('text', 'description', 'Description'),
     ],
@@ -26,7 +26,7 @@ export const disableAct = (root: MountRoot, path: string): ApiAction =>
   remove(
     'Disable …',
     `${root}/${path.replace(/\/$/, '')}`,
-    'All that is stored in it is gone, here and on secondaries.',
+    'All data of the mount is deleted, here and on secondaries.',
   )
 
 export const POLICIES = 'sys/policies/acl'
@@ -40,16 +40,16 @@ export const NEW_POLICY = post('New policy …', `${POLICIES}/{name}`, {
 export const changePolicy = (name: string, text: string): ApiAction =>
   post('Change …', `${POLICIES}/${name}`, { fields: [required('long', 'policy', 'Policy', text)] })
 export const deletePolicy = (name: string): ApiAction =>
-  remove('Delete …', `${POLICIES}/${name}`, 'Tokens that have it may no more what it allowed.')
+  remove('Delete …', `${POLICIES}/${name}`, 'Tokens with this policy lose its permissions.')
 
-const DURATION = 'as 30m; the default of the mount where nothing is said'
+const DURATION = 'for example 30m (default: that of the mount)'
 
 const ROLE_FIELDS = [
   required('text', 'role_name', 'Name'),
-  field('lines', 'token_policies', 'Policies of its tokens, one a line'),
-  field('text', 'token_ttl', 'Tokens are good for', { hint: DURATION }),
-  field('text', 'secret_id_ttl', 'SecretIDs are good for', { hint: 'as 24h; without end where nothing is said' }),
-  field('number', 'secret_id_num_uses', 'Logins with one SecretID', { hint: '0: any number' }),
+  field('lines', 'token_policies', 'Token policies, one per line'),
+  field('text', 'token_ttl', 'Token TTL', { hint: DURATION }),
+  field('text', 'secret_id_ttl', 'SecretID TTL', { hint: 'for example 24h (default: no expiry)' }),
+  field('number', 'secret_id_num_uses', 'Uses per SecretID', { hint: '0: unlimited' }),
 ]
 
 /** `mount` ends with a slash, for example `approle/`. */
@@ -58,47 +58,47 @@ export const newRole = (mount: string): ApiAction =>
 export const generateSecretId = (role: string): ApiAction =>
   post('Generate a SecretID …', `${role}/secret-id`, {
     fields: [
-      field('text', 'ttl', 'Good for', { hint: 'no longer than the role says' }),
-      field('number', 'num_uses', 'Logins with it'),
-      field('lines', 'cidr_list', 'Addresses it may be used from, one a line'),
+      field('text', 'ttl', 'TTL', { hint: 'at most the TTL of the role' }),
+      field('number', 'num_uses', 'Uses'),
+      field('lines', 'cidr_list', 'Allowed addresses (CIDR), one per line'),
     ],
-    consequence: 'It is shown once, and nowhere else.',
+    consequence: 'The SecretID is shown only once.',
   })
-const LOGINS_FAIL = 'Logins with it fail. Its tokens stay valid.'
+const LOGINS_FAIL = 'Logins fail. Existing tokens stay valid.'
 export const destroySecretId = (role: string, accessor: string): ApiAction =>
   destroy('Destroy …', `${role}/secret-id-accessor/destroy`, LOGINS_FAIL, { fixed: { secret_id_accessor: accessor } })
 export const deleteRole = (role: string): ApiAction => remove('Delete the role …', role, LOGINS_FAIL)
 
 export const NEW_TOKEN = post('New token …', 'auth/token/create', {
   fields: [
-    field('lines', 'policies', 'Policies, one a line', { hint: 'your own where nothing is said' }),
-    field('text', 'ttl', 'Good for', { hint: DURATION }),
-    field('text', 'display_name', 'Name to show'),
-    field('check', 'no_parent', 'Without a parent', { hint: 'it outlives the token that made it' }),
+    field('lines', 'policies', 'Policies, one per line', { hint: 'default: your own policies' }),
+    field('text', 'ttl', 'TTL', { hint: DURATION }),
+    field('text', 'display_name', 'Display name'),
+    field('check', 'no_parent', 'Without a parent', { hint: 'the token outlives its creator' }),
   ],
 })
 export const revokeToken = (accessor: string): ApiAction =>
-  destroy('Revoke …', 'auth/token/revoke-accessor', 'It, and the tokens that it made, are good for nothing any more.', {
+  destroy('Revoke …', 'auth/token/revoke-accessor', 'The token and its child tokens become invalid.', {
     fixed: { accessor },
   })
 
-export const NEW_AUDIT = post('Enable a file …', 'sys/audit/{path}', {
+export const NEW_AUDIT = post('Enable a file device …', 'sys/audit/{path}', {
   fields: [
-    required('text', 'path', 'At', 'file'),
-    required('json', 'options', 'Options, as JSON', '{"file_path": "audit.log"}'),
+    required('text', 'path', 'Path', 'file'),
+    required('json', 'options', 'Options (JSON)', '{"file_path": "audit.log"}'),
   ],
   fixed: { type: 'file' },
-  consequence: 'Every request is written to it before it is answered, with secrets as hashes.',
+  consequence: 'Every request is logged before its response is sent. Secrets are hashed.',
 })
 /** `path` ends with a slash. */
 export const disableAudit = (path: string): ApiAction =>
-  remove('Disable …', `sys/audit/${path.replace(/\/$/, '')}`, 'Nothing is written there any more.')
+  remove('Disable …', `sys/audit/${path.replace(/\/$/, '')}`, 'Requests are no longer logged to this device.')
 
 export const INITIALISE = post('Initialize …', 'sys/init', {
   fields: [
     required('number', 'secret_shares', 'Key shares', '1'),
-    required('number', 'secret_threshold', 'Shares that it takes to unseal', '1'),
+    required('number', 'secret_threshold', 'Key threshold', '1'),
   ],
-  consequence: 'The key shares and the root token are shown once, and nowhere else.',
+  consequence: 'The key shares and the root token are shown only once.',
   isQuiet: true,
 })

@@ -14,7 +14,7 @@ const FIXED: ReadonlySet<string> = new Set(['sys/', 'cubbyhole/', 'identity/', '
 
 const MOUNTS = 'sys/internal/ui/mounts'
 const MOUNT_TABLES = [
-  { caption: 'Secret engines', part: 'secret', root: 'sys/mounts' },
+  { caption: 'Secrets engines', part: 'secret', root: 'sys/mounts' },
   { caption: 'Auth methods', part: 'auth', root: 'sys/auth' },
 ] as const
 
@@ -31,7 +31,7 @@ export const Mounts = () => {
         <Table
           key={part}
           caption={caption}
-          heads={['path', 'type', 'version', 'replicated', 'description']}
+          heads={['Path', 'Type', 'Version', 'Replicated', 'Description']}
           rows={rowsOf(partOf(partOf(value, 'data'), part)).map(([path, facts]) => ({
             cells: [
               path,
@@ -67,7 +67,7 @@ const Policy = ({ name, onGone }: { readonly name: string; readonly onGone: () =
   const { value, error, again } = useRead(get(`${acts.POLICIES}/${name}`))
   if (!value) return <Pending error={error} />
   const text = textOf(partOf(value, 'data'), 'policy')
-  if (name === 'root') return <p>It allows everything.</p>
+  if (name === 'root') return <p>The root policy allows everything.</p>
   return (
     <>
       <code class="text">{text}</code>
@@ -87,12 +87,12 @@ export const AppRoles = () => {
   const methods = rowsOf(partOf(partOf(value, 'data'), 'auth'))
   const mounts = methods.flatMap(([path, facts]) => (textOf(facts, 'type') === 'approle' ? [path] : []))
   const mount = mounts.find((path) => path === chosen) ?? mounts[0]
-  if (mount === undefined) return <p class="nothing">AppRole is not enabled: that is done with the mounts.</p>
+  if (mount === undefined) return <p class="nothing">AppRole is not enabled. Enable it under Mounts.</p>
   return (
     <>
       {mounts.length > 1 && (
         <FieldInput
-          field={field('choice', 'mount', 'Mounted at', { choices: mounts })}
+          field={field('choice', 'mount', 'Mount path', { choices: mounts })}
           value={mount}
           onChange={setChosen}
         />
@@ -159,11 +159,11 @@ export const Audit = () => {
   const devices = rowsOf(partOf(value, 'data'))
   return (
     <div class="gate">
-      {devices.length === 0 && <p class="nothing">No requests are written down.</p>}
+      {devices.length === 0 && <p class="nothing">No audit device is enabled.</p>}
       {devices.length > 0 && (
         <Table
           caption="Audit devices"
-          heads={['path', 'type', 'file', 'description']}
+          heads={['Path', 'Type', 'File', 'Description']}
           rows={devices.map(([path, device]) => ({
             cells: [
               path,

@@ -14,16 +14,16 @@ export const Gate = ({ children }: { readonly children: ComponentChildren }) => 
   const [made, setMade] = useState<Json | undefined>()
   if (made)
     return (
-      <section class="gate" aria-label="keys of this cluster">
-        <h3>Keep these: they are shown this once</h3>
+      <section class="gate" aria-label="Keys of this cluster">
+        <h3>Store these values: they are shown only once</h3>
         <Answer answer={made} onClose={() => setMade(undefined)} />
       </section>
     )
   if (!status) return <Pending error={error} />
   if (status.initialized === false)
     return (
-      <section class="gate" aria-label="a new cluster">
-        <p class="said">This cluster is new: it has no keys yet.</p>
+      <section class="gate" aria-label="New cluster">
+        <p class="said">This cluster is not initialized.</p>
         <p class="acts">
           <ActButton
             act={INITIALISE}
@@ -40,11 +40,11 @@ export const Gate = ({ children }: { readonly children: ComponentChildren }) => 
   }
   if (status.sealed !== true) return <>{children}</>
   return (
-    <section class="gate" aria-label="a sealed cluster">
+    <section class="gate" aria-label="Sealed cluster">
       <p
         role="status"
         class="said"
-      >{`This cluster is sealed: ${textOf(status, 'progress')} of ${textOf(status, 't')} key shares are given.`}</p>
+      >{`This cluster is sealed: ${textOf(status, 'progress')} of ${textOf(status, 't')} key shares are submitted.`}</p>
       {canWrite && <OneInput kind="secret" label="Key share" button="Unseal" onSubmit={unseal} />}
     </section>
   )

@@ -46,7 +46,7 @@ const writeAct = (mount: KvMount, name: string, cas: number, act: Pick<ApiAction
     ...(mount.version === 2 ? { fixed: { options: { cas } } } : { bodyField: 'data', isDestructive: true }),
   })
 
-const dataField = (initial: string): Field => required('json', 'data', 'Values, as JSON', initial)
+const dataField = (initial: string): Field => required('json', 'data', 'Values (JSON)', initial)
 
 export const newAct = (mount: KvMount, folder: string): ApiAction =>
   writeAct(mount, `${folder}{name}`, 0, {
@@ -68,14 +68,14 @@ export const deleteAct = (mount: KvMount, name: string): ApiAction =>
   remove(
     mount.version === 2 ? 'Delete all versions …' : 'Delete …',
     at(mount, 'metadata', name),
-    'It is gone, and nothing brings it back.',
+    'The secret is deleted permanently, with all its versions.',
   )
 
 /** One version in the metadata. */
 export interface KvVersion {
   readonly version: number
   readonly created: string
-  readonly state: 'there' | 'deleted' | 'destroyed'
+  readonly state: 'available' | 'deleted' | 'destroyed'
 }
 
 /** Returns the versions, newest first. */
@@ -90,17 +90,17 @@ export const versionsOf = (metadata: Json): readonly KvVersion[] =>
 
 const stateOf = (facts: Json): KvVersion['state'] => {
   if (facts.destroyed === true) return 'destroyed'
-  return textOf(facts, 'deletion_time') === '' ? 'there' : 'deleted'
+  return textOf(facts, 'deletion_time') === '' ? 'available' : 'deleted'
 }
 
 /** Returns the actions for a version in its current state. */
 export const versionActs = (mount: KvMount, name: string, { version, state }: KvVersion): readonly ApiAction[] => {
   const fixed = { versions: [version] }
-  const end = destroy('Destroy …', at(mount, 'destroy', name), 'Its values are gone, and nothing brings them back.', {
+  const end = destroy('Destroy …', at(mount, 'destroy', name), 'The values of this version are deleted permanently.', {
     fixed,
   })
   if (state === 'destroyed') return []
   return state === 'deleted'
     ? [post('Undelete', at(mount, 'undelete', name), { fixed }), end]
-    : [destroy('Delete …', at(mount, 'delete', name), 'It can be undeleted.', { fixed }), end]
+    : [destroy('Delete …', at(mount, 'delete', name), 'The version can be undeleted.', { fixed }), end]
 }

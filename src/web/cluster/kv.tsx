@@ -25,10 +25,10 @@ export const Kv = () => {
   if (!value) return <Pending error={error} />
   const mounts = acts.kvMountsOf(value)
   const mount = mounts.find(({ path }) => path === place.mount) ?? mounts[0]
-  if (!mount) return <p class="nothing">There is no key/value engine that this token may see.</p>
+  if (!mount) return <p class="nothing">This token has access to no key/value engine.</p>
   return (
     <div class="kv">
-      <section aria-label="secrets">
+      <section aria-label="Secrets">
         <FieldInput
           field={field('choice', 'mount', 'Engine', {
             choices: mounts.map(({ path, version }) => [path, `${path} (version ${version})`] as const),
@@ -61,10 +61,10 @@ const Folder = ({ mount, place, onLocation }: FolderProps) => {
       <p class="where">
         <code>{mount.path + folder}</code>
         {folder !== '' && <Button label="Up" onClick={() => go({ folder: parentOf(folder) })} />}
-        <Button label="Look again" onClick={again} />
+        <Button label="Refresh" onClick={again} />
       </p>
       {error !== '' && <p class="error">{error}</p>}
-      {value && keys.length === 0 && <p class="nothing">There is nothing here.</p>}
+      {value && keys.length === 0 && <p class="nothing">This folder has no secrets. Create one with "New secret".</p>}
       <Keys
         keys={keys}
         current={place.name?.slice(folder.length)}
@@ -103,7 +103,8 @@ const KvSecret = ({ mount, name }: KvSecretProps) => {
         {mount.version === 2 && shown > 0 && <span class="of"> version {shown}</span>}
       </h3>
       {data.error !== '' && <p class="error">{data.error}</p>}
-      {data.value && (values ? <Facts facts={secretsOf(values)} /> : <p class="nothing">It has no values.</p>)}
+      {data.value &&
+        (values ? <Facts facts={secretsOf(values)} /> : <p class="nothing">This version has no values.</p>)}
       <p class="acts">
         <ActButton
           act={acts.changeAct(mount, name, values ?? {}, current)}
@@ -117,7 +118,7 @@ const KvSecret = ({ mount, name }: KvSecretProps) => {
       {metadata.value && (
         <Table
           caption="Versions"
-          heads={['version', 'written', 'state']}
+          heads={['Version', 'Created', 'State']}
           rows={acts.versionsOf(metadata.value).map((one) => ({
             attributes: { 'data-state': one.state, 'aria-current': one.version === shown ? 'true' : undefined },
             cells: [one.version, <At time={one.created} />, one.state],
@@ -136,7 +137,7 @@ const KvSecret = ({ mount, name }: KvSecretProps) => {
           }))}
         />
       )}
-      {metadata.error !== '' && <p class="error">{`its versions: ${metadata.error}`}</p>}
+      {metadata.error !== '' && <p class="error">{`versions: ${metadata.error}`}</p>}
     </section>
   )
 }

@@ -7,7 +7,7 @@ import { useTask } from '../parts/inputs.js'
 /** The sign-in methods, with their names on the command line. */
 type Way = 'token' | 'userpass' | 'approle'
 
-const mountAt = (initial: string) => field('text', 'mount', 'Mounted at', { initial })
+const mountAt = (initial: string) => field('text', 'mount', 'Mount path', { initial })
 
 /** The form of each sign-in method. A token needs no sign-in call: it is looked up. */
 const WAYS: Readonly<Record<Way, ApiAction>> = {
@@ -31,7 +31,7 @@ const logIn = async (ask: Ask, way: Way, values: Values): Promise<Session> => {
   }
   const auth = partOf(await ask(callOf(WAYS[way], values), { token: '', namespace }), 'auth')
   const token = textOf(auth, 'client_token')
-  if (token === '') throw new Error('there was an answer without a token: a second factor is not asked for here')
+  if (token === '') throw new Error('the response has no token: multi-factor authentication is not supported here')
   const name = textOf(partOf(auth, 'metadata'), way === 'userpass' ? 'username' : 'role_name')
   return { token, namespace, name: `${way} ${name}`, policies: listOf(auth, 'policies').map(String), isOwn: true }
 }
@@ -41,10 +41,10 @@ export interface LoginProps {
   readonly onSession: (session: Session) => void
 }
 
-const WAY = field('choice', 'way', 'Way', {
+const WAY = field('choice', 'method', 'Method', {
   choices: Object.entries(WAYS).map(([name, { label }]) => [name, label] as const),
 })
-const NAMESPACE = field('text', 'namespace', 'Namespace', { hint: 'empty for the root' })
+const NAMESPACE = field('text', 'namespace', 'Namespace', { hint: 'root if empty' })
 
 /** The sign-in form with the methods that the cluster supports. */
 export const Login = ({ ask, onSession }: LoginProps) => {
@@ -62,7 +62,7 @@ export const Login = ({ ask, onSession }: LoginProps) => {
         if (!isBusy) run(logIn(ask, way, all), onSession)
       }}
     >
-      <h3 id="login-title">Log in</h3>
+      <h3 id="login-title">Sign in</h3>
       <FieldInput
         field={WAY}
         value={way}
@@ -81,13 +81,13 @@ export const Login = ({ ask, onSession }: LoginProps) => {
       ))}
       <p class="buttons">
         <button type="submit" class="main" disabled={isBusy}>
-          Log in
+          Sign in
         </button>
       </p>
       <p role="alert" class="error">
         {problem}
       </p>
-      <p class="hint">The token stays in the memory of this page: it is gone when the page is closed or reloaded.</p>
+      <p class="hint">The token stays in the memory of this page. Closing or reloading the page discards it.</p>
     </form>
   )
 }

@@ -3,13 +3,13 @@ import type { PageKind } from '../../lab/web/page-facts.js'
 import { type Json, listOf, partOf, textOf } from '../parts/api.js'
 
 /** Warning of each role change: the server is unavailable for a moment. */
-const PAUSE = 'The cluster does not answer for a moment.'
+const PAUSE = 'The cluster is unavailable for a moment.'
 
 const ADDRESS = field('text', 'primary_cluster_addr', 'Cluster address', {
-  hint: 'what secondaries are told instead of the configured one',
+  hint: 'announced to secondaries instead of the configured address',
 })
 const API_ADDRESS = field('text', 'primary_api_addr', 'API address of the primary', {
-  hint: 'instead of the one in the token',
+  hint: 'replaces the address in the token',
 })
 
 /** The actions in each mode, with paths below those of a kind of replication. */
@@ -17,17 +17,17 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
   disabled: [
     post('Enable as primary …', 'primary/enable', {
       fields: [ADDRESS],
-      consequence: `Others can follow this cluster from then on. ${PAUSE}`,
+      consequence: `Other clusters can then become its secondaries. ${PAUSE}`,
     }),
     destroy(
       'Enable as secondary …',
       'secondary/enable',
-      'All data of this cluster is replaced by that of the primary, and so are its keys and tokens.',
+      'The data, keys and tokens of this cluster are replaced by those of the primary.',
       {
         fields: [
           required('secret', 'token', 'Activation token'),
           API_ADDRESS,
-          field('text', 'ca_file', 'File of CA certificates'),
+          field('text', 'ca_file', 'CA certificate file'),
         ],
       },
     ),
@@ -35,39 +35,35 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
   primary: [
     post('Generate an activation token …', 'primary/secondary-token', {
       fields: [
-        required('text', 'id', 'Id of the secondary'),
-        field('text', 'ttl', 'Good for', { initial: '30m' }),
+        required('text', 'id', 'Secondary ID'),
+        field('text', 'ttl', 'TTL', { initial: '30m' }),
         field('long', 'secondary_public_key', 'Public key of the secondary'),
       ],
-      consequence: 'The secondary is enabled with it, once.',
+      consequence: 'The token enables one secondary, once.',
     }),
-    destroy('Demote …', 'primary/demote', 'It accepts no more writes, and has no primary until it is told one.'),
-    destroy(
-      'Disable …',
-      'primary/disable',
-      'Its secondaries lose their primary. To join again, they take a full copy of all data.',
-    ),
+    destroy('Demote …', 'primary/demote', 'The cluster accepts no more writes. It has no primary until you update it.'),
+    destroy('Disable …', 'primary/disable', 'The secondaries lose their primary. To rejoin, they copy all data again.'),
   ],
   secondary: [
     destroy(
       'Promote …',
       'secondary/promote',
-      'It leads from then on. A primary that is alive stays one: demote that first.',
-      { fields: [ADDRESS, field('check', 'force', 'At any price', { hint: 'also where something may be lost' })] },
+      'The cluster becomes primary. A reachable primary also stays primary: demote it first.',
+      { fields: [ADDRESS, field('check', 'force', 'Force', { hint: 'even if entries are lost' })] },
     ),
     destroy(
       'Update the primary …',
       'secondary/update-primary',
-      'It follows the cluster that the token is of, or looks for its own at other addresses.',
+      'The cluster follows the primary that issued the token, or finds its primary at other addresses.',
       {
         fields: [
-          field('secret', 'token', 'Activation token', { hint: 'of the primary to follow' }),
-          field('lines', 'update_primary_addrs', 'Cluster addresses', { hint: 'to look for the primary at' }),
+          field('secret', 'token', 'Activation token', { hint: 'issued by the new primary' }),
+          field('lines', 'update_primary_addrs', 'Cluster addresses', { hint: 'of the primary, one per line' }),
           API_ADDRESS,
         ],
       },
     ),
-    destroy('Disable …', 'secondary/disable', 'It has no primary any more, and keeps its data.'),
+    destroy('Disable …', 'secondary/disable', 'The cluster has no primary and keeps its data.'),
   ],
 }
 
@@ -81,7 +77,7 @@ export const actsOf = (kind: PageKind, status: Json, operationToken: string): re
   if (kind === 'performance' && isDrSecondary) return []
   const token = field('secret', 'dr_operation_token', 'Operation token', {
     initial: operationToken,
-    hint: 'made on this page, share by share',
+    hint: 'generated on this page from key shares',
   })
   const mode = modeOf(kind)
   return (Object.hasOwn(ACTS, mode) ? (ACTS[mode] ?? []) : []).map((act) => ({
@@ -96,7 +92,7 @@ export const revokeAct = (kind: PageKind, id: string): ApiAction =>
   destroy(
     'Revoke …',
     `sys/replication/${kind}/primary/revoke-secondary`,
-    `"${id}" gets nothing any more, and cannot come back without a new activation token.`,
+    `"${id}" receives no more data. To rejoin, it needs a new activation token.`,
     { fixed: { id } },
   )
 
@@ -105,12 +101,12 @@ export const filterPath = (id: string): string => `sys/replication/performance/p
 /** Returns the actions on a filter. `filter`: the current filter; empty if there is none. */
 export const filterActs = (id: string, filter: Json): readonly ApiAction[] => {
   const mode = textOf(filter, 'mode')
-  const [path, consequence] = [filterPath(id), `"${id}" gets everything from then on.`]
+  const [path, consequence] = [filterPath(id), `"${id}" then receives all data.`]
   return [
-    destroy('Set the path filter …', path, `What "${id}" holds of a path that it may not have is taken from it.`, {
+    destroy('Set the path filter …', path, `Data of the filtered paths is removed from "${id}".`, {
       fields: [
         field('choice', 'mode', 'Mode', { choices: ['deny', 'allow'], initial: mode || 'deny' }),
-        field('lines', 'paths', 'Paths of mounts and namespaces, one a line', {
+        field('lines', 'paths', 'Paths of mounts and namespaces, one per line', {
           initial: listOf(filter, 'paths').join('\n'),
         }),
       ],

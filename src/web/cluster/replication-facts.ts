@@ -48,7 +48,7 @@ export const secondariesOf = (status: Json): readonly Peer[] => {
   const silent = listOf(status, 'known_secondaries')
     .map(String)
     .filter((id) => heard.every((peer) => peer.id !== id))
-  return [...heard, ...silent.map((id) => peerOf({ node_id: id, connection_status: 'not heard of' }))]
+  return [...heard, ...silent.map((id) => peerOf({ node_id: id, connection_status: 'not connected' }))]
 }
 
 export const primariesOf = (status: Json): readonly Peer[] =>

@@ -21,7 +21,7 @@ export const Replication = () => {
   const status = partOf(value, 'data')
   return (
     <>
-      {error !== '' && <p class="error">{`this is how it was last: ${error}`}</p>}
+      {error !== '' && <p class="error">{`last known state: ${error}`}</p>}
       <div class="kinds">
         {canWrite && textOf(partOf(status, 'dr'), 'mode') === 'secondary' && (
           <Ceremony token={operationToken} onToken={setOperationToken} />
@@ -83,7 +83,7 @@ const Peers = ({ caption, peers, actsFor }: PeersProps) =>
   ) : (
     <Table
       caption={caption}
-      heads={['id', 'connection', 'last heartbeat', 'API', 'cluster address']}
+      heads={['ID', 'Connection', 'Last heartbeat', 'API address', 'Cluster address']}
       rows={peers.map((peer) => ({
         key: `${peer.id} ${peer.clusterAddress}`,
         cells: [

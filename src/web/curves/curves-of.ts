@@ -92,7 +92,7 @@ export const plainCurves = (samples: readonly Sample[], part: 'lag' | 'wal'): Cu
 export const requestCurves = (samples: readonly Sample[]): Curves => {
   const refused = draw(samples, 'requests', (name) => rateOf(name, 'refused'))
     .filter(({ values }) => values.some((value) => (value ?? 0) > 0))
-    .map(({ name, values }) => ({ name: `${name}, refused`, values, isRefusals: true as const }))
+    .map(({ name, values }) => ({ name: `${name}, rejected`, values, isRefusals: true as const }))
   return curvesOf(samples, [...draw(samples, 'requests', (name) => rateOf(name, 'handled')), ...refused])
 }
 

@@ -9,9 +9,9 @@ interface CurvesProps {
 }
 
 const CURVES = [
-  { of: 'lag', title: 'Lag, entries', unit: 'entries' },
+  { of: 'lag', title: 'Replication lag (entries)', unit: 'entries' },
   { of: 'requests', title: 'Requests per second', unit: 'per second' },
-  { of: 'wal', title: 'Last entry of the log (WAL)', unit: '' },
+  { of: 'wal', title: 'WAL index', unit: '' },
 ] as const
 
 /** The curves of the last 15 minutes, for the time that this page was open. */
@@ -28,7 +28,7 @@ export const CurvesView = ({ samples, events }: CurvesProps) => {
   return (
     <section class="curves" aria-labelledby="curves-title">
       <h2 id="curves-title" class="unseen">
-        The last 15 minutes
+        Charts of the last 15 minutes
       </h2>
       {CURVES.filter(({ of }) => shown[of].lines.length > 0).map(({ of, ...words }) => (
         <Curve key={of} {...words} curves={shown[of]} phases={phases} />

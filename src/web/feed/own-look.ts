@@ -201,7 +201,7 @@ const problemsOf = ({ initialized, sealed }: OwnLook, own: string, links: readon
 const factsOf = (look: OwnLook): ReadonlyMap<string, readonly [kind: string, value: string]> => {
   const facts = new Map<string, readonly [string, string]>()
   if (look.initialized !== null)
-    facts.set('', ['seal', look.initialized ? (look.sealed === true ? 'sealed' : 'unsealed') : 'uninitialised'])
+    facts.set('', ['seal', look.initialized ? (look.sealed === true ? 'sealed' : 'unsealed') : 'not initialized'])
   if (look.node) facts.set(`node ${look.node.id}: `, ['role', look.node.state])
   for (const kind of KINDS) {
     const status = look[kind]

@@ -37,7 +37,7 @@ export const list = (path: string): Call => get(path, { list: 'true' })
  */
 export const addressOf = ({ path, isOwn, query = {} }: Call): string => {
   const parts = path.split('/')
-  if (parts.some((part) => part === '.' || part === '..')) throw new Error(`there is no path with "." or "..": ${path}`)
+  if (parts.some((part) => part === '.' || part === '..')) throw new Error(`a path cannot contain "." or "..": ${path}`)
   const search = new URLSearchParams(query).toString()
   return `${isOwn ? '/_understudy/v1/' : '/v1/'}${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
@@ -66,7 +66,7 @@ const NOT_CACHED: object = { cache: 'no-store' }
 
 /** Returns a function that calls an API below an address of this server. `silence`: the error without a response. */
 export const apiAt =
-  (root: string, silence = 'there is no answer'): Ask =>
+  (root: string, silence = 'the server does not respond'): Ask =>
   async (call, as) => {
     const response = await globalThis
       .fetch(root + addressOf(call), {
@@ -101,7 +101,7 @@ const headersOf = ({ body }: Call, as: Pick<Session, 'token' | 'namespace'> | un
 
 const reasonOf = (json: Json | undefined, text: string, status: number): string => {
   const errors = json ? listOf(json, 'errors').map(String).join('; ') : text.trim()
-  return errors || `it answers with status ${status}`
+  return errors || `the server responds with status ${status}`
 }
 
 /** For a number, `source` is its original text, if the browser supports it. */

@@ -76,5 +76,5 @@ export const Facts = ({ facts }: { readonly facts: readonly Fact[] }) => (
 
 /** The place of a response that has not arrived, or the reason why it does not. */
 export const Pending = ({ error }: { readonly error: string }) => (
-  <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>
+  <p class={error === '' ? 'nothing' : 'error'}>{error || 'Loading …'}</p>
 )

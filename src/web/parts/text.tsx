@@ -35,15 +35,15 @@ interface CopyProps {
 
 /** A button that copies a shell line or a secret. */
 export const Copy = ({ text, what = text }: CopyProps) => {
-  const [said, setSaid] = useState('copy')
+  const [said, setSaid] = useState('Copy')
   const say = (word: string) => {
     setSaid(word)
-    window.setTimeout(() => setSaid('copy'), SAID_MS)
+    window.setTimeout(() => setSaid('Copy'), SAID_MS)
   }
   const copy = () =>
     navigator.clipboard.writeText(text).then(
-      () => say('copied'),
-      () => say('select it'),
+      () => say('Copied'),
+      () => say('Select the text'),
     )
   return <Button label={said} aria-label={`${said}: ${what}`} onClick={copy} />
 }
@@ -95,9 +95,9 @@ export const Secret = ({ what, value }: ValueProps) => {
     <span class="secret">
       <code>{isShown ? value : '••••••••'}</code>
       <Button
-        label={isShown ? 'hide' : 'show'}
+        label={isShown ? 'Hide' : 'Show'}
         aria-expanded={isShown}
-        aria-label={`${isShown ? 'hide' : 'show'} ${what}`}
+        aria-label={`${isShown ? 'Hide' : 'Show'} ${what}`}
         onClick={() => setShown(!isShown)}
       />
       <Copy text={value} what={what} />

@@ -12,13 +12,13 @@ interface ClusterStatusWord {
 export const clusterStatusOf = (cluster: PageCluster): ClusterStatusWord => {
   const { process, isAnswering, isInitialized, isSealed, dr, performance } = cluster
   if (process === 'stopped' || process === 'paused') return { word: process, look: 'away' }
-  if (!isAnswering) return { word: 'no answer', look: 'away' }
+  if (!isAnswering) return { word: 'unreachable', look: 'away' }
   if (!isInitialized) return { word: 'not initialized', look: 'away' }
   if (isSealed) return { word: 'sealed', look: 'away' }
   if (dr.mode === 'secondary') return { word: 'DR secondary', look: 'secondary' }
   if (performance.mode === 'secondary') return { word: 'performance secondary', look: 'secondary' }
   if (dr.mode === 'bootstrapping' || performance.mode === 'bootstrapping')
-    return { word: 'takes its first copy', look: 'secondary' }
+    return { word: 'copying data', look: 'secondary' }
   const isPrimary = dr.mode === 'primary' || performance.mode === 'primary'
   return isPrimary ? { word: 'primary', look: 'primary' } : { word: 'no replication', look: 'plain' }
 }
@@ -35,7 +35,7 @@ export const nodeStatusOf = ({
   return { word, look: word === process || !isOpen ? 'away' : isActive ? 'active' : 'plain' }
 }
 
-const NODE_WORDS: Readonly<Record<string, string>> = { silent: 'no answer' }
+const NODE_WORDS: Readonly<Record<string, string>> = { silent: 'unreachable' }
 
 /** Returns the signs of the faults between a node and the other nodes of its cluster, each once. */
 export const nodeSignsOf = (node: string, faults: PageSurvey['faults']): string =>
@@ -119,7 +119,7 @@ export const arrowsOf = ({ links, faults, clusters }: PageSurvey): readonly Arro
 
 /** Returns why nothing is streamed, unless a fault on the arrow shows it. */
 const stateWordsOf = ({ primary, state, connectionState }: PageLink, hasFault: boolean): string => {
-  if (primary === null) return 'primary is lost'
+  if (primary === null) return 'primary unreachable'
   if (['ready', ''].includes(connectionState)) return state
   return hasFault ? '' : connectionState.replaceAll('_', ' ')
 }

@@ -16,14 +16,14 @@ export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly
   return (
     <div class="facts-table">
       <Button
-        label={isShown ? 'Hide the table' : 'Show the same as a table'}
+        label={isShown ? 'Hide table' : 'Show as table'}
         aria-expanded={isShown}
         onClick={() => setShown(!isShown)}
       />
       <div class={isShown ? 'scroll' : 'unseen'}>
         <PlainTable
           caption="Clusters"
-          heads={['cluster', 'state', 'roles', 'WAL', 'address']}
+          heads={['Cluster', 'State', 'Roles', 'WAL', 'Address']}
           rows={clusters.map((cluster) => ({
             cells: [
               cluster.name,
@@ -37,7 +37,7 @@ export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly
         {clusters.some(({ nodes }) => nodes) && (
           <PlainTable
             caption="Nodes"
-            heads={['node', 'cluster', 'state', 'applied', 'faults', 'address']}
+            heads={['Node', 'Cluster', 'State', 'Applied index', 'Faults', 'Address']}
             rows={clusters.flatMap((cluster) =>
               (cluster.nodes ?? []).map((node) => ({
                 cells: [
@@ -53,13 +53,13 @@ export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly
           />
         )}
         <PlainTable
-          caption="Who follows whom"
-          heads={['secondary', 'primary', 'kind', 'state', 'lag', 'faults']}
+          caption="Replication topology"
+          heads={['Secondary', 'Primary', 'Kind', 'State', 'Lag', 'Faults']}
           rows={links.map((link) => ({
             key: `${link.kind} ${link.secondary}`,
             cells: [
               link.secondary,
-              link.primary ?? 'none that answers',
+              link.primary ?? 'unreachable',
               KIND_WORDS[link.kind],
               [link.state, link.connectionState].filter((word) => word !== '').join(', '),
               lagOf(link),

@@ -157,7 +157,7 @@ const ArrowWords = ({ arrow, layout, onAsk }: ArrowWordsProps) => {
 
 /** An invisible button that covers its whole box or label. */
 const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => void }) => (
-  <button type="button" class="do" aria-label={`do something to ${what}`} onClick={onClick}>
+  <button type="button" class="do" aria-label={`Actions for ${what}`} onClick={onClick}>
     <span aria-hidden="true">⋯</span>
   </button>
 )
@@ -237,7 +237,7 @@ const NodeRow = ({ node, faults, onAsk }: NodeRowProps) => {
   const ask = () => onAsk?.({ key: `node ${node.name}`, title: `Node ${node.name}` })
   return onAsk ? (
     <button type="button" {...place} onClick={ask}>
-      <span class="unseen">do something to node </span>
+      <span class="unseen">Actions for node </span>
       {words}
     </button>
   ) : (

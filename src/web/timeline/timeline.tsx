@@ -25,11 +25,11 @@ export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
   return (
     <section class="timeline" aria-labelledby="timeline-title">
       <h2 id="timeline-title">
-        Events <span class="zone">times of {ZONE}</span>
+        Events <span class="zone">time zone: {ZONE}</span>
       </h2>
       <div class="filters">
         <fieldset>
-          <legend class="unseen">Kinds of events</legend>
+          <legend class="unseen">Event types</legend>
           {ALL.map((group) => (
             <label key={group}>
               <input type="checkbox" checked={filter.groups.has(group)} onChange={() => toggle(group)} /> {group}
@@ -37,21 +37,21 @@ export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
           ))}
         </fieldset>
         <Chooser
-          aria-label="of which cluster"
+          aria-label="Cluster"
           value={filter.cluster}
-          options={[['', 'all clusters'], ...clusters]}
+          options={[['', 'All clusters'], ...clusters]}
           onChoose={(cluster) => setFilter({ ...filter, cluster })}
         />
         <input
           type="search"
-          aria-label="text in events"
-          placeholder="search"
+          aria-label="Search events"
+          placeholder="Search"
           value={filter.text}
           onInput={({ currentTarget }) => setFilter({ ...filter, text: currentTarget.value })}
         />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard user must be able to scroll it */}
-      <ol tabIndex={0} aria-label="events, newest first">
+      <ol tabIndex={0} aria-label="Events, newest first">
         {shown.map((event) => (
           <Row key={event.id} event={event} />
         ))}
@@ -62,8 +62,8 @@ export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
 }
 
 const nothingText = (hasEvents: boolean | undefined, count: number): string => {
-  if (hasEvents === false) return 'A lab of servers that it does not run has no lab daemon, which records events.'
-  return count === 0 ? 'nothing has happened yet' : 'none of the events is of this kind'
+  if (hasEvents === false) return 'Events of attached labs are not recorded.'
+  return count === 0 ? 'No events yet.' : 'No event matches the filter.'
 }
 
 interface RowProps {

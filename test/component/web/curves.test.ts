@@ -80,7 +80,7 @@ describe('curves', () => {
     expect(lines).toEqual([
       { name: 'A', values: [null, 10, null, null, 8] },
       { name: 'B', values: [null, 1, 1, 1, 1] },
-      { name: 'A, refused', values: [null, 0, null, null, 4], isRefusals: true },
+      { name: 'A, rejected', values: [null, 0, null, null, 4], isRefusals: true },
     ])
   })
 

@@ -37,10 +37,10 @@ describe('what is asked of a cluster', () => {
   })
 
   it.each([
-    [{}, 'Id: this has to be said'],
-    [{ id: 'a', uses: 'many' }, 'Uses: many is no number'],
+    [{}, 'Id: a value is required'],
+    [{ id: 'a', uses: 'many' }, 'Uses: many is not a number'],
     [{ id: 'a', data: '{"a"' }, 'Data: '],
-    [{ id: 'a', data: '[1]' }, 'Data: this is no JSON object'],
+    [{ id: 'a', data: '[1]' }, 'Data: enter a JSON object'],
   ])('an action is rejected before it is sent: %j', (values, reason) => {
     expect(() => callOf(ACT, values)).toThrow(reason)
   })
@@ -55,7 +55,7 @@ describe('what is asked of a cluster', () => {
   it('an action cannot leave its path, whatever a name contains', () => {
     expect(addressOf({ method: 'GET', path: 'kv/data/a b?c#d%' })).toBe('/v1/kv/data/a%20b%3Fc%23d%25')
     for (const path of ['kv/data/../../sys/seal', 'kv/./a', '..'])
-      expect(() => addressOf({ method: 'POST', path })).toThrow('there is no path')
+      expect(() => addressOf({ method: 'POST', path })).toThrow('a path cannot contain')
   })
 })
 
@@ -116,7 +116,7 @@ describe('the acts of replication', () => {
       ]),
     ).toEqual([
       ['b', 'connected'],
-      ['c', 'not heard of'],
+      ['c', 'not connected'],
     ])
   })
 
@@ -159,7 +159,7 @@ describe('secrets', () => {
     })
     expect(versions.map(({ version, state }) => [version, state])).toEqual([
       [10, 'deleted'],
-      [9, 'there'],
+      [9, 'available'],
       [8, 'destroyed'],
     ])
     const acts = versions.map((each) => versionActs(two, 'db', each).map(({ path }) => path))

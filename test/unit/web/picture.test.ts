@@ -113,13 +113,13 @@ describe('the words of a cluster', () => {
   it.each([
     [cluster('A', { process: 'stopped', isAnswering: false }), 'stopped', 'away'],
     [cluster('A', { process: 'paused', isAnswering: false }), 'paused', 'away'],
-    [cluster('A', { isAnswering: false }), 'no answer', 'away'],
+    [cluster('A', { isAnswering: false }), 'unreachable', 'away'],
     [cluster('A', { isInitialized: false }), 'not initialized', 'away'],
     [cluster('A', { isSealed: true }), 'sealed', 'away'],
     [cluster('A', { dr: leads, performance: leads }), 'primary', 'primary'],
     [cluster('A', { dr: follows }), 'DR secondary', 'secondary'],
     [cluster('A', { dr: leads, performance: follows }), 'performance secondary', 'secondary'],
-    [cluster('A', { dr: { ...NONE, mode: 'bootstrapping' } }), 'takes its first copy', 'secondary'],
+    [cluster('A', { dr: { ...NONE, mode: 'bootstrapping' } }), 'copying data', 'secondary'],
     [cluster('A'), 'no replication', 'plain'],
   ] as const)('%# say how it is', (view, word, look) => {
     expect(clusterStatusOf(view)).toEqual({ word, look })
@@ -148,7 +148,7 @@ describe('the words of a node', () => {
     [node({ state: 'performance-standby' }), 'performance standby', 'plain'],
     [node({ state: 'taking-over' }), 'taking over', 'away'],
     [node({ state: 'sealed' }), 'sealed', 'away'],
-    [node({ state: 'silent' }), 'no answer', 'away'],
+    [node({ state: 'silent' }), 'unreachable', 'away'],
     [node({ state: 'silent', process: 'paused' }), 'paused', 'away'],
     [node({ state: 'stopped', process: 'stopped' }), 'stopped', 'away'],
   ] as const)('%# is the state label of a node', (one, word, look) => {
@@ -210,7 +210,7 @@ describe('arrows', () => {
       survey({ links: [{ ...link, primary: null, ...(lastPrimary && { lastPrimary }), lagEntries: null }] })
     expect(arrowsOf(lost())).toEqual([])
     expect(arrowsOf(lost('A'))).toEqual([
-      expect.objectContaining({ primary: 'A', state: 'cut', stateWords: 'primary is lost', lag: 'lag ?' }),
+      expect.objectContaining({ primary: 'A', state: 'cut', stateWords: 'primary unreachable', lag: 'lag ?' }),
     ])
     expect(arrowsOf(lost('Z'))).toEqual([])
   })

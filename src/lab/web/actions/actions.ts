@@ -23,37 +23,37 @@ import {
 const named = ({ name = '' }: PageAction): string => shellWord(name)
 
 export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
-  start: server('start', 'Start', 'servers', 'It runs again on its data and is unsealed.'),
+  start: server('start', 'Start', 'servers', 'The server starts with its data and is unsealed.'),
   stop: ending(
     'stop',
     'Stop …',
     'servers',
-    'It ends in order; its data stays. Clients get no answer until it is started.',
+    'The server shuts down cleanly and keeps its data. Requests fail until it is started.',
   ),
-  crash: ending(
-    'crash',
-    'Crash …',
-    'servers',
-    'It is killed in the middle of what it does. Its data stays as it is then.',
+  crash: ending('crash', 'Crash …', 'servers', 'The server is killed without a shutdown. Its data on disk is kept.'),
+  pause: ending(
+    'pause',
+    'Pause …',
+    'processes',
+    'The process is suspended: connections stay open, and requests get no response.',
   ),
-  pause: ending('pause', 'Freeze …', 'processes', 'It is frozen: connections stay open, and nothing answers.'),
-  resume: server('resume', 'Let it go on', 'processes', 'It goes on where it was frozen.'),
-  seal: ending('seal', 'Seal …', 'nothing', 'It forgets its keys and serves no client until it is unsealed.'),
-  unseal: server('unseal', 'Unseal', 'nothing', 'The keys that the lab holds open it.'),
+  resume: server('resume', 'Resume', 'processes', 'The suspended process continues.'),
+  seal: ending('seal', 'Seal …', 'nothing', 'The server discards its keys and rejects requests until it is unsealed.'),
+  unseal: server('unseal', 'Unseal', 'nothing', 'The server is unsealed with the key shares of the lab.'),
   cut: {
     ...linkFault(() => ({ name: 'partition' })),
     label: () => 'Cut',
     title: ({ clusters }) => `cut the link between ${clusters.join(' and ')}`,
     line: ({ clusters }) => `fault partition ${clusters.join(' ')}`,
-    consequence: () => 'Nothing passes until it is healed.',
+    consequence: () => 'The link passes no traffic until it is healed.',
   },
   latency: {
     ...linkFault(({ ms = 0 }) => ({ name: 'latency', ms })),
     asks: 'ms',
-    label: () => 'Delay …',
-    title: ({ clusters, ms }) => `delay the link between ${clusters.join(' and ')} by ${ms} ms`,
+    label: () => 'Add latency …',
+    title: ({ clusters, ms }) => `add ${ms} ms of latency to the link between ${clusters.join(' and ')}`,
     line: ({ clusters, ms }) => `fault latency ${clusters.join(' ')} ${ms}ms`,
-    consequence: () => 'All that passes comes so much later, until it is healed.',
+    consequence: () => 'All traffic of the link is delayed until the link is healed.',
   },
   heal: {
     clusters: 2,
@@ -61,7 +61,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     label: () => 'Heal',
     title: ({ clusters }) => `heal the link between ${clusters.join(' and ')}`,
     line: ({ clusters }) => `heal ${clusters.join(' ')}`,
-    consequence: () => 'Every fault of the link ends, hidden ones as well.',
+    consequence: () => 'All faults of the link are removed, including hidden ones.',
     run: async ({ clusters: [one = '', other = ''] }, { lab }) => {
       const found = findBetween(await lab.faults(), [lab.cluster(one).name], [lab.cluster(other).name])
       const healed = await healEach((id) => lab.heal([id]), found)
@@ -77,8 +77,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     title: (action) => `promote ${action.clusters} to ${role(action)} primary`,
     consequence: ({ isForced }) =>
       isForced
-        ? 'It leads from then on, also where it lacks something, and what it lacks is lost.'
-        : 'It leads from then on. A primary that is alive stays one: demote that first, or let it fail over.',
+        ? 'The cluster becomes primary even if it lacks entries. The missing entries are lost.'
+        : 'The cluster becomes primary. A reachable primary also stays primary: demote it first, or fail over.',
     steps: async (book, action) => {
       await requireMode(book, action, 'secondary')
       const {
@@ -96,7 +96,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     hasKind: true,
     label: (action) => `Demote from ${role(action)} primary …`,
     title: (action) => `demote ${action.clusters} from ${role(action)} primary to secondary`,
-    consequence: () => 'It accepts no more writes, and has no primary until it is told one.',
+    consequence: () => 'The cluster accepts no more writes. It has no primary until you make it follow one.',
     steps: async (book, action) => {
       await requireMode(book, action, 'primary')
       const {
@@ -104,7 +104,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
         kind = 'dr',
       } = action
       await demote(book, name, kind)
-      book.say(`${name} is a ${role(action)} secondary now and follows nobody`)
+      book.say(`${name} is a ${role(action)} secondary now and has no primary`)
     },
   }),
   failover: roleChange({
@@ -115,37 +115,39 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     line: ({ clusters, isForced }) => `failover ${clusters.join(' ')}${isForced ? ' --force' : ''}`,
     consequence: ({ clusters: [lost, to], isForced }) =>
       isForced
-        ? `${to} leads from then on, also where it lacks something, and ${lost} is left as it is: where that is alive there are two primaries.`
-        : `${to} leads from then on. ${lost} is demoted first when it is alive, so that nothing is lost.`,
+        ? `${to} becomes primary even if it lacks entries. ${lost} is not demoted: if it is alive, there are two primaries.`
+        : `${to} becomes primary. If ${lost} is reachable, it is demoted first, so that no data is lost.`,
     steps: async (book, { clusters: [lost = '', to = ''], isForced = false }) => {
       await failOver(book, { lost, to, isForced })
     },
   }),
   switchover: roleChange({
     clusters: 2,
-    label: ({ clusters: [from] }) => `Change places with ${from} …`,
-    title: ({ clusters }) => `let ${clusters.join(' and ')} change places`,
+    label: ({ clusters: [from] }) => `Switch over with ${from} …`,
+    title: ({ clusters }) => `switch over from ${clusters.join(' to ')}`,
     line: ({ clusters }) => `switchover ${clusters.join(' ')}`,
-    consequence: ({ clusters: [from, to] }) => `${to} leads and ${from} follows from then on; nothing is lost.`,
+    consequence: ({ clusters: [from, to] }) =>
+      `${to} becomes primary, and ${from} becomes its secondary. No data is lost.`,
     steps: (book, { clusters: [from = '', to = ''] }) => switchOver(book, from, to),
   }),
   rejoin: roleChange({
     clusters: 2,
     label: ({ clusters: [, primary] }) => `Follow ${primary} …`,
-    title: ({ clusters }) => `let ${clusters.join(' follow ')}`,
+    title: ({ clusters }) => `make ${clusters.join(' follow ')}`,
     line: ({ clusters }) => `rejoin ${clusters.join(' ')}`,
-    consequence: ({ clusters: [name, primary] }) => `What ${name} has and ${primary} lacks is lost.`,
+    consequence: ({ clusters: [name, primary] }) => `Entries that ${name} has and ${primary} lacks are lost.`,
     steps: (book, { clusters: [name = '', primary = ''] }) => rejoin(book, name, primary),
   }),
   'step-down': roleChange({
     clusters: 1,
     needs: 'nodes',
-    label: () => 'Hand over …',
-    title: ({ clusters }) => `let another node of ${clusters} become active`,
-    consequence: () => 'The active node hands over and is a standby from then on. Requests wait for a moment.',
+    label: () => 'Step down …',
+    title: ({ clusters }) => `make the active node of ${clusters} step down`,
+    consequence: () =>
+      'The active node becomes a standby, and another node becomes active. Requests wait for a moment.',
     steps: async (book, { clusters: [cluster = ''] }) => {
       await book.call({ cluster, method: 'PUT', path: 'sys/step-down', isAuthenticated: true })
-      book.say(`the active node of ${cluster} hands over`)
+      book.say(`the active node of ${cluster} steps down`)
     },
   }),
   drill: {
@@ -159,7 +161,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     title: (action) => `run the drill ${action.name}`,
     // Without a name, the command would start a new lab.
     line: (action, lab) => `drill run ${named(action)}${lab === 'default' ? ' --name default' : ''}`,
-    consequence: () => 'It is played on this lab, which stays as the drill leaves it; a reset brings it back.',
+    consequence: () => 'The drill runs on this lab and changes it. A reset restores the lab.',
     lines: ({ name = '' }, lab) => stepsOf(findDrill(name, lab)).map(describeStep),
     run: ({ name = '' }, context) => playDrill(findDrill(name, context.lab), context),
   },
@@ -168,8 +170,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     needs: 'snapshots',
     asks: 'new-snapshot',
     isAlone: true,
-    label: () => 'Keep a snapshot …',
-    title: (action) => `keep the lab as the snapshot ${action.name}`,
+    label: () => 'Save a snapshot …',
+    title: (action) => `save the snapshot ${action.name}`,
     line: (action) => `snapshot save ${named(action)}`,
     consequence: () => 'Writes wait for less than a second.',
     run: async ({ name = '' }, { lab, host, signal }) => {
@@ -183,14 +185,14 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     asks: 'snapshot',
     isDestructive: true,
     isAlone: true,
-    label: () => 'Bring back a snapshot …',
-    title: (action) => `bring the lab back to the snapshot ${action.name}`,
+    label: () => 'Load a snapshot …',
+    title: (action) => `load the snapshot ${action.name}`,
     line: (action) => `snapshot load ${named(action)}`,
-    consequence: () => 'All that happened to the lab since then is lost.',
+    consequence: () => 'All later changes of the lab are lost.',
     run: ({ name = '' }, { lab, host, signal }) =>
       withSnapshot(name, host, async (image) => {
         await loadOver(lab.name, image, { timeoutMs: TIMEOUT_MS, signal }, host)
-        return `the lab is as it was on ${image.manifest.savedAt}`
+        return `the lab is restored to its state on ${image.manifest.savedAt}`
       }),
   },
   reset: {
@@ -201,10 +203,11 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     label: () => 'Reset …',
     title: () => 'reset the lab',
     line: () => 'reset',
-    consequence: () => 'The lab is as it was right after it came up, or was loaded; all that happened since is lost.',
+    consequence: () =>
+      'The lab returns to its state after its start, or to the loaded snapshot. All later changes are lost.',
     run: async (_, { lab, host, signal }) => {
       const { savedAt } = await resetLab(lab.name, { timeoutMs: TIMEOUT_MS, signal }, host)
-      return `the lab is back at its start, as it was on ${savedAt}`
+      return `the lab is reset to its state on ${savedAt}`
     },
   },
 }

@@ -39,7 +39,7 @@ const toAvailable = (action: PageAction, isOfNodes: boolean): AvailableAction =>
   const text = label(action)
   return {
     action,
-    label: isOfNodes ? text.replace(/( …)?$/, ' all its nodes$1') : text,
+    label: isOfNodes ? text.replace(/( …)?$/, ' all nodes$1') : text,
     ...(asks && { asks }),
     ...(canForce && { canForce }),
   }

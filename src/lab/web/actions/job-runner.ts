@@ -76,9 +76,9 @@ export class JobRunner implements AsyncDisposable {
   /** Throws a usage error if no action has this number, or it cannot be stopped. */
   stop(id: number): void {
     const running = this.#running.get(id)
-    if (!running) throw new LabError('usage', `there is nothing that runs as ${id}`)
+    if (!running) throw new LabError('usage', `there is no running action ${id}`)
     if (!ACTIONS[running.action.verb].canBeStopped)
-      throw new LabError('usage', 'this is not stopped in the middle: it would leave the lab in between')
+      throw new LabError('usage', 'this action cannot be stopped: the lab would stay in an intermediate state')
     running.stop.abort()
   }
 
@@ -96,7 +96,7 @@ export class JobRunner implements AsyncDisposable {
   #describe(action: PageAction): Pick<PageWork, 'title' | 'command'> {
     const { needs, title, line } = ACTIONS[action.verb]
     if (!LABS[needs](requireAnyLab(this.#name)))
-      throw new LabError('usage', `"${action.verb}" cannot be done to the lab "${this.#name}"`)
+      throw new LabError('usage', `the lab "${this.#name}" does not support "${action.verb}"`)
     const command = line ? commandIn(this.#name, line(action, this.#name)) : null
     return { title: title(action), command }
   }
@@ -106,7 +106,7 @@ export class JobRunner implements AsyncDisposable {
     const isInTheWay = ({ action: other }: Running) =>
       (isAlone && ACTIONS[other.verb].isAlone) || ACTIONS[other.verb].title(other) === title(action)
     if ([...this.#running.values()].some(isInTheWay) || this.#running.size >= RUNNING_MAX)
-      throw new LabError('conflict', `wait for what runs: ${this.unfinished.join('; ')}`)
+      throw new LabError('conflict', `wait for running actions: ${this.unfinished.join('; ')}`)
   }
 
   async #do(action: PageAction, begun: PageWork, signal: AbortSignal): Promise<void> {
@@ -131,7 +131,7 @@ export class JobRunner implements AsyncDisposable {
       const context = { lab, host: this.#host, progress, signal, command: work.command }
       end('done', await ACTIONS[action.verb].run(action, context))
     } catch (error) {
-      if (signal.aborted) end('stopped', 'it was stopped in the middle; "reset" brings the lab back')
+      if (signal.aborted) end('stopped', 'stopped before its end; "reset" restores the lab')
       else end('failed', error instanceof Error ? error.message : String(error))
     }
   }

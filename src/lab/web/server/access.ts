@@ -57,10 +57,10 @@ const hashOf = (secret: string): string => createHash('sha256').update(secret).d
  */
 export const findStranger = (headers: IncomingHttpHeaders, port: number, isEntry: boolean): string | undefined => {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`]
-  if (!hosts.includes(headers.host ?? '')) return 'this page is at 127.0.0.1 and localhost only'
+  if (!hosts.includes(headers.host ?? '')) return 'this page is available only at 127.0.0.1 and localhost'
   const { origin, 'sec-fetch-site': site } = headers
   if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`))
-    return 'only the page itself may ask for this'
+    return 'only the page itself may send this request'
   const isOwn = site === undefined || site === 'same-origin' || site === 'none'
-  return isOwn || isEntry ? undefined : 'only the page itself may ask for this'
+  return isOwn || isEntry ? undefined : 'only the page itself may send this request'
 }

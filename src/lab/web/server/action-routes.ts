@@ -27,7 +27,7 @@ export const actionRoutes = (jobs: JobRunner | undefined): Router => {
       if (!jobs) throw new Refusal(403, ONLY_TO_LOOK_AT)
       // A form of another site cannot send this content type.
       if (request.method === 'POST' && !request.is('application/json'))
-        throw new Refusal(415, 'an action is sent as application/json')
+        throw new Refusal(415, 'an action must be sent as application/json')
       const answer = await work(jobs, request)
       if (answer === undefined) response.status(204).end()
       else response.json(answer)
@@ -51,30 +51,30 @@ const requireThat = (isValid: boolean, reason: string): void => {
 
 /** Parses an action. Throws a usage error with the reason if it is invalid. */
 const parseAction = (value: unknown): PageAction => {
-  requireThat(typeof value === 'object' && value !== null && !Array.isArray(value), 'an action is an object')
+  requireThat(typeof value === 'object' && value !== null && !Array.isArray(value), 'an action must be a JSON object')
   const { verb, clusters = [], kind, ms, isForced, name, ...others } = value as Record<string, unknown>
   const [stranger] = Object.keys(others)
-  requireThat(stranger === undefined, `"${stranger}" is no part of an action`)
+  requireThat(stranger === undefined, `an action has no field "${stranger}"`)
   const isKnown = typeof verb === 'string' && Object.hasOwn(ACTIONS, verb)
-  requireThat(isKnown, `"verb" is one of ${Object.keys(ACTIONS).join(', ')}`)
+  requireThat(isKnown, `"verb" must be one of ${Object.keys(ACTIONS).join(', ')}`)
   const known = verb as PageVerb
   const { clusters: count, hasKind, asks } = ACTIONS[known]
   const isList =
     Array.isArray(clusters) && clusters.length === count && clusters.every((one) => typeof one === 'string')
-  requireThat(isList, `"clusters" has the names of ${count} clusters for this`)
-  requireThat(new Set(clusters as string[]).size === count, 'name two clusters')
+  requireThat(isList, `"clusters" must contain ${count} names`)
+  requireThat(new Set(clusters as string[]).size === count, 'name two different clusters')
   const action = { verb: known, clusters: clusters as string[], ...(isForced === true && { isForced }) }
   if (hasKind) {
-    requireThat(KINDS.includes(kind as PageKind), `"kind" is one of ${KINDS.join(', ')}`)
+    requireThat(KINDS.includes(kind as PageKind), `"kind" must be one of ${KINDS.join(', ')}`)
     return { ...action, kind: kind as PageKind }
   }
   if (asks === 'ms') {
     const isDuration = Number.isInteger(ms) && Number(ms) >= 1 && Number(ms) <= LATENCY_MS_MAX
-    requireThat(isDuration, `"ms" is a whole number of milliseconds from 1 to ${LATENCY_MS_MAX}`)
+    requireThat(isDuration, `"ms" must be a whole number of milliseconds from 1 to ${LATENCY_MS_MAX}`)
     return { ...action, ms: Number(ms) }
   }
   if (!asks) return action
   const isName = typeof name === 'string' && NAME.test(name)
-  requireThat(isName, '"name" has letters, digits, "_", "." and "-", and a letter or digit first')
+  requireThat(isName, '"name" must have letters, digits, "_", "." and "-" only, and begin with a letter or digit')
   return { ...action, name: String(name) }
 }

@@ -46,7 +46,7 @@ export const proxyClusters =
     const [pathname = '', query = ''] = originalUrl.split('?', 2)
     const { name, root, path } = parseProxiedPath(pathname)
     if (!METHODS.has(method) || (root !== 'v1' && method !== 'GET'))
-      throw new Refusal(405, `there is no ${method} here`)
+      throw new Refusal(405, `the method ${method} is not allowed`)
     if (isReadOnly && method !== 'GET' && !ALSO_READS.test(path)) throw new Refusal(403, ONLY_TO_LOOK_AT)
     const raw = await readBytes(request, BODY_BYTES_MAX)
     const passed = PASSED.map((header) => [header, request.get(header)] as const)
@@ -60,7 +60,7 @@ export const proxyClusters =
       (client) => client.send(method, `/${root}/${path}`, call),
       ANSWER_MS,
     ).catch((error: unknown) => {
-      throw error instanceof ApiUnreachable ? new Refusal(502, 'the cluster does not answer') : error
+      throw error instanceof ApiUnreachable ? new Refusal(502, 'the cluster does not respond') : error
     })
     // Independent of the content type of the cluster, the browser must not render it as a page.
     const isJson = /^application\/json\b/.test(answer.headers['content-type'] ?? '')
@@ -95,5 +95,5 @@ const parseProxiedPath = (pathname: string): ProxiedPath => {
   } catch {
     // Rejected below.
   }
-  throw new LabError('usage', 'this is no path')
+  throw new LabError('usage', 'the path is invalid')
 }

@@ -85,7 +85,7 @@ const routesOf = (
   app.use('/_understudy/v1/actions', actionRoutes(jobs))
   app.use('/_understudy/v1/clusters', proxyClusters(proxied))
   app.use(({ method }, _, next) => {
-    if (method !== 'GET') throw new Refusal(405, 'this can only be read')
+    if (method !== 'GET') throw new Refusal(405, 'only GET is allowed here')
     next()
   })
   app.get('/', enter(access))
@@ -111,7 +111,7 @@ const enter =
   (access: Access): RequestHandler =>
   ({ headers, query: { token } }: Request, response, next) => {
     if (typeof token !== 'string') return next()
-    if (headers['sec-purpose'] !== undefined) throw new Refusal(503, 'open the link to enter')
+    if (headers['sec-purpose'] !== undefined) throw new Refusal(503, 'open the link in a browser')
     const cookie = access.redeem(token)
     if (cookie === undefined && !access.hasSession(headers)) throw new Refusal(401, NO_SESSION)
     if (cookie !== undefined) response.set('Set-Cookie', cookie)
@@ -124,6 +124,6 @@ const readFiles = (): ReturnType<typeof readPageFiles> => {
   try {
     return readPageFiles()
   } catch (error) {
-    throw new LabError('usage', 'the page is not there: "npm run build" makes it', { cause: error })
+    throw new LabError('usage', 'the page is missing: "npm run build" creates it', { cause: error })
   }
 }
