@@ -85,15 +85,12 @@ const nodeConfigs = (config: ServerConfig): readonly ServerConfig[] => {
   })
 }
 
-interface Secrets {
-  readonly rootToken: string
-  readonly unsealKey: string
-}
+type Secrets = Awaited<ReturnType<typeof openNodes>>
 
 /**
  * Initializes the first node and unseals all nodes. Resolves when one node is active and the others are its standbys.
  */
-const openNodes = async (clients: readonly ApiClient[], { dev }: ServerConfig): Promise<Secrets> => {
+const openNodes = async (clients: readonly ApiClient[], { dev }: ServerConfig) => {
   const [first] = clients
   if (!first) throw new Error('a cluster without nodes')
   const made = await first.call('PUT', 'sys/init', { body: { secret_shares: 1, secret_threshold: 1 } })

@@ -48,14 +48,6 @@ export const ROOT = { isInRoot: true } as const
 /** Options of a request for the keys below a path. */
 export const LIST = { query: { list: 'true' } } as const
 
-interface Reply {
-  readonly status: number
-  readonly bytes: Buffer
-  /** The body as received; empty if there is none. */
-  readonly body: Readonly<Record<string, unknown>>
-  readonly secret: Secret | undefined
-}
-
 export class VaultApi {
   readonly settings: ClientSettings
   readonly #client: ApiClient
@@ -68,8 +60,11 @@ export class VaultApi {
     this.#client = new ApiClient({ address, timeoutMs, ...tls, redirectsMax: 1 })
   }
 
-  /** Sends one request. `what` begins the error text of a failure: `Error writing data to PATH`. */
-  async request(what: string, method: string, path: string, options: RequestOptions = {}): Promise<Reply> {
+  /**
+   * Sends one request. `what` begins the error text of a failure: `Error writing data to PATH`. The body of the response
+   * is empty if there is none.
+   */
+  async request(what: string, method: string, path: string, options: RequestOptions = {}) {
     const call = this.#callFor(path, options)
     const url = this.#client.urlOf(path, call.query)
     if (this.settings.preview && !options.isPreliminary) {
@@ -84,8 +79,10 @@ export class VaultApi {
     })
     const { status, bytes } = answer
     if (status >= 400 && !options.expected?.includes(status)) {
-      const namespace = call.headers?.['X-Vault-Namespace'] ?? ''
-      const text = `${what}: ${describeRefusal({ method, url, namespace, status, bytes })}`
+      const head = [`URL: ${method} ${url}`]
+      const namespace = call.headers?.['X-Vault-Namespace']
+      if (namespace) head.unshift(`Namespace: ${namespace}`)
+      const text = `${what}: ${describeRefusal(head, status, bytes)}`
       throw new CliError(VAULT_EXIT.remote, text, { answered: textsOf(bytes) ?? [] })
     }
     return { status, bytes, body: parseBody(bytes) ?? {}, secret: parseSecret(bytes) }
@@ -141,25 +138,12 @@ const isWorthRetrying = (status: number): boolean =>
 const hasEnvelopeData = (secret: Secret | undefined): boolean =>
   secret?.data !== undefined && !('errors' in secret.data && secret.requestId === '')
 
-interface Refusal {
-  readonly method: string
-  readonly url: string
-  readonly namespace: string
-  readonly status: number
-  readonly bytes: Buffer
-}
-
 /**
- * Describes an error response in the format that scripts expect: method, address, status, and its errors, or its
- * warnings, or its whole body.
+ * Describes an error response in the format that scripts expect: the lines about its request, its status, and its errors,
+ * or its warnings, or its whole body.
  */
-const describeRefusal = ({ method, url, namespace, status, bytes }: Refusal): string => {
-  const head = [
-    'Error making API request.',
-    '',
-    ...(namespace ? [`Namespace: ${namespace}`] : []),
-    `URL: ${method} ${url}`,
-  ]
+const describeRefusal = (request: readonly string[], status: number, bytes: Buffer): string => {
+  const head = ['Error making API request.', '', ...request]
   const texts = textsOf(bytes)
   if (!texts) {
     return [...head, `Code: ${status}. Raw Message:`, '', bytes.toString('utf8')].join('\n')

@@ -1,21 +1,7 @@
 import { type Json, listOf, parseJson, partOf, textOf } from '../parts/api.js'
 
 /** The readable part of an audit line. */
-export interface AuditLine {
-  /** Its index in the response. */
-  readonly place: number
-  readonly device: string
-  /** In milliseconds since the epoch; undefined if the line has no time. */
-  readonly atMs: number | undefined
-  /** `request` or `response`. */
-  readonly type: string
-  readonly operation: string
-  readonly path: string
-  readonly who: string
-  readonly error: string
-  /** The original text. */
-  readonly text: string
-}
+export type AuditLine = ReturnType<typeof read>
 
 /** Returns the lines, newest first. */
 export const auditLinesOf = (answer: Json): readonly AuditLine[] =>
@@ -23,7 +9,8 @@ export const auditLinesOf = (answer: Json): readonly AuditLine[] =>
     .map((line, place) => read(line as Json, place))
     .reverse()
 
-const read = (line: Json, place: number): AuditLine => {
+/** `place`: the index of the line in the response. */
+const read = (line: Json, place: number) => {
   const text = textOf(line, 'text')
   // It may be truncated.
   const json = partOf({ line: parseJson(text) }, 'line')
@@ -32,12 +19,15 @@ const read = (line: Json, place: number): AuditLine => {
   return {
     place,
     device: textOf(line, 'device'),
+    /** In milliseconds since the epoch; undefined if the line has no time. */
     atMs: Number.isNaN(atMs) ? undefined : atMs,
+    /** `request` or `response`. */
     type: textOf(json, 'type'),
     operation: textOf(request, 'operation'),
     path: textOf(partOf(request, 'namespace'), 'path') + textOf(request, 'path'),
     who: textOf(partOf(json, 'auth'), 'display_name'),
     error: textOf(json, 'error'),
+    /** The original text. */
     text,
   }
 }

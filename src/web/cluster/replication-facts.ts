@@ -25,34 +25,14 @@ export const factsOf = (status: Json): readonly (readonly [name: string, value: 
     return value === '' ? [] : [[name, value] as const]
   })
 
-/** The other side of a link: a secondary of a primary, or the primary of a secondary. */
-export interface Peer {
-  readonly id: string
-  readonly connection: string
-  readonly apiAddress: string
-  readonly clusterAddress: string
-  readonly lastHeartbeat: string
-}
-
-const peerOf = (row: Json): Peer => ({
-  id: textOf(row, 'node_id'),
-  connection: textOf(row, 'connection_status'),
-  apiAddress: textOf(row, 'api_address'),
-  clusterAddress: textOf(row, 'cluster_address'),
-  lastHeartbeat: textOf(row, 'last_heartbeat'),
-})
-
-/** Returns the secondaries, including known ones that are disconnected. */
-export const secondariesOf = (status: Json): readonly Peer[] => {
-  const heard = listOf(status, 'secondaries').map((row) => peerOf(row as Json))
+/** Returns the rows of the secondaries, including known ones that are disconnected. */
+export const secondariesOf = (status: Json): readonly Json[] => {
+  const heard = listOf(status, 'secondaries') as readonly Json[]
   const silent = listOf(status, 'known_secondaries')
     .map(String)
-    .filter((id) => heard.every((peer) => peer.id !== id))
-  return [...heard, ...silent.map((id) => peerOf({ node_id: id, connection_status: 'not connected' }))]
+    .filter((id) => heard.every((row) => textOf(row, 'node_id') !== id))
+  return [...heard, ...silent.map((id) => ({ node_id: id, connection_status: 'not connected' }))]
 }
-
-export const primariesOf = (status: Json): readonly Peer[] =>
-  listOf(status, 'primaries').map((row) => peerOf(row as Json))
 
 /**
  * Decodes a token of a key-share ceremony with the one-time password of its start: XORs their bytes. Throws if their

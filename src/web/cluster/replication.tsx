@@ -8,7 +8,7 @@ import { KINDS } from '../parts/words.js'
 import { Ceremony } from './ceremony.js'
 import { ActButton, LOOK_MS, useCluster, useRead } from './context.js'
 import { actsOf, filterActs, filterPath, revokeAct } from './replication-acts.js'
-import { factsOf, type Peer, primariesOf, secondariesOf } from './replication-facts.js'
+import { factsOf, secondariesOf } from './replication-facts.js'
 
 const TITLES: Readonly<Record<PageKind, string>> = { dr: 'Disaster recovery', performance: 'Performance' }
 
@@ -53,7 +53,7 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
         <Peers
           caption="Secondaries"
           peers={secondariesOf(status)}
-          actsFor={({ id }) => (
+          actsFor={(id) => (
             <>
               <ActButton act={revokeAct(kind, id)} of={id} onDone={onDone} />
               {kind === 'performance' && <Filter id={id} />}
@@ -61,7 +61,7 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
           )}
         />
       )}
-      {mode === 'secondary' && <Peers caption="Primaries" peers={primariesOf(status)} />}
+      {mode === 'secondary' && <Peers caption="Primaries" peers={listOf(status, 'primaries') as readonly Json[]} />}
       <p class="acts">
         {actsOf(kind, all, operationToken).map((act) => (
           <ActButton key={act.path} act={act} onDone={onDone} />
@@ -73,8 +73,9 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
 
 interface PeersProps {
   readonly caption: string
-  readonly peers: readonly Peer[]
-  readonly actsFor?: (peer: Peer) => ComponentChildren
+  /** The rows of the other side of links, from the status. */
+  readonly peers: readonly Json[]
+  readonly actsFor?: (id: string) => ComponentChildren
 }
 
 const Peers = ({ caption, peers, actsFor }: PeersProps) =>
@@ -85,15 +86,15 @@ const Peers = ({ caption, peers, actsFor }: PeersProps) =>
       caption={caption}
       heads={['ID', 'Connection', 'Last heartbeat', 'API address', 'Cluster address']}
       rows={peers.map((peer) => ({
-        key: `${peer.id} ${peer.clusterAddress}`,
+        key: `${textOf(peer, 'node_id')} ${textOf(peer, 'cluster_address')}`,
         cells: [
-          peer.id || '–',
-          peer.connection,
-          <At time={peer.lastHeartbeat} />,
-          peer.apiAddress,
-          peer.clusterAddress,
+          textOf(peer, 'node_id') || '–',
+          textOf(peer, 'connection_status'),
+          <At time={textOf(peer, 'last_heartbeat')} />,
+          textOf(peer, 'api_address'),
+          textOf(peer, 'cluster_address'),
         ],
-        acts: actsFor?.(peer),
+        acts: actsFor?.(textOf(peer, 'node_id')),
       }))}
     />
   )

@@ -110,9 +110,9 @@ describe('the acts of replication', () => {
   it('replication actions include a secondary that is not connected', () => {
     const row = { node_id: 'b', connection_status: 'connected', last_heartbeat: 't' }
     expect(
-      secondariesOf({ known_secondaries: ['b', 'c'], secondaries: [row] }).map(({ id, connection }) => [
-        id,
-        connection,
+      secondariesOf({ known_secondaries: ['b', 'c'], secondaries: [row] }).map((one) => [
+        one.node_id,
+        one.connection_status,
       ]),
     ).toEqual([
       ['b', 'connected'],

@@ -2,7 +2,7 @@
 import type { Call, Session } from '../command.js'
 import { readAt } from '../data.js'
 import { flag } from '../flags.js'
-import { isMap, type JsonMap, localError, type Secret, textOf } from '../model.js'
+import { isMap, localError, type Secret, textOf } from '../model.js'
 import type { Output } from '../output.js'
 import { dataRows } from '../secret-rows.js'
 import { formatPairs, formatTitle } from '../text.js'
@@ -42,14 +42,8 @@ export const findTarget = async (
   return { isV2, at: (part) => [mount, isV2 ? part : '', key].filter(Boolean).join('/') }
 }
 
-interface ReadVersion {
-  /** Undefined if the version is deleted or destroyed. */
-  readonly data: JsonMap | undefined
-  readonly version: unknown
-}
-
-/** Reads the newest version, or the given one. */
-export const readVersion = async (call: Session, target: KvTarget, version?: number): Promise<ReadVersion> => {
+/** Reads the newest version, or the given one. Its data is undefined if it is deleted or destroyed. */
+export const readVersion = async (call: Session, target: KvTarget, version?: number) => {
   const query = version === undefined ? {} : { version: String(version) }
   const secret = await readAt(call, target.at('data'), { query, isPreliminary: true })
   const { data, metadata } = secret.data ?? {}

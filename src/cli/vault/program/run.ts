@@ -63,17 +63,12 @@ const runNamed = async (args: readonly string[], io: VaultIo): Promise<number> =
   return found ? runCommand(found.command, found.args, io) : explain(args, io)
 }
 
-interface FoundCommand {
-  readonly command: Command
-  /** The arguments after its words. */
-  readonly args: readonly string[]
-}
-
 /** Finds the command with the most words at the start of `args`. Common flags may precede or separate the words. */
-const findCommand = (args: readonly string[]): FoundCommand | undefined => {
+const findCommand = (args: readonly string[]) => {
   const words: string[] = []
   const flags: string[] = []
-  let found: FoundCommand | undefined
+  /** The command, and the arguments after its words. */
+  let found: { readonly command: Command; readonly args: readonly string[] } | undefined
   for (let at = 0; at < args.length && words.length < WORDS_MAX; ) {
     const width = flagWidth(args.slice(at), COMMON_FLAGS)
     if (width > 0) flags.push(...args.slice(at, at + width))

@@ -81,11 +81,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
         : 'The cluster becomes primary. A reachable primary also stays primary: demote it first, or fail over.',
     steps: async (book, action) => {
       await requireMode(book, action, 'secondary')
-      const {
-        clusters: [name = ''],
-        kind = 'dr',
-        isForced = false,
-      } = action
+      const [name = ''] = action.clusters
+      const { kind = 'dr', isForced = false } = action
       const token = kind === 'dr' ? await operationToken(book, name) : undefined
       await promote(book, name, kind, { token, isForced })
       book.say(`${name} is a ${role(action)} primary now`)
@@ -99,11 +96,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     consequence: () => 'The cluster accepts no more writes. It has no primary until you make it follow one.',
     steps: async (book, action) => {
       await requireMode(book, action, 'primary')
-      const {
-        clusters: [name = ''],
-        kind = 'dr',
-      } = action
-      await demote(book, name, kind)
+      const [name = ''] = action.clusters
+      await demote(book, name, action.kind ?? 'dr')
       book.say(`${name} is a ${role(action)} secondary now and has no primary`)
     },
   }),

@@ -121,11 +121,8 @@ export const roleChange = (change: RoleChange): LabAction => ({
 })
 
 export const requireMode = async (book: Runbook, action: PageAction, wanted: string): Promise<void> => {
-  const {
-    clusters: [name = ''],
-    kind = 'dr',
-  } = action
-  const missing = await findMissingMode(book, name, kind, wanted)
+  const [name = ''] = action.clusters
+  const missing = await findMissingMode(book, name, action.kind ?? 'dr', wanted)
   if (missing !== undefined) throw new LabError('remote', `${name} is not a ${role(action)} ${wanted}: ${missing}`)
 }
 
