@@ -1,15 +1,15 @@
 import { render } from 'preact'
-import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/dialog.js'
 import { labAction, type OnAsk, type Subject } from './actions/lab-actions.js'
 import { FIRST_VIEW, hashOf, type PageRoute } from './cluster/route.js'
-import { connect } from './feed/connect.js'
+import { connect, connectToServer } from './feed/connect.js'
 import { BEGIN, isStale, type PageState, reduce } from './feed/state.js'
 import { Inside, useRoute } from './inside.js'
 import { Overview, PageHeader } from './overview.js'
-import type { Session } from './parts/api.js'
+import { apiAt, get, type Session, textOf } from './parts/api.js'
 import { Button } from './parts/inputs.js'
-import { ServerPage } from './server-page.js'
+import { ClusterProvider, LOOK_MS, useRead } from './cluster/context.js'
 
 const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
   connecting: 'Connecting …',
@@ -97,6 +97,51 @@ const Header = ({ state: { survey, connection, gone }, current, onAsk }: HeaderP
       {onAsk && (
         <Button class="of-lab" label="Drill, snapshot, reset …" onClick={() => onAsk({ key: 'lab', title: 'Lab' })} />
       )}
+    </PageHeader>
+  )
+}
+
+const OWN = { cluster: 'server', view: FIRST_VIEW } as const
+const OVERVIEW = { cluster: 'overview', view: 'all' } as const
+
+/** The web page of a single server. */
+const ServerPage = () => {
+  const [session, setSession] = useState<Session | undefined>()
+  const place = useRoute() ?? OWN
+  const [state, dispatch] = useReducer(reduce, BEGIN)
+  // Connects before the first paint, so that the first message arrives sooner.
+  useLayoutEffect(() => connectToServer(dispatch), [])
+  const isOverview = place.cluster === OVERVIEW.cluster
+  const anyone = useMemo(() => ({ ask: apiAt(''), session: undefined, canWrite: true }), [])
+  return (
+    <ClusterProvider value={anyone}>
+      <ServerHeader isOverview={isOverview} />
+      <main class="inside" hidden={isOverview}>
+        <h2 class="unseen">This cluster</h2>
+        <Inside root="" place={isOverview ? OWN : place} session={session} canWrite onSession={setSession} />
+      </main>
+      <Overview state={state} isHidden={!isOverview} onAsk={undefined} />
+    </ClusterProvider>
+  )
+}
+
+const ServerHeader = ({ isOverview }: { readonly isOverview: boolean }) => {
+  const { value = {}, error } = useRead(get('sys/seal-status'), LOOK_MS)
+  return (
+    <PageHeader
+      name={textOf(value, 'cluster_name')}
+      detail={textOf(value, 'version')}
+      look={error === '' ? 'live' : 'lost'}
+      text={error === '' ? 'Live' : `${error}; retrying`}
+    >
+      <nav class="clusters" aria-label="Pages of this server">
+        <a href={hashOf(OWN)} aria-current={isOverview ? undefined : 'page'}>
+          This cluster
+        </a>
+        <a href={hashOf(OVERVIEW)} aria-current={isOverview ? 'page' : undefined}>
+          Topology and events
+        </a>
+      </nav>
     </PageHeader>
   )
 }

@@ -15,8 +15,7 @@ import {
   VAULT_EXIT,
   type VaultIo,
 } from './model.js'
-import { Preview, renderPreview } from './preview.js'
-import type { ClientSettings } from './settings.js'
+import { type ClientSettings, Preview, renderPreview } from './settings.js'
 
 /** Each pause is between 1 and 1.5 seconds, as in Vault. */
 const RETRY = { initialMs: 1250, maxMs: 1500 }

@@ -4,7 +4,7 @@ import { get, textOf } from '../parts/api.js'
 import { Button } from '../parts/inputs.js'
 import { Secret } from '../parts/text.js'
 import { LOOK_MS, useCluster, useRead } from './context.js'
-import { decodeToken } from './replication-facts.js'
+import { decodeToken } from './replication-acts.js'
 
 const ROOT = 'sys/replication/dr/secondary/generate-operation-token'
 

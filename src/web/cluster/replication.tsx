@@ -7,8 +7,7 @@ import { At } from '../parts/text.js'
 import { KINDS } from '../parts/words.js'
 import { Ceremony } from './ceremony.js'
 import { ActButton, LOOK_MS, useCluster, useRead } from './context.js'
-import { actsOf, filterActs, filterPath, revokeAct } from './replication-acts.js'
-import { factsOf, secondariesOf } from './replication-facts.js'
+import { actsOf, factsOf, filterActs, filterPath, revokeAct, secondariesOf } from './replication-acts.js'
 
 const TITLES: Readonly<Record<PageKind, string>> = { dr: 'Disaster recovery', performance: 'Performance' }
 

@@ -1,7 +1,17 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { SHORT_TIME } from '../parts/text.js'
-import { type Curves, describe, type Line, type Phase } from './curves-of.js'
+import {
+  type Curves,
+  describe,
+  type Line,
+  type Phase,
+  phasesOf,
+  plainCurves,
+  requestCurves,
+  type Sample,
+} from './curves-of.js'
+import type { PageEvent } from '../../lab/web/page-facts.js'
 
 interface CurveProps {
   readonly title: string
@@ -20,7 +30,7 @@ const DARK = window.matchMedia('(prefers-color-scheme: dark)')
 const DASHES: readonly number[][] = [[], [8, 4], [2, 3]]
 
 /** A chart of several curves. The text beside it states the same values for screen readers. */
-export const Curve = ({ title, unit, curves, phases }: CurveProps) => {
+const Curve = ({ title, unit, curves, phases }: CurveProps) => {
   const element = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const shaded = useRef(phases)
@@ -159,4 +169,38 @@ const shade = (drawn: uPlot, phases: readonly Phase[], colourOf: (phase: Phase) 
     ctx.fillRect(left, bbox.top, Math.max(1, drawn.valToPos(to, 'x', true) - left), bbox.height)
   }
   ctx.restore()
+}
+
+interface CurvesProps {
+  readonly samples: readonly Sample[]
+  readonly events: readonly PageEvent[]
+}
+
+const CURVES = [
+  { of: 'lag', title: 'Replication lag (entries)', unit: 'entries' },
+  { of: 'requests', title: 'Requests per second', unit: 'per second' },
+  { of: 'wal', title: 'WAL index', unit: '' },
+] as const
+
+/** The curves of the last 15 minutes, for the time that this page was open. */
+export const CurvesView = ({ samples, events }: CurvesProps) => {
+  const shown = useMemo(
+    () => ({
+      lag: plainCurves(samples, 'lag'),
+      requests: requestCurves(samples),
+      wal: plainCurves(samples, 'wal'),
+    }),
+    [samples],
+  )
+  const phases = useMemo(() => phasesOf(events, samples.at(-1)?.atMs ?? 0), [events, samples])
+  return (
+    <section class="curves" aria-labelledby="curves-title">
+      <h2 id="curves-title" class="unseen">
+        Charts of the last 15 minutes
+      </h2>
+      {CURVES.filter(({ of }) => shown[of].lines.length > 0).map(({ of, ...words }) => (
+        <Curve key={of} {...words} curves={shown[of]} phases={phases} />
+      ))}
+    </section>
+  )
 }

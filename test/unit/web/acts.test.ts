@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type ApiAction, answerRows, callOf, initialValues, lineOf } from '../../../src/web/actions/action.js'
 import { changeAct, deleteAct, kvMountsOf, newAct, versionActs, versionsOf } from '../../../src/web/cluster/kv-acts.js'
 import { hashOf, parseRoute } from '../../../src/web/cluster/route.js'
-import { actsOf, filterActs } from '../../../src/web/cluster/replication-acts.js'
-import { decodeToken, secondariesOf } from '../../../src/web/cluster/replication-facts.js'
+import { actsOf, decodeToken, filterActs, secondariesOf } from '../../../src/web/cluster/replication-acts.js'
 import { addressOf } from '../../../src/web/parts/api.js'
 
 const ACT: ApiAction = {

@@ -12,6 +12,8 @@ import type { Runbook } from '../../../lab/operations/runbook.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
 import type { Output } from '../../terminal/output.js'
 import { parseTimeout } from './options.js'
+import { workOnServers } from '../../../lab/lifecycle/servers.js'
+import { SERVER_VERBS, type ServerVerb } from '../../../lab/model/server-verbs.js'
 
 /** Commands for whole operations on a lab. With --explain, they print each call as a runbook line. */
 export const operationCommands = (output: Output): Command[] => {
@@ -130,3 +132,18 @@ const parseFilter = ({
   if (kind !== 'performance') throw new LabError('usage', 'only performance secondaries have filters')
   return { mode: mode as 'allow' | 'deny', paths }
 }
+
+/** `understudy start|stop|restart|crash|pause|resume|seal|unseal`: one command each. */
+export const serverCommands = (output: Output): Command[] =>
+  Object.entries(SERVER_VERBS).map(([verb, { about, needsName }]) =>
+    new TypedCommand(verb)
+      .description(about)
+      .argument(needsName ? '<clusters...>' : '[clusters...]', 'A, B, ..., or a node such as A2')
+      .lab()
+      .timeout()
+      .examples(`${verb} A`, `${verb} B C --name drill`)
+      .run(async (flags, clusters: string[]) => {
+        const options = { timeoutMs: parseTimeout(flags.timeout), onProgress: output.progress }
+        await workOnServers(flags.name, verb as ServerVerb, clusters, options, thisHost())
+      }),
+  )

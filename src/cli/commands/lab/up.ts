@@ -9,14 +9,23 @@ import { drawLab } from '../../../lab/topology/describe.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/model/ports.js'
 import { proveReplication } from '../../../lab/wiring/proof.js'
 import { upSnapshot } from '../../../lab/lifecycle/up-snapshot.js'
-import { allServersOf, NODE_STORAGES, planOf, type Topology } from '../../../lab/model/topology.js'
-import { listTopologies, TOPOLOGY_NAMES } from '../../../lab/topology/catalogue.js'
+import {
+  allServersOf,
+  type ClusterPlan,
+  NODE_COUNTS,
+  NODE_STORAGES,
+  type NodeCount,
+  planOf,
+  serversOf,
+  type Topology,
+  withNodes,
+} from '../../../lab/model/topology.js'
+import { listTopologies, readTopologyFile, requireTopology, TOPOLOGY_NAMES } from '../../../lab/topology/catalogue.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
 import { type Interruption, withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
 import { describeKeys } from './describe-keys.js'
-import { chosenTopology } from './chosen-topology.js'
-import { parsePort, parseTimeout } from './options.js'
+import { parsePort, parseShamir, parseTimeout } from './options.js'
 
 type UpFlags = FlagsOf<ReturnType<typeof upFlags>>
 
@@ -64,7 +73,7 @@ const upFlags = () =>
 /** `understudy up`: starts a topology of real server processes. Replication is set up when the command returns. */
 export const upCommand = (output: Output): Command =>
   upFlags().run(async (flags, name: string | undefined) => {
-    if (flags.snapshot !== undefined) return upFromSnapshot(flags.snapshot, name, flags, output, thisHost())
+    if (flags.snapshot !== undefined) return upFromSnapshot(flags.snapshot, name, flags, output)
     if (name === undefined && flags.file === undefined) {
       const rows = listTopologies().map(({ name, about }) => [name, about])
       output.data(formatTable(rows, textWidth()))
@@ -81,7 +90,7 @@ export const upCommand = (output: Output): Command =>
     const { clock } = host
     const choosePorts = portChoice(topology, flags)
     const started = clock.monotonic()
-    await withInterrupt(async ({ signal, forceSignal }) => {
+    await withInterrupt(async (interruption) => {
       const lab = await upLab(
         {
           name: flags.name,
@@ -99,24 +108,18 @@ export const upCommand = (output: Output): Command =>
           dataDir: flags.dataDir,
           logLevel: flags.logLevel,
           onProgress: output.progress,
-          signal,
-          forceSignal,
+          ...interruption,
         },
         host,
       )
       const word = topology.links.length > 0 ? 'replicated' : 'ready'
       output.progress(`${word} after ${((clock.monotonic() - started) / 1000).toFixed(1)} s`)
-      await present(lab, flags, { signal, forceSignal }, output, host)
+      await present(lab, flags, interruption, output, host)
     })
   })
 
-const upFromSnapshot = async (
-  snapshot: string,
-  topology: string | undefined,
-  flags: UpFlags,
-  output: Output,
-  host: LabHost,
-): Promise<void> => {
+const upFromSnapshot = async (snapshot: string, topology: string | undefined, flags: UpFlags, output: Output) => {
+  const host = thisHost()
   const { file, shamir, seal, tls, nodes, storage, rootToken } = flags
   if ([topology, file, shamir, seal, tls, nodes, storage, rootToken].some((given) => given !== undefined))
     throw new LabError('usage', 'a snapshot says itself what clusters there are, and how they are opened')
@@ -207,4 +210,38 @@ const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
 const describeNext = (lab: string): string => {
   const named = lab === 'default' ? '' : ` --name ${lab}`
   return `Next: eval "$(understudy env A${named})"; understudy status${named}; understudy down${named}`
+}
+
+/** Returns the named topology, or that of a file, changed by the flags. Throws `LabError` `usage` if it is invalid. */
+const chosenTopology = (name: string | undefined, flags: UpFlags): Topology => {
+  const { file } = flags
+  if (name !== undefined && file !== undefined) throw new LabError('usage', 'give a topology or a --file, not both')
+  return withFlags(file === undefined ? requireTopology(name ?? '') : readTopologyFile(file), flags)
+}
+
+/** Applies flags to all clusters. They take precedence over the topology's settings. */
+const withFlags = (given: Topology, { shamir, seal, tls, nodes, storage }: UpFlags): Topology => {
+  const topology = nodes === undefined ? given : withNodes(given, parseNodes(nodes))
+  if (storage && topology.clusters.every((name) => serversOf(topology, name).length === 1))
+    throw new LabError('usage', '--storage is of clusters with several nodes: say --nodes as well')
+  const shares = shamir === undefined ? undefined : parseShamir(shamir)
+  const change = (plan: ClusterPlan): ClusterPlan => {
+    const { type = 'shamir', ...rest } = plan.seal ?? { shares: 1, threshold: 1 }
+    return {
+      ...plan,
+      ...(tls ? { tls } : {}),
+      ...(storage ? { storage } : {}),
+      seal: { ...rest, ...shares, type: seal ?? type },
+    }
+  }
+  return {
+    ...topology,
+    plans: Object.fromEntries(topology.clusters.map((name) => [name, change(planOf(topology, name))])),
+  }
+}
+
+const parseNodes = (text: string): NodeCount => {
+  const count = NODE_COUNTS.find((one) => String(one) === text)
+  if (count !== undefined) return count
+  throw new LabError('usage', `--nodes is ${NODE_COUNTS.join(', ')}, not "${text}"`)
 }
