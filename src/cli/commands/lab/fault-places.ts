@@ -3,24 +3,6 @@ import { type ActiveFault, findBetween, isOfLink } from '../../../lab/daemon/act
 import { LabError } from '../../../lab/model/lab-error.js'
 import { serverNames } from '../../../lab/nodes/choose.js'
 
-/** Sets a fault on each place, or on the first one that accepts it. */
-export const setOn = async (
-  names: readonly string[],
-  isOneEnough: boolean,
-  setOne: (name: string) => Promise<ActiveFault>,
-): Promise<{ readonly set: readonly ActiveFault[]; readonly refusals: readonly unknown[] }> => {
-  const set: ActiveFault[] = []
-  const refusals: unknown[] = []
-  for (const name of names) {
-    if (isOneEnough && set.length > 0) break
-    await setOne(name).then(
-      (one) => set.push(one),
-      (error: unknown) => refusals.push(error),
-    )
-  }
-  return { set, refusals }
-}
-
 /**
  * Returns the faults with an ID, of a cluster including the links between its nodes, of a node, or between two of them.
  * Throws `LabError` `usage` for an unknown ID.

@@ -17,7 +17,7 @@ import { chooseServers, serverNames } from '../../../lab/nodes/choose.js'
 import { LINK_FAULTS, type LinkFault, type LinkFaultName, makeLinkFault } from '../../../lab/proxy/link-faults.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
-import { chooseFaults, setOn } from './fault-places.js'
+import { chooseFaults } from './fault-places.js'
 import { bytes, bytesPerSecond, milliseconds } from './quantities.js'
 import { FAULT_JSON, KIND, type SetServerFault, serverFaultCommands, STATES } from './server-faults.js'
 
@@ -129,12 +129,19 @@ const setterOf =
   async (place, fault, flags) => {
     const lab = requireLab(flags.name, NO_LINKS)
     const names = place === undefined ? serversOfLab(lab).map(({ name }) => name) : serverNames(lab, place)
-    const { set, refusals } = await setOn(names, isDoneAtOnce(fault), (cluster) =>
-      setAndSay({ cluster, fault }, flags, output),
-    )
+    const isOnce = isDoneAtOnce(fault)
+    const set: ActiveFault[] = []
+    const refusals: unknown[] = []
+    for (const cluster of names) {
+      if (isOnce && set.length > 0) break
+      await setAndSay({ cluster, fault }, flags, output).then(
+        (one) => set.push(one),
+        (error: unknown) => refusals.push(error),
+      )
+    }
     if (flags.json && set.length > 0)
-      output.data(JSON.stringify(names.length === 1 || isDoneAtOnce(fault) ? set[0] : set, undefined, 2))
-    if (refusals.length > 0 && !(isDoneAtOnce(fault) && set.length > 0))
+      output.data(JSON.stringify(names.length === 1 || isOnce ? set[0] : set, undefined, 2))
+    if (refusals.length > 0 && !(isOnce && set.length > 0))
       throw refusals.find((error) => error instanceof LabError && error.code === 'usage') ?? refusals[0]
   }
 

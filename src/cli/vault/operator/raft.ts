@@ -5,7 +5,7 @@ import { messageOf } from '../../../base/printable.js'
 import { replaceFile } from '../../../base/replace-file.js'
 import { inspectSnapshot } from '../../../server/data/snapshot-inspection.js'
 import { ROOT } from '../api.js'
-import { type Command, command } from '../command.js'
+import { type Command, command, givenFields } from '../command.js'
 import { DR_FLAG, drQuery, flag } from '../flags.js'
 import { isMap, type JsonMap, localError, locally, remoteError, textOf, VAULT_EXIT } from '../model.js'
 import { formatPairs, formatTable, goText, type Row } from '../text.js'
@@ -128,3 +128,95 @@ const formatPeers = (data: JsonMap): string => {
   )
   return formatTable(['Node', 'Address', 'State', 'Voter'], rows)
 }
+
+const CONFIGURATION = 'sys/storage/raft/autopilot/configuration'
+
+const SETTINGS = {
+  'cleanup-dead-servers': flag.bool('Remove servers that are dead.'),
+  'last-contact-threshold': flag.text('Silence after which a server is unhealthy.'),
+  'dead-server-last-contact-threshold': flag.text('Silence after which a server is dead.'),
+  'max-trailing-logs': flag.int('Entries that a healthy server may lag behind.'),
+  'min-quorum': flag.int('Fewest servers that are left when dead ones are removed.'),
+  'server-stabilization-time': flag.text('How long a new server must be healthy before it gets a vote.'),
+  'disable-upgrade-migration': flag.bool('Do not move the votes to servers of a newer version.'),
+} as const
+
+/** The keys of the configuration, and those of the state and of one server, in display order. */
+const CONFIGURATION_KEYS =
+  'cleanup_dead_servers last_contact_threshold dead_server_last_contact_threshold server_stabilization_time min_quorum max_trailing_logs disable_upgrade_migration'
+const STATE_KEYS = 'healthy failure_tolerance leader'
+const SERVER_KEYS =
+  'name address status node_status healthy last_contact last_term last_index version upgrade_version redundancy_zone node_type'
+
+/** Returns the keys with their titles: `Last Contact` for `last_contact`. */
+const titled = (keys: string): (readonly [key: string, title: string])[] =>
+  keys.split(' ').map((key) => [key, key.replaceAll('_', ' ').replace(/\b[a-z]/g, (letter) => letter.toUpperCase())])
+
+export const autopilotCommands: readonly Command[] = [
+  command('operator raft autopilot state', 'Print the health of the nodes', DR_FLAG, async ({ api, out, flags }) => {
+    const options = { ...ROOT, ...drQuery(flags) }
+    const path = 'sys/storage/raft/autopilot/state'
+    const state = (await api.find('Error checking autopilot state', 'GET', path, options))?.data
+    if (!state) throw remoteError('No autopilot state found')
+    return out.record(state, () => formatState(state))
+  }),
+  command(
+    'operator raft autopilot get-config',
+    'Print the autopilot configuration',
+    DR_FLAG,
+    async ({ api, out, flags }) => {
+      const options = { ...ROOT, ...drQuery(flags) }
+      const config = (await api.find('Error reading autopilot configuration', 'GET', CONFIGURATION, options))?.data
+      if (!config) throw remoteError('No autopilot configuration found')
+      const rows = titled(CONFIGURATION_KEYS).flatMap(([key, title]): Row[] =>
+        config[key] === undefined ? [] : [[title, goText(config[key])]],
+      )
+      return out.record(config, () => formatPairs(rows))
+    },
+  ),
+  command(
+    'operator raft autopilot set-config',
+    'Change the autopilot configuration',
+    { ...SETTINGS, ...DR_FLAG },
+    async (call) => {
+      const { api, out, flags } = call
+      const given = givenFields(call, SETTINGS)
+      if (Object.keys(given).length === 0) throw localError('Nothing to set: name at least one setting')
+      const body = { ...given, ...drQuery(flags).query }
+      const what = 'Error updating autopilot configuration'
+      const { secret } = await api.request(what, 'PUT', CONFIGURATION, { body, ...ROOT })
+      return secret ? out.secret(secret) : VAULT_EXIT.ok
+    },
+  ),
+]
+
+const HEAD_WIDTH = 33
+const SERVER_WIDTH = 19
+
+const formatState = (state: JsonMap): string => {
+  const servers = isMap(state.servers) ? state.servers : {}
+  return [
+    ...titled(STATE_KEYS).map(([key, title]) => `${`${title}:`.padEnd(HEAD_WIDTH)}${goText(state[key])}`),
+    ...listLines('Voters', state.voters),
+    ...listLines('Non Voters', state.non_voters),
+    ...(Number(goText(state.optimistic_failure_tolerance ?? 0)) > 0
+      ? [`${'Optimistic Failure Tolerance:'.padEnd(HEAD_WIDTH)}${goText(state.optimistic_failure_tolerance)}`]
+      : []),
+    'Servers:',
+    ...Object.keys(servers)
+      .sort()
+      .flatMap((id) => serverLines(id, servers[id])),
+  ].join('\n')
+}
+
+const listLines = (title: string, values: unknown): string[] =>
+  Array.isArray(values) && values.length > 0 ? [`${title}:`, ...values.map((value) => `   ${goText(value)}`)] : []
+
+const serverLines = (id: string, server: unknown): string[] => [
+  `   ${id}`,
+  ...titled(SERVER_KEYS).flatMap(([key, title]) =>
+    isMap(server) && server[key] !== undefined
+      ? [`      ${`${title}:`.padEnd(SERVER_WIDTH)}${goText(server[key])}`]
+      : [],
+  ),
+]
