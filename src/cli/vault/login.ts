@@ -17,24 +17,20 @@ type LoginCall = Call<typeof LOGIN_FLAGS>
 
 export const loginCommands: readonly Command[] = [
   command('login [TOKEN | K=V...]', 'Log in and store the token for later commands', LOGIN_FLAGS, async (call) => {
-    const secret = await METHODS[methodOf(call)](call)
-    return finish(call, secret)
+    const { method } = call.flags
+    const logIn = METHODS.get(method)
+    if (!logIn)
+      throw localError(
+        `Unknown auth method: ${method}. Methods of this command are token and userpass; for others write to their ` +
+          'login path, as in: vault write auth/approle/login role_id=... secret_id=...',
+      )
+    return finish(call, await logIn(call))
   }),
   command('print token', 'Print the current token', ({ api, out }) => {
     out.line(api.settings.token)
     return 0
   }),
 ]
-
-type Method = 'token' | 'userpass'
-
-const methodOf = ({ flags: { method } }: LoginCall): Method => {
-  if (method === 'token' || method === 'userpass') return method
-  throw localError(
-    `Unknown auth method: ${method}. Methods of this command are token and userpass; for others write to their login ` +
-      'path, as in: vault write auth/approle/login role_id=... secret_id=...',
-  )
-}
 
 const loginByToken = async ({ api, io, args, isInteractive }: LoginCall): Promise<Secret> => {
   const [first = '', ...more] = args
@@ -77,10 +73,10 @@ const loginByPassword = async ({ api, io, args, flags, isInteractive }: LoginCal
   return reply.secret
 }
 
-const METHODS: Readonly<Record<Method, (call: LoginCall) => Promise<Secret>>> = {
-  token: loginByToken,
-  userpass: loginByPassword,
-}
+const METHODS = new Map([
+  ['token', loginByToken],
+  ['userpass', loginByPassword],
+])
 
 const KEPT = 'You are now authenticated. The token below is kept for later commands;\nlogging in again is not needed.\n'
 const NOT_KEPT = 'You are now authenticated. The token was not kept: set it in VAULT_TOKEN to use it.\n'

@@ -105,13 +105,8 @@ export const tokenCommands: readonly Command[] = [
   ),
 ]
 
-interface TokenRequest {
-  readonly path: string
-  readonly body?: Readonly<Record<string, string>>
-}
-
 /** Returns the request about a token or, with `isAccessor`, that of an accessor; about the own token without a subject. */
-const requestAbout = (verb: string, subject: string, isAccessor: boolean): TokenRequest => {
+const requestAbout = (verb: string, subject: string, isAccessor: boolean) => {
   if (isAccessor && subject === '') throw localError('Not enough arguments with -accessor (expected 1, got 0)')
   if (isAccessor) return { path: `auth/token/${verb}-accessor`, body: { accessor: subject } }
   return subject ? { path: `auth/token/${verb}`, body: { token: subject } } : { path: `auth/token/${verb}-self` }
@@ -120,7 +115,7 @@ const requestAbout = (verb: string, subject: string, isAccessor: boolean): Token
 const revocation = (
   subject: string,
   { accessor, self, mode }: { readonly accessor: boolean; readonly self: boolean; readonly mode: string },
-): TokenRequest => {
+) => {
   if (!['', 'orphan', 'path'].includes(mode)) throw localError(`Unknown mode: ${mode}; modes are orphan and path`)
   if (self && (subject !== '' || accessor || mode !== ''))
     throw localError('-self goes with no argument, -accessor or -mode')

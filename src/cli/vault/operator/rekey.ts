@@ -27,24 +27,15 @@ const FLAGS = {
 
 type RekeyCall = Call<typeof FLAGS>
 
-interface Target {
-  /** The part of the paths before `init`, `update` and `verify`. */
-  readonly base: string
-  readonly backup: string
-  readonly key: string
-}
-
-const BARRIER: Target = { base: 'sys/rekey', backup: 'sys/rekey/backup', key: 'Unseal Key' }
-const RECOVERY: Target = {
-  base: 'sys/rekey-recovery-key',
-  backup: 'sys/rekey/recovery-key-backup',
-  key: 'Recovery Key',
-}
-const TARGETS: ReadonlyMap<string, Target> = new Map([
+/** `base`: the part of the paths before `init`, `update` and `verify`. */
+const BARRIER = { base: 'sys/rekey', backup: 'sys/rekey/backup', key: 'Unseal Key' }
+const RECOVERY = { base: 'sys/rekey-recovery-key', backup: 'sys/rekey/recovery-key-backup', key: 'Recovery Key' }
+const TARGETS = new Map([
   ['barrier', BARRIER],
   ['recovery', RECOVERY],
   ['hsm', RECOVERY],
 ])
+type Target = typeof BARRIER
 
 export const rekeyCommand = command(
   'operator rekey [KEY]',
