@@ -20,16 +20,15 @@ import { formatTable, onReaderGone, type Output, terminalWidth } from '../../ter
 export const statusCommand = (output: Output): Command =>
   new TypedCommand('status')
     .description('show the replication topology of a lab, the lag and the problems; exit code 2 if there are problems')
-    .addOption(nameOption())
-    .option('-w, --watch', 'refresh until q or Ctrl-C; without a terminal, print changes as lines')
-    .option('--json', 'print JSON; with --watch, one object per line')
-    .addHelpText('after', examples('status', 'status --watch', 'status --name drill --json'))
-    .action(async (flags: StatusFlags) => {
-      const host = makeHost()
+    .lab()
+    .flag('-w, --watch', 'refresh until q or Ctrl-C; without a terminal, print changes as lines')
+    .json('print JSON; with --watch, one object per line')
+    .examples('status', 'status --watch', 'status --name drill --json')
+    .run(async (flags) => {
+      const host = thisHost()
       const look = () => observe(requireAnyLab(flags.name), host)
-      const draw = (survey: LabView, width = Number.POSITIVE_INFINITY) =>
-        formatTable(fitToWidth(drawLabView(survey, host.clock.now()), width))
-import { TypedCommand } from '../../terminal/command.js'
+      const draw = (view: LabView, width = Number.POSITIVE_INFINITY) =>
+        formatTable(fitToWidth(drawLabView(view, host.clock.now()), width))
       if (flags.watch) return watchStatus({ ...flags, look, draw, host, output })
       const survey = await look()
       output.data(flags.json ? JSON.stringify(survey, undefined, 2) : draw(survey))
