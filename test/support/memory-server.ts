@@ -41,13 +41,15 @@ export const startServer = async (
   return Server.start({ config, log: silentLog, ...parts, openStorage: async () => data })
 }
 
-/** Starts a server that no other server calls, and initializes and unseals it without HTTP requests. */
-export const startOpenServer = async (data: EngineSource): Promise<Server> => {
-  const server = await startServer(localConfig(ANY_PORTS), { data })
+/** Starts a server, and initializes and unseals it without HTTP requests. By default, no other server can call it. */
+export const startOpenServer = async (start: Start, local: object = localConfig(ANY_PORTS)) => {
+  const server = await startServer(local, start)
   const seal = server.runtime?.seal
-  const share = await seal?.initialize({ shares: 1, threshold: 1 }, async ({ shares }) => shares[0])
-  if (share) await seal?.unseal(share)
-  return server
+  const made = await seal?.initialize({ shares: 1, threshold: 1 }, async (delivered) => delivered)
+  const [share] = made?.shares ?? []
+  if (!made || !share) throw new Error('the server was not initialized')
+  await seal?.unseal(share)
+  return { server, rootToken: made.rootToken }
 }
 
 /** A development server in this process. Its root token is `root`. */

@@ -132,7 +132,7 @@ export interface PathServices {
 }
 
 /** Call the function that each method returns when the transaction is stored or has failed. */
-export interface MountFollower {
+interface MountFollower {
   mountChanged(tx: Transaction, change: MountChange): () => void
   namespaceGone(tx: Transaction, gone: NamespaceFact): () => void
 }

@@ -4,7 +4,7 @@ import type { Store } from '../../storage/store/store.js'
 import type { RuntimeChanges } from '../parts/parts.js'
 
 /** The categories of log entries that secondaries of each kind receive. */
-export const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {
+const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {
   dr: new Set(['replicated', 'local']),
   performance: new Set(['replicated']),
 }

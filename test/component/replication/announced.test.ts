@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type EpochChain, extendChain } from '../../../src/replication/model/epoch.js'
 import type { Kind } from '../../../src/replication/model/types.js'
 import {
+  type ControlCluster,
   changeSecondary,
   issueToken,
   joinSet,
@@ -15,6 +16,9 @@ import { until } from '../../support/until.js'
 
 const { start, clusters } = openWorld()
 
+const untilApplied = (secondary: ControlCluster, kind: Kind, primary: ControlCluster) =>
+  until(() => Number(secondary.status(kind).last_remote_wal) >= Number(primary.status(kind)[`last_${kind}_wal`]))
+
 /** A has a long log; B and C follow it. A steps back, B takes over with a short log, and C goes over to B. */
 const switchOver = async (kind: Kind) => {
   const [a, b, c] = [await start('a'), await start('b'), await start('c')]
@@ -26,7 +30,7 @@ const switchOver = async (kind: Kind) => {
   await changeSecondary(b, kind, 'promote')
   await changeSecondary(c, kind, 'update-primary', { token: await issueToken(b, kind, 'c') })
   await untilStreaming(c, kind, b)
-  await until(() => Number(c.status(kind).last_remote_wal) >= Number(b.status(kind)[`last_${kind}_wal`]))
+  await untilApplied(c, kind, b)
   expect(b.store.position.index).toBeLessThan(60)
   expect(c.status(kind).last_remote_wal).toBeLessThanOrEqual(b.store.position.index)
   return { a, b, c }
@@ -90,6 +94,7 @@ test.each(KINDS)('a %s primary that steps back and is promoted again finds its s
   await changeSecondary(c, kind, 'update-primary', { token: await issueToken(a, kind, 'c') })
   await untilStreaming(c, kind, a)
   await until(() => c.store.remotePosition?.epoch === a.store.epoch)
+  await untilApplied(c, kind, a)
   await changeSecondary(c, kind, 'promote')
   expect(c.status(kind).mode).toBe('primary')
 })

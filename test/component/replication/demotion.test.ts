@@ -23,9 +23,7 @@ const FENCED = 'this primary is being demoted'
 
 /** A primary and a secondary that receives and does not apply. */
 const startPair = async (kind: Kind, drainTimeoutMs = 20_000) => {
-  const a = await start('a', (cluster) => {
-    cluster.settings = { ...cluster.settings, demoteDrainTimeoutMs: drainTimeoutMs }
-  })
+  const a = await start('a', { demote_drain_timeout: `${drainTimeoutMs}ms` })
   const b = await start('b')
   await a.change(`replication/${kind}/primary/enable`)
   await joinSet(b, kind, a, 'b')
@@ -48,7 +46,7 @@ const beginDemotion = async (cluster: ControlCluster, kind: Kind) => {
     (error: Error) => (ended = error),
   )
   const isFenced = () =>
-    cluster.writeValue(SHARED_KEY, 'too late').then(
+    cluster.writeValue(`${SHARED_KEY}/tried`, 'before the fence').then(
       () => false,
       (error: Error) => error.message.includes(FENCED),
     )
@@ -75,11 +73,10 @@ test.each(KINDS)('nothing that was acknowledged stays behind in a planned failov
   expect(demotion.end()).toBeUndefined()
   expect(a.status(kind).mode).toBe('primary')
   b.holds.release()
-  const before = a.restarts
   expect(await demotion.answer).toMatchObject({
     warnings: [expect.stringContaining('is being demoted'), expect.anything()],
   })
-  await until(() => a.restarts > before)
+  await a.settled()
   expect(a.status(kind)).toMatchObject({ mode: 'secondary', state: 'idle' })
   await changeSecondary(b, kind, 'promote')
   expect(acknowledged).toHaveLength(20)

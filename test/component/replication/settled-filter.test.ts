@@ -121,37 +121,37 @@ test('a mount that is moved to a path that a filter names leaves the secondary',
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
   await until(() => c.readValue(SHARED_KEY) === 'shown')
   await until(streams(c))
-  c.mounts = c.mounts.map((row) => ({ ...row, path: 'late/' }))
-  await a.moveMount('m1', 'late/')
+  await a.write('sys/remount', { from: 'secret', to: 'late' })
   await until(() => c.readValue(SHARED_KEY) === undefined)
   await until(streams(c))
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
 
+/** Moves the mount to another namespace, as no request does. */
+const moveMount = async ({ cluster: { services } }: ControlCluster, namespacePath: string, path: string) => {
+  const { table, namespaces } = services
+  const [entry] = table.all().filter(({ uuid }) => uuid === 'm1')
+  const namespaceId = namespaces.allDecided().find((one) => one.path === namespacePath)?.id
+  if (!entry || namespaceId === undefined) throw new Error(`nothing to move to ${namespacePath}`)
+  await table.update(entry, (current) => ({ ...current, namespaceId, path }))
+}
+
 test('a mount that is moved out of a namespace that is filtered stays away, and a move costs no comparison', async () => {
-  const a = await start('a')
-  const c = await start('c')
-  for (const cluster of [a, c]) {
-    cluster.namespaces = [
-      { id: 'root', path: '' },
-      { id: 'n1', path: 'ns1/' },
-    ]
-    cluster.mounts = [{ uuid: 'm1', path: 'ns1/kv/', namespacePath: 'ns1/', type: 'kv', isLocal: false }]
-  }
-  await a.change('replication/performance/primary/enable')
+  const [a, c] = await startTwo('performance', 'c')
+  await a.write('sys/namespaces/ns1')
+  await moveMount(a, 'ns1/', 'kv/')
   await a.writeValue(SHARED_KEY, 'filtered')
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'ns1' })
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
   await until(streams(c))
   c.holds.hold('performance', 'merkle-diff')
-  await a.moveMount('m1', 'kv/')
-  c.mounts = a.mounts
+  await moveMount(a, '', 'out/')
   await a.writeValue(SHARED_KEY, 'still filtered')
   await a.writeValue('logical/other/a', 'shown')
   await until(() => c.readValue('logical/other/a') === 'shown')
   expect(c.readValue(SHARED_KEY)).toBeUndefined()
   expect(c.replication.view.ownFilter?.filteredMounts).toEqual(new Set(['m1']))
-  expect((await a.call('read', `${FILTER}/c`))?.data).toEqual({ mode: 'deny', paths: ['ns1/', 'kv/'] })
+  expect((await a.call('read', `${FILTER}/c`))?.data).toEqual({ mode: 'deny', paths: ['ns1/', 'out/'] })
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
   expect(c.holds.list()).toMatchObject([{ isReached: false }])
   expect(c.replication.view.arrivingMounts.size).toBe(0)

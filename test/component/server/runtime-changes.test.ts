@@ -13,7 +13,7 @@ const startServer = async (onOpen: (server: Server) => void = () => undefined): 
       return source.engine
     },
   }))
-  const server = await startOpenServer(data)
+  const { server } = await startOpenServer({ data })
   onTestFinished(() => server.close(0))
   started = server
   return server

@@ -74,7 +74,7 @@ const startSubject = async (): Promise<Subject> => {
       },
     }
   })
-  const server = await startOpenServer(data)
+  const { server } = await startOpenServer({ data })
   const requireOpen = <T>(part: T | undefined): T => {
     if (part === undefined) throw new Error('the server is not open')
     return part
