@@ -1,5 +1,4 @@
 import type { Kind } from '../../src/index.js'
-import { findLag } from '../../src/lab/requests/replication.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
 import type { Member, Status, World } from './model-world.js'
 
@@ -142,7 +141,7 @@ const findUnrest = async (world: World): Promise<string | undefined> => {
       const above = await followed(world, member, kind, own[kind])
       if (!above) continue
       const place = `${above.primary.name} ${kind} ${above.id}`
-      const lag = await findLag(above.primary.cluster.anonymous, member.cluster.anonymous, kind)
+      const lag = await world.lag(above.primary, member, kind)
       if (lag === undefined || !lags.has(place))
         lags.set(place, lag && `${member.name} (${kind}, of ${above.primary.name}): ${lag}`)
     }
@@ -174,8 +173,7 @@ export const checkPromises = async (world: World, member: Member): Promise<void>
 /** Nothing that is stored names a key of a mount that is filtered, once the filter has arrived. */
 const checkCanaries = async (world: World, member: Member, status: Status): Promise<void> => {
   const above = await followed(world, member, 'performance', status)
-  if (!above || (await findLag(above.primary.cluster.anonymous, member.cluster.anonymous, 'performance')) !== undefined)
-    return
+  if (!above || (await world.lag(above.primary, member, 'performance')) !== undefined) return
   const filter = await world.asRoot(
     above.primary,
     'GET',

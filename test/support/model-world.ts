@@ -10,7 +10,13 @@ import {
 import type { InProcessLab } from '../../src/lab/library/in-process-lab.js'
 import { systemClock } from '../../src/base/clock.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
-import { generateOperationToken, generateRoot, OPERATION_TOKEN } from '../../src/lab/requests/replication.js'
+import {
+  findLag,
+  generateOperationToken,
+  generateRoot,
+  idOf,
+  OPERATION_TOKEN,
+} from '../../src/lab/requests/replication.js'
 import type { EngineSource } from '../../src/storage/engine/engine-source.js'
 import { createMemoryStorage, type ServerStorage, type StepListener } from '../../src/server/data/server-storage.js'
 import { findText } from './stored-bytes.js'
@@ -42,6 +48,8 @@ export class Violation extends Error {
 }
 
 export type Status = Readonly<Record<string, unknown>>
+
+export const isGood = (answer: ApiAnswer | undefined): boolean => answer !== undefined && answer.status < 300
 
 /** What the test knows of one cluster. */
 export interface Member {
@@ -228,6 +236,19 @@ export class World {
       }
     }
     this.fail(`${member.name} cannot be unsealed with any keys of this world: ${refused.join(', ')}`)
+  }
+
+  /** Issues an activation token under an ID that was not used before; undefined where none can be had now. */
+  async issue(primary: Member, kind: Kind): Promise<{ readonly id: string; readonly token: string } | undefined> {
+    const id = `${idOf(kind, 's')}${this.next()}`
+    const answer = await this.asRoot(primary, 'PUT', `sys/replication/${kind}/primary/secondary-token`, { id })
+    const token = (answer?.json?.wrap_info as { token?: string } | undefined)?.token
+    return token === undefined ? undefined : { id, token }
+  }
+
+  /** Why a secondary has not all of its primary; undefined when it has. */
+  lag(primary: Member, secondary: Member, kind: Kind): Promise<string | undefined> {
+    return findLag(primary.cluster.anonymous, secondary.cluster.anonymous, kind)
   }
 
   /** A DR operation token; empty where none can be made now. */
