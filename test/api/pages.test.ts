@@ -1,8 +1,8 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { Installation, writeProgram } from '../support/installation.js'
+import { Installation } from '../support/installation.js'
 import { LabHome } from '../support/lab-home.js'
 import { blocksToRun, type Page, type Reader, readPage, readPages, ROOT, toScript } from '../support/pages.js'
 import { shareOfDay } from '../support/share-of-day.js'
@@ -22,6 +22,13 @@ const SCRIPT = findScript()
 
 /** A page starts labs and drills, one after the other. */
 const LONG_MS = 400_000
+
+/** Writes a program for the shell. */
+const writeProgram = (file: string, ...lines: string[]): void => {
+  rmSync(file, { force: true })
+  writeFileSync(file, `#!/bin/sh\n${lines.join('\n')}\n`)
+  chmodSync(file, 0o755)
+}
 
 let installed: Installation
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { EtcdLayout } from '../../src/storage/shared-log/etcd/etcd-layout.js'
 import type { EtcdSharedLog } from '../../src/storage/shared-log/etcd/etcd-shared-log.js'
 import { ask, fill, makeRoom, startConnectedEtcd } from '../support/etcd.js'
 import { openEtcdLog } from '../support/etcd-node.js'
-import { openLink } from '../support/cut-ways.js'
+import { openLink } from '../support/open-link.js'
 import { until } from '../support/until.js'
 
 /** How the nodes themselves count the time of a leader's lease, by its heartbeats. */

@@ -6,7 +6,7 @@ import { EtcdSharedLog } from '../../src/storage/shared-log/etcd/etcd-shared-log
 import { describeSharedLog } from '../conformance/shared-log-suite.js'
 import { EtcdProcess } from '../support/etcd.js'
 import type { Link } from '../../src/lab/proxy/link.js'
-import { openLink } from '../support/cut-ways.js'
+import { openLink } from '../support/open-link.js'
 import { FrozenClock } from '../support/frozen-clock.js'
 
 let etcd: EtcdProcess

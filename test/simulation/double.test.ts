@@ -16,7 +16,9 @@ it(
     for (let round = 1; round <= rounds; round++) {
       const settings = round % 2 === 0 ? { fence_client_writes: true } : {}
       await using lab = await startLab(DOUBLE, { simulated: true, seed: `${seed} ${round}`, settings })
-      await playDoublePromotion(lab, new Chance(`${seed} ${round}`), PAUSE_MS_MAX).catch((error: unknown) =>
+      const chance = new Chance(`${seed} ${round}`)
+      const play = playDoublePromotion(lab, { clock: lab.clock, chance, pauseMs: PAUSE_MS_MAX })
+      await play.catch((error: unknown) =>
         failed.push(`round ${round}: ${error instanceof Error ? error.message : String(error)}`),
       )
     }

@@ -28,9 +28,9 @@ import { waitFor } from '../../src/lab/requests/wait.js'
 import { InProcessServer } from '../../src/lab/runner/in-process.js'
 import { configOf, type ServerPlan } from '../../src/lab/runner/server-plan.js'
 import { createDirectoryStorage } from '../../src/server/data/server-storage.js'
-import { openLink } from './cut-ways.js'
 import { freePorts } from './local-config.js'
 import { NodeProcess } from './node-processes.js'
+import { openLink } from './open-link.js'
 
 /** Where the servers of a test run. A vitest project provides one; without it they are processes. */
 export type RunnerName = 'child-process' | 'in-process'

@@ -17,9 +17,6 @@ import type { Server } from '../../src/server/server.js'
 import { type Answer, type Call, fetchWrapped, incomingOf } from '../../src/server/simulated/calls.js'
 import type { OpenCluster } from '../../src/server/wiring/open-cluster.js'
 import type { Barrier } from '../../src/storage/barrier/barrier.js'
-import type { Entry } from '../../src/storage/engine/engine.js'
-import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
-import { dataKey } from '../../src/storage/keys/raw-keys.js'
 import type { Store } from '../../src/storage/store/store.js'
 import { makeRequest } from './backend-harness.js'
 import { freePorts, localConfig } from './local-config.js'
@@ -258,13 +255,6 @@ export class ControlCluster {
     return this.server.close(0)
   }
 
-  /** Takes a value from the disk, and nothing that tells of it. */
-  async loseValue(key: string): Promise<void> {
-    const batch = this.server.host.engine.batch()
-    batch.delete(dataKey(key))
-    await batch.write({ isDurable: true })
-  }
-
   /** Derives everything again from what is stored, as after a crash. */
   async restart(): Promise<void> {
     this.server.host.restart('a test asks for it')
@@ -274,20 +264,6 @@ export class ControlCluster {
   /** Resolves when no change of role is under way. */
   settled(): Promise<void> {
     return this.server.host.settled()
-  }
-
-  /** All that is on the disk now. The function puts it back, as an operator restores an older copy of a disk. */
-  async copyDisk(): Promise<() => Promise<void>> {
-    const copy: Entry[] = []
-    for await (const chunk of this.server.host.engine.scan({ gte: '' })) copy.push(...chunk)
-    return () =>
-      this.server.host.moveData('a test puts a copy back', async () => {
-        const source = openMemoryGenerations()
-        const batch = source.engine.batch()
-        for (const { key, value } of copy) batch.put(key, value)
-        await batch.write({ isDurable: true })
-        return source
-      })
   }
 
   async call(operation: Operation, path: string, data: JsonObject = {}): Promise<Response | undefined> {

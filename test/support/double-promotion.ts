@@ -1,34 +1,23 @@
 import type { Chance } from '../../src/server/simulated/chance.js'
-import type { Topology } from '../../src/index.js'
+import type { Clock } from '../../src/base/clock.js'
+import type { SimulatedLab, Topology } from '../../src/index.js'
 
 /** Both DR copies of a primary that died are promoted; then one of them is made to follow the other one. */
 
 type Name = 'A' | 'B' | 'C' | 'D' | 'E'
-type Body = Readonly<Record<string, unknown>>
-
-interface Client {
-  send(method: 'GET' | 'PUT', path: string, options?: { readonly body?: Body }): Promise<{ readonly status: number }>
-  write(path: string, body?: Body): Promise<unknown>
-}
-
-interface Cluster {
-  readonly client: Client
-  readonly anonymous: Client
-  crash(): Promise<unknown>
-  start(): Promise<unknown>
-  status(kind: 'dr' | 'performance'): Promise<Body>
-}
 
 /** What the story needs of a lab, in real time or in virtual time. */
-export interface StoryLab {
-  readonly clock: { sleep(ms: number): Promise<void> }
-  cluster(name: Name): Cluster
+interface StoryLab
+  extends Pick<SimulatedLab<Name>, 'cluster' | 'failover' | 'rejoin' | 'converged' | 'problems' | 'heal'> {
   link(one: Name, other: Name): { partition(): void; heal(): void }
-  failover(lost: Name, to: Name, options: { readonly force: boolean }): Promise<void>
-  rejoin(former: Name, primary: Name): Promise<void>
-  converged(): Promise<void>
-  problems(): Promise<string[]>
-  heal(): void
+}
+
+interface Play {
+  /** The time of the lab. */
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly chance: Chance
+  /** The longest pause between two steps. */
+  readonly pauseMs: number
 }
 
 /** C and D follow A and serve clients; B and E are its copies. */
@@ -44,9 +33,9 @@ export const DOUBLE = {
   ],
 } as const satisfies Topology
 
-/** Plays one round and rejects with what does not hold in the end. `pauseMs`: the longest pause between two steps. */
-export const playDoublePromotion = async (lab: StoryLab, chance: Chance, pauseMs: number): Promise<void> => {
-  const pause = () => lab.clock.sleep(chance.next() * pauseMs)
+/** Plays one round and rejects with what does not hold in the end. */
+export const playDoublePromotion = async (lab: StoryLab, { clock, chance, pauseMs }: Play): Promise<void> => {
+  const pause = () => clock.sleep(chance.next() * pauseMs)
   const write = (name: Name, path: string) => lab.cluster(name).client.send('PUT', `kv/${path}`, { body: { at: name } })
   const A = lab.cluster('A')
   await A.client.write('sys/mounts/kv', { type: 'kv' })
@@ -80,33 +69,30 @@ export const playDoublePromotion = async (lab: StoryLab, chance: Chance, pauseMs
   const joined = lab.rejoin(yielding, kept)
   await Promise.all([joined, isHealedFirst ? undefined : heal()])
   lab.heal()
-  await judge(lab, kept)
+  await judge(lab, kept, clock)
 }
 
 const PATIENCE_MS = 60_000
 
 /** The cluster that was kept is the only primary: it takes writes, all that follow it have them, and nothing is said to be wrong. */
-const judge = async (lab: StoryLab, kept: Name): Promise<void> => {
-  await until(lab, `${kept} is to take writes, and the others to follow it`, async () => {
-    const followed = await Promise.all(
-      (['C', 'D'] as const).map(async (name) => ({ name, ...(await lab.cluster(name).status('performance')) }) as Body),
-    )
-    for (const { name, state, connection_state: link } of followed)
+const judge = async (lab: StoryLab, kept: Name, clock: Play['clock']): Promise<void> => {
+  const find = async () => {
+    for (const name of ['C', 'D'] as const) {
+      const { state, connection_state: link } = await lab.cluster(name).status('performance')
       if (state !== 'stream-wals' || link !== 'ready') return `${name} is ${state}, ${link}`
+    }
     for (const name of [kept, 'C', 'D'] as const) {
       const { status } = await lab.cluster(name).client.send('PUT', 'kv/last', { body: { at: name } })
       if (status >= 300) return `${name} answers ${status} to a write`
     }
     return undefined
-  })
+  }
+  for (let waitedMs = 0, missing = await find(); missing !== undefined; missing = await find()) {
+    if (waitedMs > PATIENCE_MS) throw new Error(`${missing}; ${(await lab.problems()).join('; ')}`)
+    await clock.sleep(PAUSE_MS)
+    waitedMs += PAUSE_MS
+  }
   await lab.converged()
 }
 
-const until = async (lab: StoryLab, what: string, find: () => Promise<string | undefined>): Promise<void> => {
-  for (let waitedMs = 0; ; waitedMs += 500) {
-    const missing = await find()
-    if (missing === undefined) return
-    if (waitedMs > PATIENCE_MS) throw new Error(`${what}: ${missing}; ${(await lab.problems()).join('; ')}`)
-    await lab.clock.sleep(500)
-  }
-}
+const PAUSE_MS = 500

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
-  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -129,11 +128,4 @@ const copyDependencies = (directory: string): void => {
     const target = readlinkSync(path.join(ROOT, bin, name))
     if (existsSync(path.join(directory, bin, target))) symlinkSync(target, path.join(directory, bin, name))
   }
-}
-
-/** Writes a program for the shell. */
-export const writeProgram = (file: string, ...lines: string[]): void => {
-  rmSync(file, { force: true })
-  writeFileSync(file, `#!/bin/sh\n${lines.join('\n')}\n`)
-  chmodSync(file, 0o755)
 }

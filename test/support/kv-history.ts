@@ -1,4 +1,3 @@
-import type { ApiAnswer, ApiClient } from '../../src/client/api-client.js'
 import { findViolation, type Model, type Timed, type Violation } from './linearizability.js'
 
 /** What clients asked of one key of a KV engine of version 2 that is never deleted, and were answered. */
@@ -171,65 +170,3 @@ const findKvFaults = (history: readonly Timed<KvOperation>[]) => {
   const doubled = [...versionsOf].filter(([, versions]) => versions.size > 1).map(([value]) => value)
   return { lost, doubled }
 }
-
-interface KvClientHistories {
-  /** Of all that has an order: what the active node answered, to whomever. */
-  readonly active: KvHistory
-  /** Of what this client writes, and reads at its node; the same where that answers nothing by itself. */
-  readonly own: KvHistory
-}
-
-/** One client, which remembers what it asked and was answered. */
-export class KvClient {
-  readonly #client: ApiClient
-  readonly #mount: string
-  readonly #histories: KvClientHistories
-
-  constructor(client: ApiClient, mount: string, histories: KvClientHistories) {
-    this.#client = client
-    this.#mount = mount
-    this.#histories = histories
-  }
-
-  /** Resolves to the version that is there now; undefined where that was not answered. */
-  async read(key: string, from: 'active' | 'own' = 'active'): Promise<number | undefined> {
-    const calledMs = performance.now()
-    const headers = from === 'active' ? { 'X-Vault-Forward': 'active-node' } : {}
-    const answer = await this.#client.send('GET', `${this.#mount}/data/${key}`, { headers }).catch(() => undefined)
-    if (answer?.status !== 200 && answer?.status !== 404) return undefined
-    const { data, metadata } = (answer.json?.data ?? {}) as { data?: { v: string }; metadata?: { version: number } }
-    const version = metadata?.version ?? 0
-    this.#add([this.#histories[from]], key, calledMs, { kind: 'read', version, value: data?.v })
-    return version
-  }
-
-  /** With `cas` a compare-and-set. False where it was not answered: this client should ask something else then. */
-  async write(key: string, value: string, cas?: number): Promise<boolean> {
-    const calledMs = performance.now()
-    const body = { data: { v: value }, ...(cas === undefined ? {} : { options: { cas } }) }
-    const answer = await this.#client.send('PUT', `${this.#mount}/data/${key}`, { body }).catch(() => undefined)
-    const write = { kind: 'write', value, ...(cas === undefined ? {} : { cas }) } as const
-    const { active, own } = this.#histories
-    if (answer?.status === 200) {
-      const { version } = (answer.json?.data ?? {}) as { version: number }
-      this.#add(new Set([active, own]), key, calledMs, { ...write, version })
-      return true
-    }
-    if (answer?.status === 400 && cas !== undefined) {
-      this.#add(new Set([active, own]), key, calledMs, { kind: 'conflict', cas })
-      return true
-    }
-    if (isRefused(answer)) active.refusals++
-    else active.add(key, { operation: { ...write, version: undefined }, calledMs, answeredMs: Infinity })
-    return false
-  }
-
-  #add(histories: Iterable<KvHistory>, key: string, calledMs: number, operation: KvOperation): void {
-    const timed = { operation, calledMs, answeredMs: performance.now() }
-    for (const history of histories) history.add(key, timed)
-  }
-}
-
-/** A write that a server says it has not done: if a reader finds it nevertheless, no order explains that. */
-const isRefused = (answer: ApiAnswer | undefined): boolean =>
-  answer?.status === 503 && !JSON.stringify(answer.json ?? '').includes('outcome unknown')

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Duplex } from 'node:stream'
+import { type Duplex, duplexPair } from 'node:stream'
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { systemNetwork } from '../../src/base/network.js'
@@ -183,25 +183,6 @@ export class FaultyNetwork implements Network {
     this.#isFrozen = false
     this.cut()
   }
-}
-
-/** Two ends of a pipe in memory. */
-const duplexPair = (): [Duplex, Duplex] => {
-  const make = (other: () => Duplex): Duplex =>
-    new Duplex({
-      read() {},
-      write(chunk, _encoding, done) {
-        other().push(chunk)
-        done()
-      },
-      final(done) {
-        other().push(null)
-        done()
-      },
-    })
-  const a: Duplex = make(() => b)
-  const b: Duplex = make(() => a)
-  return [a, b]
 }
 
 /** One authority with what it has issued. */

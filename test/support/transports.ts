@@ -1,11 +1,58 @@
-import { systemClock } from '../../src/base/clock.js'
+import { type Clock, systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
+import { formatHostPort, parseHostPort } from '../../src/base/network.js'
 import { createSeededRandom } from '../../src/base/random.js'
-import { SimulatedNetwork } from './simulated-network.js'
 import { createSimulatedTransport } from '../../src/replication/rpc/simulated/simulated-transport.js'
 import type { ClusterTransport } from '../../src/replication/rpc/transport.js'
 import type { ReplicationTimes } from '../../src/replication/model/types.js'
+import type { MessageNetwork, Wire } from '../../src/replication/rpc/simulated/wire.js'
+import { History } from '../../src/server/simulated/history.js'
+import { Network } from '../../src/server/simulated/network.js'
 import { FaultyNetwork, TIMES, transportOver } from './replication-fixture.js'
+
+/** First port that is given to listeners that ask for port 0. */
+const FIRST_PORT = 49_152
+
+const NEAR = { name: 'near', isAlive: true, frozenMs: 0 }
+const FAR = { ...NEAR, name: 'far' }
+
+/** The network of the simulation between two hosts, one that dials and one that listens. */
+export class SimulatedNetwork implements MessageNetwork {
+  readonly #network: Network
+  #nextPort = FIRST_PORT
+  dials = 0
+
+  constructor(clock: Clock, nextDelayMs: () => number) {
+    const history = new History(clock, false)
+    this.#network = new Network({ clock, history, chance: { next: nextDelayMs, happens: () => false }, delayMsMax: 1 })
+  }
+
+  listen(address: string, onWire: (wire: Wire) => void): { readonly address: string; close(): void } {
+    const { host, port } = parseHostPort(address)
+    return this.#network.viewOf(FAR).listen(formatHostPort(host, port === 0 ? this.#nextPort++ : port), onWire)
+  }
+
+  dial(address: string, signal: AbortSignal): Promise<Wire> {
+    this.dials++
+    return this.#network.viewOf(NEAR).dial(address, signal)
+  }
+
+  /** Breaks every connection; both ends are told. */
+  cut(): void {
+    this.#network.reset(NEAR.name, FAR.name)
+  }
+
+  /** From now on nothing arrives, and neither end is told. */
+  freeze(): void {
+    this.#network.cut(NEAR.name, FAR.name)
+    this.#network.cut(FAR.name, NEAR.name)
+  }
+
+  /** Ends a freeze. */
+  thaw(): void {
+    this.#network.heal()
+  }
+}
 
 /** A transport and the faults of the network below it. */
 export interface FaultyTransport {

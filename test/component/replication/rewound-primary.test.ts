@@ -1,8 +1,11 @@
 import { afterEach, expect, test } from 'vitest'
 import { createSystemRandom } from '../../../src/base/random.js'
 import type { Kind } from '../../../src/replication/model/types.js'
+import { fillEngine } from '../../../src/server/data/cluster-image.js'
 import { beginStoreAt } from '../../../src/storage/commit/begin-at.js'
+import type { Entry } from '../../../src/storage/engine/engine.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
+import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import {
   type ControlCluster,
   issueToken,
@@ -41,12 +44,27 @@ const REASON = 'ahead of the primary, which was put back in time'
 
 const recoverPath = (kind: Kind) => (kind === 'dr' ? 'replication/dr/secondary/recover' : 'replication/recover')
 
+/** Copies all that is on the disk now. The function puts it back, as an operator restores an older copy of a disk. */
+const copyDisk = async ({ server: { host } }: ControlCluster): Promise<() => Promise<void>> => {
+  const copy: Entry[] = []
+  for await (const chunk of host.engine.scan({})) copy.push(...chunk)
+  const chunks = async function* () {
+    yield copy
+  }
+  return () =>
+    host.moveData('a test puts a copy back', async () => {
+      const source = openMemoryGenerations()
+      await fillEngine(source.engine, chunks())
+      return source
+    })
+}
+
 /** A primary with a secondary that has 3 writes which the primary has not any more. */
 const rewound = async (kind: Kind, meanwhile: (primary: ControlCluster) => Promise<void> = async () => undefined) => {
   const [a, b] = await world.startPair(kind, 'b')
   await a.writeValue(key('both'), 'on both')
   await untilStreaming(b, kind, a)
-  const putBack = await a.copyDisk()
+  const putBack = await copyDisk(a)
   for (const name of ['x', 'y', 'z']) await a.writeValue(key(name), 'acknowledged')
   await untilStreaming(b, kind, a)
   b.network.down()

@@ -17,17 +17,9 @@ it(
     for (let round = 1; round <= rounds; round++) {
       const settings = round % 2 === 0 ? { fence_client_writes: true } : {}
       await using lab = await startLab(DOUBLE, { settings })
-      const parts = {
-        clock: systemClock,
-        cluster: lab.cluster.bind(lab),
-        link: lab.link.bind(lab),
-        failover: lab.failover.bind(lab),
-        rejoin: lab.rejoin.bind(lab),
-        converged: lab.converged.bind(lab),
-        problems: lab.problems.bind(lab),
-        heal: lab.heal.bind(lab),
-      }
-      await playDoublePromotion(parts, new Chance(`${seed} ${round}`), PAUSE_MS_MAX).catch((error: unknown) =>
+      const chance = new Chance(`${seed} ${round}`)
+      const play = playDoublePromotion(lab, { clock: systemClock, chance, pauseMs: PAUSE_MS_MAX })
+      await play.catch((error: unknown) =>
         failed.push(`round ${round}: ${error instanceof Error ? error.message : String(error)}`),
       )
     }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { LogicalError } from '../../../src/logical/errors.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import type { Operation } from '../../../src/logical/request.js'
+import { dataKey } from '../../../src/storage/keys/raw-keys.js'
 import { type ControlCluster, openWorld, operationToken, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
@@ -193,7 +194,9 @@ test('reindex is answered before the data is looked at, and ends without a rebui
   await a.change('replication/performance/primary/enable')
   await a.writeValue(SHARED_KEY, 'x')
   const root = a.status('performance').merkle_root
-  await a.loseValue(SHARED_KEY)
+  const batch = a.server.host.engine.batch()
+  batch.delete(dataKey(SHARED_KEY))
+  await batch.write({ isDurable: true })
   const end = () => until(() => a.status('performance').reindex_in_progress === undefined)
   a.holds.hold('performance', 'reindex')
   expect((await a.post('replication/reindex'))?.warnings).toHaveLength(1)

@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest'
 import { ManualClock } from '../../support/manual-clock.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { Session } from '../../../src/replication/rpc/simulated/session.js'
-import { SimulatedNetwork } from '../../support/simulated-network.js'
+import { SimulatedNetwork } from '../../support/transports.js'
 
 const TIMES = { keepaliveTimeMs: 500, keepaliveTimeoutMs: 500, connectTimeoutMs: 5000 }
 const DONE = new LogicalError('unavailable', 'the test has ended')

@@ -20,7 +20,6 @@ import type { WalEntry } from '../../../src/storage/keys/replicable.js'
 import { fillEngine } from '../../../src/server/data/cluster-image.js'
 import { makeRequest } from '../../support/backend-harness.js'
 import { sourceWith, startOpenServer } from '../../support/memory-server.js'
-import { sealRecordsOf } from '../../support/seal-records.js'
 import { until } from '../../support/until.js'
 import { entriesAfter, GatedEngine, openFixture } from '../storage/fixture.js'
 
@@ -105,8 +104,9 @@ const rootKeyOf = ({ seal: { rootKey } }: Runtime): Buffer => {
 const openTwin = async (keys: readonly string[]) => {
   const { store } = await openFixture()
   const barrier = new Barrier({ store, clock: systemClock, random: createSystemRandom() })
-  await store.importMutations(sealRecordsOf(subject.runtime.store))
-  barrier.unseal(rootKeyOf(subject.runtime))
+  const { rootKey, records } = subject.runtime.seal.keys.exportMaterial(rootKeyOf(subject.runtime))
+  await store.importMutations(records)
+  barrier.unseal(rootKey)
   const known = keys.filter((key) => key !== KEYS.keyring)
   await store.importMutations(known.map((key) => ({ key, value: subject.runtime.store.get(key) })))
   return { store, barrier }

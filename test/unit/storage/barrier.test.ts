@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { Barrier } from '../../../src/storage/barrier/barrier.js'
-import { FAMILIES, KEYS } from '../../../src/storage/keys/key-families.js'
+import { FAMILIES, KEYS, SHARED_SEAL_KEYS } from '../../../src/storage/keys/key-families.js'
 import type { Store } from '../../../src/storage/store/store.js'
-import { sealRecordsOf } from '../../support/seal-records.js'
 import { bytes, copyAll, entriesAfter, openFixture, remoteOf, rootsOf } from './fixture.js'
 
 const ROOT = Buffer.alloc(32, 1)
@@ -116,7 +115,7 @@ describe('a barrier', () => {
     await put(barrier, 'logical/a', 'shared')
     const joined = await openFixture({}, undefined, 'joined')
     const other = barrierOver(joined.store, joined.clock, 'other')
-    await joined.store.importMutations(sealRecordsOf(store))
+    await joined.store.importMutations(SHARED_SEAL_KEYS.map((key) => ({ key, value: store.get(key) })))
     other.unseal(ROOT)
     expect(other.get('core/seal-config')).toEqual(bytes('config'))
     expect(joined.store.isResyncing).toBe(true)
