@@ -1,5 +1,6 @@
 import {
   type ApiAnswer,
+  type ApiClient,
   ApiUnreachable,
   type Kind,
   type LabCluster,
@@ -10,13 +11,7 @@ import {
 import type { InProcessLab } from '../../src/lab/library/in-process-lab.js'
 import { systemClock } from '../../src/base/clock.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
-import {
-  findLag,
-  generateOperationToken,
-  generateRoot,
-  idOf,
-  OPERATION_TOKEN,
-} from '../../src/lab/requests/replication.js'
+import { findLag, generateOperationToken, idOf, OPERATION_TOKEN } from '../../src/lab/requests/replication.js'
 import type { EngineSource } from '../../src/storage/engine/engine-source.js'
 import { createMemoryStorage, type ServerStorage, type StepListener } from '../../src/server/data/server-storage.js'
 import { findText } from './stored-bytes.js'
@@ -56,10 +51,6 @@ export interface Member {
   readonly name: string
   readonly cluster: LabCluster
   readonly storage: WatchedStorage
-  /** Hex key shares that open it; another member's once it has joined that one. */
-  keys: readonly string[]
-  /** A root token that was good when it was last used. */
-  rootToken: string
   /** Root tokens that died in a wipe of this cluster. */
   readonly deadTokens: Set<string>
   /** Acknowledged writes that must be readable here, by path. */
@@ -131,8 +122,6 @@ export class World {
         name: cluster.name,
         cluster,
         storage: storageOf(cluster.name),
-        keys: cluster.unsealKeys,
-        rootToken: cluster.rootToken,
         deadTokens: new Set(),
         writes: new Map(),
         tokens: new Set(),
@@ -173,30 +162,31 @@ export class World {
   }
 
   /** One request; undefined when no answer came. A server error is never an answer. */
-  async call(
+  call(member: Member, method: string, path: string, body?: unknown, token = ''): Promise<ApiAnswer | undefined> {
+    const withToken = token === '' ? {} : { token }
+    return this.#send(member, () => member.cluster.anonymous, [method, path, { ...bodyOf(body), ...withToken }])
+  }
+
+  /** With a root token where one can be had. */
+  asRoot(member: Member, method: string, path: string, body?: unknown): Promise<ApiAnswer | undefined> {
+    return this.#send(member, () => member.cluster.client, [method, path, bodyOf(body)])
+  }
+
+  async #send(
     member: Member,
-    method: string,
-    path: string,
-    body?: unknown,
-    token?: string,
+    clientOf: () => ApiClient,
+    request: Parameters<ApiClient['send']>,
   ): Promise<ApiAnswer | undefined> {
     if (!member.cluster.isRunning) return undefined
     try {
-      const call = { ...(body !== undefined && { body }), ...(token !== undefined && token !== '' && { token }) }
-      const answer = await member.cluster.anonymous.send(method, path, call)
+      const answer = await clientOf().send(...request)
+      const [method, path] = request
       if (answer.status === 500) this.fail(`${member.name} answered 500 to ${method} ${path}: ${answer.bytes}`)
       return answer
     } catch (error) {
       if (error instanceof ApiUnreachable) return undefined
       throw error
     }
-  }
-
-  /** With a root token where one can be had. */
-  async asRoot(member: Member, method: string, path: string, body?: unknown): Promise<ApiAnswer | undefined> {
-    const answer = await this.call(member, method, path, body, member.rootToken)
-    if (answer?.status !== 403 || !(await this.#findRoot(member))) return answer
-    return this.call(member, method, path, body, member.rootToken)
   }
 
   /** A status must always be there while the server runs and is unsealed. */
@@ -213,29 +203,9 @@ export class World {
     return answer.json ?? {}
   }
 
+  /** Starts it, and unseals it with keys of this world. */
   async start(member: Member): Promise<void> {
-    // Which keys open it is found out here: the answer to its last join may never have come.
-    member.cluster.useKeys({ rootToken: '', unsealKeys: [], threshold: 0 })
-    await member.cluster.start()
-    const refused: string[] = []
-    for (const keys of [member.keys, ...this.members.map((other) => other.keys)]) {
-      const seal = await this.call(member, 'GET', 'sys/seal-status')
-      if (seal?.json?.sealed === false) {
-        member.keys = member.cluster.unsealKeys.length > 0 ? member.cluster.unsealKeys : member.keys
-        return
-      }
-      for (const key of keys) {
-        const answer = await this.call(member, 'PUT', 'sys/unseal', { key })
-        refused.push(`${answer?.status} ${answer?.bytes}`)
-      }
-      const after = await this.call(member, 'GET', 'sys/seal-status')
-      refused.push(`seal-status: ${after?.status} ${after?.bytes}`)
-      if (after?.json?.sealed === false) {
-        member.keys = keys
-        return
-      }
-    }
-    this.fail(`${member.name} cannot be unsealed with any keys of this world: ${refused.join(', ')}`)
+    await member.cluster.start().catch((error: unknown) => this.fail(`${member.name} cannot be opened: ${error}`))
   }
 
   /** Issues an activation token under an ID that was not used before; undefined where none can be had now. */
@@ -255,7 +225,7 @@ export class World {
   async operationToken(member: Member): Promise<string> {
     await this.call(member, 'DELETE', `${OPERATION_TOKEN}/attempt`)
     const call = async (path: string, body = {}) => ({ ...(await this.call(member, 'PUT', path, body))?.json })
-    return (await generateOperationToken(call, member.keys)) ?? ''
+    return (await generateOperationToken(call, member.cluster.unsealKeys)) ?? ''
   }
 
   /** Waits for a fact; fails with what is still false. */
@@ -271,20 +241,6 @@ export class World {
   count(what: string): void {
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
   }
-
-  async #findRoot(member: Member): Promise<boolean> {
-    for (const candidate of new Set(this.members.map(({ rootToken }) => rootToken))) {
-      const answer = await this.call(member, 'GET', 'auth/token/lookup-self', undefined, candidate)
-      if (answer?.status !== 200) continue
-      member.rootToken = candidate
-      return true
-    }
-    try {
-      member.rootToken = await generateRoot(member.cluster.anonymous, member.keys)
-      return true
-    } catch {
-      // A DR secondary, one that restarts or one whose keys are not known has none.
-      return false
-    }
-  }
 }
+
+const bodyOf = (body: unknown) => (body === undefined ? {} : { body })

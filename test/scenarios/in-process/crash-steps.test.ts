@@ -162,7 +162,7 @@ const expectMode = async (world: World, member: Member, kind: Kind, mode: string
 const enableSecondary = (kind: Kind): Operation => {
   let oldUuid = ''
   let oldRoot = ''
-  let oldKeys: readonly string[] = []
+  let oldKeys = ''
   const enable = async (world: World) => {
     const [a, b] = [world.named('A'), world.named('B')]
     const { id, token } = await issue(world, a, kind)
@@ -176,8 +176,8 @@ const enableSecondary = (kind: Kind): Operation => {
     async prepare(world) {
       const [a, b] = [world.named('A'), world.named('B')]
       oldUuid = await fill(world, b, 'own')
-      oldRoot = b.rootToken
-      oldKeys = b.keys
+      oldRoot = b.cluster.rootToken
+      oldKeys = b.cluster.unsealKeys.join()
       await must(world, a, 'PUT', `sys/replication/${kind}/primary/enable`, {})
       await fill(world, a, 'shown')
     },
@@ -186,7 +186,8 @@ const enableSecondary = (kind: Kind): Operation => {
     async check(world) {
       const b = world.named('B')
       const isOld = (await modeOf(world, b, kind)) === 'disabled'
-      if (isOld !== (b.keys === oldKeys)) world.fail(`B is ${isOld ? 'old' : 'new'} and opens with the other keys`)
+      if (isOld !== (b.cluster.unsealKeys.join() === oldKeys))
+        world.fail(`B is ${isOld ? 'old' : 'new'} and opens with the other keys`)
       const left = await b.storage.findText(oldUuid)
       if (isOld) {
         if ((await world.call(b, 'GET', 'own/key-0', undefined, oldRoot))?.status !== 200) world.fail('B lost its data')

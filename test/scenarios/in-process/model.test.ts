@@ -187,16 +187,15 @@ const join: Action = async (world, choice) => {
   if (coin) await changeRole(world, primary, kind, ['primary'], 'primary/enable', {})
   const issued = await world.issue(primary, kind)
   if (!issued) return `${primary.name} issues no ${kind} token`
-  const hadRoot = member.rootToken
+  const hadRoot = await member.cluster.token()
   const answer = await changeRole(world, member, kind, FOLLOWING, 'secondary/enable', { token: issued.token })
   if (isGood(answer)) {
-    member.keys = primary.keys
     member.joined = { kind, primary: primary.name, id: issued.id }
     member.writes.clear()
     member.tokens.clear()
     // Of a DR set all tokens are those of the primary, which may be the very ones that this cluster had once.
-    if (kind === 'performance') member.deadTokens.add(hadRoot)
-    else member.deadTokens.clear()
+    if (kind === 'dr') member.deadTokens.clear()
+    else if (hadRoot !== undefined) member.deadTokens.add(hadRoot)
     member.generation++
   }
   if (answer?.status === 400) world.count(`join refused: ${String(answer.json?.errors).replaceAll(/[\d.:]{6,}/g, '-')}`)
