@@ -135,7 +135,7 @@ class EtcdMembers {
     const all = peers.map(({ name, advertised }) => `${name}=${advertised}`).join(',')
     for (const { name, listen, advertised } of peers) {
       const flags = ['--name', name, '--listen-peer-urls', listen, '--initial-advertise-peer-urls', advertised]
-      members.set(name, await EtcdProcess.prepare(...flags, '--initial-cluster', all))
+      members.set(name, await EtcdProcess.prepare('http', ...flags, '--initial-cluster', all))
     }
     await Promise.all([...members.values()].map((member) => member.run()))
     return new EtcdMembers(ways, members)

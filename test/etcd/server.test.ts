@@ -19,7 +19,8 @@ let etcd: EtcdProcess
 let prefixes = 0
 
 beforeAll(async () => {
-  etcd = await EtcdProcess.start()
+  etcd = await EtcdProcess.prepare('http')
+  await etcd.run()
 })
 
 afterAll(() => etcd.destroy())

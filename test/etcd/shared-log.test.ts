@@ -13,7 +13,8 @@ let etcd: EtcdProcess
 let homes = 0
 
 beforeAll(async () => {
-  etcd = await EtcdProcess.start()
+  etcd = await EtcdProcess.prepare('http')
+  await etcd.run()
 })
 
 afterAll(() => etcd.destroy())

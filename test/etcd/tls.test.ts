@@ -6,14 +6,14 @@ import { systemClock } from '../../src/base/clock.js'
 import { createAuthority, issueCertificate } from '../../src/crypto/certificates.js'
 import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
 import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
-import { EtcdProcess, type EtcdTlsFiles } from '../support/etcd.js'
+import { EtcdProcess } from '../support/etcd.js'
 import { etcdConfig, NodeProcess, portsOf } from '../support/node-processes.js'
 import { TestNodes } from '../support/nodes.js'
 
 /** Servers over an etcd that knows its clients by certificates. */
 
 /** An authority, and a certificate of it for this machine, in files. */
-const makeFiles = async (name: string): Promise<EtcdTlsFiles> => {
+const makeFiles = async (name: string) => {
   const directory = mkdtempSync(path.join(tmpdir(), `understudy-tls-${name}-`))
   onTestFinished(async () => rmSync(directory, { recursive: true, force: true }))
   const nowMs = systemClock.now()
@@ -40,8 +40,10 @@ const nodeWith = (name: string, ports: ReadonlyMap<string, PortPair>, storage: o
 test('nodes show the etcd their certificate, and it theirs', async () => {
   const files = await makeFiles('etcd-authority')
   const others = await makeFiles('another-authority')
-  const etcd = await EtcdProcess.startWithTls(files)
+  const tls = ['--trusted-ca-file', files.ca, '--cert-file', files.certificate, '--key-file', files.privateKey]
+  const etcd = await EtcdProcess.prepare('https', '--client-cert-auth', ...tls)
   onTestFinished(() => etcd.destroy())
+  await etcd.run()
   const ports = await randomPorts(['A', 'B', 'S', 'U', 'X', 'Y', 'Z'])
   const address = `https://${etcd.address}`
   const own = { tls_cert_file: files.certificate, tls_key_file: files.privateKey }

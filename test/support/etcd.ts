@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync, mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -9,6 +9,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { createSystemRandom } from '../../src/base/random.js'
 import { randomSinglePorts } from '../../src/lab/model/ports.js'
 import { EtcdConnection } from '../../src/storage/shared-log/etcd/etcd-connection.js'
+import { until } from './until.js'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
@@ -38,62 +39,28 @@ export const makeRoom = async (etcd: EtcdProcess): Promise<void> => {
   for (const alarm of alarms) await ask(etcd, 'maintenance/alarm', { ...alarm, action: 'DEACTIVATE' })
 }
 
-interface Options {
-  readonly flags: readonly string[]
-  readonly scheme: 'http' | 'https'
-}
-
-/** Files with PEM, of an etcd that knows its clients by certificates. */
-export interface EtcdTlsFiles {
-  readonly ca: string
-  readonly certificate: string
-  readonly privateKey: string
-}
-
 /** An etcd of one member as a process, with a directory that outlives it. */
 export class EtcdProcess {
-  readonly port: number
-  readonly #peerPort: number
-  readonly #directory: string
-  readonly #flags: readonly string[]
-  /** Where it tells how it is, to anybody. */
-  readonly #healthPort: number
   readonly #scheme: 'http' | 'https'
+  readonly #flags: readonly string[]
+  readonly #directory = mkdtempSync(path.join(tmpdir(), 'understudy-etcd-'))
+  /** For clients, for peers, and where it tells how it is, to anybody. */
+  readonly #ports: readonly number[]
   #child: ChildProcess | undefined
 
-  private constructor(ports: readonly number[], directory: string, options: Options) {
-    const [port = 0, peerPort = 0, healthPort = 0] = ports
-    this.port = port
-    this.#peerPort = peerPort
-    this.#healthPort = healthPort
-    this.#directory = directory
-    this.#flags = options.flags
-    this.#scheme = options.scheme
-  }
-
-  static start(...flags: string[]): Promise<EtcdProcess> {
-    return EtcdProcess.#start({ flags, scheme: 'http' })
-  }
-
-  static startWithTls({ ca, certificate, privateKey }: EtcdTlsFiles): Promise<EtcdProcess> {
-    const own = ['--cert-file', certificate, '--key-file', privateKey]
-    return EtcdProcess.#start({ flags: ['--client-cert-auth', '--trusted-ca-file', ca, ...own], scheme: 'https' })
+  private constructor(scheme: 'http' | 'https', flags: readonly string[], ports: readonly number[]) {
+    this.#scheme = scheme
+    this.#flags = flags
+    this.#ports = ports
   }
 
   /** One that does not run yet. */
-  static prepare(...flags: string[]): Promise<EtcdProcess> {
-    return EtcdProcess.#prepare({ flags, scheme: 'http' })
+  static async prepare(scheme: 'http' | 'https', ...flags: string[]): Promise<EtcdProcess> {
+    return new EtcdProcess(scheme, flags, await randomSinglePorts(3))
   }
 
-  static async #start(options: Options): Promise<EtcdProcess> {
-    const etcd = await EtcdProcess.#prepare(options)
-    await etcd.run()
-    return etcd
-  }
-
-  static async #prepare(options: Options): Promise<EtcdProcess> {
-    const directory = await mkdtemp(path.join(tmpdir(), 'understudy-etcd-'))
-    return new EtcdProcess(await randomSinglePorts(3), directory, options)
+  get port(): number {
+    return this.#ports[0] ?? 0
   }
 
   /** Where it keeps what it holds, beside a log of what it was asked. */
@@ -114,14 +81,16 @@ export class EtcdProcess {
   async run(): Promise<void> {
     const program = ETCD.find((file) => existsSync(file))
     if (!program) throw new Error('no etcd was found')
-    const [client, peer] = [`${this.#scheme}://${this.address}`, `http://127.0.0.1:${this.#peerPort}`]
+    const [, peerPort, healthPort] = this.#ports
+    const [client, peer] = [`${this.#scheme}://${this.address}`, `http://127.0.0.1:${peerPort}`]
+    const metrics = `http://127.0.0.1:${healthPort}`
     const child = spawn(
       program,
       [
         ...['--name', 'one', '--data-dir', this.#directory, '--log-level', 'error', '--logger', 'zap'],
         ...['--listen-client-urls', client, '--advertise-client-urls', client],
         ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `one=${peer}`],
-        ...['--listen-metrics-urls', `http://127.0.0.1:${this.#healthPort}`],
+        ...['--listen-metrics-urls', metrics],
         ...this.#flags,
       ],
       { stdio: 'ignore' },
@@ -131,7 +100,8 @@ export class EtcdProcess {
       child.once('exit', (code) => reject(new Error(`etcd has ended with ${code}`)))
     })
     ended.catch(() => undefined)
-    await Promise.race([this.#whenHealthy(), ended])
+    const isHealthy = async () => (await fetch(`${metrics}/health`).catch(() => undefined))?.ok === true
+    await Promise.race([until(isHealthy), ended])
   }
 
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
@@ -152,20 +122,13 @@ export class EtcdProcess {
     await this.kill()
     await rm(this.#directory, { recursive: true, force: true })
   }
-
-  async #whenHealthy(): Promise<void> {
-    for (;;) {
-      const answer = await fetch(`http://127.0.0.1:${this.#healthPort}/health`).catch(() => undefined)
-      if (answer?.ok) return
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  }
 }
 
 /** Starts an etcd, until the test is over. */
 export const startEtcd = async (...flags: string[]): Promise<EtcdProcess> => {
-  const etcd = await EtcdProcess.start(...flags)
+  const etcd = await EtcdProcess.prepare('http', ...flags)
   onTestFinished(() => etcd.destroy())
+  await etcd.run()
   return etcd
 }
 
