@@ -72,7 +72,7 @@ const describeOperation = (
     summary: spec.summary,
     operationId: `${VERBS[operation]}-${mountPath}${spec.pattern}`.replace(/[^A-Za-z0-9]+/g, '-').replace(/-$/, ''),
     tags: [mountPath.split('/')[0] ?? ''],
-    responses: { 200: { description: 'OK' }, 204: { description: 'nothing to say' } },
+    responses: { 200: { description: 'OK' }, 204: { description: 'No content' } },
   }
   if (takesBody && others.length > 0) described.requestBody = describeBody(operation, others)
   if (!takesBody) {
@@ -87,7 +87,7 @@ const describeOperation = (
 const LIST_PARAMETER = {
   name: 'list',
   in: 'query',
-  description: 'true lists, as the verb LIST does.',
+  description: '`true` lists, like the verb LIST.',
   schema: { type: 'string' },
 }
 

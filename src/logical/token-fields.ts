@@ -10,15 +10,15 @@ import { bool, commaList, duration, type FieldTable, int, string } from './field
 import type { LoginAuth } from './request.js'
 
 export const TOKEN_FIELDS = {
-  token_policies: commaList('Policies of the tokens that are issued.'),
-  token_ttl: duration('Life of a token until it must be renewed; the value of the time of renewal counts.'),
-  token_max_ttl: duration('Longest life of a token with all its renewals; the value of the time of renewal counts.'),
-  token_explicit_max_ttl: duration('A hard end of life that is fixed when the token is issued.'),
-  token_period: duration('Makes tokens periodic: each renewal sets their life to this.'),
-  token_num_uses: int('How many requests a token may be used for; 0 is no limit.'),
-  token_no_default_policy: bool('Leaves the policy named default out of the tokens.'),
-  token_bound_cidrs: commaList('Address blocks from which one may log in and use the token.'),
-  token_type: string('service, batch, or default for what the mount says.', 'default'),
+  token_policies: commaList('Policies of the issued tokens.'),
+  token_ttl: duration('TTL of the tokens. A renewal uses the current value.'),
+  token_max_ttl: duration('Maximum TTL of the tokens with all renewals. A renewal uses the current value.'),
+  token_explicit_max_ttl: duration('Maximum TTL that is fixed when the token is issued.'),
+  token_period: duration('Period of the tokens: each renewal sets their TTL to this value.'),
+  token_num_uses: int('Number of uses of a token; 0 means unlimited.'),
+  token_no_default_policy: bool('Omits the policy `default` from the tokens.'),
+  token_bound_cidrs: commaList('CIDR blocks from which clients can log in and use the tokens.'),
+  token_type: string('Token type: service, batch, or default, which means the setting of the mount.', 'default'),
 } as const satisfies FieldTable
 
 type TokenFieldTable = typeof TOKEN_FIELDS

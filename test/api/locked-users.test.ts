@@ -65,7 +65,7 @@ it('unlocking one who is not locked changes nothing', async () => {
 it('refuses an accessor of no such mount, and clients without the right', async () => {
   expect(refusalOf(await root('POST', 'sys/locked-users/kv_1/unlock/a'))).toEqual([
     400,
-    ['no mount that locks users has the accessor "kv_1"'],
+    ['no auth mount with user lockout has the accessor "kv_1"'],
   ])
   const made = await root('POST', 'auth/token/create', { policies: ['default'] })
   const weak = as(server.address, String(made.json?.auth.client_token))

@@ -18,7 +18,7 @@ import type { TakenUse } from './secret-ids.js'
 
 const LOGIN_FIELDS = {
   role_id: string('The RoleID.', '', { isRequired: true }),
-  secret_id: string('A SecretID of the role, where it needs one.', '', { isSecret: true }),
+  secret_id: string('A SecretID of the role, if the role requires one.', '', { isSecret: true }),
 } as const
 
 export const LOGIN_PATH = 'login'

@@ -16,15 +16,15 @@ import type { Role } from './roles.js'
 
 export const ROLE_FIELDS = {
   ...ROLE_NAME_FIELD,
-  role_id: string('The RoleID; a random one unless given.'),
-  bind_secret_id: bool('Whether a login needs a SecretID.', true),
-  secret_id_bound_cidrs: commaList('Address blocks from which one may log in.'),
-  bound_cidr_list: commaList('Old name of secret_id_bound_cidrs.', { isDeprecated: true }),
-  secret_id_num_uses: int('How often each SecretID may be used; 0 is no limit.'),
-  secret_id_ttl: duration('How long each SecretID is good; 0 is for ever.'),
-  local_secret_ids: bool('Keeps SecretIDs on the cluster that gave them out. Fixed when the role is made.'),
-  policies: commaList('Old name of token_policies.', { isDeprecated: true }),
-  period: duration('Old name of token_period.', 0, { isDeprecated: true }),
+  role_id: string('The RoleID. Default: a random one.'),
+  bind_secret_id: bool('Whether a login requires a SecretID.', true),
+  secret_id_bound_cidrs: commaList('CIDR blocks from which clients can log in.'),
+  bound_cidr_list: commaList('Deprecated name of secret_id_bound_cidrs.', { isDeprecated: true }),
+  secret_id_num_uses: int('Number of uses of each SecretID; 0 means unlimited.'),
+  secret_id_ttl: duration('TTL of each SecretID; 0 means no expiry.'),
+  local_secret_ids: bool('Keeps SecretIDs on the cluster that issued them. Fixed at the creation of the role.'),
+  policies: commaList('Deprecated name of token_policies.', { isDeprecated: true }),
+  period: duration('Deprecated name of token_period.', 0, { isDeprecated: true }),
   ...TOKEN_FIELDS,
 } as const
 

@@ -6,7 +6,7 @@ import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 
-export const ROLE_NAME_FIELD = { role_name: string('Name of the role; upper and lower case are one.') } as const
+export const ROLE_NAME_FIELD = { role_name: string('Name of the role, case-insensitive.') } as const
 
 /** Returns the name as stored. Throws 400 with the violated rule. */
 export const parseRoleName = (text: string): string => {

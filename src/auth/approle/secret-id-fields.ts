@@ -12,16 +12,16 @@ import type { SecretId } from './secret-id-records.js'
 
 export const GENERATE_FIELDS = {
   ...ROLE_NAME_FIELD,
-  metadata: string('A JSON object of texts, as a text; put on the tokens and into audit logs in the clear.'),
-  cidr_list: commaList('Address blocks from which the SecretID may be used; within those of the role.'),
-  token_bound_cidrs: commaList("Address blocks that may use the tokens, in place of the role's and within them."),
-  num_uses: int("How often the SecretID may be used; not more than the role's."),
-  ttl: duration("How long the SecretID is good; not longer than the role's."),
+  metadata: string('Metadata of the tokens, as the text of a JSON object. Audit logs show it in plain text.'),
+  cidr_list: commaList('CIDR blocks from which the SecretID can be used; a subset of those of the role.'),
+  token_bound_cidrs: commaList('CIDR blocks that can use the tokens; replaces those of the role with a subset.'),
+  num_uses: int('Number of uses of the SecretID; at most that of the role.'),
+  ttl: duration('TTL of the SecretID; at most that of the role.'),
 } as const
 
 export const CUSTOM_FIELDS = {
   ...GENERATE_FIELDS,
-  secret_id: string('The SecretID to attach.', '', { isSecret: true, isRequired: true }),
+  secret_id: string('The custom SecretID.', '', { isSecret: true, isRequired: true }),
 } as const
 
 export type GenerateCall = Pick<Call<typeof GENERATE_FIELDS>, 'values' | 'supplied'>

@@ -16,7 +16,7 @@ interface CreateDeps {
 
 type CreateCall = Pick<Call<typeof CREATE_FIELDS>, 'request' | 'values'>
 
-const BY_ROLE_FIELDS = { ...CREATE_FIELDS, role_name: string('The role that the token is made by.') }
+const BY_ROLE_FIELDS = { ...CREATE_FIELDS, role_name: string('Name of the token role.') }
 
 /** Creates auth/token/create, create-orphan and create/:role_name. */
 export const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): PathSpec[] => {

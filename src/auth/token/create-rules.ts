@@ -7,20 +7,20 @@ import { decidePolicies, matchesGlob } from './policies.js'
 import type { TokenRole } from './role-record.js'
 
 export const CREATE_FIELDS = {
-  id: string("An id of one's own choosing; sudo only."),
-  policies: stringList('Policies of the token; without any it gets those of its parent.'),
-  meta: pairs('Text to be kept with the token and shown in audit logs.'),
-  no_parent: bool('Makes an orphan; sudo only.'),
-  no_default_policy: bool('Leaves the policy named default out.'),
+  id: string('A custom token ID. Requires sudo.'),
+  policies: stringList('Policies of the token. Default: the policies of its parent.'),
+  meta: pairs('Metadata of the token. Audit logs show it.'),
+  no_parent: bool('Creates a token without a parent. Requires sudo.'),
+  no_default_policy: bool('Omits the policy `default`.'),
   renewable: bool('Whether the token can be renewed.', true),
-  ttl: string('How long it lives until it is renewed.'),
-  lease: string('Old name of ttl.', '', { isDeprecated: true }),
-  type: string('service or batch.'),
-  explicit_max_ttl: string('A hard end of life, counted from creation.'),
-  display_name: string('Shown after the word token, in audit logs and lookups.'),
-  num_uses: int('How many requests the token may be used for; 0 is no limit.'),
-  period: string('Makes the token periodic: each renewal sets its life to this; sudo only.'),
-  entity_alias: string('The alias whose entity the token is for; with a role only.'),
+  ttl: string('TTL of the token until its next renewal.'),
+  lease: string('Deprecated name of ttl.', '', { isDeprecated: true }),
+  type: string('Token type: service or batch.'),
+  explicit_max_ttl: string('Maximum TTL from creation. Renewals cannot extend it.'),
+  display_name: string('Name in audit logs and lookups, after the prefix `token-`.'),
+  num_uses: int('Number of uses of the token; 0 means unlimited.'),
+  period: string('Period of the token: each renewal sets its TTL to this value. Requires sudo.'),
+  entity_alias: string('Alias whose entity the token gets. Requires a token role.'),
 }
 
 type CreateValues = Values<typeof CREATE_FIELDS>

@@ -5,9 +5,9 @@ import type { Request } from '../../logical/request.js'
 import type { TokenAuthority } from './authority.js'
 import type { TokenInfo } from '../../logical/token-request.js'
 
-export const TOKEN_FIELD = { token: string('The token; in lookups the token of the request when it is left out.') }
+export const TOKEN_FIELD = { token: string('The token. A lookup uses the token of the request by default.') }
 export const ACCESSOR_FIELD = { accessor: string('The accessor of the token.') }
-export const INCREMENT_FIELD = { increment: duration('How long the token should live from now.') }
+export const INCREMENT_FIELD = { increment: duration('Requested TTL from now.') }
 
 /** Returns the 403 of a lookup for an invalid token. */
 export const badToken = (): LogicalError => new LogicalError('permission-denied', 'bad token')

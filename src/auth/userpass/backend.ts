@@ -14,7 +14,7 @@ import { userPaths } from './user-paths.js'
 import { findUser, foldName, type User } from './users.js'
 
 const LOGIN_FIELDS = {
-  username: string('Name of the user; upper and lower case are one.'),
+  username: string('Name of the user, case-insensitive.'),
   password: string('The password.', '', { isSecret: true }),
 }
 

@@ -13,13 +13,13 @@ import {
 import type { OldNames, User } from './users.js'
 
 export const USER_FIELDS = {
-  username: string('Name of the user; upper and lower case are one.'),
+  username: string('Name of the user, case-insensitive.'),
   password: string('The password.', '', { isSecret: true }),
   password_hash: string('A bcrypt hash in place of the password.', '', { isSecret: true }),
-  policies: commaList('Old name of token_policies.', { isDeprecated: true }),
-  ttl: duration('Old name of token_ttl.', 0, { isDeprecated: true }),
-  max_ttl: duration('Old name of token_max_ttl.', 0, { isDeprecated: true }),
-  bound_cidrs: commaList('Old name of token_bound_cidrs.', { isDeprecated: true }),
+  policies: commaList('Deprecated name of token_policies.', { isDeprecated: true }),
+  ttl: duration('Deprecated name of token_ttl.', 0, { isDeprecated: true }),
+  max_ttl: duration('Deprecated name of token_max_ttl.', 0, { isDeprecated: true }),
+  bound_cidrs: commaList('Deprecated name of token_bound_cidrs.', { isDeprecated: true }),
   ...TOKEN_FIELDS,
 } as const
 

@@ -12,18 +12,18 @@ interface AuditPathDeps {
 
 const DEVICE_FIELDS = {
   name: string('Name of the device.'),
-  type: string('Kind of device: file.'),
-  description: string('A text for humans.'),
+  type: string('Type of the device: file.'),
+  description: string('Description of the device.'),
   options: pairs('file_path, mode, format, prefix, log_raw, hmac_accessor, elide_list_responses, skip_test.'),
-  local: bool('Keeps the device on this cluster.'),
+  local: bool('Does not replicate the device to performance secondaries.'),
 }
 const HASH_FIELDS = {
   name: string('Name of the device.'),
-  input: string('The text to look for in the log.', '', { isSecret: true }),
+  input: string('The text to hash.', '', { isSecret: true }),
 }
 const HEADER_FIELDS = {
   header: string('Name of the request header.'),
-  hmac: bool('Hides the values of the header.'),
+  hmac: bool('Logs a hash in place of the values of the header.'),
 }
 
 type DeviceCall = Call<typeof DEVICE_FIELDS>

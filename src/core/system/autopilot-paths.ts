@@ -86,7 +86,7 @@ const changeSettings =
     const { request, values, supplied } = call
     if (!SETTINGS.some(supplied)) {
       if (deps.isDrSecondary()) return readSettings(deps)(call)
-      throw invalid(`no setting was given: ${SETTINGS.join(', ')}`)
+      throw invalid(`no setting was sent; the settings are: ${SETTINGS.join(', ')}`)
     }
     requireAllowed(deps, request, values.dr_operation_token)
     requireRaft(deps)

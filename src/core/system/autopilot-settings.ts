@@ -27,13 +27,13 @@ const DEFAULTS: AutopilotSettings = {
 }
 
 export const AUTOPILOT_FIELDS = {
-  cleanup_dead_servers: bool('Whether servers that are dead are taken out of the cluster.'),
-  dead_server_last_contact_threshold: duration('Silence after which a server is dead; at least 1m.'),
-  last_contact_threshold: duration('Silence after which a server is unhealthy; at least 6s.'),
-  max_trailing_logs: int('Kept and shown; nothing is judged by it.'),
-  min_quorum: int('Fewest servers with a vote that are left when dead ones are taken out.'),
+  cleanup_dead_servers: bool('Whether to remove dead servers from the cluster.'),
+  dead_server_last_contact_threshold: duration('Time without contact after which a server is dead; at least 1m.'),
+  last_contact_threshold: duration('Time without contact after which a server is unhealthy; at least 6s.'),
+  max_trailing_logs: int('Stored and shown; has no effect.'),
+  min_quorum: int('Minimum number of voting servers that remain when dead servers are removed.'),
   server_stabilization_time: duration('How long a server must be healthy to count for min_quorum.'),
-  disable_upgrade_migration: bool('Kept and shown; votes are not moved to newer versions.'),
+  disable_upgrade_migration: bool('Stored and shown; has no effect.'),
 } as const
 
 type Name = keyof AutopilotSettings
@@ -58,13 +58,13 @@ export const decideAutopilot = (
     if (after[name] < 0) throw invalid(`${name} must not be negative`)
   }
   if (after.last_contact_threshold < LAST_CONTACT_MIN) {
-    throw invalid(`last_contact_threshold must be at least ${LAST_CONTACT_MIN}s: nodes tell of themselves every 5s`)
+    throw invalid(`last_contact_threshold must be at least ${LAST_CONTACT_MIN}s: nodes send a heartbeat every 5s`)
   }
   if (after.dead_server_last_contact_threshold < DEAD_MIN) {
     throw invalid('dead_server_last_contact_threshold must be at least 1m')
   }
   if (after.cleanup_dead_servers && after.min_quorum < MIN_QUORUM_FOR_CLEANUP) {
-    throw invalid(`cleanup_dead_servers needs a min_quorum of at least ${MIN_QUORUM_FOR_CLEANUP}`)
+    throw invalid(`cleanup_dead_servers requires a min_quorum of at least ${MIN_QUORUM_FOR_CLEANUP}`)
   }
   return after
 }

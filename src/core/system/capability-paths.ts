@@ -17,11 +17,11 @@ interface CapabilityPathDeps {
 }
 
 const PATHS = {
-  path: commaList('The paths; the old name of paths.', { isDeprecated: true }),
-  paths: commaList('The paths to tell the capabilities of.'),
+  path: commaList('Deprecated name of paths.', { isDeprecated: true }),
+  paths: commaList('The paths to check.'),
 }
-const OF_TOKEN = { ...PATHS, token: string('The token to ask about.', '', { isSecret: true }) }
-const OF_ACCESSOR = { ...PATHS, accessor: string('The accessor of the token to ask about.') }
+const OF_TOKEN = { ...PATHS, token: string('The token to check.', '', { isSecret: true }) }
+const OF_ACCESSOR = { ...PATHS, accessor: string('The accessor of the token to check.') }
 
 /**
  * Creates the paths of sys/capabilities and its variants: a token's capabilities on paths, regardless of parameters and

@@ -20,10 +20,10 @@ interface RekeyPathsDeps {
 
 const INIT_FIELDS = {
   secret_shares: int('Number of new shares.'),
-  secret_threshold: int('How many of them are needed.'),
-  pgp_keys: stringList('One public key for each new share.'),
-  backup: bool('Whether the encrypted shares are kept with the cluster, too.'),
-  require_verification: bool('Whether the new shares must be shown before they count.'),
+  secret_threshold: int('Number of keys that are required.'),
+  pgp_keys: stringList('One PGP public key for each new share.'),
+  backup: bool('Whether the cluster stores the encrypted shares.'),
+  require_verification: bool('Whether the new shares must be verified before they become valid.'),
   stored_shares: int('Has no effect.', 0, { isDeprecated: true }),
 } as const
 
@@ -37,7 +37,7 @@ export const rekeyPaths = (deps: RekeyPathsDeps): PathSpec[] => {
   return [
     ...family('rekey', 'rekey/backup', deps, () => {
       if (keys.isAutoUnseal)
-        throw invalid('the cluster unseals by itself and has recovery keys: use rekey-recovery-key')
+        throw invalid('this cluster uses auto-unseal and has recovery keys: use rekey-recovery-key')
     }),
     ...family('rekey-recovery-key', 'rekey/recovery-key-backup', deps, () => {
       if (!keys.isAutoUnseal) throw invalid('recovery rekeying not supported')
@@ -144,8 +144,8 @@ export const keyringPaths = (keyring: KeyringControl): PathSpec[] => [
 const PREFIXES = ['generate-root', 'generate-root-token'] as const
 
 const START_FIELDS = {
-  otp: string('One-time pad of the caller; as long as `otp_length` says.', '', { isSecret: true }),
-  pgp_key: string('Public key to encrypt the token for, in place of a one-time pad.'),
+  otp: string('One-time password (OTP) of the caller, with the length `otp_length`.', '', { isSecret: true }),
+  pgp_key: string('PGP public key that encrypts the token, in place of an OTP.'),
 } as const
 
 const UPDATE_FIELDS = { ...SHARE_FIELDS, nonce: string('The nonce of the attempt.') } as const

@@ -8,14 +8,14 @@ import type { LeaseStore } from '../tokens/leases.js'
 
 const LEASE_FIELDS = {
   lease_id: string('The lease.'),
-  url_lease_id: string('The lease, where it is part of the path.'),
-  increment: duration('How much longer it should last.'),
-  sync: bool('False answers before the lease is revoked.', true),
+  url_lease_id: string('The lease ID, if it is part of the path.'),
+  increment: duration('Requested extension of the lease.'),
+  sync: bool('If false, the server responds before the lease is revoked.', true),
 }
 
 const PREFIX_FIELDS = {
-  prefix: string('Where the leases were created.'),
-  sync: bool('False answers before the leases are revoked.', true),
+  prefix: string('Path prefix of the leases.'),
+  sync: bool('If false, the server responds before the leases are revoked.', true),
 }
 
 type LeaseCall = Call<typeof LEASE_FIELDS>
@@ -85,8 +85,8 @@ export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: 
       summary: 'List the leases of a path.',
       operations: { list },
     }),
-    ...aliased('renew', 'Renews a lease; tokens are renewed at auth/token.', renew),
-    ...aliased('revoke', 'Revokes a lease, and with it the token.', revoke),
+    ...aliased('renew', 'Renew a lease. Renew tokens at auth/token.', renew),
+    ...aliased('revoke', 'Revoke a lease and its token.', revoke),
     ...['leases/revoke-prefix/*prefix', 'revoke-prefix/*prefix'].map((pattern) =>
       definePath({
         pattern,

@@ -9,10 +9,10 @@ interface LockedUsersDeps {
   readonly mounts: () => readonly OpenMount[]
 }
 
-const LIST_FIELDS = { mount_accessor: string('Only users of this mount.') }
+const LIST_FIELDS = { mount_accessor: string('Accessor of a mount: lists only its users.') }
 const UNLOCK_FIELDS = {
-  mount_accessor: string('The mount that refuses the user.'),
-  alias_identifier: string('The name by which the mount knows the user.'),
+  mount_accessor: string('Accessor of the mount that locked the user.'),
+  alias_identifier: string('Name of the user in the mount.'),
 }
 
 /**
@@ -61,7 +61,7 @@ export const lockedUsersPaths = ({ mounts }: LockedUsersDeps): PathSpec[] => {
       operations: {
         update: ({ request, values }) => {
           const mount = visible(request.namespace).find(({ entry }) => entry.accessor === values.mount_accessor)
-          if (!mount) throw invalid(`no mount that locks users has the accessor "${values.mount_accessor}"`)
+          if (!mount) throw invalid(`no auth mount with user lockout has the accessor "${values.mount_accessor}"`)
           if (values.alias_identifier === '') throw invalid('missing alias_identifier')
           mount.backend.lockedUsers?.unlock(values.alias_identifier)
           return undefined

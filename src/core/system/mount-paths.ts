@@ -23,16 +23,16 @@ const TABLES: readonly { readonly kind: MountKind; readonly root: string; readon
 ]
 
 const ENABLE_FIELDS = {
-  path: string('Where to mount.'),
+  path: string('Path of the mount.'),
   type: string('The type of the backend.'),
   description: string('For people.'),
   config: map('Lease times, visibility, headers, token type.'),
   options: pairs('Settings of the backend, such as version.'),
-  local: bool('Kept out of performance replication.'),
-  seal_wrap: bool('Accepted and shown.'),
-  external_entropy_access: bool('Accepted and shown.'),
-  plugin_name: string('The type, by its old name.', '', { isDeprecated: true }),
-  plugin_version: string('Accepted; everything is built in.'),
+  local: bool('Does not replicate the mount to performance secondaries.'),
+  seal_wrap: bool('Stored and shown; has no effect.'),
+  external_entropy_access: bool('Stored and shown; has no effect.'),
+  plugin_name: string('Deprecated name of type.', '', { isDeprecated: true }),
+  plugin_version: string('Accepted; has no effect.'),
 }
 
 /** Creates the paths of sys/mounts and sys/auth: list, read, enable, disable. */
@@ -43,7 +43,7 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
   return [
     definePath({
       pattern: root,
-      summary: `Lists the ${kind === 'auth' ? 'auth methods' : 'secret engines'}.`,
+      summary: `List the ${kind === 'auth' ? 'auth methods' : 'secrets engines'}.`,
       mirror: true,
       operations: {
         read: ({ request }) => {

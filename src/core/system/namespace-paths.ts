@@ -49,7 +49,7 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
     }),
     definePath({
       pattern: 'namespaces/*path',
-      fields: { path: string('Name of the namespace.'), custom_metadata: pairs('Pairs of texts kept with it.') },
+      fields: { path: string('Name of the namespace.'), custom_metadata: pairs('Custom metadata: keys and values.') },
       summary: 'Create, read, change or delete a child namespace.',
       operations: {
         read: ({ request, values }) => {
@@ -103,9 +103,9 @@ const create = async (
   const parent = request.namespace
   const path = normalizeNamespacePath(name)
   const leaf = path.slice(0, -1).split('/')
-  if (!isNamespacePath(path)) throw invalid(`"${name}" is not a name for a namespace`)
+  if (!isNamespacePath(path)) throw invalid(`"${name}" is not a valid name of a namespace`)
   requireCleanPath(path)
-  if (leaf[0] === 'api-lock' && leaf.length > 1) throw invalid('the API of a namespace cannot be locked here')
+  if (leaf[0] === 'api-lock' && leaf.length > 1) throw invalid('locking the API of a namespace is not supported')
   const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path
   if (!namespaces.find(above)) throw invalid(`parent namespace "${above}" does not exist`)
   const entry: NamespaceEntry = { id: newNamespaceId(random), path: parent.path + path, customMetadata }

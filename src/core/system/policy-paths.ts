@@ -8,9 +8,9 @@ interface PolicyPathDeps {
   readonly policies: PolicyStore
 }
 
-const NAME = { name: string('The name of the policy; kept in lower case.') }
+const NAME = { name: string('Name of the policy, stored in lower case.') }
 const TEXT = { ...NAME, policy: string('The rules in HCL or JSON, plain or in base64.') }
-const OLD_TEXT = { ...TEXT, rules: string('The old name of policy.', '', { isDeprecated: true }) }
+const OLD_TEXT = { ...TEXT, rules: string('Deprecated name of policy.', '', { isDeprecated: true }) }
 
 /**
  * Creates the paths of sys/policy and sys/policies/acl: two path families over one store. The older one names the text

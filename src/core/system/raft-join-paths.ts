@@ -80,8 +80,8 @@ export const raftJoinPath = (label: string, joining: RaftJoining | undefined): P
     operations: {
       update: async ({ values }) => {
         if (label !== 'raft') throw notRaft(label)
-        if (!joining) throw invalid('nodes that are to join need a storage with a path')
-        if (values.auto_join !== '') throw invalid('auto_join is not supported; give leader_api_addr')
+        if (!joining) throw invalid('to join a cluster, the storage of this server needs a path')
+        if (values.auto_join !== '') throw invalid('auto_join is not supported; set leader_api_addr')
         if (values.non_voter) throw invalid('non_voter is not supported: every node has a vote')
         if (values.leader_api_addr === '') throw invalid('leader_api_addr is required')
         const leader = {
@@ -97,16 +97,16 @@ export const raftJoinPath = (label: string, joining: RaftJoining | undefined): P
   })
 
 const JOIN_FIELDS = {
-  leader_api_addr: string('Address of the node that leads.'),
+  leader_api_addr: string('API address of the leader.'),
   leader_ca_cert: string('CA certificate of the leader.'),
   leader_client_cert: string('Client certificate.'),
   leader_client_key: string('Client key.', '', { isSecret: true }),
-  leader_tls_servername: string('Name the certificate of the leader must have.'),
-  auto_join: string('How nodes are discovered.'),
+  leader_tls_servername: string('Server name in the certificate of the leader.'),
+  auto_join: string('Discovery of nodes; not supported.'),
   auto_join_scheme: string('Scheme of discovered addresses.'),
   auto_join_port: int('Port of discovered addresses.'),
-  retry: bool('Go on trying.'),
-  non_voter: bool('Join without a vote.'),
+  retry: bool('Retries until the join succeeds.'),
+  non_voter: bool('Joins without a vote; not supported.'),
   tags: commaList('Ignored.'),
 } satisfies FieldTable
 
@@ -117,7 +117,7 @@ const JOIN_FIELDS = {
 export const raftBootstrapPaths = (findNodes: () => RaftNodes | undefined): PathSpec[] => {
   const requireNodes = (): RaftNodes => {
     const nodes = findNodes()
-    if (!nodes) throw invalid('no server can join: the storage of this one has no path')
+    if (!nodes) throw invalid('no server can join: the storage of this server has no path')
     return nodes
   }
   return [
@@ -136,13 +136,13 @@ export const raftBootstrapPaths = (findNodes: () => RaftNodes | undefined): Path
   ]
 }
 
-const CHALLENGE_FIELDS = { server_id: string('Id of the server that is to join.') } satisfies FieldTable
+const CHALLENGE_FIELDS = { server_id: string('ID of the joining server.') } satisfies FieldTable
 
 const ANSWER_FIELDS = {
   ...CHALLENGE_FIELDS,
-  answer: string('What shows that it has the shares, or the seal.', '', { isSecret: true }),
-  cluster_addr: string('Its cluster address.'),
-  peer_addr: string('Where its storage is reached.'),
+  answer: string('Answer to the challenge: proves that the server has the shares or the seal.', '', { isSecret: true }),
+  cluster_addr: string('Cluster address of the joining server.'),
+  peer_addr: string('Address of the storage of the joining server.'),
 } satisfies FieldTable
 
 const challenge = async (nodes: RaftNodes, serverId: string): Promise<Response> => {

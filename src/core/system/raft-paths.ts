@@ -31,7 +31,7 @@ interface RaftPathsDeps extends RaftAccess {
   readonly restore: (file: Buffer, options: { readonly isForced: boolean }) => Promise<void>
 }
 
-const REMOVE_FIELDS = { ...TOKEN_FIELDS, server_id: string('Id of the server.') } as const
+const REMOVE_FIELDS = { ...TOKEN_FIELDS, server_id: string('ID of the server.') } as const
 
 export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   statusPath('storage/raft/configuration', 'The servers of this cluster.', deps, () => configurationBody(deps)),

@@ -39,7 +39,7 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
   return [
     definePath({
       pattern: 'remount',
-      fields: { from: string('The mount to move.'), to: string('Where to.') },
+      fields: { from: string('The mount to move.'), to: string('New path of the mount.') },
       summary: 'Move a mount to another path.',
       mirror: true,
       operations: {
@@ -62,7 +62,7 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
     }),
     definePath({
       pattern: 'remount/status/:migration_id',
-      fields: { migration_id: string('What remount answered.') },
+      fields: { migration_id: string('The migration ID that remount returned.') },
       summary: 'Read the status of a move.',
       operations: {
         read: ({ request, values }) => {

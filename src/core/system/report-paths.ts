@@ -13,7 +13,7 @@ interface CounterPathDeps {
 }
 
 const PERIOD_FIELDS = {
-  start_time: string('Begin of the period.'),
+  start_time: string('Start of the period.'),
   end_time: string('End of the period.'),
 } as const
 
@@ -96,7 +96,7 @@ interface MetricsPathDeps {
 export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
   definePath({
     pattern: 'metrics',
-    fields: { format: string('prometheus, or nothing for JSON.') },
+    fields: { format: string('Format: prometheus. Default: JSON.') },
     summary: 'Read the metrics of this server.',
     operations: {
       read: async ({ request, values }): Promise<Response> => {

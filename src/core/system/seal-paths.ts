@@ -17,8 +17,8 @@ interface SealPathsDeps {
 
 const UNSEAL_FIELDS = {
   key: string('One key share, as hex or base64.', '', { isSecret: true }),
-  reset: bool('Forget the shares given so far.'),
-  migrate: bool('The seal is to be changed. Refused unless a change of the seal is pending.'),
+  reset: bool('Discards the shares submitted so far.'),
+  migrate: bool('Migrates the seal. Rejected unless a seal migration is pending.'),
 } as const
 
 export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[] => [

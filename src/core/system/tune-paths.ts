@@ -12,17 +12,17 @@ const TUNE_FIELDS = {
   path: string('The mount.'),
   default_lease_ttl: any('Seconds or a duration; "system" for the system\'s value.'),
   max_lease_ttl: any('Seconds or a duration; "system" for the system\'s value.'),
-  force_no_cache: any('Accepted and shown.'),
+  force_no_cache: any('Stored and shown; has no effect.'),
   description: string('For people.'),
   options: pairs('Settings of the backend, such as version.'),
   listing_visibility: any('unauth, hidden or empty.'),
   audit_non_hmac_request_keys: any('Request fields that audit devices log in plain text.'),
   audit_non_hmac_response_keys: any('Response fields that audit devices log in plain text.'),
-  passthrough_request_headers: any('Accepted and shown.'),
-  allowed_response_headers: any('Accepted and shown.'),
+  passthrough_request_headers: any('Stored and shown; has no effect.'),
+  allowed_response_headers: any('Stored and shown; has no effect.'),
   token_type: any('Type of the tokens of an auth method.'),
   user_lockout_config: any('lockout_threshold, lockout_duration, lockout_counter_reset, lockout_disable.'),
-  plugin_version: string('Accepted; everything is built in.'),
+  plugin_version: string('Accepted; has no effect.'),
 }
 
 interface TunePathDeps extends MountPathDeps {

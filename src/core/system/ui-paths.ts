@@ -41,7 +41,7 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
     }),
     definePath({
       pattern: 'internal/ui/mounts/*path',
-      fields: { path: string('A mount or anything below it.') },
+      fields: { path: string('Path of a mount, or a path below it.') },
       summary: 'Read the mount of a path.',
       operations: {
         read: ({ request, values }) => {

@@ -4,7 +4,7 @@ import { string } from '../../logical/fields.js'
 import type { TokenEntry } from '../tokens/tokens.js'
 import type { Wrapping } from '../wrapping/wrapping.js'
 
-const TOKEN_FIELD = { token: string('The wrapping token; without it the token of the request is meant.') }
+const TOKEN_FIELD = { token: string('The wrapping token. Default: the token of the request.') }
 
 /** Creates the paths of sys/wrapping: wrap, lookup, unwrap, rewrap. */
 export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {

@@ -12,8 +12,8 @@ import type { PathContext } from '../roles/context.js'
 const PREFIX = 'replication/dr/secondary/generate-operation-token'
 
 const START_FIELDS = {
-  otp: string('One-time pad to encode the token with; one is made when neither is given.'),
-  pgp_key: string('PGP public key, in base64, to encrypt the token with.'),
+  otp: string('One-time password (OTP) that encodes the token. Default without a PGP key: a generated one.'),
+  pgp_key: string('PGP public key in base64 that encrypts the token.'),
 } as const
 
 const UPDATE_FIELDS = {

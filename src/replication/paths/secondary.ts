@@ -25,9 +25,9 @@ import type { Kind } from '../model/types.js'
 const SUMMARIES = {
   enable: 'Wipe this cluster and make it a secondary.',
   promote: 'Make this secondary the primary of its set.',
-  disable: 'End replication on this secondary.',
-  update: 'Have this secondary follow another primary.',
-  publicKey: 'Make a key pair for an activation token that is encrypted for this cluster.',
+  disable: 'Disable replication on this secondary.',
+  update: 'Make this secondary follow another primary.',
+  publicKey: 'Generate a key pair for an activation token that is encrypted for this cluster.',
 } as const
 
 type UpdateTable = typeof UPDATE_PRIMARY_FIELDS

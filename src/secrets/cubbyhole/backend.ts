@@ -16,7 +16,7 @@ interface CubbyholeOptions {
   readonly presentOwn?: (token: TokenView | undefined, path: string, value: Buffer) => Response | undefined
 }
 
-const FIELDS = { path: string('Location in the store of the token.') }
+const FIELDS = { path: string('Path in the cubbyhole of the token.') }
 
 type CubbyholeCall = Call<typeof FIELDS>
 
@@ -62,7 +62,7 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
         operations: { read, create: write, update: write, delete: remove, list },
         exists: ({ request, values }) =>
           request.token?.type === 'service' && storage.get(folderOf(request) + values.path) !== undefined,
-        summary: 'The store of the token that asks.',
+        summary: 'Read, write, delete or list the cubbyhole of the token.',
         takesAnyField: true,
       }),
     ],

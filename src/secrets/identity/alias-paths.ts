@@ -5,12 +5,12 @@ import { cleanName, cleanTexts, listedAlias, singleAliasData } from './view.js'
 import type { EntityDirectory } from '../../logical/identity.js'
 
 const FIELDS = {
-  id: string('The alias to be changed.'),
-  name: string('What the auth method calls the client: a RoleID, a user name.'),
-  mount_accessor: string('The mount of the auth method.'),
-  canonical_id: string('The entity; a new one unless given.'),
-  entity_id: string('Old name of canonical_id.', '', { isDeprecated: true }),
-  custom_metadata: pairs('Texts about the alias, which replace those that it has.'),
+  id: string('ID of the alias to change.'),
+  name: string('Name of the client in the auth method, for example a RoleID or a user name.'),
+  mount_accessor: string('Accessor of the auth mount.'),
+  canonical_id: string('ID of the entity. Default: a new entity.'),
+  entity_id: string('Deprecated name of canonical_id.', '', { isDeprecated: true }),
+  custom_metadata: pairs('Custom metadata of the alias. Replaces the existing metadata.'),
 } as const
 
 type AliasCall = Call<typeof FIELDS>
@@ -37,12 +37,12 @@ export const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
     definePath({
       pattern: 'entity-alias',
       fields: FIELDS,
-      summary: 'Makes an alias, or changes the one of an id or of a name at a mount.',
+      summary: 'Create an alias, or change an existing one.',
       operations: { update: write },
     }),
     definePath({
       pattern: 'entity-alias/id/?',
-      summary: 'Lists the aliases.',
+      summary: 'List the aliases.',
       operations: {
         list: async ({ request }) => {
           const entities = await directory.list(request.namespace.id)
@@ -56,7 +56,7 @@ export const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
     definePath({
       pattern: 'entity-alias/id/:id',
       fields: FIELDS,
-      summary: 'An alias by its id.',
+      summary: 'Read, change or delete an alias by its ID.',
       operations: {
         read: (call) => {
           const found = find(call)

@@ -13,11 +13,11 @@ export const createIdentityBackend = (directory: EntityDirectory): Backend => ({
 })
 
 const FIELDS = {
-  id: string('Id of the entity.'),
+  id: string('ID of the entity.'),
   name: string('Name of the entity.'),
-  alias_id: string('Id of one of its aliases.'),
-  alias_name: string('Name of one of its aliases, together with alias_mount_accessor.'),
-  alias_mount_accessor: string('Mount of that alias.'),
+  alias_id: string('ID of an alias of the entity.'),
+  alias_name: string('Name of an alias of the entity. Requires alias_mount_accessor.'),
+  alias_mount_accessor: string('Accessor of the mount of the alias.'),
 } as const
 
 type LookupCall = Call<typeof FIELDS>
@@ -27,7 +27,7 @@ const lookupPaths = (directory: EntityDirectory): PathSpec[] => [
   definePath({
     pattern: 'lookup/entity',
     fields: FIELDS,
-    summary: 'Finds an entity by its id, its name or one of its aliases.',
+    summary: 'Look up an entity by ID, name or alias.',
     operations: {
       update: (call) => {
         const entity = find(call, directory)

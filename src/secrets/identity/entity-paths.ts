@@ -5,14 +5,14 @@ import { cleanName, cleanPolicies, cleanTexts, entityData, listedEntity } from '
 import type { Entity, EntityDirectory } from '../../logical/identity.js'
 
 const FIELDS = {
-  id: string('The entity to be changed.'),
-  name: string('Name of the entity; a random one unless given.'),
-  metadata: pairs('Texts about the entity, which replace those that it has.'),
-  policies: commaList('Policies that all tokens of the entity have beside their own.'),
-  disabled: bool('Tokens of a disabled entity are refused, but not revoked.'),
+  id: string('ID of the entity to change.'),
+  name: string('Name of the entity. Default: a random name.'),
+  metadata: pairs('Metadata of the entity. Replaces the existing metadata.'),
+  policies: commaList('Policies that the entity adds to all its tokens.'),
+  disabled: bool('Disables the entity: its tokens are rejected, but not revoked.'),
 } as const
 
-const BATCH_FIELDS = { entity_ids: stringList('The entities to be deleted.') } as const
+const BATCH_FIELDS = { entity_ids: stringList('IDs of the entities to delete.') } as const
 
 type EntityCall = Call<typeof FIELDS>
 
@@ -37,13 +37,13 @@ export const entityPaths = (directory: EntityDirectory): PathSpec[] => {
   const by = (key: 'id' | 'name'): PathSpec[] => [
     definePath({
       pattern: `entity/${key}/?`,
-      summary: `Lists the entities by ${key}.`,
+      summary: `List the entities by ${key}.`,
       operations: { list: async ({ request }) => listed(await directory.list(request.namespace.id), key, directory) },
     }),
     definePath({
       pattern: `entity/${key}/:${key}`,
       fields: FIELDS,
-      summary: `An entity by its ${key}.`,
+      summary: `Read, change or delete an entity by ${key}.`,
       operations: {
         read: (call) => {
           const entity = find[key](call)
@@ -63,13 +63,13 @@ export const entityPaths = (directory: EntityDirectory): PathSpec[] => {
     definePath({
       pattern: 'entity',
       fields: FIELDS,
-      summary: 'Makes an entity, or changes the one of an id or a name.',
+      summary: 'Create an entity, or change an existing one.',
       operations: { update: write },
     }),
     definePath({
       pattern: 'entity/batch-delete',
       fields: BATCH_FIELDS,
-      summary: 'Deletes several entities.',
+      summary: 'Delete several entities.',
       operations: {
         update: async ({ request, values }) => {
           for (const id of values.entity_ids) await directory.removeEntity(request.namespace.id, id)

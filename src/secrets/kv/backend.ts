@@ -71,8 +71,8 @@ const explainPath = ({ operation }: Request, path: string): Response => {
 
 const FIELDS = {
   path: string('Location of the secret.'),
-  version: int('Which version to read; 0 is the latest.'),
-  depth: int('How many levels to show; 0 is all.'),
+  version: int('Version to read; 0 means the latest.'),
+  depth: int('Number of levels to show; 0 means all.'),
 }
 
 /** Returns the paths of the structure of a secret, without its values. */
@@ -90,7 +90,7 @@ const subkeyPaths = ({ storage, clock }: BackendContext): PathSpec[] => [
         return { data: { metadata: found.description, subkeys } }
       },
     },
-    summary: 'The keys of a secret, with null for every value.',
+    summary: 'Read the keys of a secret, with null for every value.',
   }),
 ]
 
@@ -142,7 +142,7 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
         fields: V1_FIELDS,
         operations: { read, create: write, update: write, delete: remove, list },
         exists: ({ values: { path } }) => storage.has(V1_PREFIX + path),
-        summary: 'Secrets of this mount.',
+        summary: 'Read, write, delete or list secrets.',
         takesAnyField: true,
       }),
     ],

@@ -19,9 +19,9 @@ export interface KvConfig {
 const DEFAULT_CONFIG: KvConfig = { maxVersions: 0, casRequired: false, deleteVersionAfterSeconds: 0 }
 
 const FIELDS = {
-  max_versions: int('Versions kept of each key unless the key says more; 0 stands for 10.'),
-  cas_required: bool('Every write must name the version it replaces.'),
-  delete_version_after: any('Versions are deleted after this duration; negative turns it off for all keys.'),
+  max_versions: int('Number of versions to keep of each key. A larger value of the key takes precedence. 0 means 10.'),
+  cas_required: bool('Every write must set `cas` to the version that it replaces.'),
+  delete_version_after: any('Versions are deleted after this duration. A negative value disables this for all keys.'),
 }
 
 type ConfigCall = Call<typeof FIELDS>
@@ -80,7 +80,7 @@ export const configPaths = (config: ConfigStore): PathSpec[] => {
       pattern: 'config',
       fields: FIELDS,
       operations: { read: show, update: write },
-      summary: 'Settings for all keys of this mount.',
+      summary: 'Read or change the settings of this mount.',
     }),
   ]
 }

@@ -22,7 +22,7 @@ const DEFAULT_MAX_VERSIONS = 10
 
 const FIELDS = {
   path: string('Location of the secret.'),
-  version: int('Which version to read; 0 is the latest.'),
+  version: int('Version to read; 0 means the latest.'),
   options: map('`cas`: the version that the write replaces, 0 for a key without versions.'),
   data: map('The object to store.'),
 }
@@ -159,7 +159,8 @@ const dropOldVersions = (metadata: KeyMetadata, config: KvConfig): number[] => {
 
 /** Checks the size of a patched document like that of a full write: otherwise patches could add up to any size. */
 const bounded = (bytes: Buffer): Buffer => {
-  if (bytes.length > LIMITS.bodyBytesMax) throw new LogicalError('body-too-large', 'the secret would become too large')
+  if (bytes.length > LIMITS.bodyBytesMax)
+    throw new LogicalError('body-too-large', 'the patched secret would exceed the maximum size')
   scanJson(bytes, LIMITS.jsonValuesMax)
   return bytes
 }

@@ -13,10 +13,10 @@ import type { JsonValue } from '../../logical/json.js'
 
 const FIELDS = {
   path: string('Location of the secret.'),
-  max_versions: int('Versions kept of this key; 0 leaves it to the mount.'),
-  cas_required: bool('Every write of this key must name the version it replaces.'),
+  max_versions: int('Number of versions to keep of this key; 0 means the setting of the mount.'),
+  cas_required: bool('Every write of this key must set `cas` to the version that it replaces.'),
   delete_version_after: duration('Versions of this key are deleted after this duration.'),
-  custom_metadata: pairs('Texts of the user about this key.'),
+  custom_metadata: pairs('Custom metadata of this key.'),
 }
 
 type MetadataCall = Call<typeof FIELDS>
@@ -87,7 +87,7 @@ export const metadataPaths = ({ storage, clock }: BackendContext, config: Config
       fields: FIELDS,
       operations: { read, list, create: write, update: write, patch, delete: remove },
       exists: ({ values: { path } }) => path !== '' && storage.get(metadataKey(path)) !== undefined,
-      summary: 'Settings and versions of a secret, and the list of secrets.',
+      summary: 'Read, change or delete the metadata of a secret, or list secrets.',
     }),
   ]
 }

@@ -38,9 +38,9 @@ export const versionPaths = ({ storage, clock }: BackendContext): PathSpec[] => 
     })
 
   return [
-    endpoint('delete', deleteVersions, 'No version number provided', 'Delete versions so that they can come back.'),
-    endpoint('undelete', undeleteVersions, 'No version number provided', 'Bring deleted versions back.'),
-    endpoint('destroy', destroyVersions, 'no version number provided', 'Remove the data of versions for good.'),
+    endpoint('delete', deleteVersions, 'No version number provided', 'Delete versions. They can be undeleted.'),
+    endpoint('undelete', undeleteVersions, 'No version number provided', 'Undelete versions.'),
+    endpoint('destroy', destroyVersions, 'no version number provided', 'Destroy the data of versions permanently.'),
   ]
 }
 

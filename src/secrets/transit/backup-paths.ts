@@ -15,9 +15,9 @@ import { keyTypeOf, parseKeyType } from './key-types.js'
 const NAME = { name: string('Name of the key.') } as const
 
 const RESTORE_FIELDS = {
-  name: string('Name of the restored key; the one that it had without it.'),
-  backup: string('What backup has answered.', '', { isSecret: true }),
-  force: bool('Replaces a key of that name.'),
+  name: string('Name of the restored key. Default: its original name.'),
+  backup: string('The text that backup returned.', '', { isSecret: true }),
+  force: bool('Replaces an existing key of this name.'),
 } as const
 
 const FORMAT = 'understudy transit key 1'
@@ -42,15 +42,20 @@ export const backupPaths = (keys: KeyStore): PathSpec[] => {
       pattern: 'backup/:name',
       fields: NAME,
       operations: { read: backup },
-      summary: 'The whole of a key, in plain text, where its settings allow it.',
+      summary: 'Back up a whole key in plain text, if its settings allow it.',
     }),
     ...(['restore', 'restore/:name'] as const).map((pattern) =>
-      definePath({ pattern, fields: RESTORE_FIELDS, operations: { update: restore }, summary: 'Restores a backup.' }),
+      definePath({
+        pattern,
+        fields: RESTORE_FIELDS,
+        operations: { update: restore },
+        summary: 'Restore a key from a backup.',
+      }),
     ),
   ]
 }
 
-const damaged = () => invalid('the backup cannot be read: it is damaged, or was not made by this server')
+const damaged = () => invalid('the backup cannot be read: it is damaged, or another kind of server created it')
 
 const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -22,8 +22,10 @@ interface Input {
 }
 
 export const BATCH_FIELDS = {
-  batch_input: any('A list of objects, each with the parameters of one item; those beside it are ignored then.'),
-  partial_failure_response_code: int('Status of the answer when some items of a batch failed and others did not.', 400),
+  batch_input: any(
+    'A list of objects, each with the parameters of one item. The same parameters outside of the list are ignored.',
+  ),
+  partial_failure_response_code: int('Status code of the response if only some items of a batch fail.', 400),
 }
 
 const item = (text: Item['text'], number: Item['number']): Item => ({

@@ -11,26 +11,26 @@ import { DEFAULT_KEY_TYPE, parseKeyType } from './key-types.js'
 
 const COMMON = {
   name: string('Name of the key.'),
-  context: string('Base64: what a derived key is derived for.'),
-  nonce: string('Refused: nonces are made by the server.'),
-  associated_data: string('Base64: authenticated with the ciphertext and not in it.'),
+  context: string('Context of a derived key, in base64.'),
+  nonce: string('Rejected: the server generates all nonces.'),
+  associated_data: string('Associated data in base64: authenticated, but not encrypted.'),
   ...BATCH_FIELDS,
 } as const
 
-const VERSION = { key_version: int('The version to encrypt with; 0 is the latest.') } as const
+const VERSION = { key_version: int('Key version that encrypts; 0 means the latest.') } as const
 
-const PADDING = { padding_scheme: string('RSA keys: only oaep is supported.', 'oaep') } as const
+const PADDING = { padding_scheme: string('Padding of RSA keys. Only oaep is supported.', 'oaep') } as const
 
 const ENCRYPT_FIELDS = {
   ...COMMON,
   ...VERSION,
   ...PADDING,
-  plaintext: string('Base64: what is to be encrypted.', '', { isSecret: true }),
-  type: string('Type of the key, should it have to be made.', DEFAULT_KEY_TYPE),
-  convergent_encryption: bool('Whether a key that has to be made is convergent.'),
+  plaintext: string('Plaintext in base64.', '', { isSecret: true }),
+  type: string('Type of the key, if the request creates it.', DEFAULT_KEY_TYPE),
+  convergent_encryption: bool('Whether the key is convergent, if the request creates it.'),
 } as const
 
-const DECRYPT_FIELDS = { ...COMMON, ...PADDING, ciphertext: string('What encrypt has answered.') } as const
+const DECRYPT_FIELDS = { ...COMMON, ...PADDING, ciphertext: string('The ciphertext that encrypt returned.') } as const
 
 const REWRAP_FIELDS = { ...DECRYPT_FIELDS, ...VERSION } as const
 
@@ -112,19 +112,19 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
       fields: ENCRYPT_FIELDS,
       operations: { create: encryptAll, update: encryptAll },
       exists: ({ values }) => keys.has(values.name),
-      summary: 'Encrypts one plaintext or a batch; with the right to create, makes the key if there is none.',
+      summary: 'Encrypt one plaintext or a batch. With the create capability, creates a missing key.',
     }),
     definePath({
       pattern: 'decrypt/:name',
       fields: DECRYPT_FIELDS,
       operations: { update: decryptAll },
-      summary: 'Decrypts one ciphertext or a batch.',
+      summary: 'Decrypt one ciphertext or a batch.',
     }),
     definePath({
       pattern: 'rewrap/:name',
       fields: REWRAP_FIELDS,
       operations: { update: rewrapAll },
-      summary: 'Encrypts ciphertexts again with the latest version, without showing what is in them.',
+      summary: 'Encrypt ciphertexts again with the latest version, without revealing the plaintext.',
     }),
   ]
 }
@@ -144,12 +144,12 @@ const hasContext = (items: readonly Item[]): boolean => {
 }
 
 const FIELDS = {
-  plaintext: string('`plaintext` shows the new key, `wrapped` shows it only encrypted.'),
+  plaintext: string('`plaintext` returns the new key, `wrapped` only its ciphertext.'),
   name: string('Name of the key that encrypts the new one.'),
-  context: string('Base64: what a derived key is derived for.'),
-  nonce: string('Refused: nonces are made by the server.'),
-  bits: int('Size of the new key: 128, 256 or 512.', 256),
-  key_version: int('The version to encrypt with; 0 is the latest.'),
+  context: string('Context of a derived key, in base64.'),
+  nonce: string('Rejected: the server generates all nonces.'),
+  bits: int('Size of the new key in bits: 128, 256 or 512.', 256),
+  key_version: int('Key version that encrypts; 0 means the latest.'),
 } as const
 
 const SIZES: ReadonlySet<number> = new Set([128, 256, 512])
@@ -181,7 +181,7 @@ export const datakeyPath = (keys: KeyStore): PathSpec => {
     pattern: 'datakey/:plaintext/:name',
     fields: FIELDS,
     operations: { update: make },
-    summary: 'Makes a key of random bytes and encrypts it.',
+    summary: 'Generate a random key and encrypt it.',
   })
 }
 

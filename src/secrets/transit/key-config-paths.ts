@@ -11,19 +11,17 @@ const NAME = { name: string('Name of the key.') } as const
 
 const CONFIG_FIELDS = {
   ...NAME,
-  min_decryption_version: int('Versions below it decrypt and verify nothing any more.'),
-  min_encryption_version: int('Versions below it encrypt and sign nothing any more; 0 leaves the latest alone.'),
+  min_decryption_version: int('Oldest version that can decrypt and verify.'),
+  min_encryption_version: int('Oldest version that can encrypt and sign; 0 means only the latest.'),
   deletion_allowed: bool('Whether the key may be deleted.'),
-  exportable: bool('Whether the key may be exported; never taken back.'),
-  allow_plaintext_backup: bool('Whether a backup may be taken; never taken back.'),
-  auto_rotate_period: duration(
-    'The key is rotated when its latest version is so old; 0 is never, else an hour or more.',
-  ),
+  exportable: bool('Whether the key can be exported. Cannot be disabled again.'),
+  allow_plaintext_backup: bool('Whether a plaintext backup is allowed. Cannot be disabled again.'),
+  auto_rotate_period: duration('Age of the latest version at which the key is rotated: 1h or more; 0 means never.'),
 } as const
 
 const TRIM_FIELDS = {
   ...NAME,
-  min_available_version: int('Versions below it are deleted for good.'),
+  min_available_version: int('Versions below this one are deleted permanently.'),
 } as const
 
 type ConfigCall = Call<typeof CONFIG_FIELDS>
@@ -58,19 +56,19 @@ export const keyConfigPaths = (keys: KeyStore): PathSpec[] => {
       pattern: 'keys/:name/config',
       fields: CONFIG_FIELDS,
       operations: { update: configure },
-      summary: 'Changes the settings of a key.',
+      summary: 'Change the settings of a key.',
     }),
     definePath({
       pattern: 'keys/:name/rotate',
       fields: NAME,
       operations: { update: rotate },
-      summary: 'Gives a key a new version, which is the latest.',
+      summary: 'Rotate a key: add a new latest version.',
     }),
     definePath({
       pattern: 'keys/:name/trim',
       fields: TRIM_FIELDS,
       operations: { update: trim },
-      summary: 'Deletes old versions of a key for good.',
+      summary: 'Delete old versions of a key permanently.',
     }),
   ]
 }

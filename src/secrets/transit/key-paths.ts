@@ -13,15 +13,13 @@ import { type KeyRecord, typeOf, usableVersions, versionOf } from './key-record.
 const FIELDS = {
   name: string('Name of the key.'),
   type: string('Type of the key.', DEFAULT_KEY_TYPE),
-  derived: bool('Each use names a context, for which a key of its own is derived.'),
-  convergent_encryption: bool('The same plaintext in the same context has the same ciphertext; needs `derived`.'),
-  exportable: bool('Whether the key may be exported; can be set later and never taken back.'),
-  allow_plaintext_backup: bool('Whether a backup may be taken; can be set later and never taken back.'),
-  auto_rotate_period: duration(
-    'The key is rotated when its latest version is so old; 0 is never, else an hour or more.',
-  ),
-  context: string('Base64, for a read: shows the public keys that a derived key has in this context.'),
-  key_size: int('Refused: for keys of the type hmac alone, which are not supported.'),
+  derived: bool('Derives a separate key for each context. Each request must contain a context.'),
+  convergent_encryption: bool('The same plaintext in the same context has the same ciphertext. Requires `derived`.'),
+  exportable: bool('Whether the key can be exported. Can be enabled later, but not disabled again.'),
+  allow_plaintext_backup: bool('Whether a plaintext backup is allowed. Can be enabled later, but not disabled again.'),
+  auto_rotate_period: duration('Age of the latest version at which the key is rotated: 1h or more; 0 means never.'),
+  context: string('Context in base64: a read returns the public keys of a derived key in this context.'),
+  key_size: int('Rejected: it applies only to keys of type hmac, which are not supported.'),
 } as const
 
 type KeyCall = Call<typeof FIELDS>
@@ -49,20 +47,20 @@ export const keyPaths = (keys: KeyStore): PathSpec[] => {
   const list = async (): Promise<Response> => ({ data: { keys: await keys.names() } })
 
   return [
-    definePath({ pattern: 'keys/?', fields: {}, operations: { list }, summary: 'Lists the keys.' }),
+    definePath({ pattern: 'keys/?', fields: {}, operations: { list }, summary: 'List the keys.' }),
     definePath({
       pattern: 'keys/:name',
       fields: FIELDS,
       operations: { update: create, read, delete: ({ values }) => keys.remove(values.name) },
-      summary: 'Makes a key, reads what is not secret of it, or deletes it if its settings allow that.',
+      summary: 'Create a key, read its public properties, or delete it if its settings allow it.',
     }),
   ]
 }
 
 const EXPORT_FIELDS = {
-  type: string('encryption-key, signing-key, hmac-key or public-key.'),
+  type: string('Type of the export: encryption-key, signing-key, hmac-key or public-key.'),
   name: string('Name of the key.'),
-  version: string('One version, or latest; all that may be used without it.'),
+  version: string('A version, or `latest`. Default: all usable versions.'),
 } as const
 
 type ExportType = 'encryption-key' | 'signing-key' | 'hmac-key' | 'public-key'
@@ -85,7 +83,7 @@ export const exportPaths = (keys: KeyStore): PathSpec[] => {
       pattern,
       fields: EXPORT_FIELDS,
       operations: { read: show },
-      summary: 'Shows versions of an exportable key.',
+      summary: 'Export versions of an exportable key.',
     }),
   )
 }

@@ -79,7 +79,7 @@ export class KeyStore {
     this.#refuseIfReadOnly()
     const version = await this.#makeVersion(typeOf(present))
     return this.change(name, 'key not found', (record) => {
-      if (record.type !== present.type) throw invalid('the key was replaced by another one meanwhile')
+      if (record.type !== present.type) throw invalid('another request replaced the key in the meantime')
       if (!isDue(record)) return record
       if (Object.keys(record.versions).length >= LIMITS.transitKeyVersionsMax) {
         throw invalid(`a key has at most ${LIMITS.transitKeyVersionsMax} versions; trim it first`)

@@ -11,30 +11,30 @@ import { isHmac, isSigned, makeHmac, schemeOf, signItem } from './signing.js'
 
 const COMMON = {
   name: string('Name of the key.'),
-  input: string('Base64: what it is about.'),
+  input: string('Input in base64.'),
   urlalgorithm: string('Hash algorithm, as the last part of the path.'),
   algorithm: string('Hash algorithm.', DEFAULT_HASH),
   batch_input: BATCH_FIELDS.batch_input,
 } as const
 
-const VERSION = { key_version: int('The version to use; 0 is the latest.') } as const
+const VERSION = { key_version: int('Key version to use; 0 means the latest.') } as const
 
 const SIGNING = {
   ...COMMON,
-  hash_algorithm: string('Hash algorithm; Ed25519 has its own.', DEFAULT_HASH),
-  context: string('Base64: what a derived key is derived for.'),
-  prehashed: bool('The input is a hash already: for RSA keys with pkcs1v15.'),
-  signature_algorithm: string('RSA keys: pss or pkcs1v15.'),
-  marshaling_algorithm: string('ECDSA keys: asn1, or jws with base64 for URLs.', 'asn1'),
-  salt_length: string('RSA keys with pss: auto, hash, or a number of bytes.', 'auto'),
+  hash_algorithm: string('Hash algorithm. Ed25519 keys use their own.', DEFAULT_HASH),
+  context: string('Context of a derived key, in base64.'),
+  prehashed: bool('Whether the input is already a hash. Only for RSA keys with pkcs1v15.'),
+  signature_algorithm: string('Signature algorithm of RSA keys: pss or pkcs1v15.'),
+  marshaling_algorithm: string('Encoding of ECDSA signatures: asn1, or jws (base64url).', 'asn1'),
+  salt_length: string('Salt length of RSA keys with pss: auto, hash, or a number of bytes.', 'auto'),
 } as const
 
 const SIGN_FIELDS = { ...SIGNING, ...VERSION } as const
 const HMAC_FIELDS = { ...COMMON, ...VERSION } as const
 const VERIFY_FIELDS = {
   ...SIGNING,
-  signature: string('What sign has answered; or else:'),
-  hmac: string('What hmac has answered.'),
+  signature: string('The signature that sign returned.'),
+  hmac: string('The HMAC that hmac returned.'),
 } as const
 
 type SigningCall = Call<typeof SIGNING>
@@ -124,7 +124,7 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => {
         pattern,
         fields: SIGN_FIELDS,
         operations: { update: sign },
-        summary: 'Signs one input or a batch.',
+        summary: 'Sign one input or a batch.',
       }),
     ),
     ...(['verify/:name', 'verify/:name/:urlalgorithm'] as const).map((pattern) =>
@@ -132,7 +132,7 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => {
         pattern,
         fields: VERIFY_FIELDS,
         operations: { update: verify },
-        summary: 'Judges signatures or HMACs, one or a batch.',
+        summary: 'Verify one signature or HMAC, or a batch.',
       }),
     ),
     ...(['hmac/:name', 'hmac/:name/:urlalgorithm'] as const).map((pattern) =>
@@ -140,7 +140,7 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => {
         pattern,
         fields: HMAC_FIELDS,
         operations: { update: hmac },
-        summary: 'Makes an HMAC of one input or a batch.',
+        summary: 'Compute the HMAC of one input or a batch.',
       }),
     ),
   ]

@@ -32,9 +32,9 @@ export const schemeOf = (
     throw invalid(`invalid marshaling type "${options.marshaling}"`)
   }
   if (kind === 'rsa') return rsaScheme(options, hash)
-  if (options.prehashed) throw invalid(`prehashed input is not supported here for keys of type ${type.name}`)
+  if (options.prehashed) throw invalid(`prehashed input is not supported for keys of type ${type.name}`)
   if (kind === 'ed25519') return { kind }
-  if (!hash) throw invalid('hash_algorithm=none is for RSA keys alone')
+  if (!hash) throw invalid('hash_algorithm=none is valid only for RSA keys')
   return { kind: 'ecdsa', hash, encoding: options.marshaling === 'jws' ? 'ieee-p1363' : 'der' }
 }
 
@@ -47,7 +47,7 @@ const rsaScheme = (options: SigningOptions, hash: HashName | undefined): Signatu
     if (hash) return { kind: 'rsa-pkcs1', hash }
   }
   if (!hash) throw invalid('hash_algorithm=none requires both prehashed=true and signature_algorithm=pkcs1v15')
-  if (prehashed) throw invalid('prehashed input is supported here with signature_algorithm=pkcs1v15 alone')
+  if (prehashed) throw invalid('prehashed input is supported only with signature_algorithm=pkcs1v15')
   return { kind: 'rsa-pss', hash, saltLength: parseSaltLength(options.saltLength) }
 }
 
@@ -82,7 +82,7 @@ export const signItem = (
   const version = pickVersion(record, wanted, 'signing')
   const key = privateKeyOf(privateKeyBytes(record, version, context))
   const signature = signBytes(key, scheme, input)
-  if (!signature) throw invalid('the key cannot make such a signature of such an input')
+  if (!signature) throw invalid('the key cannot sign this input with these parameters')
   return {
     signature: formatVersioned(version, signature.toString(encodingOf(scheme))),
     version,

@@ -9,24 +9,24 @@ import { decodeBase64 } from './batch.js'
 import { DEFAULT_HASH, findHash } from './hashes.js'
 
 const RANDOM_FIELDS = {
-  urlbytes: string('How many bytes, as the last part of the path.'),
-  source: string('Where they come from: platform.', 'platform'),
-  bytes: int('How many bytes.', 32),
-  format: string('hex or base64.', 'base64'),
+  urlbytes: string('Number of bytes, as the last part of the path.'),
+  source: string('Entropy source: platform.', 'platform'),
+  bytes: int('Number of bytes.', 32),
+  format: string('Encoding: hex or base64.', 'base64'),
 } as const
 
 const HASH_FIELDS = {
   urlalgorithm: string('Hash algorithm, as the last part of the path.'),
   algorithm: string('Hash algorithm.', DEFAULT_HASH),
-  input: string('Base64: what is to be hashed.'),
-  format: string('hex or base64.', 'hex'),
+  input: string('Input in base64.'),
+  format: string('Encoding: hex or base64.', 'hex'),
 } as const
 
 export const toolPaths = ({ random }: Pick<BackendContext, 'random'>): PathSpec[] => {
   const giveRandom = ({ values }: Call<typeof RANDOM_FIELDS>): Response => {
     const [source, count] = SOURCES.has(values.urlbytes) ? [values.urlbytes, ''] : [values.source, values.urlbytes]
     if (!SOURCES.has(source)) throw invalid(`unsupported entropy source "${source}"; must be "platform"`)
-    if (source !== 'platform') throw invalid(`there is no entropy source "${source}" here; use "platform"`)
+    if (source !== 'platform') throw invalid(`entropy source "${source}" is not supported; use "platform"`)
     const bytes = count === '' ? values.bytes : parseCount(count)
     if (bytes < 1) throw invalid('"bytes" cannot be less than 1')
     if (bytes > LIMITS.transitRandomBytesMax)
@@ -52,7 +52,12 @@ export const toolPaths = ({ random }: Pick<BackendContext, 'random'>): PathSpec[
       }),
     ),
     ...(['hash', 'hash/:urlalgorithm'] as const).map((pattern) =>
-      definePath({ pattern, fields: HASH_FIELDS, operations: { update: hash }, summary: 'The hash of an input.' }),
+      definePath({
+        pattern,
+        fields: HASH_FIELDS,
+        operations: { update: hash },
+        summary: 'Compute the hash of an input.',
+      }),
     ),
   ]
 }

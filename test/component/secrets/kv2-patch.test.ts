@@ -64,7 +64,7 @@ describe('patch of KV version 2', () => {
     await patch({ data: { text: 'x'.repeat(20 * 1024 * 1024) } })
     expect(await refusal(patch({ data: { more: 'x'.repeat(20 * 1024 * 1024) } }))).toEqual([
       'body-too-large',
-      'the secret would become too large',
+      'the patched secret would exceed the maximum size',
     ])
     expect(dataOf(await kv.read('data/a'))).toMatchObject({ metadata: { version: 3 } })
   })
