@@ -15,10 +15,10 @@ export const expandTemplate = (text: string, addresses: List): string => {
   const expanded = text.replace(/\s*\{\{-\s|\{\{/g, '{{').replace(/\s-\}\}\s*|\}\}/g, '}}')
   const out = expanded.replace(/\{\{((?:[^"`{}]|"(?:[^"\\]|\\.)*"|`[^`]*`)*)\}\}/g, (_all, action: string) => {
     const value = evaluate(action, addresses)
-    if (value === '') throw new Error(`{{ ${action.trim()} }} finds no address on this machine`)
+    if (value === '') throw new Error(`{{ ${action.trim()} }} matches no address of this machine`)
     return value
   })
-  if (out.includes('{{') || out.includes('}}')) throw new Error(`"${text}" is not a template that can be read`)
+  if (out.includes('{{') || out.includes('}}')) throw new Error(`"${text}" is not a valid template`)
   return out
 }
 
@@ -33,7 +33,7 @@ const evaluate = (action: string, addresses: List): string => {
     if (index === 0 && source && args.length === source.takes) value = source.get(addresses, String(args[0]))
     else if (index > 0 && step && args.length === step.takes && typeof value !== 'string') {
       value = step.apply(value, args[0] ?? '', String(args[1] ?? ''))
-    } else throw new Error(`${[name, ...args].join(' ')} is not supported here; supported are ${SUPPORTED}`)
+    } else throw new Error(`${[name, ...args].join(' ')} is not supported; supported are ${SUPPORTED}`)
   }
   if (typeof value !== 'string') throw new Error(`{{ ${action.trim()} }} must end with attr or join`)
   return value
@@ -111,7 +111,7 @@ function anyOf(parse: (text: string) => ((one: NetworkAddress) => boolean) | und
   return (wanted) => {
     const tests = wanted.split('|').map((text) => {
       const test = parse(text)
-      if (!test) throw new Error(`"${text}" is not a value that can be filtered by`)
+      if (!test) throw new Error(`"${text}" is not a valid value of a filter`)
       return test
     })
     return (one) => tests.some((test) => test(one))

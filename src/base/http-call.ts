@@ -90,7 +90,7 @@ export const openHttp = async (
     outgoing.on('error', reject)
     outgoing.on('close', () => {
       raw?.destroy()
-      reject(new Error('the connection was closed before there was an answer'))
+      reject(new Error('the connection was closed before a response arrived'))
     })
     outgoing.end(body)
   })
@@ -104,7 +104,7 @@ const readBody = async (answer: IncomingMessage, bytesMax: number): Promise<Buff
   let bytes = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > bytesMax) throw new Error(`the answer is too large: the limit is ${bytesMax} bytes`)
+    if (bytes > bytesMax) throw new Error(`the response is too large: the limit is ${bytesMax} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -120,13 +120,15 @@ const redirectOf = (call: HttpCall, { statusCode = 0, headers }: IncomingMessage
   const { location } = headers
   if (!REDIRECTS.has(statusCode) || location === undefined) return undefined
   const from = new URL(call.url)
-  if (!URL.canParse(location, call.url)) throw new Error('the server redirects to no address')
+  if (!URL.canParse(location, call.url)) throw new Error('the redirect has no valid address')
   const to = new URL(location, from)
   if (from.protocol === 'https:' && to.protocol !== 'https:') throw new Error('redirect would cause protocol downgrade')
   if (to.origin === from.origin) return { ...call, url: to.href }
   const isSecret = call.body !== undefined || Object.keys(call.headers ?? {}).some((name) => SECRET_HEADER.test(name))
   if (isSecret || !/^https?:$/.test(to.protocol))
-    throw new Error(`redirect to ${to.origin}: tokens and bodies go to no other server. Set the address to that server`)
+    throw new Error(
+      `redirect to ${to.origin}: tokens and request bodies are not sent to another server. Set the address to that server`,
+    )
   return { ...call, url: to.href, agent: undefined }
 }
 

@@ -8,15 +8,15 @@ interface LinkSurroundings {
 }
 
 const BY_CODE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused, nothing listens there',
+  ECONNREFUSED: 'connection refused: no server listens there',
   ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the name of the host cannot be resolved now',
+  EAI_AGAIN: 'the host name cannot be resolved now',
   EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'the network cannot be reached',
+  ENETUNREACH: 'the network is unreachable',
   ETIMEDOUT: 'the connection timed out',
   CERT_HAS_EXPIRED: 'x509: the certificate has expired',
-  CERT_NOT_YET_VALID: 'x509: the certificate is not valid yet, is a clock wrong?',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'x509: the certificate is valid for other names than the host of the address',
+  CERT_NOT_YET_VALID: 'x509: the certificate is not valid yet. Check the clocks',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'x509: the certificate is not valid for the host of the address',
 }
 
 const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
@@ -45,11 +45,11 @@ export const linkText = (error: unknown, { isTls, authorityHint }: LinkSurroundi
   if (UNKNOWN_AUTHORITY.has(code)) return `x509: certificate signed by unknown authority, ${authorityHint}`
   const known = BY_CODE[code]
   if (known !== undefined) return code.startsWith('E') && !code.startsWith('ERR_') ? `${known} (${code})` : known
-  if (isTls && NO_TLS.test(text)) return 'no TLS is spoken there: https:// on an http port?'
-  if (!isTls && NO_HTTP.test(text)) return 'no HTTP is spoken there: http:// on an https port?'
+  if (isTls && NO_TLS.test(text)) return 'the server does not use TLS: https:// on an http port?'
+  if (!isTls && NO_HTTP.test(text)) return 'the server does not use plain HTTP: http:// on an https port?'
   if (CLOSED.test(text))
-    return `the connection was closed before there was an answer${isTls ? '' : ': has its server ended, or is it http:// on an https port?'}`
+    return `the connection was closed before a response arrived${isTls ? '' : ': has the server stopped, or is it http:// on an https port?'}`
   if (TLS_DUMP.test(error.message))
-    return `TLS failed: ${typeof reason === 'string' ? reason : 'the other side refused'}`
+    return `TLS failed: ${typeof reason === 'string' ? reason : 'the peer rejected the connection'}`
   return error.message.split('\n')[0] ?? ''
 }

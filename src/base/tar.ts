@@ -95,7 +95,7 @@ class Pieces {
   async take(count: number): Promise<Buffer> {
     while (this.#bytes < count) {
       const next = await this.#source.next()
-      if (next.done) throw new TarError('the archive is cut short')
+      if (next.done) throw new TarError('the archive is truncated')
       this.#waiting.push(next.value)
       this.#bytes += next.value.length
     }

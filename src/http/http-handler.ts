@@ -190,7 +190,13 @@ export class HttpHandler {
   #report(error: unknown, request: Message): void {
     if (error instanceof LogicalError && error.code !== 'internal') return
     const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error))
-    this.#options.log.error('a request failed inside', { method: request.method, name, message, stack, cause })
+    this.#options.log.error('a request failed with an internal error', {
+      method: request.method,
+      name,
+      message,
+      stack,
+      cause,
+    })
   }
 }
 

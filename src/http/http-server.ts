@@ -100,9 +100,9 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   })
   const serveWhole = (message: WholeMessage, answer: DirectAnswer) => serve(message, answer, message.method)
   const hooks = (options.findHooks ?? findParserHooks)()
-  if (!hooks) log.debug('every request takes the long way: the HTTP parser of this Node is none that is known', {})
+  if (!hooks) log.debug('the fast lane is disabled: the HTTP parser of this Node version is unknown', {})
   const giveUp = (request: Message, error: unknown) => {
-    log.error('an answer could not be sent', { error })
+    log.error('a response could not be sent', { error })
     request.socket.destroy()
   }
   const server = createNodeServer(classes, limits, tls)
@@ -160,7 +160,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     log.debug('a TLS handshake failed', { error: error.message })
     if (error.code === 'ERR_SSL_HTTP_REQUEST') answerPlain(socket)
   })
-  server.on('drop', () => log.warn('a connection was refused: there are too many'))
+  server.on('drop', () => log.warn('a connection was rejected: too many connections'))
 
   return {
     listen: (address) =>

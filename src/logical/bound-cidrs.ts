@@ -6,7 +6,7 @@ import { invalid } from './errors.js'
 export const parseBoundCidrs = (texts: readonly string[]): string[] =>
   texts.map((text) => {
     const cidr = parseCidrOrAddress(text)
-    if (!cidr) throw invalid(`error parsing address ${JSON.stringify(text)}: neither an address nor a block of them`)
+    if (!cidr) throw invalid(`error parsing address ${JSON.stringify(text)}: it is neither an address nor a CIDR block`)
     return formatCidr(cidr)
   })
 

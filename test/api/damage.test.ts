@@ -83,7 +83,7 @@ it('a frame of the log whose file was lost, or replaced by a pipe, is given up b
     await requireRefused()
     execFileSync('mkfifo', [path.join(generation, frame)])
     await requireRefused()
-    expect(await adopt()).toMatchObject({ status: 1, stderr: expect.stringMatching(/no data goes with it.*--force/) })
+    expect(await adopt()).toMatchObject({ status: 1, stderr: expect.stringMatching(/this loses no data.*--force/) })
     await requireRefused()
     expect(await adopt('--force')).toMatchObject({ status: 0, stdout: expect.stringContaining('given up to index') })
     await cluster.reopen()
@@ -117,7 +117,7 @@ it('a server whose log was cut after a kill does not say that it was never initi
         const refused = await runProgram(['server', `-config=${config}`])
         expect([refused.status, refused.stderr + refused.stdout], `cut to ${length}`).toEqual([
           1,
-          expect.stringMatching(/the data has lost its end.*storage adopt/),
+          expect.stringMatching(/the data has lost its latest commits.*storage adopt/),
         ])
       }
     }

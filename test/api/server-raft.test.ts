@@ -56,8 +56,8 @@ describe('status', () => {
     expect((await change({ min_quorum: 3, last_contact_threshold: '20s' })).status).toBe(204)
     expect((await change({ cleanup_dead_servers: true, dead_server_last_contact_threshold: 120 })).status).toBe(204)
     const refused: [object, RegExp][] = [
-      [{}, /no setting was given/],
-      [{ nothing: 1 }, /no setting was given/],
+      [{}, /no setting was sent/],
+      [{ nothing: 1 }, /no setting was sent/],
       [{ min_quorum: 2 }, /min_quorum of at least 3/],
       [{ min_quorum: -1 }, /min_quorum must not be negative/],
       [{ min_quorum: 'many' }, /min_quorum/],

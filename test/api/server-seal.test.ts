@@ -47,7 +47,7 @@ it('a static seal gives recovery keys, opens by itself, and changes its key by w
     const answer = await client.send('PUT', 'sys/unseal', { body: { key: recoveryKey } })
     expect([answer.status, errorsOf(answer).join()]).toEqual([
       400,
-      expect.stringContaining('recovery keys do not unseal'),
+      expect.stringContaining('recovery keys cannot unseal'),
     ])
   })
 })

@@ -79,7 +79,7 @@ it('tells what is stored, whether it is sound, and refuses while a server runs',
     expect((await runProgram(['storage', 'list', '--data-dir', dataDir])).stdout).toContain('1 (left behind)')
     const adopt = (generation: string) =>
       runProgram(['storage', 'adopt', '--data-dir', dataDir, '--generation', generation])
-    expect(await adopt('2')).toMatchObject({ status: 1, stderr: expect.stringContaining('is no generation') })
+    expect(await adopt('2')).toMatchObject({ status: 1, stderr: expect.stringContaining('is not a generation') })
     expect(await adopt('1')).toMatchObject({ status: 0, stdout: expect.stringContaining('generation 1 is live') })
     expect(readFileSync(live)).toEqual(pointer)
     const nowhere = await runProgram(['storage', 'verify', '--data-dir', at.path('nowhere')])

@@ -62,7 +62,7 @@ it('a cluster is unsealed by the transit key of another one, as soon as that is 
 
   await using second = await start(config)
   expect(await client.read('sys/seal-status')).toMatchObject({ initialized: true, sealed: true, type: 'transit' })
-  await second.untilPrinted('the cluster of the seal cannot unseal this one yet')
+  await second.untilPrinted('the cluster with the seal key cannot unseal this cluster yet')
   expect((await client.send('GET', 'sys/health')).status).toBe(503)
   await stop(second)
 

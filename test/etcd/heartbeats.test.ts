@@ -54,7 +54,7 @@ it('a leader whose heartbeats come is left alone, and one that was deposed learn
   await until(async () => (await keyOf(connection, layout.heartbeat))?.mod_revision !== started?.mod_revision)
   expect(leadership.isHeld).toBe(true)
   await connection.ask('Txn', { compare: [], success: [{ request_delete_range: { key: layout.leader } }] })
-  expect(await leadership.lost).toBe('its lease has ended')
+  expect(await leadership.lost).toBe('its lease has expired')
   expect((await elected).isHeld).toBe(true)
 })
 

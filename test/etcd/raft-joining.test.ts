@@ -107,7 +107,7 @@ test('a leader whose etcd does not answer while it goes over ends when it is tol
   const joining = unsealed(nodes, b)
   await until(() => existsSync(`${program}.started`))
   await a.stop()
-  expect(a.lastLogLines).not.toContain('has not answered in time')
+  expect(a.lastLogLines).not.toContain('did not respond in time')
   await b.crash()
   await joining
   await a.start()

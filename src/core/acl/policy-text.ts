@@ -199,7 +199,7 @@ const parseSeconds = (item: HclItem | undefined): number => {
   if (value.kind === 'number') return Math.trunc(value.value)
   const text = stringOf(value)
   const ms = text === '' ? 0 : parseDurationMs(text)
-  if (ms === undefined) throw new HclError(`${JSON.stringify(text)} is no duration`, value)
+  if (ms === undefined) throw new HclError(`${JSON.stringify(text)} is not a duration`, value)
   return ms / 1000
 }
 

@@ -68,7 +68,7 @@ export class FileSink implements AuditSink {
 
   append(line: string, kind: LineKind): Promise<void> {
     const isFull = this.#waiting.length > 0 && this.#waitingCharacters + line.length > LIMITS.auditWaitingBytesMax
-    if (this.#isStuck || isFull) return Promise.reject(new Error('the file does not take lines as fast as they come'))
+    if (this.#isStuck || isFull) return Promise.reject(new Error('the file cannot be written as fast as lines arrive'))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ line, kind, resolve, reject })
       this.#waitingCharacters += line.length
@@ -114,7 +114,7 @@ export class FileSink implements AuditSink {
     this.#isScheduled = false
     const overtime = new AbortController()
     const timer = this.#clock.setTimer(LIMITS.auditWriteMs, () => {
-      const error = new Error(`nothing was written within ${LIMITS.auditWriteMs} ms`)
+      const error = new Error(`no data was written within ${LIMITS.auditWriteMs} ms`)
       this.#isStuck = true
       overtime.abort(error)
       for (const { reject } of [...batch, ...this.#takeWaiting()]) reject(error)

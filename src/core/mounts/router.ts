@@ -148,8 +148,8 @@ export class Router {
     const presence = this.#options.presenceOf(entry)
     if (presence === 'here') return
     const what = `the data of "${routePath(entry)}"`
-    if (presence === 'arriving') throw new LogicalError('unavailable', `${what} is still arriving on this cluster`)
-    const text = `${what} has not arrived on this cluster, which follows no primary`
+    if (presence === 'arriving') throw new LogicalError('unavailable', `${what} is still replicating to this cluster`)
+    const text = `${what} has not replicated to this cluster, which has no primary`
     throw new LogicalError('unavailable', text)
   }
 
@@ -191,7 +191,7 @@ export class Router {
     if (singleton) return { entry, namespace, backend: singleton, view, storage, close: async () => {} }
     const type = types.get(entry.type)
     if (!type) {
-      log.error('a mount has a type that this version does not know', { type: entry.type, path: entry.path })
+      log.error('a mount has an unknown type', { type: entry.type, path: entry.path })
       return undefined
     }
     const backend = type.factory({
@@ -266,11 +266,11 @@ export class Router {
     const hidden = new Set([...this.#byUuid.values()].filter((mount) => !isIndexed(mount)))
     const told = ({ entry }: OpenMount) => ({ path: routePath(entry), accessor: entry.accessor })
     for (const mount of hidden) {
-      if (!this.#hidden.has(mount)) this.#options.log.warn('a local mount hides a shared one', told(mount))
+      if (!this.#hidden.has(mount)) this.#options.log.warn('a local mount hides a replicated mount', told(mount))
     }
     for (const mount of this.#hidden) {
       if (this.#byUuid.get(mount.entry.uuid) === mount && !hidden.has(mount))
-        this.#options.log.info('a shared mount shows, the local one is gone', told(mount))
+        this.#options.log.info('a replicated mount is visible again after the removal of a local mount', told(mount))
     }
     this.#hidden = hidden
   }

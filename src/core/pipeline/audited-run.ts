@@ -60,6 +60,6 @@ export class AuditedRun {
 
 /** Returns the error in place of a response that no audit device has logged. The effects of the request remain. */
 const executedUnrecorded = (cause: unknown): LogicalError =>
-  new LogicalError('internal', 'internal error: the request was executed, but no audit device took its answer', {
+  new LogicalError('internal', 'internal error: the request was executed, but no audit device logged its response', {
     cause,
   })

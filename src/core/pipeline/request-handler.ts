@@ -164,7 +164,7 @@ export class RequestHandler {
     this.#requireNamespace(namespace, request)
     const found = router.find(namespace, request.path)
     if (found && !mayForward({ ...found, request })) {
-      throw new LogicalError('permission-denied', 'this is not taken from a secondary', { wrapped: true })
+      throw new LogicalError('permission-denied', 'a secondary cannot send this request', { wrapped: true })
     }
     const entity = await this.#logins.answerPrimary(request)
     if (entity) return entity
@@ -240,7 +240,10 @@ export class RequestHandler {
     } catch (error) {
       if (!isReadOnly(error)) throw error
       if (!this.#options.mayForward({ ...route, request })) {
-        throw new LogicalError('invalid-request', 'this cluster is a performance secondary; ask its primary')
+        throw new LogicalError(
+          'invalid-request',
+          'this cluster is a performance secondary; send the request to its primary',
+        )
       }
       return this.#options.forwarder.forward(request)
     }

@@ -60,7 +60,7 @@ export class AutoUnsealing {
     } catch (error) {
       if (signal.aborted) return true
       if (!(error instanceof LogicalError) || error.code !== 'unavailable') throw error
-      log.warn('the cluster of the seal cannot unseal this one yet; it is tried again', { error: error.message })
+      log.warn('the cluster with the seal key cannot unseal this cluster yet; retrying', { error: error.message })
       return false
     }
   }

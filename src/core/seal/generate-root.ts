@@ -108,7 +108,7 @@ export class GenerationAttempt {
   async #complete(attempt: Attempt, threshold: number): Promise<JsonObject> {
     const { seal, slot, makeToken } = this.#options
     const rootKey = await attempt.collector.spend((shares) => seal.keys.findRootKey(shares))
-    if (!rootKey) throw invalid('root generation aborted: the key shares do not make the root key')
+    if (!rootKey) throw invalid('root generation aborted: the key shares do not produce the root key')
     // The attempt may have been canceled while the shares were verified.
     if (slot.attempt !== attempt) throw invalid('no root generation in progress')
     const encoded = await encodeFor(attempt.recipient, await makeToken())

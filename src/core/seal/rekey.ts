@@ -83,7 +83,7 @@ export class Rekey {
     return this.#lock.run('rekey', async () => {
       this.#requireOpen()
       if (!this.#options.isShareOwner()) {
-        throw invalid('the key shares of a secondary are those of its primary; rekey there')
+        throw invalid('a secondary has the key shares of its primary; rekey the primary')
       }
       const problem = findRequestProblem(request)
       if (problem !== undefined) throw invalid(problem)
@@ -112,8 +112,7 @@ export class Rekey {
       if (attempt.nonce !== input.nonce) {
         throw invalid(`incorrect nonce supplied; nonce for this rekey operation is "${attempt.nonce}"`)
       }
-      if (attempt.pending)
-        throw invalid('rekey operation already finished; it waits for verification of the new shares')
+      if (attempt.pending) throw invalid('rekey operation already finished; verify the new shares')
       if (attempt.collector.offer(share) === 'duplicate') {
         throw invalid('given key has already been provided during this generation operation')
       }
@@ -151,7 +150,7 @@ export class Rekey {
       if (collector.progress < made.config.threshold) return this.verificationStatus()
       const shareKey = await collector.spend((shares) => combineShares(shares, made.config))
       if (!shareKey || !isSameSecret(shareKey, made.shareKey)) {
-        throw invalid('rekey verification failed: the shares are not the new ones')
+        throw invalid('rekey verification failed: these are not the new shares')
       }
       await this.#options.seal.keys.adopt(made)
       this.#clear()
@@ -173,7 +172,7 @@ export class Rekey {
     const { seal, random } = this.#options
     const { config, hasBackup, needsVerification } = attempt.request
     const rootKey = await attempt.collector.spend((shares) => seal.keys.findRootKey(shares))
-    if (!rootKey) throw invalid('rekey aborted: the key shares do not make the root key')
+    if (!rootKey) throw invalid('rekey aborted: the key shares do not produce the root key')
     // The attempt may have been canceled while the shares were verified.
     if (this.#attempt !== attempt) throw invalid('no rekey in progress')
     const plain = await seal.keys.newShares(config, rootKey)

@@ -129,7 +129,7 @@ export class SealManager {
       if (!this.isSealed || this.#otherCluster?.shares === 'needless') return
       if (this.#otherCluster?.shares === 'too-early') throw new LogicalError('unavailable', AWAITING_NODES_REFUSAL)
       if (this.keys.isAutoUnseal && !this.keys.isMigrating) {
-        throw invalid('this cluster unseals by itself when it starts; recovery keys do not unseal it')
+        throw invalid('this cluster uses auto-unseal; recovery keys cannot unseal it')
       }
       if (this.#collector.progress === 0) this.#nonce = uuid(this.#random)
       this.#collector.offer(share)
@@ -166,9 +166,9 @@ export class SealManager {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false
       const unwrapped = await this.keys.findAutoWrapped()
       if (unwrapped && !this.#barrier.isRootKey(unwrapped.key))
-        throw new LogicalError('unavailable', 'the key that the seal unwraps does not open this cluster')
+        throw new LogicalError('unavailable', 'the key that the seal unwraps is not the root key of this cluster')
       if (unwrapped) await this.#open(unwrapped.key, unwrapped.isCurrent ? 'wrapped' : 'stale')
-      else this.#log.error('auto-unseal failed: neither the current nor the previous seal key fits')
+      else this.#log.error('auto-unseal failed: neither the current nor the previous seal key unwraps the root key')
       return unwrapped !== undefined
     })
   }
@@ -204,7 +204,7 @@ export class SealManager {
       await this.keys.refreshAutoWrapping(rootKey)
     } catch (error) {
       if (!(error instanceof LogicalError) || error.code !== 'unavailable') throw error
-      this.#log.warn('what the seal has wrapped could not be compared with the root key', { error: error.message })
+      this.#log.warn('the root key wrapped by the seal could not be verified', { error: error.message })
     }
   }
 

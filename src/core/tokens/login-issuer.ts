@@ -72,10 +72,10 @@ export class LoginIssuer {
     const { accessor, name } = request.data
     const entry = typeof accessor === 'string' ? this.#options.router.findByAccessor(accessor)?.entry : undefined
     if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > LIMITS.aliasNameBytesMax) {
-      throw invalid('an entity is asked for without a name')
+      throw invalid('the request for an entity has no alias name')
     }
     if (!entry || entry.isLocal || entry.kind !== 'auth' || entry.namespaceId !== request.namespace.id) {
-      throw invalid('an entity is asked for without an auth method that is shared')
+      throw invalid('the request for an entity names no replicated auth method')
     }
     this.#options.router.requirePresent(entry, request, routePath(entry))
     const id = await this.#options.tokens.aliasEntityId(entry.accessor, name, request.namespace.id)

@@ -76,7 +76,7 @@ export const decodeToken = (bytes: Buffer): StoredToken => {
   const stored = JSON.parse(bytes.toString('utf8')) as ListedToken | Omit<StoredToken, 'isIndexed'>
   if (!Array.isArray(stored)) return { ...stored, isIndexed: true }
   if (stored[0] !== VERSION) {
-    throw new LogicalError('internal', `a token is stored in form ${stored[0]}, which is of a later version`)
+    throw new LogicalError('internal', `a token is stored in format ${stored[0]} of a later version`)
   }
   return {
     id: stored[1],

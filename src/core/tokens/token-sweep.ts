@@ -68,7 +68,7 @@ export class TokenSweep {
       this.#sleepUntil(Math.max(await this.#nextEndMs(), clock.now() + PAUSE_MS))
     } catch (error) {
       if (this.#signal?.aborted) return
-      log.warn('tokens that have ended could not be removed', { error })
+      log.warn('expired tokens could not be removed', { error })
       this.#sleepUntil(clock.now() + IDLE_MS)
     }
   }

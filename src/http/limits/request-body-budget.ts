@@ -113,7 +113,7 @@ export class RequestBodyBudget {
     }
     const evict = () => {
       leave()
-      onEvicted(new LogicalError('request-timeout', 'the request body came too slowly while others waited'))
+      onEvicted(new LogicalError('request-timeout', 'the request body arrived too slowly while others waited'))
     }
     const receiving: Receiving = { sinceMs: this.#clock.monotonic(), receivedBytes: 0, evict }
     this.#receiving.add(receiving)

@@ -60,7 +60,7 @@ export class ResponseBudget {
     this.#limits = { ...DEFAULTS, ...limits }
     this.#budget = new ByteBudget({
       ...this.#limits,
-      refusal: 'too many large answers are waiting',
+      refusal: 'too many large responses are waiting',
       onChange: (hasAdmitted) => this.#watchSlowest(hasAdmitted),
     })
   }
@@ -237,4 +237,4 @@ const whenGone = ({ response, socket }: AnswerSink, callback: () => void): void 
 
 const isGone = ({ response, socket }: AnswerSink): boolean => response.closed || socket.destroyed
 
-const wentAway = (): LogicalError => new LogicalError('unavailable', 'the client went away')
+const wentAway = (): LogicalError => new LogicalError('unavailable', 'the client disconnected')

@@ -76,7 +76,7 @@ export const originForm = (url: string): string => (url.startsWith('/') ? url : 
 const canonicalPath = (path: string): string => {
   const decoded = decode(path)
   if (DOT_SEGMENT.test(decoded)) throw invalid('relative paths not supported')
-  if (NOT_PRINTABLE.test(decoded)) throw invalid('the path contains characters that cannot be printed')
+  if (NOT_PRINTABLE.test(decoded)) throw invalid('the path contains unprintable characters')
   return decoded
 }
 

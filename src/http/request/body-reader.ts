@@ -99,7 +99,7 @@ class BodyReader {
 
   #start(): void {
     const request = this.#request
-    request.once('error', (cause) => this.#fail(new ClientGone('the client went away', { cause })))
+    request.once('error', (cause) => this.#fail(new ClientGone('the client disconnected', { cause })))
     if ((this.#announced ?? 0) > this.#options.bytesMax) {
       this.#fail(bodyTooLarge())
       return

@@ -54,6 +54,6 @@ const orFail = async <T>(field: string, path: string, fn: () => Promise<T>): Pro
 
 const parse = (what: string, text: string): string[] => {
   const found = parsePemCertificates(text)
-  if (!found) throw invalid(`error loading CA certificates: ${what} holds no PEM certificate`)
+  if (!found) throw invalid(`error loading CA certificates: ${what} contains no PEM certificate`)
   return found
 }

@@ -38,6 +38,6 @@ export const plantDevRoot = async (
     await dev?.plantRootToken(token)
     await storage.write((tx) => tx.delete(KEYS.devRoot))
   } catch (error) {
-    log.warn('the root token of the development server that is followed was not taken over', { error: String(error) })
+    log.warn('the root token of the primary in dev mode could not be created here', { error: String(error) })
   }
 }

@@ -118,7 +118,8 @@ export class FilterStore {
   async put(id: string, rule: FilterRule, formerId = id): Promise<void> {
     await this.#storage.write((tx) => {
       const former = readJson<FilterRecord>(tx, filterKey(formerId))
-      if (!former && this.#count() >= LIMITS.filtersMax) throw invalid(`there are ${LIMITS.filtersMax} filters already`)
+      if (!former && this.#count() >= LIMITS.filtersMax)
+        throw invalid(`the limit of ${LIMITS.filtersMax} filters is reached`)
       this.#ids.add(id)
       const { retired = [], revision = 0 } = former ?? {}
       if (formerId !== id) tx.delete(filterKey(formerId))

@@ -155,7 +155,7 @@ export class FilteredDataPurge {
   async #write(stage: PurgeStage): Promise<void> {
     const { storage, random, log } = this.#options
     await storage.write((tx) => tx.put(KEYS.purgeMark, makePurgeMark(stage, random)))
-    log.info('filtered data is to be destroyed', { stage })
+    log.info('destruction of filtered data requested', { stage })
   }
 
   async #hasDataOf(mounts: ReadonlySet<string>): Promise<boolean> {

@@ -56,7 +56,7 @@ export class Forwarder {
     const isSeen = await this.#sees(index, epochs)
     if (this.#isGivenUp(index, epochs)) throw new LogicalError('unavailable', PRIMARY_OVERTAKEN_TEXT)
     if (isSeen) return { response, state }
-    const warning = 'the write was made on the primary cluster, but is not yet visible on this cluster'
+    const warning = 'the primary cluster has executed the write, but it is not yet visible on this cluster'
     return { response: { ...response, warnings: [...(response?.warnings ?? []), warning] }, state }
   }
 

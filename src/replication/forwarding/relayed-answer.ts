@@ -20,7 +20,10 @@ const LINE_END = 0x0a
 
 export const encodeRendered = ({ status, contentType, headers, body }: Rendered, index?: number): Buffer => {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) {
-    throw new LogicalError('unavailable', 'a standby does not hand on an answer of this kind; ask the active node')
+    throw new LogicalError(
+      'unavailable',
+      'a standby cannot forward a response of this kind; send the request to the active node',
+    )
   }
   return withBody({ status, contentType, headers, index }, Buffer.from(body as string))
 }

@@ -7,7 +7,7 @@ import { refusalError } from '../rpc/refusal.js'
 
 /** Parses the fields of a forwarded request. Throws unless each field has a form that this software sends. */
 
-export const junk = (what: string) => refusalError('invalid', `a forwarded request with an unusable ${what}`)
+export const junk = (what: string) => refusalError('invalid', `a forwarded request has an invalid ${what}`)
 
 /** Client data is nested one level deeper in a forwarded request. */
 const DEPTH_MAX = LIMITS.jsonDepthMax + 1

@@ -9,7 +9,7 @@ export const PRIMARY_OVERTAKEN_TEXT = 'the primary cluster was overtaken by a ne
 export const CATCHING_UP_TEXT = 'replication is still catching up, try again later or provide the "force" argument'
 /** The error text if waiting does not help. */
 export const INCOMPLETE_TEXT =
-  'replication is incomplete and stays so until something is changed; to promote all the same, provide the "force" argument'
+  'replication is incomplete, and waiting does not help; to promote anyway, provide the "force" argument'
 
 export const GUARDS = {
   alreadyPrimary: (kind: Kind) => `cluster is already a ${kindName(kind)} primary`,
@@ -34,15 +34,15 @@ export const GUARDS = {
   noneAnswered: (details: string) => `none of update_primary_addrs answered: ${details}`,
   tokenOfKind: (kind: Kind) =>
     `token is for ${kindName(kind)} replication: give it to sys/replication/${kind}/secondary/enable or update-primary`,
-  noActivationToken: (path: string) => `token is no activation token: it wraps an answer of "${path}"`,
+  noActivationToken: (path: string) => `token is not an activation token: it wraps a response of "${path}"`,
   otherSet: 'token belongs to another replication set; use secondary/enable',
   ownSecondary: 'a cluster cannot be its own secondary',
   damaged: (damage: readonly string[]) =>
-    `the data of this cluster is damaged: ${damage.join('; ')}; a reindex would take what is left for the truth, and ` +
-    'secondaries would delete what only they still have: promote one of them, or put the files back; force goes on',
+    `the data of this cluster is damaged: ${damage.join('; ')}; a reindex would accept the remaining data as correct, and ` +
+    'secondaries would delete data that only they still have: promote one of them, or restore the files; "force" continues anyway',
   reindexRunning: 'reindex is already running',
   aheadOfPrimary:
-    'this cluster is ahead of its primary, which was put back in time; provide the "force" argument to give up what only ' +
+    'this cluster is ahead of its primary, which was rewound; provide the "force" argument to discard the data that only ' +
     'this cluster has, or promote it',
   notEnabled: 'replication is not enabled',
   invalidFilterMode: 'mode must be allow or deny',

@@ -38,7 +38,7 @@ export const reindex = (context: ReplicationContext, { diff, force, skipFlush }:
       await maintenance.settled()
       await followAgain(context)
     }
-    follow().catch((error: unknown) => host.log.error('not followed again', { error: String(error) }))
+    follow().catch((error: unknown) => host.log.error('could not follow the primary again', { error: String(error) }))
   }
   return { data: null, warnings: [WARNINGS.reindexing] }
 }
@@ -52,7 +52,7 @@ export const recover = async (context: ReplicationContext, { force }: { force: b
     if (!force) throw invalid(GUARDS.aheadOfPrimary)
     await followAgain(context)
   } else {
-    context.host.restart('recovery was asked for')
+    context.host.restart('recovery requested')
   }
   return { data: null, warnings: [WARNINGS.recovering] }
 }
@@ -72,14 +72,14 @@ const followAgain = (context: ReplicationContext): Promise<void> =>
     const { host, roles } = context
     const kind = aheadKind(context)
     if (!kind) return
-    host.log.warn('following a primary that was put back in time', { kind })
+    host.log.warn('following a rewound primary', { kind })
     await roles.update(kind, (record) => {
       if (!('ahead' in record)) return record
       const { ahead: _, ...rest } = record
       return rest
     })
     await host.store.forgetRemote()
-    host.restart('recovery was asked for')
+    host.restart('recovery requested')
   })
 
 export const checkTrees = async ({ maintenance }: ReplicationContext): Promise<Response> => maintenance.check()

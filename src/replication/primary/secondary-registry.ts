@@ -56,15 +56,12 @@ export class SecondaryRegistry {
   opened(secondaryId: string, commonName: string, who: PeerIdentity, stream: PrimaryStream): void {
     const before = this.#seen.get(secondaryId)
     if (before && isOlder(who, before.who)) {
-      throw refusalError(
-        'superseded',
-        `another cluster with a newer epoch took the place of secondary "${secondaryId}"`,
-      )
+      throw refusalError('superseded', `another cluster with a newer epoch replaced secondary "${secondaryId}"`)
     }
     before?.stream?.end(
       before.who.clusterId === who.clusterId
         ? refusalError('unavailable', 'this secondary has opened another stream')
-        : refusalError('superseded', `another cluster with a newer epoch took the place of secondary "${secondaryId}"`),
+        : refusalError('superseded', `another cluster with a newer epoch replaced secondary "${secondaryId}"`),
     )
     this.#seen.set(secondaryId, {
       lastHeartbeatMs: this.#clock.now(),

@@ -242,13 +242,13 @@ export class StreamServer implements ClusterService {
     if (!position || position.epoch !== currentEpoch(hooks.who().epochs)?.id) return
     if (!store.isAstray(position)) return
     const lastIndex = store.position.index
-    log.error('a secondary is ahead of this primary, which was put back in time', {
+    log.error('a secondary is ahead of this primary, which was rewound', {
       kind,
       secondary: secondaryId,
       index: position.index,
       lastIndex,
     })
-    throw refusalError('rewound', `the log of this primary does not lead through index ${position.index} any more`)
+    throw refusalError('rewound', `the log of this primary no longer contains index ${position.index}`)
   }
 
   #admit(

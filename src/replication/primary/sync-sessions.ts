@@ -82,7 +82,8 @@ export class SyncSession {
   }
 
   #check(tree: Tree): void {
-    if (tree === 'local' && this.#audience.kind !== 'dr') throw refusalError('failed', 'local keys stay here')
+    if (tree === 'local' && this.#audience.kind !== 'dr')
+      throw refusalError('failed', 'local keys are not sent to this secondary')
   }
 }
 

@@ -84,7 +84,7 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
     case 'stop-following':
       prepared.place = host.store.remotePosition
       await running[effect.kind].stopFollowing()
-      undo.push(() => host.restart('a change of role failed before its commit'))
+      undo.push(() => host.restart('a role change failed before its commit'))
       return
     case 'list-missing':
       return keepPromotionLoss(host, effect.kind, roles.record(effect.kind), effect.safety)

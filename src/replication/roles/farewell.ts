@@ -12,7 +12,7 @@ interface LeavingPrimary {
 export const EPOCH_ENDED: Refusal = {
   ok: false,
   code: 'over',
-  text: 'this primary has stepped back, and its epoch has ended',
+  text: 'this primary was demoted, and its epoch has ended',
 }
 
 /** Returns true if a stopping primary has given up its role, and no copy can continue its epoch. */

@@ -95,7 +95,7 @@ export class Fences {
       const { fenced: _, ...free } = record
       return { ...free, epochs: extendChain(record.epochs, id, fork, beyond) }
     })
-    host.log.warn('a new epoch begins, above one that has ended', { kinds, epoch: id })
+    host.log.warn('a new epoch begins above an ended epoch', { kinds, epoch: id })
     onMoved()
   }
 
@@ -161,6 +161,5 @@ const isNamedNow = (known: Overtaker, other: PeerIdentity): boolean =>
 
 const fencedText = ({ byEpoch, by }: Fence): string => {
   const address = by?.apiAddress || by?.clusterAddresses[0]
-  const where = address ? `, is at ${address}` : ' exists'
-  return `this primary is fenced: epoch ${byEpoch} of its set, which is newer${where}`
+  return `this primary is fenced: the newer epoch ${byEpoch} of its set ${address ? `is at ${address}` : 'exists'}`
 }

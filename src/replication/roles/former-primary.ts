@@ -68,7 +68,7 @@ const isForgotten = ({ roles, kind, host }: FormerPrimaryOptions): Promise<boole
     .then(
       () => true,
       (error: unknown) => {
-        host.log.warn('the former primary, which has joined, is not forgotten yet', { kind, error })
+        host.log.warn('the former primary, which has joined, is still in the record', { kind, error })
         return false
       },
     )

@@ -76,7 +76,8 @@ const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: Ab
   }
   const reply = await orInvalid(() => deps.dataPlane.bootstrap(call))
   const { primary } = reply
-  if (primary.setId !== bundle.setId) throw invalid('error fetching secondary bootstrap package: another set answered')
+  if (primary.setId !== bundle.setId)
+    throw invalid('error fetching secondary bootstrap package: the address belongs to another replication set')
   if (primary.clusterId === host.identity.clusterId) throw invalid(GUARDS.ownSecondary)
   return { bundle, credentials, primary, package: reply.package }
 }
@@ -91,7 +92,7 @@ const openToken = async (
   if (!token) throw invalid(GUARDS.invalidToken)
   if (token.form === 'wrapped') {
     const address = (fields.primaryApiAddr || token.address).replace(/\/+$/, '')
-    if (address === '') throw invalid('the token has no address of the primary; give primary_api_addr')
+    if (address === '') throw invalid('the token has no address of the primary; set primary_api_addr')
     const own = host.identity.apiAddress.replace(/\/+$/, '')
     if (own !== '' && address === own) throw invalid(GUARDS.ownSecondary)
     const { clientCertPem, clientKeyPem, caPems } = fields
@@ -114,7 +115,7 @@ const openToken = async (
 }
 
 const NOT_FOR_US =
-  'error decrypting activation token: it was not made for the present public key of this cluster, or it was used already'
+  'error decrypting activation token: it was not created for the current public key of this cluster, or it was already used'
 
 const UNWRAPPING = 'error unwrapping activation token'
 
@@ -145,10 +146,10 @@ const refuseOther = ({ status, body }: Answer, check: (kind: Kind) => void): voi
 const bundleOf = ({ status, body }: Answer): Bundle => {
   if (status !== 200) {
     const texts = Array.isArray(body.errors) ? body.errors.filter((text) => typeof text === 'string') : []
-    throw invalid(`${UNWRAPPING}: the primary answered ${status}: ${texts.join('; ') || 'no details'}`)
+    throw invalid(`${UNWRAPPING}: the primary responded with status ${status}: ${texts.join('; ') || 'no details'}`)
   }
   const bundle = isObject(body.data) ? parseBundle(body.data) : undefined
-  if (!bundle) throw invalid(`${UNWRAPPING}: the answer holds no activation bundle`)
+  if (!bundle) throw invalid(`${UNWRAPPING}: the response contains no activation bundle`)
   return bundle
 }
 
@@ -178,7 +179,7 @@ const causeText = (error: unknown): string => {
 
 const credentialsOf = (bundle: Bundle): Credentials => {
   const serverName = findCommonName(bundle.caCertificate)
-  if (serverName === undefined) throw invalid('the activation bundle holds no CA certificate')
+  if (serverName === undefined) throw invalid('the activation bundle contains no CA certificate')
   return {
     caCertificate: bundle.caCertificate.toString('base64'),
     certificate: bundle.certificate.toString('base64'),

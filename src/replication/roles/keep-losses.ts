@@ -12,7 +12,7 @@ import type { Kind } from '../model/types.js'
 export const LOSS_REASONS = {
   failover: 'not replicated before the failover',
   overtaken: 'received from the former primary, unknown to the new one',
-  rewound: 'ahead of the primary, which was put back in time',
+  rewound: 'ahead of the primary, which was rewound',
 } as const
 
 type LossReason = (typeof LOSS_REASONS)[keyof typeof LOSS_REASONS]
@@ -36,7 +36,7 @@ export const keepOwnLoss = async (host: Host, kind: Kind, epochs: EpochChain, ne
   if (entries.length === 0 && !isTrimmed && isWhole) return
   const reason = LOSS_REASONS.failover + (isTrimmed || !isWhole ? INCOMPLETE : '')
   await keep(host, kind, { epoch, firstIndex: after + 1, lastIndex, reason, ...lost }, frames)
-  host.log.warn('unreplicated entries kept aside', { kind, epoch, entries: entries.length })
+  host.log.warn('unreplicated entries recorded as a loss', { kind, epoch, entries: entries.length })
 }
 
 /** Records the loss of a forced promotion. Its entries are not here; the former primary lists them when it rejoins. */
@@ -50,7 +50,7 @@ export const keepPromotionLoss = async (
   const reason = isIncomplete
     ? 'sync incomplete'
     : safety.filter !== undefined
-      ? `a paths filter (${safety.filter}) kept data from this cluster`
+      ? `a paths filter (${safety.filter}) withheld data from this cluster`
       : safety.appliedIndex < safety.announcedIndex
         ? 'announced by the primary, not received'
         : undefined
@@ -85,7 +85,7 @@ export const keepSurplusLoss = async (
   if (entries.length === 0 && isComplete) return
   const reason = why + (isComplete ? '' : INCOMPLETE)
   await keep(host, kind, { epoch, firstIndex, lastIndex, reason, ...lost }, frames)
-  host.log.warn('entries of the former primary kept aside', { kind, epoch, entries: entries.length })
+  host.log.warn('entries of the former primary recorded as a loss', { kind, epoch, entries: entries.length })
 }
 
 /** Returns the surplus from the follower's memory; if that does not reach back far enough, from a DR copy's own log. */
@@ -114,5 +114,5 @@ const collectOwn = async (host: Host, kind: Kind, ownIndex: number, remoteIndex:
 
 const keep = async ({ storage, clock, log }: Host, kind: Kind, loss: Loss, frames: readonly Frame[]): Promise<void> => {
   const dropped = await writeLoss(storage, await lossIdFor(storage, clock.now(), kind, loss), loss, frames)
-  if (dropped.length > 0) log.warn('old lists of losses were dropped to make room', { dropped })
+  if (dropped.length > 0) log.warn('the oldest loss records were removed', { dropped })
 }

@@ -70,7 +70,7 @@ export class PrimaryRole implements PrimaryHooks {
     }
     const row = record.registrations.find((candidate) => candidate.commonName === commonName)
     if (!row) return refused('revoked', 'this certificate is not registered; it needs a new activation token')
-    if (who.setId !== record.setId) return refused('set', 'another replication set is served here')
+    if (who.setId !== record.setId) return refused('set', 'this primary belongs to another replication set')
     const objection = this.#objectionTo(row, method, who)
     if (objection) return objection
     if (!host.settings.allowOlderSecondary) {
@@ -85,7 +85,7 @@ export class PrimaryRole implements PrimaryHooks {
     const { fences, kind } = this.#options
     if (method !== 'Bootstrap' && fences.isBelow(who.ended)) {
       this.#background(fences.goBeyond(who.ended))
-      return refused('unavailable', 'this primary begins a new epoch, since another one has ended')
+      return refused('unavailable', 'this primary begins a new epoch, because another one has ended')
     }
     fences.meet(kind, who)
     const fence = fences.of(kind)
@@ -103,7 +103,7 @@ export class PrimaryRole implements PrimaryHooks {
     const isSame = row.clusterId === who.clusterId
     const incarnation = who.incarnation ?? 0
     if (incarnation < row.incarnation || (incarnation === row.incarnation && !isSame)) {
-      return refused('superseded', `another cluster took the place of secondary "${row.id}" with a newer epoch`)
+      return refused('superseded', `another cluster with a newer epoch replaced secondary "${row.id}"`)
     }
     return undefined
   }
@@ -214,7 +214,7 @@ export class PrimaryRole implements PrimaryHooks {
 
   #background(work: Promise<void>): void {
     work.catch((error: unknown) =>
-      this.#options.host.log.error('record of the primary not stored', { error: String(error) }),
+      this.#options.host.log.error('the record of the primary was not stored', { error: String(error) }),
     )
   }
 }

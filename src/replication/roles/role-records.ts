@@ -150,7 +150,7 @@ export class RoleRecords {
   beginAnew(): void {
     if (this.#isLeaving) return
     this.#isLeaving = true
-    this.#host.restart('a change that had failed is stored')
+    this.#host.restart('a change that had failed was stored after all')
   }
 
   async #commit({ records, keepsOperationToken }: Drafts): Promise<void> {

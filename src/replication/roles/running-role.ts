@@ -180,7 +180,7 @@ export class RunningRole {
     })
     this.#timer = host.clock.setRepeating(host.settings.times.heartbeatIntervalMs, () => {
       this.#keepAnnounced().catch((error: unknown) =>
-        host.log.warn('announced index not kept', { kind, error: String(error) }),
+        host.log.warn('the announced index was not stored', { kind, error: String(error) }),
       )
     })
     host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })

@@ -147,7 +147,7 @@ export class SecondaryRole implements SecondaryHooks {
   async onSynced(): Promise<void> {
     const { host, kind } = this.#options
     if (kind === 'dr') await continueAlignment(host)
-    this.#finishBootstrap().catch((error: unknown) => host.log.error('bootstrap given up', { kind, error }))
+    this.#finishBootstrap().catch((error: unknown) => host.log.error('bootstrap abandoned', { kind, error }))
   }
 
   onPrimaryAddresses({ current, known, former }: PrimaryAddresses): void {

@@ -11,10 +11,12 @@ export const standbyRefusal = (
       }
     | undefined,
 ): LogicalError => {
-  if (!active) return refusalError('unavailable', 'this node is not the active one, and knows of none that is')
+  if (!active) return refusalError('unavailable', 'this node is not the active node, and knows no active node')
   const { apiAddress, clusterAddress } = active
   const overtaker = { clusterId: '', epochs: [], apiAddress, clusterAddresses: [clusterAddress] }
-  return refusalError('standby', `this node is not the active one, which is at ${clusterAddress}`, { overtaker })
+  return refusalError('standby', `this node is not the active node; the active node is at ${clusterAddress}`, {
+    overtaker,
+  })
 }
 
 /**

@@ -23,7 +23,7 @@ export const watchLimits = (
     timeoutMs === undefined
       ? undefined
       : clock.setTimer(timeoutMs, () =>
-          giveUp(new LogicalError('unavailable', `no answer from ${address} within ${Math.round(timeoutMs)} ms`)),
+          giveUp(new LogicalError('unavailable', `no response from ${address} within ${Math.round(timeoutMs)} ms`)),
         )
   return () => {
     timer?.cancel()

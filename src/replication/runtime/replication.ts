@@ -173,7 +173,7 @@ export class Replication {
     for (const id of ids) if (this.context.filters.noteChange(id)) this.#haveCompared(id)
     this.#purge.check()
     this.#renameSettled().catch((error: unknown) =>
-      this.context.host.log.warn('the names of filtered mounts were not kept', { error: String(error) }),
+      this.context.host.log.warn('the paths of filtered mounts were not stored', { error: String(error) }),
     )
   }
 
@@ -240,6 +240,6 @@ export class Replication {
   }
 }
 
-const NEW_EPOCH = { ok: false, code: 'unavailable', text: 'a new epoch of this primary begins' } as const
+const NEW_EPOCH = { ok: false, code: 'unavailable', text: 'this primary begins a new epoch' } as const
 
 const NOTHING_FILTERED: ReadonlySet<string> = new Set()

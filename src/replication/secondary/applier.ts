@@ -119,7 +119,7 @@ export class Applier {
  */
 export const requirePositionAt = ({ remotePosition }: ReplicableStore, place: PrimaryPosition | undefined): void => {
   if (isSamePosition(remotePosition, place)) return
-  throw new LogicalError('unavailable', `the storage was opened again, and stands at ${remotePosition?.index} now`)
+  throw new LogicalError('unavailable', `the storage was reopened, and is at index ${remotePosition?.index} now`)
 }
 
 const refuse = (reason: string): Applied => ({ ok: false, reason })

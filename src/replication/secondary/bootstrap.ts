@@ -55,7 +55,7 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
  * The primary marks the ID as taken before it responds. If the response is lost, this cluster cannot know whether the
  * ID is taken.
  */
-const MAYBE_TAKEN = '; it may have registered this cluster: revoke its id there before a new token is made for it'
+const MAYBE_TAKEN = '; it may have registered this cluster: revoke its ID there before you create a new token'
 
 const isAnswered = (error: unknown): boolean => ![undefined, 'failed'].includes(refusalCodeOf(error))
 

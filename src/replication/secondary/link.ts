@@ -93,7 +93,7 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
   const { kind, store, hooks, clock, times } = options
   const place = store.remotePosition
   const timer = clock.setTimer(times.connectTimeoutMs, () =>
-    stream.end(new LogicalError('unavailable', 'the primary did not answer in time')),
+    stream.end(new LogicalError('unavailable', 'the primary did not respond in time')),
   )
   try {
     await stream.send({
@@ -116,7 +116,7 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
 
 const parseAccepted = (first: ReceivedDown | undefined): { primary: PeerIdentity; lastIndex: number } => {
   if (first?.message !== 'accepted' || !first.accepted) {
-    throw new LogicalError('unavailable', 'the primary answered out of turn')
+    throw new LogicalError('unavailable', 'the primary sent an unexpected message')
   }
   return { primary: parsePeer(first.accepted.who), lastIndex: first.accepted.last_index }
 }

@@ -39,7 +39,7 @@ export const pingPrimaries = async (addresses: readonly string[], options: PingO
   for (const [place, address] of distinct.entries()) {
     options.signal.throwIfAborted()
     if (clock.monotonic() >= endMs) {
-      failures.push(`${distinct.length - place} more were not asked, since this has taken too long`)
+      failures.push(`${distinct.length - place} more were not tried, because the time limit was reached`)
       break
     }
     try {

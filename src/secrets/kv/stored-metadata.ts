@@ -58,10 +58,7 @@ export const decodeMetadata = (bytes: Buffer): KeyMetadata => {
   const stored = JSON.parse(bytes.toString('utf8')) as ListedMetadata | KeyMetadata
   if (!Array.isArray(stored)) return stored
   if (stored[0] !== VERSION) {
-    throw new LogicalError(
-      'internal',
-      `metadata of a secret is stored in form ${stored[0]}, which is of a later version`,
-    )
+    throw new LogicalError('internal', `metadata of a secret is stored in format ${stored[0]} of a later version`)
   }
   const versions: KeyMetadata['versions'] = {}
   for (const version of stored[9]) versions[version[0]] = versionOf(version)

@@ -71,7 +71,7 @@ export const createRelayService = (options: RelayServiceOptions): ClusterService
 /** Logs a bug here; the client does not see its details. */
 const asLogical = (error: unknown, log: Log): LogicalError => {
   if (error instanceof LogicalError) return error
-  log.error('a request failed inside', { error })
+  log.error('a request failed with an internal error', { error })
   return new LogicalError('internal', 'internal error')
 }
 

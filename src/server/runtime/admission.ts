@@ -168,7 +168,7 @@ export class RequestQueue {
     try {
       await new Promise<void>((resolve, reject) => {
         const timer = this.#options.clock.setTimer(leftMs, resolve)
-        const off = onGone?.(() => reject(new LogicalError('unavailable', 'the client went away')))
+        const off = onGone?.(() => reject(new LogicalError('unavailable', 'the client disconnected')))
         this.#waiting.add(resolve)
         this.#bytes += bodyBytes
         leave = () => {

@@ -37,7 +37,7 @@ export class ChangeFeed {
     try {
       listener(key, origin)
     } catch (error) {
-      this.#log.error('what is remembered of a key could not follow its change', {
+      this.#log.error('a cache could not process a changed key', {
         owner: findFamily(key)?.owner,
         error,
       })

@@ -283,7 +283,7 @@ export class Committer {
       error instanceof LogicalError && !(error instanceof NotApplied)
         ? error
         : new LogicalError('unavailable', 'the storage failed', { cause: error })
-    this.#options.log.error('storage writes are refused until the storage was opened again', { error })
+    this.#options.log.error('storage writes are rejected until the storage is reopened', { error })
     this.#recovery.begin()
   }
 

@@ -28,10 +28,7 @@ export const freeze = (engine: Engine, committer: Committer): Frozen => {
     const { inFlight } = committer
     if (!inFlight) {
       void snapshot.close().catch(() => undefined)
-      throw new LogicalError(
-        'unavailable',
-        'the storage failed, and what it holds is not known before it was opened again',
-      )
+      throw new LogicalError('unavailable', 'the storage failed, and its content is unknown until it is reopened')
     }
     for (const { tree, subPage, delta } of inFlight.changes) trees[tree].change(subPage, delta)
   }

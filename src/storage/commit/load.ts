@@ -61,12 +61,12 @@ const requireAcknowledged = (engine: Engine, state: StoreState | undefined): voi
   const { acknowledged } = engine
   if (!acknowledged) return
   if (state && state.revision >= acknowledged.revision) return
-  const found = state ? `ends at index ${state.last.index}` : 'holds nothing'
+  const found = state ? `it ends at index ${state.last.index}` : 'it is empty'
   throw new LogicalError(
     'internal',
-    `the data has lost its end: it was acknowledged up to index ${acknowledged.index} (batch ${acknowledged.revision}) and ${found}` +
-      `${state ? ` (batch ${state.revision})` : ''}. Nothing is served of it. Put the files back as they were, or let a secondary ` +
-      'take its place; to go on with what is left, and give up the rest, use "understudy storage adopt"',
+    `the data has lost its latest commits: it was acknowledged up to index ${acknowledged.index} (batch ${acknowledged.revision}) and ${found}` +
+      `${state ? ` (batch ${state.revision})` : ''}. The server does not start with it. Restore the files, or promote a ` +
+      'secondary in its place; to continue with the remaining data, and discard the rest, use "understudy storage adopt"',
   )
 }
 

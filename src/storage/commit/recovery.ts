@@ -43,7 +43,7 @@ export class Recovery {
     try {
       await attempt()
     } catch (error) {
-      log.warn('the storage cannot be opened again yet', { error })
+      log.warn('the storage cannot be reopened yet', { error })
       this.begin()
     }
   }

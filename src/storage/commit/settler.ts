@@ -58,7 +58,7 @@ export class Settler {
       await engine.settleAcknowledged()
       this.#settled = revision
     } catch (error) {
-      log.warn('power loss would take along the memory of what was acknowledged', { error })
+      log.warn('the acknowledged position could not be synced: a power loss could lose it', { error })
     }
   }
 }

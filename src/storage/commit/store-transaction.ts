@@ -4,7 +4,7 @@ import type { Transaction } from '../../logical/storage.js'
 import { type Category, categoryOf } from '../keys/key-families.js'
 
 /** Error text for writes during the demotion of a primary. */
-const FENCED_TEXT = 'this primary is being demoted and takes no more writes, try again'
+const FENCED_TEXT = 'this primary is being demoted and rejects writes, try again'
 
 const NONE: ReadonlySet<Category> = new Set()
 

@@ -46,11 +46,11 @@ export const checkSeal = async (directory: string): Promise<boolean> => {
     const bytes = await readBehind(join(directory, name))
     if (bytes && line === `${await hexOf(bytes)}  ${name}`) continue
     const kind = bytes ? undefined : findKind(join(directory, name))
-    const found = kind === 'missing' ? 'is missing that was there' : `is ${kind ? `${kind} and ` : ''}not as it was`
+    const found = kind === 'missing' ? 'is missing' : `${kind ? `is ${kind} and ` : ''}has changed`
     throw new LogicalError(
       'internal',
-      `the data is damaged: ${join(directory, name)} ${found} when the server stopped. Put it back, or let a secondary take ` +
-        'its place; to go on with what is left, use "understudy storage adopt --force"',
+      `the data is damaged: ${join(directory, name)} ${found} since the server stopped. Restore the file, or ` +
+        'promote a secondary in its place; to continue with the remaining data, use "understudy storage adopt --force"',
     )
   }
   return true

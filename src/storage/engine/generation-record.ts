@@ -87,6 +87,6 @@ const unclear = (path: string, what: string, found: readonly number[]): LogicalE
   new LogicalError(
     'internal',
     `the file ${join(path, RECORD)}, which names the live generation of the data, ${what}; ` +
-      `found: ${found.map(nameOf).join(', ') || 'none'}; nothing was changed. Look at them with "understudy storage list ` +
-      `--data-dir ${shellWord(path)}" and name the right one with "understudy storage adopt --data-dir ${shellWord(path)} --generation N"`,
+      `found: ${found.map(nameOf).join(', ') || 'none'}; nothing was changed. Inspect them with "understudy storage list ` +
+      `--data-dir ${shellWord(path)}" and select one with "understudy storage adopt --data-dir ${shellWord(path)} --generation N"`,
   )

@@ -38,7 +38,7 @@ export const openGenerations = async (path: string, log: Log): Promise<EngineSou
     await engine.close()
     throw error
   }
-  if (!(await ballast.restore())) log.warn('no room for the ballast file', { path })
+  if (!(await ballast.restore())) log.warn('no disk space for the ballast file', { path })
   return new Generations({ path, manifest, engine, ballast, log })
 }
 

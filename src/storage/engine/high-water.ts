@@ -61,7 +61,7 @@ export class HighWater {
     const found = findNewest(bytes ?? EMPTY)
     if ((isCut || found === 'unreadable') && !isDamageTaken) {
       const what = bytes ? 'cannot be read' : 'is missing'
-      throw damagedData(`the data is damaged: ${path}, which says how far it had come, ${what}`)
+      throw damagedData(`the data is damaged: ${path}, which records the acknowledged position, ${what}`)
     }
     const newest = found === 'unreadable' ? undefined : found
     return new HighWater(path, newest, bytes || mayBeNew ? openSync(path, 'r+') : undefined)

@@ -143,7 +143,7 @@ export class LargeValues {
 
   #replaceDamaged(path: string): Buffer {
     if (this.#options.isDamageTaken) return EMPTY
-    throw new LogicalError('internal', `the data is damaged: ${describe(path, path)} is not as it was written`)
+    throw new LogicalError('internal', `the data is damaged: ${describe(path, path)} failed verification`)
   }
 
   /** Replaces references with their values, in chunks of about `chunkBytes`. Yields to the event loop between reads. */
@@ -217,7 +217,7 @@ export class LargeValues {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new LogicalError('unavailable', 'the storage was opened again')
+    if (this.#isClosed) throw new LogicalError('unavailable', 'the storage was reopened')
   }
 
   #sweep(): void {

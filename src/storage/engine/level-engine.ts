@@ -52,8 +52,7 @@ const openLarge = (db: Native, directory: string, isDamageTaken: boolean): Promi
 
 const requireSound = (directory: string, damaged: readonly string[]): void => {
   if (damaged.length === 0) return
-  const files = `${damaged.join(', ')} ${damaged.length > 1 ? 'are' : 'is'}`
-  throw damagedData(`the data is damaged: in ${directory} ${files} not as it was written`)
+  throw damagedData(`the data is damaged: files in ${directory} failed verification: ${damaged.join(', ')}`)
 }
 
 interface Opened {
@@ -241,7 +240,7 @@ export class LevelEngine implements Engine {
   }
 
   #requireOpen(): void {
-    if (this.#db.status !== 'open') throw new LogicalError('unavailable', 'the storage is being opened again')
+    if (this.#db.status !== 'open') throw new LogicalError('unavailable', 'the storage is being reopened')
   }
 }
 

@@ -10,7 +10,7 @@ export const isNoSpace = (error: unknown): boolean =>
 export const noSpace = (cause: unknown): LogicalError =>
   new LogicalError('unavailable', 'no space left on the storage device: nothing can be written', { cause })
 
-const WAYS_BACK = 'Put the files back as they were, or let a secondary take its place'
+const WAYS_BACK = 'Restore the files, or promote a secondary in its place'
 
 /** Returns the error of a database that LevelDB cannot open or read. No command repairs it. */
 export const unreadable = (what: string, cause?: unknown): LogicalError =>
@@ -24,7 +24,7 @@ export const isUnreadable = (error: unknown): error is Error =>
 export const damagedData = (what: string): LogicalError =>
   new LogicalError(
     'internal',
-    `${what}. ${WAYS_BACK}; to go on with what is left, use "understudy storage adopt --force"`,
+    `${what}. ${WAYS_BACK}; to continue with the remaining data, use "understudy storage adopt --force"`,
   )
 
 /** Returns the error of a failed write for clients. */

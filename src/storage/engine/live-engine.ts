@@ -92,7 +92,7 @@ export class LiveEngine implements Engine {
       yield* handle.engine.scan(range, found ? { ...options, snapshot: found.inner } : options)
     } catch (error) {
       if (handle === this.#handle) throw error
-      throw new LogicalError('unavailable', 'the storage was moved while it was read; try again', { cause: error })
+      throw new LogicalError('unavailable', 'the storage was moved during the read; try again', { cause: error })
     } finally {
       handle.leave()
     }

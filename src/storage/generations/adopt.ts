@@ -40,7 +40,7 @@ export const adoptGeneration = async (
 ): Promise<Adopted> => {
   const found = await findGenerations(path)
   if (!found.includes(generation))
-    throw invalid(`${generationDirectory(path, generation)} is no generation of the data`)
+    throw invalid(`${generationDirectory(path, generation)} is not a generation of the data`)
   await requireStopped(path, generation)
   const directory = generationDirectory(path, generation)
   const engine = await LevelEngine.open({
@@ -97,13 +97,13 @@ const describeProblem = (
   base: WalPosition | undefined,
   damaged: readonly string[],
 ): string | undefined => {
-  if (!state) return `generation ${generation} holds nothing: a server that starts on it is not initialized`
+  if (!state) return `generation ${generation} is empty: a server that starts on it is not initialized`
   const problems: string[] = []
-  if (damaged.length > 0) problems.push(`is damaged in ${damaged.join(', ')}: keys of it may be missing`)
+  if (damaged.length > 0) problems.push(`is damaged in ${damaged.join(', ')}: keys may be missing`)
   if (base) {
     problems.push(
-      `has lost a part of its log, which would be given up to index ${base.index} of ${state.last.index}: no data goes with it, ` +
-        'but secondaries that are behind that index compare merkle trees, and a failover cannot list what it has lost before it',
+      `has lost a part of its log, which would be discarded up to index ${base.index} of ${state.last.index}: this loses no data, ` +
+        'but secondaries that are behind that index must compare Merkle trees, and a failover cannot list losses before it',
     )
   }
   return problems.length === 0 ? undefined : `generation ${generation} ${problems.join('; it ')}`

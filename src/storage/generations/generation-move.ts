@@ -114,7 +114,7 @@ export class GenerationMove {
       await successor.abandon()
       throw error
     }
-    log.info('what is left was moved to a new generation', { generation: source.generation })
+    log.info('the remaining data was moved to a new generation', { generation: source.generation })
     await this.#end(predecessor)
   }
 

@@ -34,7 +34,8 @@ interface OpenGeneration {
 /** Yields every generation of a data directory in order. Each is open until the next one is requested. */
 export async function* openForInspection(path: string): AsyncGenerator<OpenGeneration> {
   const found = await findGenerations(path)
-  if (found.length === 0) throw new LogicalError('not-found', `${path} is no data directory: it holds no generation`)
+  if (found.length === 0)
+    throw new LogicalError('not-found', `${path} is not a data directory: it contains no generation`)
   const live = await readGenerationRecord(path).then(
     (record) => record?.live,
     () => undefined,

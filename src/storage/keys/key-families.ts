@@ -99,7 +99,7 @@ const TABLE = {
   announced: ['core/replication/announced/', 'ignored', 'plain', 'replication', 'last index the primary told of'],
   alignment: ['core/replication/alignment', 'ignored', 'plain', 'replication', 'where a DR log began to go in step'],
   settledFilter: ['core/replication/settled-filter', 'ignored', 'plain', 'filters', 'that the data was compared under'],
-  purgeMark: ['core/replication/purge', 'ignored', 'plain', 'filters', 'filtered data is to be destroyed'],
+  purgeMark: ['core/replication/purge', 'ignored', 'plain', 'filters', 'destruction of filtered data requested'],
   treeMaintenance: ['core/replication/upkeep', 'ignored', 'plain', 'replication', 'rebuilds and checks of the trees'],
 } as const satisfies Record<string, Row>
 

@@ -243,6 +243,6 @@ async function* readFrames(engine: Engine, range: KeyRange, next: () => number):
 const broken = (index: number, reason: string): LogicalError =>
   new LogicalError(
     'internal',
-    `the write-ahead log is broken at index ${index}: ${reason}. Put the files back as they were; to go on without the log up ` +
-      'to what is broken of it, which only secondaries that are behind need, use "understudy storage adopt --force"',
+    `the write-ahead log is broken at index ${index}: ${reason}. Restore the files; to continue without the log up ` +
+      'to the break, which only lagging secondaries need, use "understudy storage adopt --force"',
   )

@@ -22,7 +22,7 @@ export const readApplied = (engine: Engine): LogPosition => {
     const [index, hash] = JSON.parse(bytes.toString('utf8')) as [number, string]
     return { index, hash: Buffer.from(hash, 'hex') }
   } catch (cause) {
-    throw new LogicalError('internal', 'the record of what is applied of the shared log is damaged', { cause })
+    throw new LogicalError('internal', 'the applied position of the shared log is damaged', { cause })
   }
 }
 

@@ -87,7 +87,7 @@ export class LeasedLeadership implements Leadership {
     await this.#appends
     // If no member answers, the lease expires by itself.
     await Promise.race([this.#options.calls.release().catch(() => undefined), this.lost])
-    this.finish('it was given up')
+    this.finish('it was resigned')
   }
 
   /** Ends the leadership locally. The engine notices when the lease expires. */
@@ -125,7 +125,7 @@ export class LeasedLeadership implements Leadership {
   async #outcome<T>(asked: Promise<T>): Promise<T> {
     const answer = await this.#untilLost(asked.catch(refusalOf))
     if (answer instanceof LogRefused) this.#refusal = answer
-    if (answer instanceof OutcomeUnknown) this.finish('what became of an entry is not known')
+    if (answer instanceof OutcomeUnknown) this.finish('the outcome of an append is unknown')
     if (answer instanceof LogRefused || answer instanceof OutcomeUnknown) throw answer
     return answer
   }
@@ -154,7 +154,7 @@ export class LeasedLeadership implements Leadership {
     const sentMs = this.#options.clock.monotonic()
     try {
       if (await this.#options.calls.renew()) this.#lease.renew(sentMs)
-      else this.finish('its lease has ended')
+      else this.finish('its lease has expired')
     } catch {
       // The next renewal retries, until the lease has expired by this node's own clock.
     }

@@ -123,7 +123,7 @@ export interface Leadership {
 }
 
 /** Error text for a write that was rejected because another node is, or may be, the leader. */
-const LOST_TEXT = 'this node is not the active node any more, try again'
+const LOST_TEXT = 'this node is no longer the active node, try again'
 
 export class LeadershipLost extends LogicalError {
   constructor(cause?: unknown) {
@@ -148,7 +148,7 @@ export class NotApplied extends OutcomeUnknown {}
 /** The log accepts no entries now, for example because its disk is full. Nothing was appended. */
 export class LogRefused extends LogicalError {
   constructor(reason: string, cause?: unknown) {
-    super('unavailable', `the shared storage takes no more writes: ${reason}`, { cause })
+    super('unavailable', `the shared storage rejects writes: ${reason}`, { cause })
   }
 }
 

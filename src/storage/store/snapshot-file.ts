@@ -104,7 +104,7 @@ export const verifySnapshot = async (file: Buffer): Promise<VerifiedSnapshot> =>
   }
   const sums = found.get(SUMS)
   const sealedSums = found.get(SEALED)
-  if (!sums || !sealedSums) throw damaged('it is not complete')
+  if (!sums || !sealedSums) throw damaged('it is incomplete')
   if (sums.toString() !== lines.join('')) throw damaged('its hashes do not match')
   return { meta: parseMeta(found.get(META)), sums, sealedSums }
 }
@@ -132,10 +132,10 @@ const decode = (records: Buffer): StoredEntry[] => {
   const entries: StoredEntry[] = []
   let at = 0
   while (at < records.length) {
-    if (at + LENGTHS_BYTES > records.length) throw damaged('a record is cut short')
+    if (at + LENGTHS_BYTES > records.length) throw damaged('a record is truncated')
     const keyEnd = at + LENGTHS_BYTES + records.readUInt32BE(at)
     const end = keyEnd + records.readUInt32BE(at + 4)
-    if (end > records.length) throw damaged('a record is cut short')
+    if (end > records.length) throw damaged('a record is truncated')
     entries.push({
       key: records.toString('utf8', at + LENGTHS_BYTES, keyEnd),
       value: Buffer.from(records.subarray(keyEnd, end)),
@@ -147,11 +147,11 @@ const decode = (records: Buffer): StoredEntry[] => {
 
 const parseMeta = (content: Buffer | undefined): SnapshotMeta => {
   const meta = content && readMeta(content)
-  if (meta?.format !== FORMAT.format) throw damaged('it was not made by this kind of server')
-  if (meta.version !== FORMAT.version) throw damaged(`its version ${meta.version} is not known`)
+  if (meta?.format !== FORMAT.format) throw damaged('another kind of server created it')
+  if (meta.version !== FORMAT.version) throw damaged(`its version ${meta.version} is not supported`)
   const { clusterId, clusterName, index } = meta
   if (typeof clusterId !== 'string' || typeof clusterName !== 'string' || typeof index !== 'number')
-    throw damaged('its description is not complete')
+    throw damaged('its metadata is incomplete')
   return { clusterId, clusterName, index }
 }
 

@@ -248,7 +248,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     const request = { changes: writeSet.changes, filtered, copied, remote, cutHash: freshHash(this.#random) }
     const stage: StageFunction = (batch, state, trees) => {
       if (step && step.engineVersion !== this.#options.engine.engineVersion)
-        throw new LogicalError('unavailable', 'the storage was moved while a copy was made ready; try again')
+        throw new LogicalError('unavailable', 'the storage was moved while a copy was prepared; try again')
       return this.#pinned.stage(stageImport(batch, state, trees, request))
     }
     await this.#committer.run(stage, writeSet.pending, step?.batch)

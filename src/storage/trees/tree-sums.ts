@@ -57,7 +57,8 @@ export const compareTrees = async (
     const inTree = differing(sums[tree], allSubPages(trees[tree]))
     // The tree changes only with writes. If it matches the data, only the leaf record is wrong.
     const lost = unindexed[tree].filter(isAmong(inTree))
-    if (lost.length > 0) damage.push(`${tree} data is not what was written in ${lost.length} parts of ${SUB_PAGES}`)
+    if (lost.length > 0)
+      damage.push(`${tree} data has changed since it was written, in ${lost.length} of ${SUB_PAGES} parts`)
     corrupt[tree] = [...new Set([...inTree, ...unindexed[tree]])].sort((a, b) => a - b)
   }
   return { sums, corrupt, unindexed, damage }

@@ -140,7 +140,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       const { client, face, logged } = await asking(body())
       await using _ = face
       expect(await client.answer()).toBeUndefined()
-      expect(logged).toEqual(['a request failed inside'])
+      expect(logged).toEqual(['a request failed with an internal error'])
     })
   })
 

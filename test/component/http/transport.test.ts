@@ -312,7 +312,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       })
       expect(await call('GET', '/v1/a', {}, server.address)).toMatchObject({ status: 503, errors: ['Vault is sealed'] })
       expect(await call('GET', '/v1/a', {}, server.address)).toMatchObject({ status: 500, errors: ['internal error'] })
-      expect(logged).toEqual(['a request failed inside'])
+      expect(logged).toEqual(['a request failed with an internal error'])
     })
 
     it('the server replaces a status that cannot end a message', async () => {

@@ -195,7 +195,7 @@ test('a token that fails leaves the cluster as it was, and says where it failed'
   const wrap = { ttlSeconds: 60, format: 'jwt' } as const
   const { json } = await a.send({ method: 'PUT', path: 'sys/wrapping/wrap', body: { any: 'thing' } }, { wrap })
   const { token: other } = json.wrap_info as { readonly token: string }
-  expect(await enableWith(other)).toBe('token is no activation token: it wraps an answer of "sys/wrapping/wrap"')
+  expect(await enableWith(other)).toBe('token is not an activation token: it wraps a response of "sys/wrapping/wrap"')
   for (const unspent of [token, other]) await a.write('sys/wrapping/lookup', { token: unspent })
   const revoked = await issueToken(a, 'dr', 'dr-b')
   await a.post('replication/dr/primary/revoke-secondary', { id: 'dr-b' })
@@ -341,7 +341,7 @@ test('a long list of addresses that take connections and say nothing keeps no ro
   expect(answer.match(new RegExp(`:${port}: `, 'g'))).toHaveLength(2)
   const text = await refusalOf(b.post(path, { update_primary_addrs: distinct }))
   silent.close()
-  expect(text).toMatch(/; [0-9]+ more were not asked, since this has taken too long$/)
+  expect(text).toMatch(/; [0-9]+ more were not tried, because the time limit was reached$/)
 })
 
 test('a secondary with an older version is not let in', async () => {

@@ -92,7 +92,7 @@ test.each(KINDS)(
     await a.writeValue(SHARED_KEY, 'not applied')
     const response = await a.post(`replication/${kind}/primary/demote`)
     expect(response?.warnings?.[0]).toContain('is being demoted')
-    expect(response?.warnings?.[1]).toContain(`"b" has not applied it from index ${before + 1} on`)
+    expect(response?.warnings?.[1]).toContain(`"b" has not applied the entries from index ${before + 1} on`)
     expect(response?.warnings?.[1]).toContain(`up to index ${before + 1}:`)
   },
 )

@@ -40,7 +40,7 @@ const paths = async (cluster: ControlCluster) =>
     paths: entries.map(({ path, operation }) => `${operation} ${path}`),
   }))
 
-const REASON = 'ahead of the primary, which was put back in time'
+const REASON = 'ahead of the primary, which was rewound'
 
 const recoverPath = (kind: Kind) => (kind === 'dr' ? 'replication/dr/secondary/recover' : 'replication/recover')
 

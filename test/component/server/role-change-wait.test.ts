@@ -212,7 +212,7 @@ test('how much may wait is bounded in number and in bytes, and whoever has left 
   await enter(0)
   expect(room.size).toBe(LIMITS.waitingRequestsMax)
   leave()
-  await expect(large).rejects.toThrow('the client went away')
+  await expect(large).rejects.toThrow('the client disconnected')
   const second = enter(LIMITS.waitingBytesMax)
   expect(room.size).toBe(LIMITS.waitingRequestsMax)
   mustWait = false

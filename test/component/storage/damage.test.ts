@@ -126,7 +126,7 @@ describe('after a kill', () => {
     ['the log cut by its last batch', LOG, (size) => size - 7000],
   ])('%s is refused, at every start, with the way to go on', async (_name, pattern, lengthOf) => {
     for (const outcome of await outcomes(cut(pattern, lengthOf))) {
-      expect(outcome).toMatch(/^refused: the data has lost its end.*storage adopt/)
+      expect(outcome).toMatch(/^refused: the data has lost its latest commits.*storage adopt/)
     }
   })
 
@@ -201,7 +201,7 @@ describe('after a kill', () => {
       const failure = await adoptStorage(path, 1, true).catch(explain)
       expect(failure).toBeInstanceOf(LogicalError)
       expect(String(failure)).toMatch(
-        /(IO error|Corruption): .+\. Put the files back as they were, or let a secondary take its place$/s,
+        /(IO error|Corruption): .+\. Restore the files, or promote a secondary in its place$/s,
       )
     },
   )

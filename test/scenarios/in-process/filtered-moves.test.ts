@@ -171,7 +171,7 @@ it('while the data of a lifted filter is on its way reads are 503, never 404', a
     if (seen.at(-1) !== answer) seen.push(answer)
     return answer
   }
-  const arriving = '503 the data of "kv/" is still arriving on this cluster'
+  const arriving = '503 the data of "kv/" is still replicating to this cluster'
   await waitFor(systemClock, '503', async () => ((await look()) === arriving ? undefined : seen.join()), 90_000)
   expect(await ask('LIST', 'kv')).toBe(arriving)
   expect(await ask('GET', 'other/a')).toBe('200')

@@ -13,6 +13,6 @@ it('a forced promotion of a filtered secondary writes down that it does not hold
   await lab.C.client.write('sys/replication/performance/secondary/promote', { force: true })
   const answer = await lab.C.anonymous.call('GET', '/_understudy/v1/losses')
   expect(answer.losses).toEqual([
-    expect.objectContaining({ reason: 'a paths filter (deny denied/) kept data from this cluster' }),
+    expect.objectContaining({ reason: 'a paths filter (deny denied/) withheld data from this cluster' }),
   ])
 })

@@ -223,7 +223,10 @@ it('what belongs to the primary alone is refused on a secondary, and not handed 
     ['PUT', 'sys/rotate', {}],
   ] as const) {
     const { status, json } = await C.client.send(method, path, { body })
-    expect([status, json?.errors], path).toEqual([400, ['this cluster is a performance secondary; ask its primary']])
+    expect([status, json?.errors], path).toEqual([
+      400,
+      ['this cluster is a performance secondary; send the request to its primary'],
+    ])
   }
   expect((await C.client.send('PUT', 'sys/audit/own', { body: { ...audit, local: true } })).status).toBe(204)
   expect((await A.client.read('sys/audit')).data).toEqual({})
@@ -267,9 +270,9 @@ it('whoever has the certificate of a secondary gets nothing but writes that its 
   }
   expect(await ask(forged('update', 'shown/secret', { v: 2 })), 'what a secondary may do').toMatch(/^done/)
   for (const path of ['denied/secret', 'shown/secret', 'sys/mounts', 'sys/policies/acl', 'sys/remount']) {
-    expect(await ask(forged('read', path)), path).toBe('permission-denied: this is not taken from a secondary')
+    expect(await ask(forged('read', path)), path).toBe('permission-denied: a secondary cannot send this request')
     for (const operation of ['list', 'help']) {
-      expect(await ask(forged(operation, path))).toBe('refused: a forwarded request with an unusable operation')
+      expect(await ask(forged(operation, path))).toBe('refused: a forwarded request has an invalid operation')
     }
   }
   await client.write('sys/mounts/moved', { type: 'kv' })
@@ -311,7 +314,9 @@ it('whoever has the certificate of a secondary gets nothing but writes that its 
   await client.write('sys/auth/approle', { type: 'approle' })
   await client.write('sys/auth/userpass', { type: 'userpass' })
   for (const [operation, path, data] of NOT_TAKEN) {
-    expect(await ask(forged(operation, path, data)), path).toBe('permission-denied: this is not taken from a secondary')
+    expect(await ask(forged(operation, path, data)), path).toBe(
+      'permission-denied: a secondary cannot send this request',
+    )
   }
   const HELD: readonly (readonly [string, string, object?])[] = [
     ['update', 'denied/secret', { v: 2 }],
@@ -344,7 +349,7 @@ it('whoever has the certificate of a secondary gets nothing but writes that its 
   expect(await entity('auth_none_1', 'me')).toMatch(/^invalid-request/)
   expect(await entity(await accessorOf('approle/'), '')).toMatch(/^invalid-request/)
   expect(await entity({}, [])).toMatch(/^invalid-request/)
-  expect(await ask('null')).toBe('refused: a forwarded request with an unusable request')
+  expect(await ask('null')).toBe('refused: a forwarded request has an invalid request')
   // The primary is what it was.
   expect((await client.read('denied/secret')).data).toEqual({ v: 'canary' })
   expect((await client.read(`${FILTERS}/rogue`)).data).toMatchObject({ mode: 'deny' })

@@ -42,24 +42,21 @@ describe('a template in an address', () => {
   })
 
   it.each([
-    ['{{ GetInterfaceIP "ens5" }}', '{{ GetInterfaceIP "ens5" }} finds no address on this machine'],
-    [
-      '{{ GetAllInterfaces | math "address" "+1" | attr "address" }}',
-      'math address +1 is not supported here; supported',
-    ],
-    ['{{ range GetAllInterfaces }}{{ end }}', 'range GetAllInterfaces is not supported here; supported are GetAllInt'],
-    ['{{ GetHostname }}', 'GetHostname is not supported here'],
-    ['{{ GetInterfaceIP }}', 'GetInterfaceIP is not supported here'],
-    ['{{ constructor }}', 'constructor is not supported here'],
+    ['{{ GetInterfaceIP "ens5" }}', '{{ GetInterfaceIP "ens5" }} matches no address of this machine'],
+    ['{{ GetAllInterfaces | math "address" "+1" | attr "address" }}', 'math address +1 is not supported; supported'],
+    ['{{ range GetAllInterfaces }}{{ end }}', 'range GetAllInterfaces is not supported; supported are GetAllInt'],
+    ['{{ GetHostname }}', 'GetHostname is not supported'],
+    ['{{ GetInterfaceIP }}', 'GetInterfaceIP is not supported'],
+    ['{{ constructor }}', 'constructor is not supported'],
     ['{{ GetAllInterfaces }}', 'must end with attr or join'],
-    ['{{ GetPrivateIP | attr "address" }}', 'attr address is not supported here'],
+    ['{{ GetPrivateIP | attr "address" }}', 'attr address is not supported'],
     ['{{ GetAllInterfaces | attr "uint32" }}', '"uint32" is not a supported attribute: address, name'],
     ['{{ GetAllInterfaces | sort "weight" | attr "name" }}', '"weight" is not a supported order: address, default'],
     ['{{ GetAllInterfaces | include "toString" "x" | attr "name" }}', '"tostring" is not a supported criterion'],
-    ['{{ GetAllInterfaces | include "rfc" "1" | attr "name" }}', '"1" is not a value that can be filtered by'],
+    ['{{ GetAllInterfaces | include "rfc" "1" | attr "name" }}', '"1" is not a valid value of a filter'],
     ['{{ GetAllInterfaces | limit "1" | attr "name" }}', 'limit takes a count, not "1"'],
-    ['{{ GetPrivateIP', 'is not a template that can be read'],
-    ['GetPrivateIP }}', 'is not a template that can be read'],
+    ['{{ GetPrivateIP', 'is not a valid template'],
+    ['GetPrivateIP }}', 'is not a valid template'],
   ])('%s is refused: %s', (text, reason) => {
     expect(() => expandTemplate(text, MACHINE)).toThrow(reason)
   })

@@ -36,7 +36,7 @@ describe('an answer of a hostile server', () => {
 
   it('a call reads an answer up to its limit', async () => {
     const url = await answering(`HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(1001)}`)
-    await expect(get(url, { bytesMax: 1000 })).rejects.toThrow('the answer is too large: the limit is 1000 bytes')
+    await expect(get(url, { bytesMax: 1000 })).rejects.toThrow('the response is too large: the limit is 1000 bytes')
     expect((await get(url, { bytesMax: 1001 })).bytes).toHaveLength(1001)
   })
 
@@ -100,7 +100,9 @@ describe('a redirect', () => {
     const target = await plain(() => '/end')
     const origin = await plain(() => `${target}/end`)
     const sent = get(`${origin}/x`, { ...call, ...secret })
-    await expect(sent).rejects.toThrow(`redirect to ${target}: tokens and bodies go to no other server`)
+    await expect(sent).rejects.toThrow(
+      `redirect to ${target}: tokens and request bodies are not sent to another server`,
+    )
     expect(seen.map(({ url }) => url)).toEqual(['/x'])
   })
 

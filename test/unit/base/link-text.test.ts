@@ -50,7 +50,7 @@ const textOf = (address: string): Promise<string> =>
 const DUMP = /SSL routines|openssl|:error:|socket hang up|\d\.\d{4,}|Parse Error/i
 
 test.each([
-  ['nothing listens', 'http', async () => 1, 'connection refused, nothing listens there (ECONNREFUSED)'],
+  ['nothing listens', 'http', async () => 1, 'connection refused: no server listens there (ECONNREFUSED)'],
   ['http:// on an https port', 'http', async () => listen(await tlsServer()), 'http:// on an https port?'],
   ['https:// on an http port', 'https', async () => listen(http.createServer()), 'https:// on an http port?'],
   [
@@ -63,7 +63,7 @@ test.each([
     'somebody who hangs up',
     'https',
     async () => listen(net.createServer((socket) => void socket.destroy())),
-    'closed before there was an answer',
+    'closed before a response arrived',
   ],
   [
     'somebody who hangs up',
@@ -94,5 +94,5 @@ test('an error of a connection contains no dump of a library', () => {
   )
   const how = { isTls: true, authorityHint: '' }
   expect(linkText(error, how)).toBe('TLS failed: tlsv1 alert protocol version')
-  expect(linkText(new Error('socket hang up'), how)).toBe('the connection was closed before there was an answer')
+  expect(linkText(new Error('socket hang up'), how)).toBe('the connection was closed before a response arrived')
 })

@@ -356,7 +356,7 @@ describe('other answers', () => {
     answers = [{ status: 307, headers: { location: 'http://127.0.0.1:1/v1/x' } }]
     const { status, stderr } = await shell.run(['write', 'x', 'k=v'])
     expect({ status, requests: seen.length }).toEqual({ status: 2, requests: 1 })
-    expect(stderr).toContain('redirect to http://127.0.0.1:1: tokens and bodies go to no other server')
+    expect(stderr).toContain('redirect to http://127.0.0.1:1: tokens and request bodies are not sent to another server')
   })
 
   it('the vault command prints warnings of an answer on standard error', async () => {

@@ -49,8 +49,8 @@ const createRouter = (log: Log, presence: Presence = 'here') => {
 test.each<[Presence, string | undefined]>([
   ['here', undefined],
   ['filtered', 'not-found: no handler for route "same/x". route entry found, but backend is nil.'],
-  ['arriving', 'unavailable: the data of "same/" is still arriving on this cluster'],
-  ['stranded', 'unavailable: the data of "same/" has not arrived on this cluster, which follows no primary'],
+  ['arriving', 'unavailable: the data of "same/" is still replicating to this cluster'],
+  ['stranded', 'unavailable: the data of "same/" has not replicated to this cluster, which has no primary'],
 ])('data that is %s', (presence, text) => {
   const { router } = createRouter(silentLog, presence)
   let refused: string | undefined
@@ -73,10 +73,10 @@ test('a local mount keeps its path from a shared one, which shows when it is gon
   // As replication does: it asks nobody whether the path is free.
   await storage.write((tx) => putJson(tx, entryKey(shared), shared))
   expect(served()).toBe('kv_local')
-  expect(lines).toEqual(['a local mount hides a shared one: same/'])
+  expect(lines).toEqual(['a local mount hides a replicated mount: same/'])
   await table.remove(local)
   expect(served()).toBe('kv_shared')
-  expect(lines[1]).toBe('a shared mount shows, the local one is gone: same/')
+  expect(lines[1]).toBe('a replicated mount is visible again after the removal of a local mount: same/')
   await router.closeAll()
   expect(lines).toHaveLength(2)
 })

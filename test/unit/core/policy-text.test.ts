@@ -148,7 +148,7 @@ describe('what is not understood is refused with its place', () => {
     ['path "x/+*" { capabilities = ["read"] }', `path "x/+*": invalid use of wildcards ('+*' is forbidden)`],
     ['path "x" { allowed_parameters = ["a"] }', 'line 1, column 34: allowed_parameters must be a block'],
     ['path "x" { allowed_parameters = { a = "b" } }', 'line 1, column 39: a must be a list'],
-    ['path "x" { min_wrapping_ttl = "soon" }', 'line 1, column 31: "soon" is no duration'],
+    ['path "x" { min_wrapping_ttl = "soon" }', 'line 1, column 31: "soon" is not a duration'],
     [
       'path "x" { min_wrapping_ttl = 10 max_wrapping_ttl = 5 }',
       'max_wrapping_ttl cannot be less than min_wrapping_ttl',

@@ -166,8 +166,6 @@ describe('the token of a login', () => {
   })
 
   it('a token record of a later version is rejected', () => {
-    expect(() => decodeToken(Buffer.from('[2,"id"]'))).toThrow(
-      'a token is stored in form 2, which is of a later version',
-    )
+    expect(() => decodeToken(Buffer.from('[2,"id"]'))).toThrow('a token is stored in format 2 of a later version')
   })
 })

@@ -80,7 +80,7 @@ describe('the fast lane and the long way', () => {
     await using fast = await startFace({ log, findHooks: findParserHooks })
     expect(logged).toEqual([])
     await using slow = await startFace({ log, findHooks: () => undefined })
-    expect(logged).toEqual([expect.stringContaining('takes the long way')])
+    expect(logged).toEqual([expect.stringContaining('the fast lane is disabled')])
     expect(fast.address).not.toBe(slow.address)
   })
 })

@@ -109,7 +109,7 @@ describe('the room for large answers', () => {
     const other = third.place.enter(10)
     await expect(client().place.enter(10)).rejects.toThrow(LogicalError)
     second.sink.socket.destroy()
-    await expect(waiting).rejects.toThrow('the client went away')
+    await expect(waiting).rejects.toThrow('the client disconnected')
     first.sink.socket.destroy()
     await other
   })
@@ -121,7 +121,7 @@ describe('the room for large answers', () => {
     const waiting = second.place.enter(100)
     first.sink.take()
     second.sink.socket.destroy()
-    await expect(waiting).rejects.toThrow('the client went away')
+    await expect(waiting).rejects.toThrow('the client disconnected')
     expect(third.place.tryEnter(100)).toBe(true)
   })
 
@@ -155,7 +155,7 @@ describe('the room for large answers', () => {
       const { sink, place } = client()
       sink.socket.destroy()
       let reads = 0
-      await expect(read(place, () => reads++)).rejects.toThrow('the client went away')
+      await expect(read(place, () => reads++)).rejects.toThrow('the client disconnected')
       expect(reads).toBe(0)
     })
   })

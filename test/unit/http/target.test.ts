@@ -57,7 +57,7 @@ describe('the canonical path', () => {
   it.each(['/v1/a%00', '/v1/a%0a', '/v1/%7f', '/v1/%E2%80%AE', '/v1/%C2%A0', '/v1/%E2%80%A8', '/v1/%EF%BF%BF'])(
     'the canonical path rejects %j, which is not printable',
     (url) => {
-      expect(() => parseTarget(url)).toThrow('cannot be printed')
+      expect(() => parseTarget(url)).toThrow('unprintable characters')
     },
   )
 

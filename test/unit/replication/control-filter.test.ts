@@ -221,7 +221,7 @@ test('filters are bounded in number, also those of ids that nobody has', async (
   const rule = { mode: 'deny', paths: ['EU_data/'] } as const
   await Promise.all(Array.from({ length: LIMITS.filtersMax - 1 }, (_, n) => filters.put(`id-${n}`, rule)))
   await filters.put('last', rule)
-  await expect(filters.put('one-more', rule)).rejects.toThrow('there are 2048 filters already')
+  await expect(filters.put('one-more', rule)).rejects.toThrow('the limit of 2048 filters is reached')
   await filters.put('last', { mode: 'allow', paths: [] })
   await filters.delete('id-7')
   await filters.put('one-more', rule)

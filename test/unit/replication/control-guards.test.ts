@@ -183,7 +183,7 @@ test.each([
 ])('%s, which does not pass by itself, is no reason to try again later', (_, stage, safety) => {
   const refused = decidePromote('performance', facts('disabled', stage as Stage), safety, false)
   expect(refused).toMatchObject({ ok: false, code: 'unavailable' })
-  expect(reason(refused)).toContain('to promote all the same, provide the "force" argument')
+  expect(reason(refused)).toContain('to promote anyway, provide the "force" argument')
   expect(reason(refused)).not.toContain('try again later')
   expect(decidePromote('performance', facts('disabled', stage as Stage), safety, true).ok).toBe(true)
 })

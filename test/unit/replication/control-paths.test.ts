@@ -244,10 +244,10 @@ test('a filter that names what is not there, or nothing, says what comes of it',
   await a.change('replication/performance/primary/enable')
   const put = async (data: JsonObject) =>
     (await a.post('replication/performance/primary/paths-filter/c', data))?.warnings
-  const gone = (path: string) => `"${path}" is neither a mount nor a namespace now; it is kept and has no effect yet.`
+  const gone = (path: string) => `"${path}" is not a mount or a namespace now; it is stored and has no effect yet.`
   const ignored = (path: string) => `"${path}" names nothing and was ignored.`
-  const all = 'The filter allows nothing that is there: all data of mounts is kept from the secondary.'
-  const none = 'The filter denies nothing that is there: nothing is kept from the secondary.'
+  const all = 'The filter allows no existing mount: the secondary receives no data of mounts.'
+  const none = 'The filter denies no existing mount: the secondary receives all data.'
   expect(await put({})).toEqual([all])
   expect(await put({ mode: 'allow', paths: [] })).toEqual([all])
   expect(await put({ mode: 'allow', paths: ['', '/', '', 'secret'] })).toEqual([ignored(''), ignored('/')])

@@ -114,10 +114,10 @@ describe('what is received', () => {
     // As a batch that has failed and is stored all the same.
     await b.applyEntries([], { ...place, index: 3 })
     const { position } = b
-    await expect(applier.apply(slices.slice(2))).rejects.toThrow('the storage was opened again, and stands at 3 now')
+    await expect(applier.apply(slices.slice(2))).rejects.toThrow('the storage was reopened, and is at index 3 now')
     expect(b.position).toEqual(position)
     expect(b.remotePosition?.index).toBe(3)
-    expect(() => requirePositionAt(b, place)).toThrow('stands at 3 now')
+    expect(() => requirePositionAt(b, place)).toThrow('is at index 3 now')
   })
 
   test('missing, disordered, repeated or damaged slices are rejected', async () => {

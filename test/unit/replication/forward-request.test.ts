@@ -43,7 +43,7 @@ test('what a secondary sends is taken as it is', () => {
 
 test.each(JUNK)('a forwarded request whose %s is %j is refused with a code', (name, value) => {
   const refuse = () => decode(JSON.stringify({ ...GOOD, [name]: value }))
-  expect(refuse).toThrow(/^a forwarded request with an unusable \w+$/)
+  expect(refuse).toThrow(/^a forwarded request has an invalid \w+$/)
   try {
     refuse()
   } catch (error) {
@@ -55,7 +55,7 @@ test.each(JUNK)('a forwarded request whose %s is %j is refused with a code', (na
 test.each(['', 'x', 'null', '5', '"x"', '[]', '{', '\u0000', '['.repeat(400) + ']'.repeat(400), '{"id":1e400}'])(
   'a forwarded request that is %j is refused with a code',
   (text) => {
-    expect(() => decode(text)).toThrow(/^a forwarded request with an unusable \w+$/)
+    expect(() => decode(text)).toThrow(/^a forwarded request has an invalid \w+$/)
   },
 )
 

@@ -8,7 +8,7 @@ const failed = (code: status, details: string): ServiceError =>
 test.each([
   [status.UNAVAILABLE, 'Failed to start HTTP/2 stream: the session has been destroyed', 'the connection was lost'],
   [status.INTERNAL, 'Received RST_STREAM with code 2', 'the connection was lost'],
-  [status.DEADLINE_EXCEEDED, 'Deadline exceeded after 2.001s,LB pick: 0.001s', 'there was no answer in time'],
+  [status.DEADLINE_EXCEEDED, 'Deadline exceeded after 2.001s,LB pick: 0.001s', 'no response arrived in time'],
   [status.UNAVAILABLE, 'no such primary', 'no such primary'],
 ])('a link that fails with %i %j is described without the words of a library', (code, details, words) => {
   const error = failed(code, details)

@@ -63,7 +63,7 @@ test('a body and headers as large as the listener takes them arrive', async () =
   expect(request.clientToken).toBe(token)
   const deeper = { ...large, data: { deep: nested(LIMITS.jsonDepthMax) } }
   const sent = await encodeRelayed({ request: deeper, asks: 'answer', waitMs: 5 })
-  expect(() => decodeRelayed(sent)).toThrow('unusable text')
+  expect(() => decodeRelayed(sent)).toThrow('has an invalid text')
 })
 
 const JUNK: readonly (readonly [string, unknown])[] = [

@@ -83,7 +83,7 @@ it('a demotion that waits for writes when the cluster is sealed is not done, als
     await scene.until(() => hasMode(scene, KIND, 'secondary'))
   }, SLOW))
 
-/** A change whose batch the disk has written and answered by an error: it is there when the storage was opened again. */
+/** A change whose batch the disk has written and answered by an error: it is there when the storage was reopened. */
 
 /** Another runtime than that one is open. */
 const isAnew = ({ node: { server } }: Scene, before: Runtime | undefined) =>

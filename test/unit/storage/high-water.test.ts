@@ -50,7 +50,7 @@ it('the high-water mark falls back one write after a torn one, and reports an un
 })
 
 it('a missing high-water mark is an error for an old database, until a write with accepted damage', async () => {
-  const refused = expect.stringContaining(`${file}, which says how far it had come, is missing`)
+  const refused = expect.stringContaining(`${file}, which records the acknowledged position, is missing`)
   await expect(HighWater.open(file, { mayBeNew: false })).rejects.toMatchObject({ code: 'internal', message: refused })
   const looked = await HighWater.open(file, { mayBeNew: false, isDamageTaken: true })
   await looked.settle()

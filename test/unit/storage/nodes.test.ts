@@ -146,7 +146,7 @@ describe('a store that shares its log', () => {
     const { leader } = await startTwo()
     await leader.store.close()
     await expect(put(leader.store, A, 'late')).rejects.toThrow(LeadershipLost)
-    await expect(put(leader.store, A, 'late')).rejects.toThrow(/^this node is not the active node any more, try again$/)
+    await expect(put(leader.store, A, 'late')).rejects.toThrow(/^this node is no longer the active node, try again$/)
   })
 
   it('a store acknowledges nothing after it lost leadership, and follows the next leader', async () => {
@@ -158,7 +158,7 @@ describe('a store that shares its log', () => {
     await leading
     await put(standby.store, A, 'second')
     const late = leader.store.write((tx) => tx.put(A, bytes('late')))
-    await expect(late).rejects.toThrow('not the active node any more')
+    await expect(late).rejects.toThrow('no longer the active node')
     await expect(put(leader.store, B, 'later')).rejects.toThrow(LeadershipLost)
     leader.alive.clock.thaw()
     await world.until(() => leader.applied === world.log.end.index)

@@ -74,7 +74,7 @@ it('a store reports a log whose end was lost with the power, except for the last
     left.acknowledged = disk.acknowledged
     return openFixture({}, left)
   }
-  await expect(opened(early)).rejects.toMatchObject({ message: expect.stringContaining('lost its end') })
+  await expect(opened(early)).rejects.toMatchObject({ message: expect.stringContaining('lost its latest commits') })
   expect((await opened(settled)).store.position.index).toBe(2)
 })
 

@@ -33,7 +33,7 @@ interface Dialler {
   readonly contexts: SecureContexts
 }
 
-const SURROUNDINGS = { isTls: true, authorityHint: 'does another replication set answer there?' }
+const SURROUNDINGS = { isTls: true, authorityHint: 'does another replication set use this address?' }
 
 /** A connection that uses gRPC over TLS. */
 export class GrpcConnection implements PrimaryConnection {

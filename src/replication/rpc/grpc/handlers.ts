@@ -16,7 +16,7 @@ type AnyCall = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext'> & NodeJ
 const callerOf = (call: AnyCall): Caller => {
   const gone = new AbortController()
   const commonName = call.getAuthContext().sslPeerCertificate?.subject?.CN
-  call.on('cancelled', () => gone.abort(new LogicalError('unavailable', 'the caller has gone')))
+  call.on('cancelled', () => gone.abort(new LogicalError('unavailable', 'the caller disconnected')))
   return { commonName: typeof commonName === 'string' ? commonName : '', gone: gone.signal }
 }
 

@@ -42,6 +42,6 @@ export const fromServiceError = (error: ServiceError): LogicalError => {
 
 /** Replaces the library's messages about frames and streams, which do not help callers. */
 const describeLink = ({ code, details, message }: ServiceError): string => {
-  if (code === status.DEADLINE_EXCEEDED) return 'there was no answer in time'
+  if (code === status.DEADLINE_EXCEEDED) return 'no response arrived in time'
   return /HTTP\/2|RST_STREAM|stream/i.test(details) ? 'the connection was lost' : details || message
 }

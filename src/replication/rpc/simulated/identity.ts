@@ -25,7 +25,7 @@ export class Identities {
     return this.#once(['caller', certificate, authority], () => {
       const shown = read(certificate)
       if (!isIssuedBy(shown, read(authority)))
-        throw new LogicalError('unavailable', 'the certificate is of another authority')
+        throw new LogicalError('unavailable', 'another authority issued the certificate')
       return findCommonName(certificate) ?? ''
     })
   }
@@ -35,7 +35,7 @@ export class Identities {
     this.#once(['primary', certificate, caCertificate, serverName], () => {
       const shown = read(certificate)
       const isTrusted = isIssuedBy(shown, read(caCertificate)) && shown.checkHost(serverName) !== undefined
-      if (!isTrusted) throw new LogicalError('unavailable', 'another replication set answers there')
+      if (!isTrusted) throw new LogicalError('unavailable', 'another replication set uses this address')
       return ''
     })
   }

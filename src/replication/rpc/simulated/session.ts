@@ -79,7 +79,7 @@ export class Session {
     this.#wire.send({ is: 'ping' })
     this.#timer = clock.setTimer(times.keepaliveTimeoutMs + this.#roundTripMs, () => {
       if (this.#lastHeardMs >= askedMs) this.#pingLater()
-      else this.close(new LogicalError('unavailable', 'the other side does not answer any more'))
+      else this.close(new LogicalError('unavailable', 'the peer no longer responds'))
     })
   }
 

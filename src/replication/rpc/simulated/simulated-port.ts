@@ -26,7 +26,7 @@ interface Served {
   readonly sessions: Map<Session, string>
 }
 
-const WITHDRAWN = new LogicalError('unavailable', 'nothing is served under that name any more')
+const WITHDRAWN = new LogicalError('unavailable', 'this name is no longer served')
 
 /** The cluster port as one address of an in-process network. */
 export class SimulatedPort implements ClusterPort {

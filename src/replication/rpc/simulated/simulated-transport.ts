@@ -59,7 +59,7 @@ const welcomed = <T>(wire: Wire, address: string, signal: AbortSignal, begin: (c
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     wire.listen({
       onMessage: (message) => {
-        if (message.is !== 'welcome') return reject(new LogicalError('unavailable', `${address} is no primary`))
+        if (message.is !== 'welcome') return reject(new LogicalError('unavailable', `${address} is not a primary`))
         try {
           resolve(begin(message.certificate))
         } catch (error) {

@@ -41,7 +41,7 @@ export class WireCall {
    */
   write(payload: Buffer, done: () => void = () => undefined): void {
     if (payload.length > LIMITS.rpcMessageBytesMax)
-      throw new LogicalError('unavailable', `a message of ${payload.length} bytes is larger than any may be`)
+      throw new LogicalError('unavailable', `a message of ${payload.length} bytes exceeds the maximum size`)
     if (this.#isEnded || this.#ownEnd) done()
     else this.#unsent.push({ payload, done })
     this.#flush()
@@ -77,7 +77,7 @@ export class WireCall {
   cancel(): void {
     if (this.#isEnded) return
     this.#send({ is: 'cancel', id: this.#id })
-    this.#finish({ lost: new LogicalError('unavailable', 'the call was cancelled') })
+    this.#finish({ lost: new LogicalError('unavailable', 'the call was canceled') })
   }
 
   lose(reason: LogicalError): void {
@@ -87,7 +87,7 @@ export class WireCall {
 
   take(message: WireMessage): void {
     if (this.#isEnded) return
-    if (message.is === 'cancel') this.lose(new LogicalError('unavailable', 'the caller has gone'))
+    if (message.is === 'cancel') this.lose(new LogicalError('unavailable', 'the caller disconnected'))
     else if (message.is === 'data') this.#unread.push(message.payload)
     else if (message.is === 'credit') this.#credit += message.bytes
     else if (message.is === 'end') this.#end = message.refusal ? { refusal: message.refusal } : {}

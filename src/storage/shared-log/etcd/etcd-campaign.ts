@@ -49,7 +49,7 @@ export const campaign = async (
       }
     } catch (error) {
       if (ends.aborted || !isFull(error)) throw error
-      log.warn('etcd has no room for a lease', { error })
+      log.warn('etcd has no space for a lease', { error })
       await clock.sleep(leaseMs, ends)
       continue
     }
@@ -69,7 +69,7 @@ const depose = async ({ connection, layout, watcher, log }: EtcdCampaignOptions,
     },
     ends,
   )
-  if (succeeded) log.info('no heartbeat of the leader came for a whole lease; it leads no more')
+  if (succeeded) log.info('the leader was removed: it sent no heartbeat for a whole lease')
 }
 
 /** Returns undefined if another node became the leader first. */

@@ -175,7 +175,7 @@ export const parseMark = (value: Buffer | undefined): ImageMark => {
     life?: number
   }
   if (format !== 1 && format !== 2)
-    throw new LogicalError('internal', `etcd holds data of format ${format}, which is of another version`)
+    throw new LogicalError('internal', `etcd contains data in format ${format} of another version`)
   return { index, hash: Buffer.from(hash, 'hex'), bytes, life: life ?? 0 }
 }
 

@@ -59,7 +59,7 @@ export class EtcdMembers {
 
   async #inTime<T>(ask: (signal: AbortSignal) => Promise<T>, timeoutMs = PATIENCE_MS): Promise<T> {
     const late = new AbortController()
-    const timer = this.#clock.setTimer(timeoutMs, () => late.abort(new Error('etcd has not answered in time')))
+    const timer = this.#clock.setTimer(timeoutMs, () => late.abort(new Error('etcd did not respond in time')))
     try {
       return await ask(late.signal)
     } finally {

@@ -71,6 +71,6 @@ export const forgetOthers = async (options: Forgetting, life: number): Promise<v
   const { layout, change, ended, log } = options
   const revision = await change(layout.withoutOthers(life))
   await forgetUpTo(options, revision).catch((error: unknown) => {
-    if (!ended.aborted) log.error('what was replaced may lie in the files of etcd still', { error })
+    if (!ended.aborted) log.error('replaced data may still be in the files of etcd', { error })
   })
 }

@@ -152,9 +152,9 @@ export class EtcdSharedLog implements SharedLog {
     if (await this.#forget(signal, () => this.leader !== undefined && clock.monotonic() < untilMs)) return
     // Without a leader, this node does not wait, because it may be the next leader. With a leader, the deletion has
     // failed for now.
-    log.warn('what was replaced is taken out of the files of etcd later')
+    log.warn('replaced data will be removed from the files of etcd later')
     this.#forget(this.#connection.ended, () => true).catch((error: unknown) => {
-      if (!this.#connection.ended.aborted) log.error('what was replaced may lie in the files of etcd still', { error })
+      if (!this.#connection.ended.aborted) log.error('replaced data may still be in the files of etcd', { error })
     })
   }
 

@@ -101,7 +101,7 @@ export class EtcdTerm {
   async #beat(): Promise<boolean> {
     const { layout, lease, leaseMs, clock, ended } = this.#options
     const { heartbeat: key } = layout
-    using limited = limitSignal(clock, leaseMs, ended, 'etcd gave no answer in time')
+    using limited = limitSignal(clock, leaseMs, ended, 'etcd did not respond in time')
     const ends = limited.signal
     const put = { request_put: { key, value: encodeHeartbeat(leaseMs), lease } }
     const beat = await this.#change([], [put], { ends }).catch((error: unknown) => {

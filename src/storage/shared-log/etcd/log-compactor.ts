@@ -82,7 +82,7 @@ export class LogCompactor {
         while (!ended.aborted) await this.#step()
       } catch (error) {
         if (ended.aborted) break
-        log.warn('the image in etcd could not be kept up', { error })
+        log.warn('the image in etcd could not be updated', { error })
         if (isFull(error) && error instanceof Error) this.#full = error
         this.#wakeWriters()
         await clock.sleep(RETRY_MS, ended).catch(() => undefined)
@@ -207,7 +207,7 @@ export class LogCompactor {
     await connection.ask('Compact', { revision: known.revision }, ended).catch((error: unknown) => {
       // Another node may have compacted the revision already.
       if (!ended.aborted && !(error instanceof Error && /compacted/.test(error.message))) {
-        log.warn('etcd keeps more of its history than is needed', { error })
+        log.warn('old revisions of etcd could not be compacted', { error })
       }
     })
   }

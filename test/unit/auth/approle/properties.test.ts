@@ -198,7 +198,7 @@ const REFUSED: readonly (readonly [JsonObject, string, JsonObject, string])[] = 
     {},
     'token-bound-cidrs',
     { token_bound_cidrs: 'x' },
-    'failed to parse token_bound_cidrs: error parsing address "x": neither an address nor a block of them',
+    'failed to parse token_bound_cidrs: error parsing address "x": it is neither an address nor a CIDR block',
   ],
   [
     { bind_secret_id: false, token_bound_cidrs: '10.0.0.0/8' },

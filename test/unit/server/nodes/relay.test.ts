@@ -39,7 +39,7 @@ const relayFor = (waitMs: number, steps: Step[]) => {
     const step = steps.shift()
     if (step === undefined) throw new Error('no more attempts were expected')
     if (step === 'cut') throw new LogicalError('unavailable', 'the connection was lost')
-    if (step === 'unreadable') throw refusalError('invalid', 'a forwarded request with an unusable text')
+    if (step === 'unreadable') throw refusalError('invalid', 'a forwarded request has an invalid text')
     if (step === 'failed') throw refusalError('failed', 'a bug')
     if (step === 'not active') throw refusalError('unavailable', 'this node is not the active one')
     const payload = step instanceof LogicalError ? encodeRelayFailure(step) : encodeRendered(step as Rendered)
