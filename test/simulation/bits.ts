@@ -6,13 +6,14 @@ import { readOf, valueIn } from './values.js'
 import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
 
-/** What is hit, and how often: data, frames of the log, pages of the trees. */
+/** Weights of the stored records whose bits are flipped: data, frames of the log, pages of the trees. */
 const PREFIXES = { d: 4, w: 2, m: 1 }
 const TURNS = 3
 
 /**
- * While a server is down a bit of what it has stored is turned over. What it serves then is what was there before, or it
- * says why not, and nobody else serves anything else; once the bit is as it was, so is everything.
+ * Flips one bit of the stored data of a stopped server, several times. The server must then serve the previous data, or
+ * state why it cannot. All other servers must serve the correct data. Once the bit is restored, the server must serve
+ * everything again.
  */
 export const runBits = async (world: World, { serving }: Servers, { paths }: Registers): Promise<void> => {
   const chance = new Chance(`${world.plan.seed} turned bits`)
@@ -27,7 +28,7 @@ export const runBits = async (world: World, { serving }: Servers, { paths }: Reg
   }
 }
 
-/** What every path has held, as far as it has held anything. */
+/** All values that each path has ever held. */
 type Values = ReadonlyMap<string, string | undefined>
 
 interface Turn {
@@ -40,7 +41,7 @@ interface Turn {
 const turnBit = async (world: World, { member, prefix, before, chance }: Turn): Promise<void> => {
   const [node] = member.cluster.nodes
   if (!node) return
-  // Everybody is told of it: what is judged here is the disk.
+  // The crash is announced to all peers, because only the disk is judged here.
   if (chance.happens(0.5)) node.crash(false)
   else await node.stop()
   const turned = node.disk.turnBit(prefix, chance)
@@ -54,7 +55,7 @@ const turnBit = async (world: World, { member, prefix, before, chance }: Turn): 
   for (const [other, values] of before) await judgeSame(world, other, values)
 }
 
-/** False where it has said why it does not. */
+/** Returns false if the server states why it does not open. */
 const opens = async (world: World, { unsealKey: key }: Member, node: SimulatedNode): Promise<boolean> => {
   try {
     await node.start()
@@ -93,7 +94,7 @@ const judgeDamaged = async (world: World, { rootToken: token }: Member, node: Si
 
 const requireReason = (world: World, node: SimulatedNode, path: string, answer: Answer | undefined): void => {
   const [reason] = (answer?.json.errors ?? []) as readonly string[]
-  // A keyring that does not open is answered with 400.
+  // A server whose keyring cannot be decrypted responds with 400.
   const isRefused = answer && (answer.status >= 500 || (path === 'sys/unseal' && answer.status === 400))
   if (!isRefused || !reason)
     world.fail(

@@ -6,7 +6,10 @@ import { MISSED_BUGS } from './bugs/missed-bugs.js'
 import { BUGS } from './bugs.js'
 import { searchFor } from './search.js'
 
-/** Within so many seeds that have what it needs a bug has to be found; almost all of them are by one of the first. */
+/**
+ * Number of seeds within which each bug must be found, among the seeds that have what the bug needs. Almost all bugs
+ * are found by one of the first seeds.
+ */
 const SEEDS = 200
 const BUGS_OF_DAY = 12
 

@@ -5,5 +5,5 @@ import { ROLE_BUGS } from './bugs/role-bugs.js'
 import { STORAGE_BUGS } from './bugs/storage-bugs.js'
 import type { Bug } from './planted.js'
 
-/** Bugs that the simulation has to find. */
+/** The bugs that the simulation must find. */
 export const BUGS: readonly Bug[] = [...STORAGE_BUGS, ...REPLICATION_BUGS, ...ROLE_BUGS, ...CORE_BUGS, ...NODE_BUGS]

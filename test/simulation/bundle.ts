@@ -4,15 +4,15 @@ import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 const ROOT = path.join(import.meta.dirname, '..', '..')
-/** Within the package, so that its dependencies are found from there. */
+/** The bundle is stored within the package, so that its dependencies are resolved from there. */
 const BUILT = path.join(ROOT, 'node_modules', '.cache', 'simulation')
 
-/** `file`: relative to the package. */
+/** `file` is relative to the package. */
 type Change = (file: string, text: string) => string
 
 /**
- * Makes one file of a program of this directory and all of the product that it needs; whoever asks for it removes it. It takes
- * three quarters of the time that the same code takes with its files as they are, which loaders wrap. `change`: what a file is to say instead.
+ * Bundles a program of this directory and the product code that it needs into one file, which the caller removes. The
+ * bundle runs a quarter faster than separate files, which loaders wrap. `change` returns the new text of a file.
  */
 export const bundle = async (program: string, name: string, change: Change = (_, text) => text): Promise<string> => {
   mkdirSync(BUILT, { recursive: true })
@@ -35,7 +35,7 @@ const load =
   (change: Change) =>
   ({ path: file }: { readonly path: string }) => {
     const text = change(path.relative(ROOT, file), readFileSync(file, 'utf8'))
-    // Where the bundle lies says nothing of where the files lie that it reads.
+    // The location of the bundle differs from that of its sources, so paths relative to the sources are replaced.
     return {
       contents: text.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(file).href)),
       loader: 'ts' as const,

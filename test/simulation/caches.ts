@@ -18,16 +18,16 @@ import { KEYS } from '../../src/storage/keys/key-families.js'
 import { grantedBy } from './values.js'
 import type { World } from './world.js'
 
-/** What a part of a server says of what it remembers, and what one that has just been made says of what is stored. */
+/** The cached value of a part of a server, and the value that a new instance reads from storage. */
 type Pairs = Iterable<readonly [name: string, remembered: unknown, stored: unknown]>
 
 type Look = (runtime: Runtime, cluster: OpenCluster) => Pairs | Promise<Pairs>
 
-/** Nothing is drawn, and nothing ends, where stored values are read. */
+/** Never used: reading stored values needs no random numbers. */
 const UNUSED = createSeededRandom('unused')
 const UNUSED_CLOCK = new ManualClock()
 
-/** Row by row of two tables. */
+/** Returns pairs of rows of two tables. */
 const rowsOf = <T>(remembered: readonly T[], stored: readonly T[], idOf: (row: T) => string): Pairs => {
   const ids = new Set([...remembered, ...stored].map(idOf))
   const rowIn = (rows: readonly T[], id: string) => rows.find((row) => idOf(row) === id)
@@ -92,13 +92,16 @@ const LOOKS: Readonly<Record<string, Look>> = {
   },
 }
 
-/** Where the two differ, each with both of them; nothing of a server that ends, or is sealed, meanwhile. */
+/**
+ * Returns the differences between cached and stored values, with both values. Returns none if the server stops or is
+ * sealed in the meantime.
+ */
 const findStale = async (node: SimulatedNode): Promise<readonly string[]> => {
-  // Who stands still has not heard yet of what its disk has done.
+  // A suspended process does not know yet what its disk has done.
   if ((node.clock?.frozenMs ?? 0) > 0) return []
   const runtime = node.server?.runtime
   const cluster = runtime?.cluster
-  // As long as a full disk keeps a storage that has failed from being opened again nobody is told what of its last batch is there.
+  // While a full disk prevents the storage from being reopened, caches are not notified of its last batch.
   if (!runtime || !cluster || node.server?.labState.disk.state === 'full') return []
   try {
     return await differencesIn(runtime, cluster)
@@ -118,16 +121,18 @@ const differencesIn = async (runtime: Runtime, cluster: OpenCluster): Promise<re
   return found
 }
 
-/** What was written a moment ago is heard of when the disk has answered: what differs for so long stays different. */
+/**
+ * A cache is notified of a write when the disk has responded. A difference that lasts longer than this is permanent.
+ */
 const PATIENCE_MS = 2_000
-/** Between two looks at most, as a part of the whole time. */
+/** Maximum pause between two checks, as a fraction of the total time. */
 const PAUSE_PART = 0.2
 
-/** What differs, and since when. */
+/** The differences found, and the time since when each exists. */
 class Stale {
   #since = new Map<string, number>()
 
-  /** Fails for what has differed for too long. */
+  /** Fails for a difference that has existed for too long. */
   async look(world: World): Promise<number> {
     const nowMs = world.clock.monotonic()
     const since = new Map<string, number>()
@@ -142,7 +147,7 @@ class Stale {
   }
 }
 
-/** Asks every server again and again for all that it remembers: what it had not read, it remembers from then on. */
+/** Reads all caches of every server repeatedly. This also fills caches that were empty. */
 export const runLooks = async (world: World, endMs: number): Promise<void> => {
   const { clock, plan } = world
   const chance = new Chance(`${plan.seed} looks`)
@@ -153,7 +158,7 @@ export const runLooks = async (world: World, endMs: number): Promise<void> => {
   }
 }
 
-/** In the end, when nobody writes: what is remembered is what is stored. */
+/** Checks at the end, when there are no more writes, that all cached values equal the stored ones. */
 export const judgeCaches = async (world: World): Promise<void> => {
   const stale = new Stale()
   while ((await stale.look(world)) > 0) await world.clock.sleep(PATIENCE_MS / 4)

@@ -13,7 +13,7 @@ interface ClientOptions {
   readonly servers: Servers
 }
 
-/** One that writes values nobody else writes, and reads them back, until the time is over. */
+/** A client that writes values of its own and reads them back, until the time is over. */
 export const runClient = async (
   world: World,
   registers: Registers,
@@ -56,7 +56,7 @@ const change = async (
   const isSure = term === servers.term && servers.isSureOf(server)
   const isOfNobody = servers.isApart(server) || servers.partings(server) !== partings
   if (answer && answer.status < 300 && !isOfNobody) registers.acknowledged(path, value, isSure)
-  // Between nodes it may be under way yet, as to another cluster.
+  // The write may still be in progress between nodes, or on its way to another cluster.
   else if (isForwarded || server.cluster.hasNodes || isOfNobody) registers.lostSight(path, value)
 }
 

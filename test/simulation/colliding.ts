@@ -3,7 +3,7 @@ import { subPageOf } from '../../src/storage/trees/leaf.js'
 
 const SUFFIXES = 1_000
 
-/** Names of two policies that lie in one sub-page of the tree, each beginning as it is asked to. */
+/** Returns two policy names in the same sub-page of the tree, each with the given prefix. */
 const collide = (one: string, other: string): readonly [string, string] => {
   const seen = new Map<number, string>()
   for (let n = 0; n < SUFFIXES; n++) seen.set(subPageOf(`${KEYS.policies}${one}-${n}`), `${one}-${n}`)
@@ -13,11 +13,14 @@ const collide = (one: string, other: string): readonly [string, string] => {
   }
 }
 
-/** By what they begin with: each even one lies where the one after it does, as hardly any two of 65,536 sub-pages do. */
+/**
+ * Policy names by prefix. Each even name is in the same sub-page as the next odd one, which is rare among 65,536
+ * sub-pages.
+ */
 export class CollidingNames {
   readonly #names = new Map<string, string>()
 
-  /** `name` ends in a number. */
+  /** `name` ends with a number. */
   of(name: string): string {
     const known = this.#names.get(name)
     if (known !== undefined) return known

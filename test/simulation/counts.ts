@@ -1,15 +1,15 @@
 import type { World } from './world.js'
 
 const PAUSE_MS = 500
-/** What is sent on a connection and not taken is a window of each call, and a message more. */
+/** Maximum bytes in flight on a connection whose reader has stopped: one window per call, and one message. */
 const UNDER_WAY_BYTES_MAX = 2 * 1024 * 1024
 const UNDER_WAY_MESSAGES_MAX = 2_000
 const CONNECTIONS_MAX = 100
 const TIMERS_MAX = 500
-/** A log is a while over its retention. */
+/** Bytes by which a log may exceed its retention for a while. */
 const LOG_BYTES_MORE = 20_000
 
-/** Whatever could grow while somebody is slow, away or cut off stays small all the time. */
+/** Checks repeatedly that all counts stay small while peers are slow, absent or partitioned. */
 export const runCounts = async (world: World, endMs: number): Promise<void> => {
   const { clock } = world
   while (clock.monotonic() < endMs) {
@@ -34,7 +34,7 @@ const judgeCounts = (world: World): void => {
       world.fail(`${bytes} bytes in ${messages} messages are under way from ${from} to ${to}`)
 }
 
-/** In the end, when nobody reads from it, a log is not longer than it may be. */
+/** Checks at the end, when there are no readers, that no log exceeds its limit. */
 export const judgeLogs = (world: World): void => {
   const bytesMax = Number(world.plan.settings.wal_retention_bytes) + LOG_BYTES_MORE
   for (const { name, server } of world.nodes) {

@@ -5,41 +5,41 @@ import { LOOK_UP } from './set-up.js'
 import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
 
-/** What is known of tokens and SecretIDs, and must stay true. */
+/** The known facts about tokens and SecretIDs, which must stay true. */
 export class Credentials {
-  /** Revoked, and that was answered. */
+  /** Credentials whose revocation was acknowledged. */
   readonly dead: Issued[] = []
   readonly live: Issued[] = []
-  /** With an end that has come, or will have come, by the end of all. */
+  /** Tokens whose TTL ends before the end of the run. */
   readonly passing: Issued[] = []
 }
 
-/** A copy that takes over has the tokens of the primary; those of the other secondary are its own. */
+/** An issued credential. A promoted copy has the tokens of the primary; tokens of the other secondary are its own. */
 interface Issued {
   readonly isOfSecondary: boolean
   readonly token: string
-  /** A failover that came later may have lost what became of it, which is listed elsewhere. */
+  /** A later failover may have lost the outcome of a request; the losses are judged elsewhere. */
   readonly term: number
 }
 
 const holderOf = ({ primary, secondary }: Servers, { isOfSecondary }: Issued): Member =>
   isOfSecondary && secondary ? secondary : primary
 
-/** What is known of it is true yet. */
+/** Returns true if the known facts about a credential still hold. */
 const isSure = (servers: Servers, issued: Issued): boolean => issued.isOfSecondary || issued.term === servers.term
 
-/** How many may try at once to use up what allows fewer. */
+/** Number of concurrent attempts to use a credential with fewer remaining uses. */
 const TRIES = 5
 const PAUSE_TIMES = 4
-/** Of a token that ends by itself. Clocks are set right again before the end, so every one of them has ended then. */
+/** Maximum TTL of a token. Clocks are corrected before the end, so all of these tokens have expired by then. */
 const TTL_SECONDS_MAX = 10
 
 const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
-/** Undefined where none was made. */
+/** Returns undefined if the response contains no token. */
 const tokenOf = (answer: Answer | undefined): string | undefined =>
   answer && isGood(answer) ? (answer.json.auth as { readonly client_token: string }).client_token : undefined
 
-/** One that makes tokens and SecretIDs, uses them up, and revokes, until the time is over. */
+/** Creates, uses up and revokes tokens and SecretIDs until the time is over. */
 export const runCredentials = async (
   world: World,
   credentials: Credentials,
@@ -74,7 +74,7 @@ export const runCredentials = async (
   }
 }
 
-/** Uses beyond those that are allowed are refused, however many try at once, and wherever. */
+/** Checks that uses beyond the limit are rejected, for concurrent attempts on all clusters. */
 const useSecretId = async (world: World, chance: Chance, servers: Servers): Promise<void> => {
   const uses = 1 + chance.below(3)
   const path = 'auth/approle/role/admin/secret-id'
@@ -106,7 +106,7 @@ const useUp = async (
   const answers = await Promise.all(Array.from({ length: TRIES }, attempt))
   answers.push(await attempt())
   const good = answers.filter(isGood).length
-  // A failover that lost uses has brought them back; while one goes on there may be two who count.
+  // A failover that lost uses has restored them. During a failover, two clusters may count.
   if (good > uses && isSettled && term === servers.term) world.fail(`${what} of ${uses} uses was taken ${good} times`)
 }
 
@@ -118,7 +118,7 @@ const make = async (world: World, { live }: Credentials, servers: Servers, membe
     live.push({ isOfSecondary: member === servers.secondary, token, term: termOf(servers, term) })
 }
 
-/** A token that ends by itself; half of them are renewed, which puts the end off to the same time from now on. */
+/** Creates a token with a TTL. Half of these tokens are renewed, which sets the TTL again from that moment. */
 const lend = async (
   world: World,
   { passing }: Credentials,
@@ -134,7 +134,7 @@ const lend = async (
   if (ttlSeconds % 2 === 0) await world.call(member, { method: 'PUT', path: 'auth/token/renew-self', token })
 }
 
-/** A token, its child and the child of that die at once: who finds one of them dead finds the first one dead. */
+/** A token, its child and its grandchild must end together: if one of them is invalid, the first one is invalid too. */
 const endFamily = async (world: World, servers: Servers, member: Member): Promise<void> => {
   const { term } = servers
   const create = async (token: string | undefined) =>
@@ -168,8 +168,9 @@ const CURBED = 'curbed'
 const policyOf = (capabilities: string) => `path "one/*" { capabilities = [${capabilities}] }`
 
 /**
- * A policy that takes a right away takes it from whoever has shown a token with it already, once the policy is there. A disk
- * here may show a batch for a moment before its server is told of it: who is granted something by mistake is so for longer.
+ * A policy that loses a capability must deny it to every token that used it before, once the policy is stored. In the
+ * simulation, a disk may show a batch shortly before its server is notified. A wrong grant must therefore last longer
+ * than that to count.
  */
 const curb = async (world: World, chance: Chance, servers: Servers): Promise<void> => {
   const path = `sys/policies/acl/${CURBED}`
@@ -194,11 +195,14 @@ const curb = async (world: World, chance: Chance, servers: Servers): Promise<voi
   }
 }
 
-/** Longer than it takes until a server is told of what it stores, unless it stands still meanwhile: so it is looked twice. */
+/**
+ * Longer than a server needs until it is notified of its own write. A suspended server needs longer, so there are two
+ * checks.
+ */
 const UNTOLD_MS = 1_000
 const UNTOLD_LOOKS = 2
 
-/** Whether it was revoked is known when that is answered; until then it may be either. */
+/** Revokes a token. Whether it is revoked is known only when the response arrives; until then, both are possible. */
 const revoke = async (world: World, { live, dead }: Credentials, servers: Servers): Promise<void> => {
   const next = live.shift()
   if (!next) return
@@ -211,7 +215,10 @@ const revoke = async (world: World, { live, dead }: Credentials, servers: Server
   if (isGood(answer)) dead.push({ ...next, term: termOf(servers, term) })
 }
 
-/** Of what was answered: none that lasts while a failover goes on that may lose it. */
+/**
+ * Returns the term of a response. Returns a value that is never current while a failover is in progress that may lose
+ * the response.
+ */
 const termOf = (servers: Servers, before: number): number =>
   servers.isSettled && before === servers.term ? before : LOST_TERM
 
@@ -225,7 +232,7 @@ const judgeDead = async (world: World, dead: readonly Issued[], servers: Servers
   }
 }
 
-/** They have ended, whatever a failover has brought back of them. */
+/** Checks that these tokens have expired, even if a failover has restored them. */
 const judgePassed = async (world: World, passing: readonly Issued[], servers: Servers): Promise<void> => {
   for (const issued of passing) {
     const member = holderOf(servers, issued)
@@ -234,7 +241,7 @@ const judgePassed = async (world: World, passing: readonly Issued[], servers: Se
   }
 }
 
-/** In the end, when everything runs: what was revoked is dead, and what was not is good. */
+/** Checks at the end, when all servers run, that revoked credentials are invalid and all others are valid. */
 export const judgeCredentials = async (
   world: World,
   { dead, live, passing }: Credentials,

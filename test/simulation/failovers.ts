@@ -10,15 +10,15 @@ import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
 
 const DR = 'sys/replication/dr'
-/** Somebody who waits for this long for what does not come does without it. */
+/** Maximum time that an operator waits for a condition before continuing without it. */
 const PATIENCE_MS = 20_000
 const TRIES_MAX = 6
-/** How long a copy whose disk is slow goes on to be told of more than it has. */
+/** How long a copy with a slow disk keeps receiving announcements of entries that it does not have. */
 const SLOW_MS = 2_000
-/** A promoted cluster calls its former primary again after so many heartbeats, and forgets it if it has joined. */
+/** After this many heartbeats, a promoted cluster calls its former primary again, and forgets it if it has joined. */
 const TOLD_PAUSE_HEARTBEATS = 11
 const heartbeatMsOf = ({ settings }: Plan): number => (settings.heartbeat_interval === '1s' ? 1_000 : 100)
-/** How much longer a message takes where a link is slow: not so long that a heartbeat is missed. */
+/** Additional latency of a slow link; low enough that no heartbeat is missed. */
 const slowLinkMs = ({ settings }: Plan): number => (settings.heartbeat_interval === '1s' ? 500 : 100)
 
 export interface Scene {
@@ -28,7 +28,7 @@ export interface Scene {
   readonly endMs: number
 }
 
-/** One operator who has the primary and its copy change places, one failover after the other. */
+/** An operator who switches over between the primary and its copy repeatedly. */
 export const runFailovers = async (world: World, scene: Scene): Promise<void> => {
   const { clock, plan } = world
   const chance = new Chance(`${plan.seed} failovers`)
@@ -40,9 +40,9 @@ export const runFailovers = async (world: World, scene: Scene): Promise<void> =>
 }
 
 /**
- * When nothing goes wrong, and clients go on to write: the primary says that its copy has everything, and whatever it has
- * acknowledged is on its successor, even where it dies as soon as it has said so. `spent`: an operation token of the primary from
- * before its last promotion.
+ * Switches over while nothing fails and clients continue to write. The primary must report that its copy has applied
+ * everything. All acknowledged writes must be on the successor, even if the former primary crashes right after its
+ * response. `spent`: an operation token of the primary from before its last promotion.
  */
 export const failOverInCalm = async (world: World, scene: Scene, spent?: string): Promise<void> => {
   const { servers } = scene
@@ -56,7 +56,7 @@ export const failOverInCalm = async (world: World, scene: Scene, spent?: string)
   const slowMs = new Chance(`${plan.seed} slow link`).pick([0, slowLinkMs(plan)])
   betweenNodes(before, after, (from, to) => world.network.slow(from, to, slowMs))
   const isDrained = await demoteDrained(world, before)
-  // Over a slow link the connection may have been given up meanwhile.
+  // Over a slow link, the connection may have been closed in the meantime.
   if (!isDrained && slowMs === 0) world.fail(`${before.name} has not waited for ${after.name}, which follows it`)
   if (chance.happens(0.5)) before.cluster.crash(true)
   if (isDrained) {
@@ -70,7 +70,10 @@ export const failOverInCalm = async (world: World, scene: Scene, spent?: string)
   await Promise.all([rejoin(world, scene, chance), ...(isFilled ? [forgetOnFullDisk(world, before, after)] : [])])
 }
 
-/** The disk of the promoted cluster is full when it is to forget the former primary, which has joined it by then. */
+/**
+ * Fills the disk of the promoted cluster when it must remove the former primary from its record. The former primary has
+ * joined by then.
+ */
 const forgetOnFullDisk = async (world: World, former: Member, promoted: Member): Promise<void> => {
   const { clock, plan } = world
   const context = () => replicationOf(promoted)?.context
@@ -94,7 +97,7 @@ const forgetOnFullDisk = async (world: World, former: Member, promoted: Member):
   )
 }
 
-/** An operation token ends with the promotion that it was made for. */
+/** Checks that an operation token is invalid after the promotion it was created for. */
 const judgeSpent = async (world: World, member: Member, spent: string): Promise<void> => {
   const body = { token: '', dr_operation_token: spent }
   const answer = await world.call(member, { method: 'PUT', path: `${DR}/secondary/update-primary`, body, token: '' })
@@ -103,8 +106,8 @@ const judgeSpent = async (world: World, member: Member, spent: string): Promise<
 }
 
 /**
- * Demotes and promotes the primary: its secondaries go on with the new epoch. Resolves to the operation token of the promotion;
- * undefined if there was none.
+ * Demotes and promotes the primary. Its secondaries must continue in the new epoch. Resolves to the operation token of
+ * the promotion; undefined if there was none.
  */
 export const promoteAgainInCalm = async (world: World, { servers }: Scene): Promise<string | undefined> => {
   const { primary } = servers
@@ -115,7 +118,7 @@ export const promoteAgainInCalm = async (world: World, { servers }: Scene): Prom
     token = await withToken(world, primary, 'promote', {})
   })
   await bringAlong(world, servers)
-  // Copies need a token: a promotion makes another authority for them.
+  // Copies need a new token, because a promotion creates a new authority for them.
   for (const copy of [servers.copy, servers.otherCopy]) if (copy) await follow(world, primary, copy, false)
   return token
 }
@@ -123,21 +126,21 @@ export const promoteAgainInCalm = async (world: World, { servers }: Scene): Prom
 type Failover = (world: World, scene: Scene, chance: Chance) => Promise<void>
 
 const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
-  /** First the primary steps back, which loses nothing. */
+  /** Demotes the primary first, which loses nothing. */
   planned: async (world, scene, chance) => {
     const [before, after] = placesOf(scene.servers)
     const isFollowed = await happens(world, () => follows(world, after))
     if (!isFollowed) return
     world.history.add('', `failover: planned, from ${before.name} to ${after.name}`)
     const isDrained = await demoteDrained(world, before)
-    // What the copy may lack is on a cluster that gives it to nobody any more.
+    // The entries that the copy may lack are on a cluster that no longer sends them.
     if (isDrained && (await happens(world, () => promote(world, after, false)))) scene.servers.changePlaces()
     else await force(world, scene, after)
     await rejoin(world, scene, chance)
   },
   /**
-   * The copy takes over when others have followed the primary further than it has. They hear late of each other, and the
-   * former primary, which may be up, hears last.
+   * Promotes the copy after other secondaries have followed the primary further than the copy has. They learn of each
+   * other late, and the former primary, which may run, learns of it last.
    */
   lagging: async (world, scene, chance) => {
     const { servers } = scene
@@ -155,7 +158,7 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     await pause()
     if (servers.secondary) {
       restore(after, servers.secondary)
-      // It goes back and forth between the two that it knows.
+      // The secondary switches back and forth between the two primaries that it knows.
       for (let times = chance.below(4); times > 0; times--) {
         await pause()
         await tellAddresses(world, servers.secondary, after, before)
@@ -169,7 +172,10 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     await world.open(before)
     await rejoin(world, scene, chance)
   },
-  /** The primary is dead, and the copy is asked to take over if it has all that it was told of; it is slow to take that in. */
+  /**
+   * Kills the primary, and promotes the copy without force: it must have applied everything announced to it. The disk
+   * of the copy is slow.
+   */
   asked: async (world, scene, chance) => {
     const { servers, registers } = scene
     const [before, after] = placesOf(servers)
@@ -193,7 +199,10 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     await world.open(before)
     await rejoin(world, scene, chance)
   },
-  /** The primary is dead, and both of its copies take over, each with some of those that serve; then one follows the other one. */
+  /**
+   * Kills the primary and promotes both copies, each with some of the serving secondaries. One of the two then follows
+   * the other.
+   */
   double: async (world, scene, chance) => {
     const { servers } = scene
     const [before, after] = placesOf(servers)
@@ -215,7 +224,7 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     await world.open(before)
     await rejoin(world, scene, chance)
   },
-  /** The copy takes over, whatever it lacks, and whether the primary is dead or not. */
+  /** Promotes the copy with force, even if it lacks entries, with a primary that may be alive or dead. */
   forced: async (world, scene, chance) => {
     const [before, after] = placesOf(scene.servers)
     world.history.add('', `failover: forced, from ${before.name} to ${after.name}`)
@@ -228,7 +237,7 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
   },
 }
 
-/** Two that were promoted beside each other hear of each other from nothing but the former primary of both. */
+/** Two clusters that were promoted independently learn of each other only through their common former primary. */
 const learnFromFormer = async (
   world: World,
   former: Member,
@@ -249,7 +258,7 @@ const learnFromFormer = async (
   for (const one of promoted) betweenNodes(one, secondary, (from, to) => world.network.restore(from, to))
 }
 
-/** Between two clusters, each way. */
+/** Calls `work` for the links between two clusters, in both directions. */
 export const betweenNodes = (one: Member, other: Member, work: (from: string, to: string) => void): void => {
   for (const { name: from } of one.cluster.nodes)
     for (const { name: to } of other.cluster.nodes) {
@@ -258,7 +267,9 @@ export const betweenNodes = (one: Member, other: Member, work: (from: string, to
     }
 }
 
-/** Nobody but its successor tells it, which may have died as its disk failed for the last time. */
+/**
+ * Only its successor informs the former primary. The successor may have died when its disk failed for the last time.
+ */
 const hears = async (world: World, former: Member, successor: Member): Promise<string | undefined> => {
   if (world.network.isCalm && !successor.cluster.server) await world.raise(successor)
   return former.cluster.server?.runtime?.cluster?.replication.view.fence
@@ -274,7 +285,7 @@ export const placesOf = ({ primary, copy }: Servers): readonly [Member, Member] 
 export const replicationOf = ({ cluster }: Member) => cluster.server?.runtime?.cluster?.replication.replication
 
 interface Told {
-  /** Whom: another one, or it after a start, knows only as much as its disk has kept. */
+  /** The server that received the announcement. After a restart, only the facts on its disk are known. */
   readonly server: Server | undefined
   readonly epoch: string
   readonly index: number
@@ -285,7 +296,7 @@ const toldTo = (after: Member): Told => {
   return { server: after.cluster.server, epoch, index }
 }
 
-/** Who takes over without force has all that the primary has told it of. */
+/** Checks that a copy promoted without force has all entries that its primary announced to it. */
 const judgeTakeOver = (world: World, after: Member, told: Told): void => {
   if (after.cluster.server !== told.server) return
   const record = replicationOf(after)?.context.roles.record('dr')
@@ -301,7 +312,7 @@ export const force = async (world: World, { servers, registers }: Scene, after: 
   servers.changePlaces()
 }
 
-/** The former primary, which is the copy now, follows its successor, and so does the second copy. */
+/** Makes the former primary, which is now the copy, follow its successor. Does the same for the second copy. */
 export const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance): Promise<void> => {
   const [above, below] = placesOf(servers)
   await becomes(world, below, 'secondary', () => demote(world, below))
@@ -318,25 +329,25 @@ export const rejoin = async (world: World, { servers, losses }: Scene, chance: C
   servers.settle()
 }
 
-/** One that is no primary any more, or never was, is given tokens of the primary until it follows that one. */
+/** Gives activation tokens of the primary to a cluster that is not a primary, until it follows that primary. */
 const follow = async (world: World, above: Member, below: Member, isAnew: boolean): Promise<void> => {
   const id = below.name.toLowerCase()
   if (!isAnew) await becomes(world, below, 'secondary', () => demote(world, below))
   for (let tries = 1; ; tries++) {
     if (tries > TRIES_MAX) world.fail(`${below.name} does not follow ${above.name}`)
     const token = await issue(world, above, id)
-    // An answer that was lost may have made it join with a token that is worth nothing by now.
+    // A request whose response was lost may have made the cluster join with a token that is used by now.
     const { mode } = await world.status(below, 'dr')
     if (isAnew && mode !== 'bootstrapping' && mode !== 'secondary')
       await world.call(below, { method: 'PUT', path: `${DR}/secondary/enable`, body: { token } })
     else await withToken(world, below, 'update-primary', { token })
     if (await happens(world, () => follows(world, below))) return
-    // After a wipe its other nodes are sealed, and one of them may have to be active.
+    // After a wipe, the other nodes are sealed, and one of them may have to become active.
     await raiseAll(world)
   }
 }
 
-/** A new activation token for an id, which may be taken: by whoever had it before, or by an answer that was lost. */
+/** Issues a new activation token for an ID, which may be in use by an earlier member or through a lost response. */
 const issue = async (world: World, above: Member, id: string): Promise<string> => {
   let token = ''
   await world.until(`${above.name} is to issue a token`, async () => {
@@ -352,7 +363,7 @@ const issue = async (world: World, above: Member, id: string): Promise<string> =
   return token
 }
 
-/** One who was never told of the address at which the primary is now is told by its operator. */
+/** Gives the address of the new primary to a secondary that never learned it. */
 const bringAlong = async (world: World, { primary, secondary }: Servers): Promise<void> => {
   if (!secondary) return
   const isAlong = async () =>
@@ -364,7 +375,7 @@ const bringAlong = async (world: World, { primary, secondary }: Servers): Promis
   }
 }
 
-/** Where a secondary is to look for its primary. */
+/** Sets the addresses at which a secondary looks for its primary. */
 const tellAddresses = (world: World, secondary: Member, ...primaries: readonly Member[]) =>
   world.call(secondary, {
     method: 'PUT',
@@ -377,7 +388,10 @@ const follows = async (world: World, below: Member, kind: Kind = 'dr'): Promise<
   return mode === 'secondary' && state === 'stream-wals' && link === 'ready'
 }
 
-/** Who follows may have somebody else in mind, or nobody yet: the primary says whom it sees. */
+/**
+ * Returns true if the primary reports this secondary as connected. The secondary itself may have another primary in its
+ * record, or none yet.
+ */
 const knows = async (world: World, primary: Member, { name }: Member): Promise<boolean> => {
   const { secondaries = [] } = await world.status(primary, 'performance')
   return (secondaries as readonly Readonly<Record<string, unknown>>[]).some(
@@ -385,7 +399,7 @@ const knows = async (world: World, primary: Member, { name }: Member): Promise<b
   )
 }
 
-/** Whether a fact comes to be in good time. */
+/** Returns true if a condition becomes true within the timeout. */
 const happens = async (world: World, isSo: () => Promise<boolean>): Promise<boolean> => {
   const endMs = world.clock.monotonic() + PATIENCE_MS
   while (!(await isSo())) {
@@ -395,7 +409,9 @@ const happens = async (world: World, isSo: () => Promise<boolean>): Promise<bool
   return true
 }
 
-/** Does it until the member has this mode, which an answer that was lost may have brought about. */
+/**
+ * Repeats a request until the member has this mode, because a request with a lost response may have changed it already.
+ */
 const becomes = (world: World, member: Member, mode: string, work: () => Promise<unknown>): Promise<void> =>
   world.until(`${member.name} is to be ${mode}`, async () => {
     const before = await world.status(member, 'dr')
@@ -407,7 +423,7 @@ const becomes = (world: World, member: Member, mode: string, work: () => Promise
     return `it is ${after.mode}`
   })
 
-/** Whether the primary has said that its copy had everything. */
+/** Returns true if the primary reported that its copy has applied everything. */
 const demoteDrained = async (world: World, member: Member): Promise<boolean> => {
   let isDrained = false
   await becomes(world, member, 'secondary', async () => {
@@ -429,7 +445,10 @@ const promote = async (world: World, member: Member, isForced: boolean): Promise
 
 class Refused extends Error {}
 
-/** What an operator does on a DR secondary, with an operation token that is made for it. Resolves to the token, if there is one. */
+/**
+ * Runs a request of an operator on a DR secondary, with a new operation token. Resolves to the token; undefined if none
+ * was created.
+ */
 const withToken = async (
   world: World,
   member: Member,
@@ -443,7 +462,7 @@ const withToken = async (
   return token
 }
 
-/** Undefined when it does not come about. */
+/** Returns undefined if no token was created in time. */
 const operationToken = async (world: World, member: Member): Promise<string | undefined> => {
   const path = `${DR}/secondary/generate-operation-token/attempt`
   const known = world.roles.of(member.cluster)
@@ -461,7 +480,7 @@ const operationToken = async (world: World, member: Member): Promise<string | un
     return made
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    // One that is left open would keep the next one from beginning.
+    // An attempt that stays open would prevent the next one.
     await world.call(member, { method: 'DELETE', path, token: '' })
     return undefined
   }

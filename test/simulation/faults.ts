@@ -3,19 +3,22 @@ import type { SimulatedNode } from '../../src/server/simulated/node.js'
 import type { FaultName, NodeFaultName } from './plan.js'
 import type { World } from './world.js'
 
-/** How far a clock is wrong at most. */
+/** Maximum error of a clock. */
 export const SKEW_MS_MAX = 20_000
 
-/** Nobody waits for longer until something is sealed, or open. */
+/** Maximum time to wait until a node is sealed or open. */
 const PATIENCE_MS = 2_000
 
-/** A node that does not reach the shared log answers when it does, which may be when nothing goes wrong any more. */
+/**
+ * Waits for a limited time: a node that cannot reach the shared log responds only when it can, which may be after all
+ * faults have ended.
+ */
 const forAWhile = (world: World, work: Promise<unknown>): Promise<unknown> =>
   Promise.race([work, world.clock.sleep(PATIENCE_MS)])
 
 /**
- * Brings up whatever is down. What was killed last may find nobody else who starts it: a failover goes on when the time of the
- * faults is over.
+ * Starts and unseals all stopped nodes. Needed for nodes killed last: a failover continues after the faults have ended,
+ * when no other code starts them.
  */
 export const raiseAll = async (world: World): Promise<void> => {
   for (const member of world.members) {
@@ -67,13 +70,13 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   seal: async (world, chance) => {
     const member = chance.pick(world.members)
     const sealed = world.call(member, { method: 'PUT', path: 'sys/seal' })
-    // One that does not reach the shared log has forgotten its key by then.
+    // A node that cannot reach the shared log has already discarded its key.
     await (member.cluster.hasNodes ? forAWhile(world, sealed) : sealed)
   },
   reset: (world, chance) => world.network.reset(...pickPair(world, chance)),
   failDisk: (world, chance) => {
     const node = chance.pick(world.nodes)
-    // One that cannot read its data when it starts ends, and somebody has to start it anew.
+    // A server that cannot read its data at startup exits, and must be started again.
     if (!node.server) return
     node.disk.failuresLeft = 1
     world.history.tell(node.name, () => 'disk: the next batch is written and answered by an error')
@@ -85,7 +88,7 @@ const pickPair = (world: World, chance: Chance): [string, string] => {
   return [from.name, chance.pick(world.nodes.filter((node) => node !== from)).name]
 }
 
-/** What goes wrong with one of several nodes: more often than not with the active one. */
+/** Faults of one node of several. They affect the active node most of the time. */
 export const NODE_FAULTS: Readonly<
   Record<NodeFaultName, (world: World, node: SimulatedNode, chance: Chance) => unknown>
 > = {
@@ -108,7 +111,7 @@ const pickNode = (world: World, chance: Chance): SimulatedNode => {
   return active && chance.happens(ACTIVE_PART) ? active : chance.pick(cluster.nodes)
 }
 
-/** Lets one thing after the other go wrong until the time is over. */
+/** Injects one fault after another until the time is over. */
 export const runFaults = async (world: World, endMs: number): Promise<void> => {
   const { clock, plan, history } = world
   const chance = new Chance(`${plan.seed} faults`)
@@ -124,7 +127,7 @@ export const runFaults = async (world: World, endMs: number): Promise<void> => {
   }
 }
 
-/** The same for what goes wrong only where clusters have several nodes. */
+/** Injects faults that exist only in clusters with several nodes. */
 export const runNodeFaults = async (world: World, endMs: number): Promise<void> => {
   const { clock, plan, history } = world
   if (!world.members.some(({ cluster }) => cluster.hasNodes)) return
@@ -142,7 +145,7 @@ export const runNodeFaults = async (world: World, endMs: number): Promise<void> 
   }
 }
 
-/** From now on nothing goes wrong any more, and everything is up. */
+/** Clears all faults, and starts and unseals all nodes. */
 export const endFaults = async (world: World): Promise<void> => {
   world.history.add('', 'nothing goes wrong from now on')
   world.network.isCalm = true

@@ -9,11 +9,11 @@ import { writeOf } from './values.js'
 import type { Member, World } from './world.js'
 
 const PAUSE_TIMES = 20
-/** Values that are written while the filter is in place. */
+/** Number of values that are written while the filter is set. */
 const CANARIES = 3
 const DENY = { mode: 'deny', paths: ['hidden/'] }
 
-/** Whether the filter takes a path such as `one/a` away from the secondary. */
+/** Returns true if the filter withholds a path, such as `one/a`, from the secondary. */
 export const isFilterable = (path: string): boolean => DENY.paths.some((denied) => path.startsWith(denied))
 
 const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
@@ -25,7 +25,7 @@ export const setFilter = async (world: World, primary: Member, secondary: Member
   return isGood(await world.call(primary, isOn ? { method: 'PUT', path, body: DENY } : { method: 'DELETE', path }))
 }
 
-/** Puts a filter on the secondary and takes it away again, until the time is over. */
+/** Sets and removes a filter on the secondary until the time is over. */
 export const runFilters = async (world: World, servers: Servers, secondary: Member, endMs: number): Promise<void> => {
   const { clock, plan } = world
   const chance = new Chance(`${plan.seed} filters`)
@@ -42,7 +42,7 @@ export const runFilters = async (world: World, servers: Servers, secondary: Memb
 
 const CHANGES_MAX = 4
 
-/** Several changes in a row, each of which may meet the moment in which a connection breaks or a process dies. */
+/** Changes the filter several times in a row. A connection may break, or a process may die, during each change. */
 const storm = async (world: World, chance: Chance, servers: Servers, secondary: Member): Promise<void> => {
   const { clock, network, plan } = world
   const momentMs = 4 * (plan.networkDelayMsMax + plan.diskDelayMsMax)
@@ -67,8 +67,8 @@ const ONE_BATCH_PART = 0.2
 const DELETED = 6
 
 /**
- * Values are deleted in the batch that begins to filter their mount. The log shows the secondary the hashes of these deletions
- * alone, which outweigh those of the values that it still has, until all data is compared.
+ * Deletes values in the batch that begins to filter their mount. The secondary receives only the hashes of these
+ * deletions. They cancel out the hashes of the values that it still has, until all data is compared.
  */
 export const filterInOneBatch = async (world: World, servers: Servers, registers: Registers): Promise<void> => {
   const { clock, plan } = world
@@ -88,7 +88,7 @@ export const filterInOneBatch = async (world: World, servers: Servers, registers
     await Promise.all(paths.map((path) => change(path, `${path} it`)))
     await level(world, servers)
     const disk = primary.cluster.server?.labState.disk
-    // What arrives during one batch is in the next one.
+    // Writes that arrive during one batch join the next one.
     if (disk) Object.assign(disk, { state: 'slow', delayMs: 50 + 2 * plan.networkDelayMsMax })
     const first = world.demand(primary, writeOf('one/in-one-batch', 'it'))
     await clock.sleep(plan.networkDelayMsMax + 10)
@@ -98,7 +98,7 @@ export const filterInOneBatch = async (world: World, servers: Servers, registers
   })
 }
 
-/** What the last filter has led to is judged first: another one would have everything compared. */
+/** Judges the result of the last filter first, because a new filter would make the secondary compare all data. */
 export const judgeFilter = async (world: World, servers: Servers, registers: Registers): Promise<void> => {
   const { primary, secondary } = servers
   if (!secondary) return
@@ -108,12 +108,15 @@ export const judgeFilter = async (world: World, servers: Servers, registers: Reg
   await world.until('the filter is to be changed', async () =>
     (await setFilter(world, primary, secondary, isOn)) ? undefined : 'it was not',
   )
-  // What comes after the change comes after all that the change leads to.
+  // A value written after the change arrives after all consequences of the change.
   await world.demand(primary, writeOf('one/after-filter', 'it'))
   await judgeShown(world, servers, registers, isOn)
 }
 
-/** With the filter in place nothing of the mount is on the secondary, in no key and in no value; without it everything is. */
+/**
+ * Checks that with the filter no key and no value of the mount is on the secondary, and that without it all of them
+ * are.
+ */
 const judgeShown = async (world: World, servers: Servers, registers: Registers, isOn: boolean): Promise<void> => {
   const { primary, secondary, secondaryCopy } = servers
   if (!secondary) return
@@ -130,7 +133,7 @@ const judgeShown = async (world: World, servers: Servers, registers: Registers, 
   }
 }
 
-/** Everybody below the primary has what it has, and has destroyed what was taken away. */
+/** Waits until every secondary has applied everything, and has destroyed the filtered data. */
 const level = async (world: World, { links }: Servers): Promise<void> => {
   for (const { kind, above, below } of links)
     await world.until(`${below.name} is to follow the filter`, async () => {

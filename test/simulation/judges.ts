@@ -10,7 +10,7 @@ import type { Link } from './servers.js'
 import { readOf, valueIn } from './values.js'
 import type { Member, World } from './world.js'
 
-/** Everything is open and every secondary has what its primary has. */
+/** Waits until all clusters are open and every secondary has applied everything of its primary. */
 export const judgeLevel = async (world: World, links: readonly Link[]): Promise<void> => {
   for (const member of world.members) await world.open(member)
   for (const { above } of links)
@@ -27,7 +27,7 @@ export const judgeLevel = async (world: World, links: readonly Link[]): Promise<
     )
 }
 
-/** What was acknowledged is there. */
+/** Checks that all acknowledged writes are present. */
 export const judgeWrites = async (
   world: World,
   member: Member,
@@ -40,7 +40,7 @@ export const judgeWrites = async (
   }
 }
 
-/** The log is whole, and the trees say what is stored: those that are stored themselves, and those that are worked with. */
+/** Checks that the log is complete, and that the trees match the data: the stored trees and those in memory. */
 export const judgeStorage = async (world: World, { cluster }: Member): Promise<void> => {
   for (const { name, server } of cluster.nodes) {
     if (!server) world.fail(`${name} does not run`)
@@ -58,7 +58,7 @@ export const judgeStorage = async (world: World, { cluster }: Member): Promise<v
 
 const TREE_PAUSE_MS_MAX = 4_000
 
-/** Again and again, whatever goes on: the trees that a server works with say what it stores. */
+/** Checks repeatedly, during all faults, that the trees in memory match the stored data. */
 export const runTreeLooks = async (world: World, endMs: number): Promise<void> => {
   const { clock, nodes, plan } = world
   const chance = new Chance(`${plan.seed} trees`)
@@ -67,7 +67,7 @@ export const runTreeLooks = async (world: World, endMs: number): Promise<void> =
     if (clock.monotonic() >= endMs) return
     const { name, server } = chance.pick(nodes)
     const found = await server?.runtime?.store.examine().catch((error: unknown) => {
-      // It died meanwhile, or has other data.
+      // The server died in the meantime, or has other data.
       if (error instanceof LogicalError) return undefined
       throw error
     })
@@ -76,7 +76,10 @@ export const runTreeLooks = async (world: World, endMs: number): Promise<void> =
   }
 }
 
-/** The nodes of a cluster store the same bytes where they have applied as much of their log, and come to have all of it. */
+/**
+ * Checks that the nodes of a cluster store the same bytes at the same position of their log, and that all of them reach
+ * its end.
+ */
 export const judgeCopies = async (world: World, { cluster, name }: Member): Promise<void> => {
   if (!cluster.hasNodes) return
   await world.until(`the nodes of ${name} are to hold the same`, async () => {
@@ -95,12 +98,12 @@ export const judgeCopies = async (world: World, { cluster, name }: Member): Prom
 }
 
 interface Copy {
-  /** The place in the shared log, as text. */
+  /** The position in the shared log, as text. */
   readonly applied: string
   readonly content: ReadonlyMap<string, string>
 }
 
-/** Undefined while another generation takes the place of what it has. */
+/** Returns undefined while another generation replaces the data. */
 const copyOf = async (world: World, { name, server }: SimulatedNode): Promise<Copy | undefined> => {
   if (!server) world.fail(`${name} does not run`)
   if (!server.runtime) return undefined
@@ -116,7 +119,7 @@ const copyOf = async (world: World, { name, server }: SimulatedNode): Promise<Co
   }
 }
 
-/** A copy for disaster recovery stores the very same bytes, but for what never leaves a cluster. */
+/** Checks that a DR copy stores the same bytes as its primary, except for keys that never leave a cluster. */
 export const judgeCopy = async (world: World, above: Member, below: Member): Promise<void> => {
   const [ours, theirs] = await Promise.all([contentOf(above), contentOf(below)])
   for (const [key, digest] of ours)
@@ -124,7 +127,7 @@ export const judgeCopy = async (world: World, above: Member, below: Member): Pro
   for (const key of theirs.keys()) if (!ours.has(key)) world.fail(`${below.name} has ${key}, and ${above.name} has not`)
 }
 
-/** The hash of every stored value that may leave the cluster, by key. */
+/** Returns the hash of every stored value that may leave the cluster, by key. */
 export const contentOf = async ({ cluster, name }: Member): Promise<Map<string, string>> => {
   const engine = cluster.server?.host.engine
   if (!engine) throw new Error(`${name} does not run`)

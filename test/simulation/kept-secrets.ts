@@ -2,10 +2,10 @@ import { KEYS } from '../../src/storage/keys/key-families.js'
 import { contentOf } from './judges.js'
 import type { Member, World } from './world.js'
 
-/** What clients have stored, when they write no more, by key. */
+/** The values that clients have stored, by key, after the last write. */
 type Secrets = ReadonlyMap<string, string>
 
-/** Whatever it is told to become, short of a wipe, nobody else's data comes to it. */
+/** Returns true for a cluster that receives no data of another cluster, unless it is wiped. */
 export const followsNobody = (world: World, { cluster }: Member): boolean =>
   [...world.roles.of(cluster).possible].every((roles) =>
     [roles.dr, roles.performance].every((stage) => stage === 'disabled' || stage === 'primary'),
@@ -14,7 +14,7 @@ export const followsNobody = (world: World, { cluster }: Member): boolean =>
 export const secretsOf = async (member: Member): Promise<Secrets> =>
   new Map([...(await contentOf(member))].filter(([key]) => key.startsWith(KEYS.secretData)))
 
-/** A change of a role that is no wipe takes nothing of what clients have stored, and adds nothing. */
+/** Checks that a role change without a wipe neither removes nor adds stored values of clients. */
 export const judgeSecrets = async (world: World, member: Member, before: Secrets): Promise<void> => {
   const after = await secretsOf(member)
   for (const key of new Set([...before.keys(), ...after.keys()]))

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
-/** The seeds that failed when they were played last, one a line with what went wrong, in a file that outlives the process. */
+/** The seeds that failed in their last run, one line each with the reason, in a file that outlives the process. */
 export class KeptSeeds {
   readonly #file: string
   readonly #seeds: Map<number, string>
 
-  /** Throws where the file is none of these. */
+  /** Throws if the file has another format. */
   constructor(file: string) {
     this.#file = file
     const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
@@ -16,7 +16,7 @@ export class KeptSeeds {
     return [...this.#seeds.keys()]
   }
 
-  /** What became of a seed: undefined when it did not fail. */
+  /** Records the result of a seed. `failure` is undefined if it did not fail. */
   played(seed: number, failure: string | undefined): void {
     if (failure === undefined) {
       if (!this.#seeds.delete(seed)) return

@@ -12,7 +12,7 @@ import { MemoryDisk } from '../../src/storage/engine/memory-engine.js'
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-/** What a test of a user does, from its first call to its last. */
+/** A complete test of a user, from its first call to its last. */
 const story = async (seed: number) => {
   await using lab = await startLab('dr', { simulated: true, seed })
   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
@@ -24,13 +24,13 @@ const story = async (seed: number) => {
   return lab.history
 }
 
-/** Of several shares, which are drawn as well. */
+/** Initializes with several key shares, whose number is drawn. */
 const keyShares = async (seed: number) => {
   await using lab = await startLab('single', { simulated: true, seed, shares: 5, threshold: 3 })
   return { keys: lab.A.unsealKeys, history: lab.history }
 }
 
-/** A user is made, and logs in with the right password and with a wrong one. */
+/** Creates a user, and logs in with the correct password and with a wrong one. */
 const passwords = async (seed: number) => {
   await using lab = await startLab('single', { simulated: true, seed })
   const { client } = lab.A
@@ -42,7 +42,7 @@ const passwords = async (seed: number) => {
   return lab.history
 }
 
-/** A key of each form that is a pair. */
+/** Creates one key of each asymmetric type. */
 const keyPairs = async (seed: number) => {
   await using lab = await startLab('single', { simulated: true, seed })
   const { client } = lab.A
@@ -315,7 +315,7 @@ describe('a simulated lab refuses', () => {
     await nextTurn()
     collect()
     expect(disks.map((disk) => disk.deref())).toEqual([undefined, undefined])
-    // It is still referred to, as by a test that has closed it.
+    // The closed lab is still referenced, as in a test that has closed it.
     expect(lab.A.name).toBe('A')
   })
 

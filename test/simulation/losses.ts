@@ -3,7 +3,7 @@ import { isStoredAt, readOf, valueIn } from './values.js'
 import type { Registers } from './registers.js'
 import type { Member, World } from './world.js'
 
-/** Everything that clusters have listed as lost. A cluster that is wiped forgets its lists, so they are looked at often. */
+/** All entries that clusters have listed as lost. A wiped cluster deletes its lists, so they are read often. */
 export class Losses {
   readonly #lists = new Map<string, Loss>()
 
@@ -15,20 +15,20 @@ export class Losses {
     }
   }
 
-  /** Some list says that it does not have everything. */
+  /** True if some list states that it is incomplete. */
   get isIncomplete(): boolean {
     return [...this.#lists.values()].some(
       ({ reason, entriesBeyond = 0 }) => entriesBeyond > 0 || /not complete|incomplete/.test(reason),
     )
   }
 
-  /** Whether a list has the value at a path such as `one/a`. */
+  /** Returns true if a list names the value at a path such as `one/a`. */
   names(path: string): boolean {
     return [...this.#lists.values()].some(({ entries }) => entries.some((entry) => isStoredAt(path, entry.path)))
   }
 }
 
-/** What was acknowledged and is not there any more since a failover is on a list. */
+/** Checks that every acknowledged value that a failover lost is on a list. */
 export const judgeLosses = async (
   world: World,
   member: Member,

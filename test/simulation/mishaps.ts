@@ -3,13 +3,13 @@ import type { SimulatedNode } from '../../src/server/simulated/node.js'
 import { NODE_FAULTS } from './faults.js'
 import type { Member, World } from './world.js'
 
-/** For so many leases at most a node does not reach the shared log. */
+/** Maximum time, in leases, during which a node cannot reach the shared log. */
 const LEASES_MAX = 3
 const WRITE_MS_MAX = 1_000
-/** After so long at most, where it does not wait for a write. */
+/** Maximum time before the mishap, if it does not wait for a write. */
 const CALL_MS_MAX = 100
 
-/** Something goes wrong with the active node amid a call, so that another one has to go on. */
+/** Returns a mishap that affects the active node during a call, so that another node must take over. */
 export const drawMishap = (world: World, { cluster }: Member, chance: Chance) => {
   const { clock, history, plan } = world
   const name = chance.pick(['kill', 'kill', 'stepDown', 'freeze', 'cutLog', 'loseLogAnswers'] as const)
@@ -28,7 +28,9 @@ export const drawMishap = (world: World, { cluster }: Member, chance: Chance) =>
   }
 }
 
-/** Has written something, which may be what it was asked for: that is not answered by then. */
+/**
+ * Resolves when the server has written something, possibly the result of the call. The call has no response by then.
+ */
 const writes = async ({ clock }: World, { server }: SimulatedNode): Promise<void> => {
   const appliedIndex = server?.runtime?.appliedIndex
   const endMs = clock.monotonic() + WRITE_MS_MAX

@@ -5,7 +5,7 @@ import { judgeLevel } from './judges.js'
 import { readOf, writeOf } from './values.js'
 import type { Member, World } from './world.js'
 
-/** More than a primary sends before its secondary has answered. */
+/** More bytes than a primary sends before its secondary has responded. */
 const LARGE = 'x'.repeat(1_200_000)
 const SLOW_MS = 150
 const WRITTEN = 'one/overtaken'
@@ -52,7 +52,7 @@ export const overtakeForwardedWrite = async (world: World, scene: Scene): Promis
   await rejoin(world, scene, new Chance(`${plan.seed} forwarded write`))
 }
 
-/** Entries at most that a log gets to end at the same index as another one. */
+/** Maximum number of entries that a log gets until it ends at the same index as another log. */
 const ENTRIES_MAX = 500
 
 /** Writes to two primaries that do not know each other until the second log is one entry ahead. */
@@ -70,7 +70,9 @@ const answerOf = async (world: World, secondary: Member) => {
   return { isAcknowledged: answer !== undefined && answer.status < 300, atMs: world.clock.monotonic() }
 }
 
-/** When the secondary has heard of the epoch of its new primary; undefined if the write was answered before. */
+/**
+ * Resolves when the secondary has learned of the epoch of its new primary; undefined if the write was answered before.
+ */
 const movesTo = async (
   { clock }: World,
   secondary: Member,

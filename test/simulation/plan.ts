@@ -2,7 +2,7 @@ import type { LabSettings } from '../../src/lab/model/settings.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import { hasCopy, namesOf, type Topology } from './servers.js'
 
-/** What is different from one seed to the next before anything has happened: how fast everything is, and what goes wrong how often. */
+/** The parameters of a seed, drawn before the run: latencies, and the probability of each fault. */
 export interface Plan {
   readonly seed: string
   readonly topology: Topology
@@ -10,41 +10,41 @@ export interface Plan {
   readonly diskDelayMsMax: number
   readonly settings: LabSettings
   readonly clients: number
-  /** How long clients work and things go wrong. */
+  /** How long clients work and faults are injected. */
   readonly activeMs: number
-  /** Pause between two steps of a client, and between two faults, at most. */
+  /** Maximum pause between two steps of a client, and between two faults. */
   readonly clientPauseMsMax: number
   readonly faultPauseMsMax: number
   readonly faults: Readonly<Record<FaultName, number>>
   readonly nodes: NodesPlan
-  /** The changes of primary, one after the other; none without a copy that could take over. */
+  /** The changes of the primary, in order; none without a copy that can be promoted. */
   readonly failovers: readonly FailoverName[]
-  /** Filters change several times in a row, and connections break meanwhile. */
+  /** Filters change several times in a row, and connections break in the meantime. */
   readonly hasFilterStorms: boolean
-  /** One more, planned, when nothing goes wrong any more. */
+  /** One more planned failover, after all faults have ended. */
   readonly isCalmFailover: boolean
-  /** Before that, the primary is demoted and promoted again. */
+  /** Before that failover, the primary is demoted and promoted. */
   readonly isPromotedAgain: boolean
-  /** When nothing goes wrong any more: something happens while a secondary is written over in many steps. */
+  /** After all faults have ended, something happens while a resync writes to a secondary in many steps. */
   readonly areResyncsDisturbed: boolean
-  /** After that a secondary forwards a write to a primary that its copy has replaced. */
+  /** After that, a secondary forwards a write to a primary that its copy has replaced. */
   readonly isWriteOvertaken: boolean
-  /** Everybody is asked all the time how it is. */
+  /** The status of every server is read all the time. */
   readonly isStatusAsked: boolean
-  /** In the end bits of what is stored are turned over. */
+  /** At the end, bits of the stored data are flipped. */
   readonly areBitsTurned: boolean
 }
 
-/** What is different where clusters have several nodes. */
+/** The parameters of clusters with several nodes. */
 export interface NodesPlan {
-  /** Of each cluster, in the order of their names; 1 = it is a server by itself. */
+  /** Number of nodes of each cluster, in the order of the cluster names. 1 means a standalone server. */
   readonly counts: readonly number[]
   readonly leaseMs: number
-  /** What is older is in the image of the shared log alone. */
+  /** Maximum number of entries of the shared log. Older entries are only in its image. */
   readonly entriesMax: number
   readonly logDelayMsMax: number
   readonly faults: Readonly<Record<NodeFaultName, number>>
-  /** How fast the clock of a node runs. */
+  /** Returns the rate of the clock of a node. */
   readonly driftOf: (node: string) => number
 }
 
@@ -81,7 +81,7 @@ const WEIGHTS: Readonly<Record<Exclude<FaultName, keyof typeof MORE_WEIGHTS>, nu
   seal: 1,
 }
 
-/** Drawn by themselves, so that they do not matter to the rest. */
+/** Drawn from a separate stream, so that they do not change the other draws. */
 const MORE_WEIGHTS = { reset: 2, failDisk: 2 } as const
 
 const NODE_WEIGHTS: Readonly<Record<NodeFaultName, number>> = {
@@ -92,10 +92,10 @@ const NODE_WEIGHTS: Readonly<Record<NodeFaultName, number>> = {
   loseDisk: 1,
 }
 const NODES_PART = 0.35
-/** A lease is trusted for nine tenths of it, so clocks may differ by a little less than that. */
+/** A node relies on nine tenths of its lease, so clocks may differ by slightly less than one tenth. */
 const DRIFT_MAX = 0.04
 
-/** Drawn by itself, so that it does not matter to the rest. */
+/** Drawn from a separate stream, so that it does not change the other draws. */
 const nodesOf = (seed: number): NodesPlan => {
   const chance = new Chance(`${seed} nodes`)
   const isAlone = !chance.happens(NODES_PART)
@@ -114,15 +114,15 @@ const nodesOf = (seed: number): NodesPlan => {
   }
 }
 
-/** Some cluster has several nodes. */
+/** Returns true if some cluster has several nodes. */
 export const hasNodes = ({ nodes, topology }: Pick<Plan, 'nodes' | 'topology'>): boolean =>
   nodes.counts.slice(0, namesOf(topology).length).some((count) => count > 1)
 
-/** Somebody who serves clients is compared with its primary soon, and written over in many steps. */
+/** Returns true if a serving secondary is likely to resync soon, in many steps. */
 export const resyncsInSteps = ({ topology, settings }: Pick<Plan, 'topology' | 'settings'>): boolean =>
   topology !== 'dr' && settings.wal_retention_bytes === 1_000 && settings.ship_batch_bytes === 100
 
-/** Some seeds do without some faults: what else goes wrong is seen longer then. */
+/** Removes some faults for some seeds, so that the effects of the other faults last longer. */
 const drawFaults = <Name extends string>(weights: Readonly<Record<Name, number>>, chance: Chance) =>
   Object.fromEntries(
     Object.entries<number>(weights).map(([name, weight]) => [
@@ -147,10 +147,10 @@ export const planOf = (seed: number): Plan => {
   const diskDelayMsMax = chance.pick([0.2, 2, 10, 40])
   const settings: LabSettings = {
     heartbeat_interval: chance.pick(['100ms', '1s']),
-    // A short log makes it more likely that a secondary has to compare everything.
+    // With a short log, a secondary has to compare all data more often.
     wal_retention_bytes: chance.pick([1_000, 10_000, 1_000_000]),
     ship_window_bytes: chance.pick([100, 1_000_000]),
-    // A small one has a resync write in many steps.
+    // With small batches, a resync writes in many steps.
     ship_batch_bytes: new Chance(`${seed} batches`).pick([100, 100, 1_000, 262_144]),
     reconnect_backoff_initial: '50ms',
     reconnect_backoff_max: chance.pick(['200ms', '2s']),
@@ -165,7 +165,7 @@ export const planOf = (seed: number): Plan => {
     activeMs: chance.between(2_000, 15_000),
     clientPauseMsMax: chance.pick([20, 100, 400]),
     faultPauseMsMax: chance.pick([200, 800, 2_000]),
-    // Whatever went wrong has to come to an end now and then.
+    // Every fault must be cleared from time to time.
     faults: { ...faults, start: WEIGHTS.start, heal: WEIGHTS.heal },
     nodes,
     failovers: hasCopy(topology) ? failoversOf(String(seed), chance, isTwins) : [],
@@ -180,7 +180,7 @@ export const planOf = (seed: number): Plan => {
   }
 }
 
-/** Half of the forced ones are of a copy that is behind, or is asked whether it is. */
+/** Half of the forced failovers promote a copy that is behind, or ask the copy without force. */
 const failoversOf = (seed: string, chance: Chance, isTwins: boolean): readonly FailoverName[] => {
   const kinds = new Chance(`${seed} kinds of failovers`)
   const drawn = Array.from({ length: chance.pick([0, 1, 1, 1, 2, 2]) }, () => {

@@ -7,16 +7,16 @@ import type * as Simulation from './simulate.js'
 /** A small change of the product that breaks a promise. */
 export interface Bug {
   readonly name: string
-  /** Below `src`. */
+  /** Path below `src`. */
   readonly file: string
-  /** Occurs exactly once in it. */
+  /** Occurs exactly once in the file. */
   readonly from: string
   readonly to: string
-  /** Seeds of other plans do not show it, or seldom; without it all of them may. */
+  /** Selects the plans that can show the bug. Without it, all plans can. */
   readonly needs?: (plan: Plan) => boolean
 }
 
-/** The simulation, over a copy of the product that has this bug. */
+/** Loads the simulation with a copy of the product that contains this bug. */
 export const loadPlanted = async (bug: Bug): Promise<typeof Simulation> => {
   const file = await bundle('simulate.ts', bug.name, (one, text) =>
     one === `src/${bug.file}` ? plant(bug, text) : text,

@@ -21,7 +21,7 @@ import { runStatusReads } from './status.js'
 import { watch } from './watch.js'
 import type { World } from './world.js'
 
-/** From new clusters to the last judgement. */
+/** Plays a seed, from new clusters to the last check. */
 export const play = async (world: World): Promise<void> => {
   const servers = new Servers(world)
   await initializeAll(world)
@@ -39,14 +39,14 @@ export const play = async (world: World): Promise<void> => {
   await Promise.race([playing, judging.then(() => playing)])
   await runBits(world, servers, registers)
   await judgeLevel(world, servers.links)
-  // From below: what is written on a secondary goes up to its primary.
+  // In order from below: a write on a secondary goes up to its primary.
   for (const link of servers.links.toReversed()) await judgeRevocation(world, link)
   judgeLogs(world)
   await runSecondSet(world, servers)
   await runRoleWalk(world)
 }
 
-/** What goes wrong, a failover in calm, and a look at everything. */
+/** Runs the faults, a failover without faults, and all checks. */
 const playAndJudge = async (world: World, parts: Parts): Promise<void> => {
   const { servers, registers, credentials, losses } = parts
   await act(world, parts)
@@ -77,7 +77,7 @@ interface Parts {
   readonly losses: Losses
 }
 
-/** Everybody at once, until the time is over; a failover that has begun is brought to its end. */
+/** Runs all actors at the same time until the time is over. A failover that has begun is completed. */
 const act = async (world: World, { servers, registers, credentials, losses }: Parts): Promise<void> => {
   const { clock, plan } = world
   const endMs = clock.monotonic() + plan.activeMs
@@ -100,7 +100,7 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
   ])
 }
 
-/** What chance hardly ever brings about, when nothing else goes wrong. */
+/** Runs the cases that rarely occur by chance, after all faults have ended. */
 const actInCalm = async (world: World, parts: Parts): Promise<void> => {
   const { plan, clock } = world
   if (!plan.areResyncsDisturbed && !plan.isWriteOvertaken && !plan.isCalmFailover) return
@@ -117,7 +117,7 @@ const actInCalm = async (world: World, parts: Parts): Promise<void> => {
   await Promise.all([directing, watch(world, parts.registers, () => isOver)])
 }
 
-/** Other clients write while the primary and its copy change places, and nothing goes wrong. */
+/** Switches over without faults while other clients write. */
 const failOver = async (world: World, { servers, registers, losses }: Parts): Promise<void> => {
   const { clock, plan } = world
   await judgeLevel(world, servers.links)

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 import type { Outcome } from './simulate.js'
 
-/** What came of a seed, as one process tells it another. */
+/** The result of a seed, as one process sends it to another. */
 export interface Played extends Pick<Outcome, 'seed' | 'hash' | 'events' | 'virtualMs'> {
-  /** Undefined where every promise has held; `text` has all that is known of it. */
+  /** Undefined if every promise held. `text` contains all known details. */
   readonly failure: { readonly message: string; readonly text: string } | undefined
 }
 

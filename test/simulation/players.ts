@@ -5,10 +5,10 @@ import { availableParallelism } from 'node:os'
 import { bundle } from './bundle.js'
 import type { Played } from './played.js'
 
-/** So many seeds of each player are under way, so that none has to wait for another one's. */
+/** Number of seeds in progress per player, so that no player has to wait. */
 const AHEAD = 4
 
-/** Processes that play seeds side by side: one for each core, unless another number is asked for. */
+/** Processes that play seeds in parallel; by default one per core. */
 export class Players implements AsyncDisposable {
   readonly #file: string
   readonly #players: readonly Player[]
@@ -22,7 +22,7 @@ export class Players implements AsyncDisposable {
     return new Players(await bundle('player.ts', 'player'), count)
   }
 
-  /** What came of each seed, in the order of the seeds. */
+  /** Yields the result of each seed, in the order of the seeds. */
   async *play(seeds: Iterable<number>): AsyncGenerator<Played> {
     const underWay: Promise<Played>[] = []
     let given = 0
@@ -34,22 +34,22 @@ export class Players implements AsyncDisposable {
     yield* underWay
   }
 
-  /** The seeds that are being played now, one of each process. */
+  /** The seeds that are being played, one per process. */
   get underWay(): readonly number[] {
     return this.#players.flatMap((player) => player.underWay ?? [])
   }
 
-  /** Ends them, with whatever they play. */
+  /** Ends the processes, even if they are playing. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#players.map((player) => player.end()))
     rmSync(this.#file)
   }
 }
 
-/** One that is in a loop without end does not hear that it is to go. */
+/** Time after which a process is killed: one in an infinite loop does not read the request to end. */
 const LEAVING_MS = 2000
 
-/** Somebody who waits for what came of a seed. */
+/** A waiter for the result of a seed. */
 interface Waiting {
   readonly seed: number
   readonly resolve: (played: Played) => void
@@ -81,7 +81,7 @@ class Player {
       this.#waiting.push({ seed, resolve, reject })
       this.#child.send(seed)
     })
-    // Whoever awaits it hears of it, when it is its turn.
+    // The waiter receives the rejection when its turn comes.
     played.catch(() => undefined)
     return played
   }

@@ -2,10 +2,13 @@ import type { FollowerService } from '../../src/replication/host/services.js'
 import type { World } from './world.js'
 
 const LOOK_MS = 500
-/** Before the product itself loses patience, which hides what was wrong. */
+/** Less than the patience of the product, which would hide the defect. */
 const LIMIT_MS = 20_000
 
-/** Nobody who is connected with its primary lacks something, or waits to be found in its log, for long without getting on. */
+/**
+ * Checks that a connected secondary that lacks entries, or waits for its position to be found, makes progress within
+ * the limit.
+ */
 export const judgeProgress = async (world: World, isOver: () => boolean): Promise<void> => {
   const seen = new Map<string, { readonly where: string; readonly sinceMs: number }>()
   while (!isOver()) {
@@ -27,7 +30,9 @@ export const judgeProgress = async (world: World, isOver: () => boolean): Promis
   }
 }
 
-/** Undefined for one that is not connected, or streams and has all that it was told of. */
+/**
+ * Returns undefined for a secondary that is not connected, or that streams and has applied everything announced to it.
+ */
 const whereaboutsOf = (follower: FollowerService | undefined): string | undefined => {
   if (follower?.connectionState !== 'ready') return undefined
   const { state, applied, syncProgress, primary } = follower

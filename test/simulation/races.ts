@@ -11,7 +11,10 @@ const isGood = (answer: Answer | undefined): boolean => answer !== undefined && 
 const versionIn = (answer: Answer | undefined): number =>
   Number((answer?.json.data as { readonly version?: unknown } | undefined)?.version)
 
-/** Several who check and set the same secret at once, wherever: of those who name the same version one wins at most. */
+/**
+ * Several clients check and set the same secret at the same time, on all clusters. At most one of those with the same
+ * version may succeed.
+ */
 export const runRaces = async (
   world: World,
   { servers, endMs }: { readonly servers: Servers; readonly endMs: number },
@@ -39,7 +42,7 @@ const race = async (world: World, chance: Chance, servers: Servers, name: string
     }),
   )
   const won = (await Promise.all(racers)).filter(isGood)
-  // A failover that lost a version gives its number to another one.
+  // A failover that lost a version gives its number to another version.
   if (!isSettled || term !== servers.term) return
   if (won.length > 1) world.fail(`${won.length} of those who name version ${cas} of ${name} have won`)
   for (const answer of won)

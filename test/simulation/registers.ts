@@ -1,32 +1,35 @@
-/** What a client knows of one value that it alone writes. */
+/** The known facts about one value, which only one client writes. */
 interface Register {
-  /** The last that was acknowledged; undefined = nothing is there. */
+  /** The last acknowledged value; undefined = deleted or never written. */
   known: string | undefined
-  /** Written later, without an answer that says whether it was done. */
+  /** Values written later, with an unknown outcome. */
   readonly maybe: Set<string | undefined>
-  /** The same, and under way to another cluster, so that it may be done after whatever is written later. */
+  /**
+   * Values written later with an unknown outcome that are on their way to another cluster. They may take effect after
+   * any later write.
+   */
   readonly late: Set<string | undefined>
-  /** Everything that was ever written, in order. */
+  /** All values ever written, in order. */
   readonly written: string[]
-  /** Somebody has asked for it to be deleted once. */
+  /** True if its deletion was requested at least once. */
   mayBeDeleted: boolean
-  /** A failover may have lost what is known, which it has to list then. */
+  /** True if a failover may have lost the known value, which must then be on a list. */
   isShaken: boolean
-  /** What was written before this place may have been shown and be gone again since a failover. */
+  /** Index in `written`. Earlier values may have been shown and then lost by a failover. */
   floor: number
 }
 
-/** Values that clients wrote, by path, and what must be found there. */
+/** The values that clients wrote, by path, and the values that each read may return. */
 export class Registers {
   readonly #all = new Map<string, Register>()
-  /** The newest that each cluster has shown, as its place in the order of what was written. */
+  /** The newest value that each cluster has shown, as an index in `written`. */
   readonly #shown = new Map<string, number>()
 
   get paths(): readonly string[] {
     return [...this.#all.keys()]
   }
 
-  /** Undefined = deleted. Nobody has answered yet, and it may be done at any moment. */
+  /** Records the start of a write; undefined = deletion. It has no response yet, and may take effect at any moment. */
   begin(path: string, value: string | undefined): void {
     const register = this.#of(path)
     register.maybe.add(value)
@@ -34,7 +37,7 @@ export class Registers {
     else register.mayBeDeleted = true
   }
 
-  /** `isSure`: no failover that was under way meanwhile can have lost it. */
+  /** `isSure`: no failover during the request can have lost the write. */
   acknowledged(path: string, value: string | undefined, isSure: boolean): void {
     const register = this.#of(path)
     register.known = value
@@ -45,28 +48,31 @@ export class Registers {
     register.floor = value === undefined ? register.written.length : register.written.indexOf(value)
   }
 
-  /** Nobody will say what became of it. */
+  /** Records that the outcome of a write will never be known. */
   lostSight(path: string, value: string | undefined): void {
     this.#of(path).late.add(value)
   }
 
-  /** A failover is ahead that may lose whatever was written until now. */
+  /** Records that a failover may lose any value written until now. */
   shake(): void {
     for (const register of this.#all.values()) register.isShaken = true
   }
 
-  /** Why this cannot be there, where all that was acknowledged is; undefined when it can. */
+  /** Returns why this value cannot be present on a cluster with all acknowledged writes; undefined if it can. */
   findWrong(path: string, found: string | undefined): string | undefined {
     if (this.#of(path).isShaken) return this.#findUnwritten(path, found)
     return this.#findOther(path, found)
   }
 
-  /** True where something that was acknowledged is not there after a failover, which may be: it has to be listed. */
+  /** Returns true if an acknowledged value is missing after a failover. The failover must then list it. */
   isLost(path: string, found: string | undefined): boolean {
     return this.#of(path).isShaken && this.#findOther(path, found) !== undefined
   }
 
-  /** The same for a cluster that may be behind: it shows something that was written once, and nothing older than it has shown. */
+  /**
+   * Like `findWrong`, for a cluster that may be behind: a value must have been written once, and must not be older than
+   * one that the cluster has shown.
+   */
   findOlder(server: string, path: string, found: string | undefined): string | undefined {
     const { written, late, mayBeDeleted, isShaken, floor } = this.#of(path)
     const unwritten = this.#findUnwritten(path, found)

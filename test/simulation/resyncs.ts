@@ -6,15 +6,15 @@ import { judgeLevel } from './judges.js'
 import { readOf, writeOf } from './values.js'
 import type { Member, World } from './world.js'
 
-/** So many of each kind of value are written over in one comparison. */
+/** Number of values of each kind that one comparison overwrites. */
 const VALUES = 14
 const KINDS = ['two', 'policy'] as const
-/** Large values, of which about four fill a step. */
+/** Size of a large value. About four of them fill a step. */
 const LARGE = '.'.repeat(60_000)
 const LARGE_VALUES = 14
-/** How long a step takes on a slow disk. */
+/** Duration of a step on a slow disk. */
 const STEP_MS = 50
-/** With so many, a comparison takes longer than the files of an old generation are kept for those who read them. */
+/** With this duration, a comparison takes longer than readers may use the files of an old generation. */
 const PURGE_STEP_MS = 1_000
 const PURGE_LARGE_VALUES = 28
 const READS = 16
@@ -22,13 +22,14 @@ const LOOK_MS = 2
 const PATIENCE_MS = 8_000
 const PURGE_TRIES = 2
 
-/** What happens while a secondary is written over in many steps. */
+/** Events while a resync writes to a secondary in many steps. */
 const AMID = ['nothing', 'kill', 'failing disk', 'purge'] as const
 type Amid = (typeof AMID)[number]
 
 /**
- * When nothing goes wrong by chance: the secondary lacks more than the log of its primary has, so all data is compared. Amid the
- * comparison it dies and starts without its primary, or its disk answers by an error, or it destroys what a filter takes away.
+ * Runs without random faults. The secondary lacks more than the log of its primary contains, so all data is compared.
+ * During the comparison, the secondary dies and starts without its primary, or its disk reports an error, or it
+ * destroys filtered data.
  */
 export const disturbResyncs = async (world: World, scene: Scene): Promise<void> => {
   const { secondary } = scene.servers
@@ -37,7 +38,7 @@ export const disturbResyncs = async (world: World, scene: Scene): Promise<void> 
   const first = chance.pick(AMID)
   const second = chance.pick(AMID.filter((one) => one !== first))
   await judgeLevel(world, scene.servers.links)
-  // What servers remember of these values is judged below.
+  // The cached copies of these values are judged below.
   for (const kind of KINDS) await write(world, scene, kind)
   await judgeLevel(world, scene.servers.links)
   await judgeCaches(world)
@@ -48,7 +49,7 @@ export const disturbResyncs = async (world: World, scene: Scene): Promise<void> 
   }
 }
 
-/** The last index of the primary that a secondary had applied, and the last one of its own log. */
+/** The last index of the primary that a secondary had applied, and the last index of its own log. */
 interface Before {
   readonly place: number
   readonly own: number
@@ -69,20 +70,23 @@ const DISTURBANCES: Readonly<Record<Amid, Disturbance>> = {
     apart(world, scene, secondary)
     await world.open(secondary)
     const { state } = await world.status(secondary, 'performance')
-    // The last step may have reached the disk, with the new index.
+    // The last step, with the new index, may have reached the disk.
     const isIncomplete = (storeOf(secondary)?.remotePosition?.index ?? before.place) === before.place
     if (isIncomplete && state === 'stream-wals')
       world.fail(`${secondary.name} started amid a comparison and shows ${state} before it was compared again`)
     together(world, scene, secondary)
   },
   'failing disk': async (world, scene, secondary) => {
-    // All data is one step, and the error is that of the last one.
+    // All data is one step, and the error occurs in the last step.
     const before = await compareAll(world, scene, secondary, 0)
     const [node] = secondary.cluster.nodes
     if (node && (await isAmid(world, secondary, before))) node.disk.failuresLeft = 1
     slowDown(secondary, 0)
   },
-  /** A filter that is lifted at once has all data compared again while the files of the first comparison are destroyed. */
+  /**
+   * A filter that is removed at once starts another comparison of all data while the files of the first one are
+   * destroyed.
+   */
   purge: async (world, scene, secondary) => {
     for (let tries = 0; tries < PURGE_TRIES; tries++) {
       await lift(world, scene, secondary)
@@ -101,7 +105,7 @@ const DISTURBANCES: Readonly<Record<Amid, Disturbance>> = {
   },
 }
 
-/** A secondary serves reads for as long as it is compared. */
+/** Reads from a secondary during a comparison, which it must answer. */
 const readAmid = async (world: World, { registers }: Scene, secondary: Member): Promise<void> => {
   const paths = registers.paths.filter((path) => path.startsWith('two/'))
   for (let reads = 0; reads < READS && isResyncing(secondary); reads++) {
@@ -110,7 +114,7 @@ const readAmid = async (world: World, { registers }: Scene, secondary: Member): 
   }
 }
 
-/** Makes each step of a disk take so much longer; 0: not any more. */
+/** Makes each step of a disk take longer; 0 removes the delay. */
 const slowDown = ({ cluster }: Member, delayMs: number): void => {
   const disk = cluster.server?.labState.disk
   if (disk) Object.assign(disk, { state: delayMs > 0 ? 'slow' : 'ok', delayMs })
@@ -121,7 +125,7 @@ const lift = (world: World, { servers }: Scene, secondary: Member): Promise<void
     (await setFilter(world, servers.primary, secondary, false)) ? undefined : 'it was not',
   )
 
-/** Nothing that was on its way arrives later. */
+/** Partitions the secondary. Messages in flight are dropped. */
 const apart = (world: World, { servers }: Scene, secondary: Member) =>
   betweenNodes(servers.primary, secondary, (from, to) => {
     world.network.cut(from, to)
@@ -132,8 +136,8 @@ const together = (world: World, { servers }: Scene, secondary: Member) =>
   betweenNodes(servers.primary, secondary, (from, to) => world.network.restore(from, to))
 
 /**
- * Has the secondary lack more than the log has, and lets it connect. It serves what it had meanwhile. Resolves to where the
- * secondary was before.
+ * Makes the secondary lack more than the log contains, and connects it. It serves its previous data in the meantime.
+ * Resolves to the position of the secondary before.
  */
 const compareAll = async (
   world: World,
@@ -156,7 +160,7 @@ const compareAll = async (
   return { place, own }
 }
 
-/** Values of new paths, and of the same paths when it is done again. */
+/** Writes values to new paths, or again to the same paths. */
 const write = async (world: World, { servers, registers }: Scene, kind: string): Promise<void> => {
   const paths = Array.from({ length: VALUES }, (_, serial) => `${kind}/resync-${serial}`)
   await Promise.all(
@@ -169,7 +173,7 @@ const write = async (world: World, { servers, registers }: Scene, kind: string):
   )
 }
 
-/** Large values lie between the others, so a comparison is written in several steps. */
+/** Large values lie between the others, so that a comparison is written in several steps. */
 const fill = async (world: World, { servers }: Scene, kind: string, count: number): Promise<void> => {
   const value = `${world.clock.monotonic()}${LARGE}`
   const calls = Array.from({ length: count }, (_, serial) => writeOf(`${kind}/large-${serial}`, value))
@@ -178,7 +182,10 @@ const fill = async (world: World, { servers }: Scene, kind: string, count: numbe
 
 const storeOf = ({ cluster }: Member) => cluster.server?.runtime?.store
 
-/** True once a step of the comparison is written, which empties the log, and not the last one, which stores the new index. */
+/**
+ * Returns true once a step of the comparison is written, which empties the log, and until the last step, which stores
+ * the new index.
+ */
 const isAmid = (world: World, secondary: Member, { place, own }: Before): Promise<boolean> =>
   happensSoon(world, () => {
     const store = storeOf(secondary)
@@ -195,7 +202,7 @@ const isResyncing = (secondary: Member): boolean => isSyncing(secondary) && stor
 const isDestroying = ({ cluster }: Member): boolean =>
   cluster.server?.runtime?.cluster?.replication.destruction.isRunning === true
 
-/** Whether a fact that does not last comes about in time. */
+/** Returns true if a temporary condition becomes true in time. */
 const happensSoon = async ({ clock }: World, isSo: () => boolean): Promise<boolean> => {
   const endMs = clock.monotonic() + PATIENCE_MS
   while (!isSo()) {

@@ -4,11 +4,11 @@ import type { Link } from './servers.js'
 import type { Member, World } from './world.js'
 
 const WRITES = 3
-/** Long enough for whatever is still on its way. */
+/** Long enough for all messages in flight. */
 const SETTLE_MS = 500
 const WATCHED_MS = 10_000
 
-/** A secondary that was revoked gets nothing of what is written from then on. */
+/** Checks that a revoked secondary receives no data written after the revocation. */
 export const judgeRevocation = async (world: World, { kind, above, below }: Link): Promise<void> => {
   const body = { id: below.name.toLowerCase() }
   const path = `sys/replication/${kind}/primary/revoke-secondary`

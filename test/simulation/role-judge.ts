@@ -15,40 +15,40 @@ import {
   UNKNOWN_TOKEN,
 } from './role-model.js'
 
-/** A call that is under way. */
+/** A call in progress. */
 interface Watched {
   change: RoleCall | undefined
-  /** The roles that the cluster may have had since it was sent. */
+  /** The roles that the cluster may have had since the call was sent. */
   readonly seen: Set<Roles>
-  /** No change of a role was under way at the same time. */
+  /** True if no other role change was in progress at the same time. */
   isAlone: boolean
 }
 
 type Fail = (text: string) => never
 
-/** What is known of an operation token, which is good nowhere but at the cluster that made it. */
+/** The known facts about an operation token, which is valid only on the cluster that created it. */
 interface OperationToken {
   readonly cluster: SimulatedCluster
   readonly credential: 'good' | 'unsure' | 'bad'
 }
 
-/** Of all clusters: each token is tried at others too. */
+/** Shared by all clusters, because each token is also tried on other clusters. */
 type OperationTokens = Map<string, OperationToken>
 
-/** Knows from all that a cluster has answered which roles it may have, and so what it may answer next. */
+/** Derives from all responses of a cluster which roles it may have, and therefore how it may respond next. */
 class KnownRoles {
   readonly #cluster: SimulatedCluster
   readonly #fail: Fail
   readonly #underWay = new Set<Watched>()
-  /** Of several nodes one may still do what another one was asked for, long after who has asked was told that nobody knows. */
+  /** Calls that a node may still execute although the caller received an unknown outcome from another node. */
   readonly #lost = new Set<RoleCall>()
   readonly #operationTokens: OperationTokens
   #possible: ReadonlySet<Roles> = new Set(NEW_ROLES)
-  /** The storage may have what the server has not taken in, until it is opened again. */
+  /** True if the storage may contain a change that the server has not loaded, until it is reopened. */
   #isUnsettled = false
-  /** What a client shows of itself is known to be good. */
+  /** True if the credentials that clients present are known to be valid. */
   areTokensSure = true
-  /** Nothing is in the way of a change. */
+  /** True if nothing prevents a role change. */
   isUndisturbed = false
 
   constructor(cluster: SimulatedCluster, operationTokens: OperationTokens, fail: Fail) {
@@ -57,18 +57,21 @@ class KnownRoles {
     this.#fail = fail
   }
 
-  /** It has read what is stored since it was asked for something the last time, and no node does anything of that any more. */
+  /**
+   * Records that the cluster has reloaded its storage since the last call, and that no node still executes an earlier
+   * one.
+   */
   settle(): void {
     this.#isUnsettled = false
     this.#lost.clear()
   }
 
-  /** One is about to be made, and whoever asks for it may never hear that it was. */
+  /** Records that an operation token is about to be created. The caller may never receive it. */
   operationTokenBegun(): void {
     this.#endOperationTokens('unsure')
   }
 
-  /** The one before is dead. */
+  /** Records a new operation token, which invalidates the previous one. */
   operationTokenMade(token: string): void {
     this.#endOperationTokens('bad')
     this.#operationTokens.set(token, { cluster: this.#cluster, credential: 'good' })
@@ -106,7 +109,7 @@ class KnownRoles {
     return watched
   }
 
-  /** Of those who show one operation token at once the first that is granted spends it. */
+  /** Handles concurrent calls with one operation token: the first granted call invalidates it. */
   #share(watched: Watched): void {
     const tokenOf = ({ change }: Watched) => change?.body.dr_operation_token || undefined
     const sharing = [...this.#underWay].filter((one) => tokenOf(one) !== undefined && tokenOf(one) === tokenOf(watched))
@@ -115,7 +118,7 @@ class KnownRoles {
       if (one.change?.credential === 'good') one.change = { ...one.change, credential: 'unsure' }
   }
 
-  /** Each sees what all the others may bring about. */
+  /** Adds to each call the roles that all other calls may cause. */
   #spread(): void {
     for (const one of this.#underWay) {
       const others = [...this.#underWay].flatMap((other) => (other === one ? [] : (other.change ?? [])))
@@ -131,7 +134,7 @@ class KnownRoles {
     const what = `${change.kind} ${change.action} with ${change.credential === 'none' ? 'no' : `a ${change.credential}`} token`
     if (answered === 'other') this.#fail(`${where()}, answers ${answer?.status} to ${what}`)
     if (answered === 'unknown' || answered === 'undone') {
-      // Whoever comes to another role by itself restarts then.
+      // A cluster that reaches another role by itself restarts then.
       const isMoving = from.some((roles) => comesTo(roles).length > 0)
       if (this.isUndisturbed && watched.isAlone && !isMoving)
         this.#fail(
@@ -141,7 +144,7 @@ class KnownRoles {
       this.#fail(`${where()}, answers ${answered} to ${what}: ${JSON.stringify(answer?.json)}`)
     const isDone = answered === 'ok' || answered === 'unknown'
     if (answered === 'unknown') this.#isUnsettled = true
-    // What was good there may be gone with all the rest.
+    // A wipe may have removed tokens that were valid.
     if (isDone && change.action === 'secondary/enable') this.areTokensSure = false
     if (isDone && endsRole(change)) this.#endOperationTokens(answered === 'ok' ? 'bad' : 'unsure')
     if (answered === 'unknown' && hasNodes) this.#lost.add(change)
@@ -153,7 +156,7 @@ class KnownRoles {
     this.#possible = new Set(isDone ? before.flatMap((roles) => after(roles, change)) : before)
   }
 
-  /** What is bad already stays so. */
+  /** Tokens that are already invalid stay invalid. */
   #endOperationTokens(as: 'bad' | 'unsure'): void {
     for (const [token, { cluster, credential }] of this.#operationTokens)
       if (cluster === this.#cluster && credential !== 'bad')
@@ -171,13 +174,13 @@ class KnownRoles {
   }
 }
 
-/** An operation token ends with the role that it was made for. */
+/** An operation token ends with the role it was created for. */
 const endsRole = ({ kind, action }: RoleCall): boolean =>
   kind === 'dr' && (action === 'secondary/promote' || action === 'secondary/disable')
 
 const STATUS = /^sys\/replication\/(dr|performance)\/status$/
 
-/** Whatever these roles may have become by themselves and by some of the changes. */
+/** Returns all roles that these roles may have become, by themselves and through some of the changes. */
 const closureOf = (from: Iterable<Roles>, changes: readonly RoleCall[]): Set<Roles> => {
   const reached = new Set(from)
   for (const roles of reached) {
@@ -189,8 +192,8 @@ const closureOf = (from: Iterable<Roles>, changes: readonly RoleCall[]): Set<Rol
 }
 
 /**
- * `unknown`: no answer, or one that says no more than that something was in the way. `undone`: of several nodes one that says
- * so was in time to keep it from being done.
+ * Classifies a response. `unknown`: no response, or one that reports only an obstacle. `undone`: in a cluster with
+ * several nodes, a response that states that nothing was executed.
  */
 const answeredOf = (answer: Answer | undefined, hasNodes: boolean): Answered | 'unknown' | 'undone' | 'other' => {
   if (!answer) return 'unknown'
@@ -204,7 +207,7 @@ const answeredOf = (answer: Answer | undefined, hasNodes: boolean): Answered | '
   return status === 502 && hasNodes && isUnknown ? 'unknown' : 'other'
 }
 
-/** Compares what clusters answer to who changes their roles with what the contract predicts of it. */
+/** Compares the responses to role changes with the predictions of the contract. */
 export class RoleJudge {
   readonly #fail: Fail
   readonly #known = new Map<string, KnownRoles>()

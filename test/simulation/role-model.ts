@@ -1,11 +1,11 @@
 import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Call } from '../../src/server/simulated/calls.js'
 
-/** What clusters may answer to who changes their roles, as the contract has it: nothing here is of the product. */
+/** A model of the contract: how clusters may respond to role changes. It uses no code of the product. */
 
 export type Stage = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 
-/** What lies behind the role of a DR secondary is shown to nobody. */
+/** The roles of a cluster. A role hidden behind a DR secondary is never shown. */
 export interface Roles {
   readonly dr: Stage
   readonly performance: Stage | 'hidden'
@@ -13,7 +13,7 @@ export interface Roles {
 
 const STAGES: readonly Stage[] = ['disabled', 'bootstrapping', 'primary', 'secondary']
 
-/** Each that there is is one object. */
+/** Each combination of roles is exactly one object. */
 const ALL: readonly Roles[] = STAGES.flatMap((dr): readonly Roles[] =>
   dr === 'bootstrapping' || dr === 'secondary'
     ? [{ dr, performance: 'hidden' }]
@@ -27,7 +27,7 @@ const rolesOf = (dr: Stage, performance: Stage | 'hidden' | 'any'): readonly Rol
 
 export const NEW_ROLES = rolesOf('disabled', 'disabled')
 
-/** From which stages each can be done at all. */
+/** The stages in which each action is possible. */
 const FROM = {
   'primary/enable': ['disabled'],
   'primary/demote': ['primary'],
@@ -44,7 +44,7 @@ export type RoleAction = keyof typeof FROM
 
 export const ROLE_ACTIONS = Object.keys(FROM) as readonly RoleAction[]
 
-/** What nobody has ever been given. */
+/** A token that was never issued. */
 export const UNKNOWN_TOKEN = 'unknown'
 
 type Credential = 'good' | 'unsure' | 'bad' | 'none'
@@ -52,17 +52,17 @@ type Credential = 'good' | 'unsure' | 'bad' | 'none'
 export interface RoleCall {
   readonly kind: Kind
   readonly action: RoleAction
-  /** Of an operator on a DR secondary it is an operation token, else a client's. */
+  /** On a DR secondary: the operation token of an operator. Elsewhere: the token of a client. */
   readonly credential: Credential
   readonly body: Readonly<Record<string, unknown>>
 }
 
 const PATH = /^sys\/replication\/(dr|performance)\/((?:primary|secondary)\/[a-z-]+)$/
 
-/** Whether the holder of this may do everything. */
+/** Returns whether a token permits everything. */
 type Judge = (token: string) => Exclude<Credential, 'none'>
 
-/** Undefined for what changes no role. */
+/** Returns undefined for a call that changes no role. */
 export const parseRoleCall = ({ method, path, body = {}, token = '' }: Call, judge: Judge): RoleCall | undefined => {
   const [, kind, action] = PATH.exec(path) ?? []
   if (method !== 'PUT' || !isRoleAction(action)) return undefined
@@ -73,14 +73,14 @@ export const parseRoleCall = ({ method, path, body = {}, token = '' }: Call, jud
 
 const isRoleAction = (action: string | undefined): action is RoleAction => action !== undefined && action in FROM
 
-/** Done with an operation token. */
+/** Returns true for an action that requires an operation token. */
 export const isOperation = (kind: Kind, action: RoleAction): boolean =>
   kind === 'dr' && action.startsWith('secondary/') && action !== 'secondary/enable'
 
-/** `unsafe`: refused with 503 because something would be lost. */
+/** `unsafe`: rejected with 503 because data would be lost. */
 export type Answered = 'ok' | 400 | 403 | 'unsafe'
 
-/** What a cluster in these roles may answer while nothing is in its way. */
+/** Returns the possible responses of a cluster in these roles while nothing prevents the change. */
 export const answersOf = (roles: Roles, call: RoleCall): readonly Answered[] => {
   const { kind, action, credential } = call
   if (isOperation(kind, action)) {
@@ -101,20 +101,20 @@ const answersInStage = (roles: Roles, { kind, action, body }: RoleCall): readonl
       return body.force === true ? ['ok'] : ['ok', 'unsafe']
     case 'secondary/enable':
       if (body.token === UNKNOWN_TOKEN || roles[kind === 'dr' ? 'performance' : 'dr'] !== 'disabled') return [400]
-      // What the other side says to it is not known here.
+      // The response depends on the other cluster, which the model does not know.
       return ['ok', 400]
     case 'secondary/update-primary':
       if (body.token === UNKNOWN_TOKEN) return [400]
       return body.token === '' ? ['ok'] : ['ok', 400]
     case 'primary/secondary-token':
-      // An id may be taken.
+      // The ID may be in use.
       return ['ok', 400]
     default:
       return ['ok']
   }
 }
 
-/** Where it leads once it is granted. */
+/** Returns the roles after a granted change. */
 export const after = (roles: Roles, { kind, action }: RoleCall): readonly Roles[] => {
   const become = (stage: Stage, behind: Stage | 'hidden' | 'any'): readonly Roles[] =>
     kind === 'dr' ? rolesOf(stage, behind) : ALL.filter((one) => one.dr === roles.dr && one.performance === stage)
@@ -136,7 +136,7 @@ export const after = (roles: Roles, { kind, action }: RoleCall): readonly Roles[
   }
 }
 
-/** Where it comes to without being told to: the first copy of everything is complete. */
+/** Returns the roles that a cluster reaches by itself, when the first copy is complete. */
 export const comesTo = (roles: Roles): readonly Roles[] => {
   if (roles.dr === 'bootstrapping') return rolesOf('secondary', 'any')
   return roles.performance === 'bootstrapping' ? rolesOf(roles.dr, 'secondary') : []

@@ -9,11 +9,11 @@ import { answersOf, isOperation, ROLE_ACTIONS, type RoleAction, type RoleCall, U
 import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
 
-/** So many seeds end with it. */
+/** The fraction of seeds that end with a role walk. */
 const PART = 0.5
 const STEPS_MIN = 4
 const STEPS_MAX = 10
-/** Steps that the contract grants are rare among all that there are. */
+/** Number of draws, because few of all possible steps are granted by the contract. */
 const TRIES = 4
 const PATIENCE_MS = 20_000
 const CALL_MS_MAX = 100
@@ -22,14 +22,14 @@ const ARRIVED_MS = 500
 const IDS = ['a', 'b', 'c', 'walk']
 
 /**
- * When the story is over, clusters are told to become whatever comes to mind, whether that is possible or not. What they
- * answer is judged with every call (`role-judge.ts`): nothing is in the way then but what this does by itself. What clients have
- * stored stays, and in the end what is stored is whole and is what servers remember.
+ * At the end of a run, requests random role changes, possible or not. `role-judge.ts` judges every response: nothing
+ * prevents a change except the walk itself. Values stored by clients must stay. At the end, stored data must be
+ * complete and equal to the caches.
  */
 export const runRoleWalk = async (world: World): Promise<void> => {
   const chance = new Chance(`${world.plan.seed} roles`)
   if (!chance.happens(PART)) return
-  // Drawn by itself, so that it does not matter to where there are none.
+  // Drawn from a separate stream, so that clusters without nodes are not affected.
   const ofNodes = new Chance(`${world.plan.seed} roles of nodes`)
   const spent: string[] = []
   const steps = STEPS_MIN + chance.below(STEPS_MAX - STEPS_MIN)
@@ -65,7 +65,7 @@ export const runRoleWalk = async (world: World): Promise<void> => {
   await judgeCaches(world)
 }
 
-/** Steps that lead a performance secondary to a DR set of its own, and then to a performance set. */
+/** Steps from a performance secondary to its own DR set, and then to a performance set. */
 const TO_SECOND_SET = [
   { kind: 'performance', action: 'secondary/disable' },
   { kind: 'dr', action: 'primary/enable' },
@@ -73,7 +73,7 @@ const TO_SECOND_SET = [
 ] as const satisfies readonly Pick<Draft, 'kind' | 'action'>[]
 const SECOND_SET_PART = 0.2
 
-/** A DR primary is given a good activation token of a performance primary, and must refuse it. */
+/** Gives a valid activation token of a performance primary to a DR primary, which must reject it. */
 export const runSecondSet = async (world: World, { primary, secondary }: Servers): Promise<void> => {
   const chance = new Chance(`${world.plan.seed} second set`)
   if (!secondary || !chance.happens(SECOND_SET_PART)) return
@@ -93,18 +93,18 @@ interface Draft {
   readonly action: RoleAction
   readonly credential: 'good' | 'bad' | 'none'
   readonly body: Readonly<Record<string, unknown>>
-  /** The cluster that gives a token, where one is asked for. */
+  /** The cluster that issues a token, if the call needs one. */
   readonly giver: Member | undefined
 }
 
-/** More often than not what the cluster may grant. */
+/** Draws a role change, more often than not one that the cluster may grant. */
 const draw = (world: World, member: Member, chance: Chance): Draft => {
   let drawn = drawAny(world, member, chance)
   const possible = [...world.roles.of(member.cluster).possible]
   const isGranted = (call: Omit<RoleCall, 'credential'>) =>
     possible.some((roles) => answersOf(roles, { ...call, credential: 'good' }).includes('ok'))
   for (let tries = 1; tries < TRIES && !isGranted(drawn); tries++) drawn = drawAny(world, member, chance)
-  // Who may not is refused, whatever the cluster would grant to somebody else.
+  // A caller without permission is rejected, even if the cluster would grant the change to another caller.
   return { ...drawn, credential: chance.weighed({ good: 8, bad: 2, none: 1 }) }
 }
 
@@ -126,12 +126,12 @@ const drawAny = (world: World, member: Member, chance: Chance): Omit<Draft, 'cre
 }
 
 interface Means {
-  /** Operation tokens that were given already. */
+  /** Operation tokens that were used before. */
   readonly spent: string[]
   readonly chance: Chance
 }
 
-/** Gets whatever has to be sent along; the outcome sends the call. */
+/** Obtains all inputs of a call, and returns the function that sends it. */
 const prepare = async (world: World, member: Member, draft: Draft, { spent, chance }: Means) => {
   const { kind, action, credential, giver } = draft
   const path = `sys/replication/${kind}/${action}`
@@ -165,7 +165,7 @@ const activationToken = async (
   return (answer?.json.wrap_info as { readonly token: string } | null | undefined)?.token
 }
 
-/** One that was made for it or, now and then, one that has done its work. */
+/** Returns a new operation token or, sometimes, a used one. */
 const operationToken = async (
   world: World,
   member: Member,
@@ -180,7 +180,9 @@ const operationToken = async (
   return made
 }
 
-/** With whichever share is that of this cluster; undefined where it is no DR secondary. */
+/**
+ * Generates an operation token with the key share of this cluster; undefined on a cluster that is not a DR secondary.
+ */
 const generate = async (world: World, member: Member): Promise<string | undefined> => {
   const path = 'sys/replication/dr/secondary/generate-operation-token/attempt'
   const known = world.roles.of(member.cluster)
@@ -204,7 +206,7 @@ const generate = async (world: World, member: Member): Promise<string | undefine
   return undefined
 }
 
-/** It is open, and what it is asked with is known to be good, or known to be of no use. */
+/** Waits until the cluster is open and its tokens are known to be valid or invalid. */
 const settle = async (world: World, member: Member): Promise<void> => {
   await world.open(member)
   const known = world.roles.of(member.cluster)
@@ -220,7 +222,10 @@ const settle = async (world: World, member: Member): Promise<void> => {
   }
 }
 
-/** No node does anything any more of what was asked before, whatever who asked was told, and each has applied as much. */
+/**
+ * Waits until no node still executes an earlier call, whatever its caller was told, and all nodes have applied the same
+ * entries.
+ */
 const rest = async (world: World, { cluster, name }: Member): Promise<void> => {
   await world.clock.sleep(ARRIVED_MS)
   await world.until(`the nodes of ${name} are to be level and to rest`, async () => {
@@ -232,7 +237,7 @@ const rest = async (world: World, { cluster, name }: Member): Promise<void> => {
   })
 }
 
-/** One that is good there, of whichever cluster it was once, or a new one. */
+/** Finds a token that is valid on this cluster, from any cluster, or creates a new one. */
 const hasToken = async (world: World, member: Member): Promise<boolean> => {
   for (const token of new Set([member.rootToken, ...world.members.map(({ rootToken }) => rootToken)])) {
     const answer = await world.call(member, { method: 'GET', path: 'auth/token/lookup-self', token })

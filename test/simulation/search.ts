@@ -2,18 +2,18 @@ import { FOUND_BY } from './bugs/found-by.js'
 import { planOf } from './plan.js'
 import { type Bug, loadPlanted } from './planted.js'
 
-/** Those that have shown most until now come first, and then those that showed what others do not. */
+/** Seeds that found the most bugs come first, followed by seeds that found bugs which others miss. */
 const FIRST = [24, 1, 12, 14, 3, 13, 37, 33, 35, 15, 4, 2, 17, 54, 98, 1424]
 
-/** Where a bug was found. */
+/** A bug that was found. */
 export interface Found {
   readonly seed: number
-  /** How many seeds were played, with it. */
+  /** Number of played seeds, including the one that found the bug. */
   readonly tries: number
   readonly failure: string
 }
 
-/** The seed that found the bug before, then the first ones that have what the bug needs. */
+/** Returns the seed that found the bug before, then the first seeds that have what the bug needs. */
 const seedsFor = ({ name, needs = () => true }: Bug, seeds: number): readonly number[] => {
   const known = FOUND_BY[name]
   const found = FIRST.filter((seed) => seed !== known && needs(planOf(seed)))
@@ -22,7 +22,7 @@ const seedsFor = ({ name, needs = () => true }: Bug, seeds: number): readonly nu
   return found.slice(0, seeds)
 }
 
-/** Plants a bug and plays one seed after the other until one fails. Undefined when none of so many does. */
+/** Plants a bug and plays one seed after another until one fails. Returns undefined if none of `seeds` fails. */
 export const searchFor = async (bug: Bug, seeds: number): Promise<Found | undefined> => {
   const { simulate } = await loadPlanted(bug)
   let tries = 0

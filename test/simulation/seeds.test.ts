@@ -4,7 +4,7 @@ import { Players } from './players.js'
 
 const SEEDS = 200
 const SEEDS_OF_DAY = 60
-/** Seeds of one test: a busy machine plays them within the time of a test. */
+/** Number of seeds of one test: a busy machine plays them within the timeout. */
 const PART = 20
 
 let players: Players
@@ -15,7 +15,7 @@ afterAll(() => players[Symbol.asyncDispose]())
 
 const firsts = Array.from({ length: SEEDS / PART }, (_, index) => 1 + index * PART)
 const today = shareOfDay(firsts, SEEDS_OF_DAY / PART)
-/** `npm test` plays the first part of the day, and the full level the others. */
+/** `npm test` plays the first part of the seeds of the day; the full level plays the others. */
 const PARTS = { test: today.slice(0, 1), full: today.slice(1), nightly: today }
 
 it.each(PARTS[inject('level')])(`promises hold on ${PART} seeds from %i on`, async (first) => {

@@ -2,12 +2,12 @@ import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Member, World } from './world.js'
 
 /**
- * Which secondaries there are: one for disaster recovery, one that serves clients, one of each, one that serves and its copy,
- * or one that serves and two for disaster recovery.
+ * The secondaries of a topology: a DR copy; a performance secondary; one of each; a performance secondary with its own
+ * DR copy; or a performance secondary and two DR copies.
  */
 export type Topology = 'dr' | 'performance' | 'both' | 'below' | 'twins'
 
-/** The primary has a copy that could take over. */
+/** Returns true if the primary has a copy that can be promoted. */
 export const hasCopy = (topology: Topology): boolean => ['dr', 'both', 'twins'].includes(topology)
 
 const NAME_OF_SECONDARY: Readonly<Record<Exclude<Topology, 'dr'>, string>> = {
@@ -23,20 +23,20 @@ export interface Link {
   readonly below: Member
 }
 
-/** Who is what now. A failover has the primary and its copy change places. */
+/** The current roles of all clusters. A failover exchanges the primary and its copy. */
 export class Servers {
   #primary: Member
   #copy: Member | undefined
-  /** Serves clients and asks the primary; undefined where there is none. */
+  /** The performance secondary; undefined if there is none. */
   readonly secondary: Member | undefined
-  /** Its copy for disaster recovery. */
+  /** The DR copy of the performance secondary. */
   readonly secondaryCopy: Member | undefined
-  /** A second copy of the primary, which an operator brings along after each failover. */
+  /** A second copy of the primary, which an operator reconnects after each failover. */
   readonly otherCopy: Member | undefined
   #term = 0
   #apart: Member | undefined
   readonly #parted = new Map<Member, number>()
-  /** How far a failover is that may lose something. */
+  /** The progress of a failover that may lose data. */
   #stage: 'over' | 'ahead' | 'promoted' = 'over'
 
   constructor(world: World) {
@@ -52,7 +52,7 @@ export class Servers {
     return this.#primary
   }
 
-  /** The copy for disaster recovery. */
+  /** The DR copy of the primary. */
   get copy(): Member | undefined {
     return this.#copy
   }
@@ -71,12 +71,12 @@ export class Servers {
     ]
   }
 
-  /** One more with each failover that may lose something. */
+  /** Increases by one with each failover that may lose data. */
   get term(): number {
     return this.#term
   }
 
-  /** What this one acknowledges now will not be lost by a failover that is under way. */
+  /** Returns true if no failover in progress can lose the writes that this server acknowledges now. */
   isSureOf(server: Member): boolean {
     return this.#stage === 'over' || (this.#stage === 'promoted' && server === this.#primary)
   }
@@ -85,13 +85,13 @@ export class Servers {
     return this.#stage === 'over'
   }
 
-  /** A failover is ahead that may lose something. */
+  /** Records the start of a failover that may lose data. */
   beginTerm(): void {
     this.#term++
     this.#stage = 'ahead'
   }
 
-  /** From now on it belongs to nobody, and takes writes that are wiped when it follows somebody again. */
+  /** Records that a server has no primary and no secondaries. Its writes are lost when it follows a primary again. */
   part(server: Member): void {
     this.#parted.set(server, this.partings(server) + 1)
     this.#apart = server
@@ -101,12 +101,12 @@ export class Servers {
     return this.#apart === server
   }
 
-  /** How often it belonged to nobody until now. */
+  /** Returns how often a server was in that state until now. */
   partings(server: Member): number {
     return this.#parted.get(server) ?? 0
   }
 
-  /** The copy was promoted. */
+  /** Records that the copy was promoted. */
   changePlaces(): void {
     if (!this.#copy) throw new Error('nobody is there to take over')
     const before = this.#primary
@@ -115,7 +115,7 @@ export class Servers {
     if (this.#stage === 'ahead') this.#stage = 'promoted'
   }
 
-  /** Everybody follows the new primary. */
+  /** Records that all clusters follow the new primary. */
   settle(): void {
     this.#apart = undefined
     this.#stage = 'over'

@@ -3,7 +3,7 @@ import { judgeCopies } from './judges.js'
 import type { Link } from './servers.js'
 import type { Member, World } from './world.js'
 
-/** New clusters, each initialized with one share, and open. */
+/** Initializes each cluster with one key share, and unseals it. */
 export const initializeAll = async (world: World): Promise<void> => {
   for (const member of world.members) {
     if (!(await member.cluster.start())) world.fail(`${member.name} does not start`)
@@ -20,7 +20,7 @@ const KV_MOUNTS = { one: '1', two: '2', hidden: '1' } as const
 
 const ALLOW_ALL = 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo"] }'
 
-/** What clients write to and log in with: on the first cluster, for all that will follow it. */
+/** Creates the mounts and users of the clients on the first cluster, before others follow it. */
 export const furnish = async (world: World, member: Member): Promise<void> => {
   const put = (path: string, body: Record<string, unknown>) => world.demand(member, { method: 'PUT', path, body })
   for (const [name, version] of Object.entries(KV_MOUNTS))
@@ -35,7 +35,10 @@ export const furnish = async (world: World, member: Member): Promise<void> => {
   world.admin = { role_id: dataOf(read.json).role_id, secret_id: dataOf(made.json).secret_id }
 }
 
-/** A token that may do everything, of a cluster on which no other one is known; its other nodes may have to be opened once more. */
+/**
+ * Logs in to a cluster with full permissions, if no valid token is known. Its other nodes may have to be unsealed
+ * again.
+ */
 const logIn = (world: World, member: Member): Promise<void> =>
   world.until(`${member.name} is to let somebody log in`, async () => {
     if (member.cluster.hasNodes) await world.raise(member)
@@ -47,7 +50,7 @@ const logIn = (world: World, member: Member): Promise<void> =>
 
 const dataOf = (json: Readonly<Record<string, unknown>>) => json.data as Readonly<Record<string, string>>
 
-/** Makes each a secondary of its primary, and waits until it has everything. */
+/** Makes each cluster a secondary of its primary, and waits until it has applied everything. */
 export const joinAll = async (world: World, links: readonly Link[]): Promise<void> => {
   for (const [at, link] of links.entries()) {
     const isPrimary = links.slice(0, at).some(({ kind, above }) => kind === link.kind && above === link.above)
@@ -70,13 +73,13 @@ const join = async (world: World, { kind, above, below }: Link): Promise<void> =
   await world.demand(below, { method: 'PUT', path: `${base}/secondary/enable`, body: { token } })
   below.unsealKey = above.unsealKey
   await world.until(`${below.name} is to follow ${above.name}`, async () => {
-    // Its other nodes were sealed with what it had before.
+    // The other nodes were sealed with their previous data.
     if (below.cluster.hasNodes) await world.raise(below)
     const { mode, state } = await world.status(below, kind)
     return mode === 'secondary' && state === 'stream-wals' ? undefined : `it is ${mode}, ${state}`
   })
   if (below.cluster.hasNodes) {
-    // Each of its nodes comes to the new data by itself, and is sealed then.
+    // Each of its nodes loads the new data by itself, and is sealed then.
     await judgeCopies(world, below)
     await world.open(below)
   }
@@ -94,7 +97,7 @@ const activationToken = async (world: World, { kind, above }: Link, id: string):
   return (json.wrap_info as { token: string }).token
 }
 
-/** With a token that is worth nothing any more nobody is let in, and loses nothing by having tried. */
+/** Tries to join with a revoked token, which must be rejected and must change nothing. */
 const joinInVain = async (world: World, link: Link): Promise<void> => {
   const { kind, above, below } = link
   const token = await activationToken(world, link, 'vain')

@@ -1,20 +1,20 @@
 import { type Outcome, simulate } from './simulate.js'
 
-/** Stories are played again this often at most. */
+/** Maximum number of runs. */
 export const TRIES_MAX = 400
 
 interface Shrunk {
-  /** Of the shortest story that still fails in the same way; told. */
+  /** The outcome of the shortest run that still fails in the same way, with its events. */
   readonly outcome: Outcome
   readonly tries: number
 }
 
-/** Asked before each try, with the number of acts of the shortest story until then: false ends the search with that one. */
+/** Called before each run with the number of acts of the shortest failing run. Returning false ends the search. */
 type GoesOn = (left: number, tries: number) => boolean
 
 /**
- * Leaves out one part of the acts after another, then smaller ones, for as long as what is left fails as before (delta
- * debugging). Undefined when the seed does not fail.
+ * Removes parts of the acts, then smaller parts, as long as the rest fails as before (delta debugging). Returns
+ * undefined if the seed does not fail.
  */
 export const shrink = async (
   seed: number,
@@ -29,7 +29,7 @@ export const shrink = async (
     tries++
     const outcome = await play(seed, { only: new Set(names) })
     if (!outcome.failure || kindOf(outcome.failure) !== kind) return false
-    // It may have failed before the last of them.
+    // The run may have failed before the last of them.
     left = namesOf(outcome)
     return true
   }
@@ -49,7 +49,7 @@ export const shrink = async (
 
 const namesOf = ({ acts }: Outcome): string[] => acts.map(({ name }) => name)
 
-/** What went wrong, without the names and numbers that differ from one story to the next. */
+/** Returns the kind of a failure: its text without names and numbers, which differ between runs. */
 const kindOf = ({ name, message }: Error): string => {
   const words = message.split(/\s+/).filter((word) => /^[a-z]{2,}[,:]?$/.test(word))
   return `${name} ${words.slice(0, KIND_WORDS).join(' ')}`

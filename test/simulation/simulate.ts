@@ -5,21 +5,21 @@ import { type Act, type Telling, World } from './world.js'
 
 export interface Outcome {
   readonly seed: number
-  /** Of everything that has happened. */
+  /** Hash of all events. */
   readonly hash: string
   readonly events: number
   readonly virtualMs: number
-  /** What ended it before its time: a promise that did not hold, or a bug. */
+  /** The reason why the run ended early: a broken promise, or a bug. */
   readonly failure: Error | undefined
   readonly acts: readonly Act[]
-  /** Empty unless it was asked for. */
+  /** Empty unless it was requested. */
   readonly story: readonly string[]
 }
 
 /** Far longer than any seed needs. */
 const VIRTUAL_MS_MAX = 3_600_000
 
-/** Plays one seed from its beginning to its end. The same seed has the same history each time. */
+/** Plays one seed from start to end. The same seed always has the same history. */
 export const simulate = async (seed: number, telling: Telling = {}): Promise<Outcome> => {
   const plan = planOf(seed)
   const world = new World(plan, namesOf(plan.topology), telling)
@@ -33,7 +33,7 @@ export const simulate = async (seed: number, telling: Telling = {}): Promise<Out
   return { seed, hash, events, virtualMs: clock.monotonic(), failure, acts: world.acts, story }
 }
 
-/** What rejects and is awaited by nobody would end a process of the product: here it ends the simulation. */
+/** A rejection that no code awaits would end a process of the product. In the simulation, it ends the run. */
 const watched = async (playing: Promise<void>): Promise<void> => {
   let onUnhandled: (error: unknown) => void = () => undefined
   const unhandled = new Promise<never>((_, reject) => {

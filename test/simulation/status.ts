@@ -6,10 +6,13 @@ import type { World } from './world.js'
 const PAUSE_MS_MAX = 400
 const LIMIT_MS = 100
 const OWN_PATHS = ['sys/health', 'sys/seal-status', 'sys/leader']
-/** Standbys hand these on to the active node. */
+/** Standbys forward these paths to the active node. */
 const ROLE_PATHS = ['sys/replication/status', 'sys/replication/dr/status', 'sys/replication/performance/status']
 
-/** Whatever a server waits for, it says at once how it is: asked where the HTTP front would, so no network is in between. */
+/**
+ * Reads the status of every server: it must respond at once, whatever it waits for. The reads bypass the network, and
+ * are made where the HTTP front would make them.
+ */
 export const runStatusReads = async (world: World, endMs: number): Promise<void> => {
   const { clock, plan } = world
   if (!plan.isStatusAsked) return
@@ -35,7 +38,7 @@ const ask = async (world: World, node: SimulatedNode, path: string): Promise<voi
     ),
     world.clock.sleep(LIMIT_MS).then(() => false),
   ])
-  // One that died or stood still meanwhile owes nothing.
+  // A server that died or was suspended in the meantime owes no response.
   if (!isAnswered && node.server === server && node.clock?.frozenMs === 0)
     world.fail(`${node.name} has not answered ${path} within ${LIMIT_MS} ms`)
 }

@@ -1,14 +1,14 @@
 import type { Answer, Call } from '../../src/server/simulated/calls.js'
 import { CollidingNames } from './colliding.js'
 
-/** How a value is written and read at one kind of place. The name is the rest of its path. */
+/** How a value is written and read at one kind of path. The name is the rest of its path. */
 interface Place {
   readonly put: (name: string, value: string) => Call
   readonly delete: (name: string) => Call
   readonly get: (name: string) => Call
-  /** Where it is stored, or what begins like that, as a list of losses has it. */
+  /** Returns the storage paths, or their prefixes, under which a list of losses names the value. */
   readonly stored: (name: string) => readonly string[]
-  /** The value in an answer with status 200. */
+  /** Returns the value in a response with status 200. */
   readonly found: (data: Readonly<Record<string, unknown>>) => unknown
 }
 
@@ -33,11 +33,11 @@ const policyPath = (name: string) => `sys/policies/acl/${names.of(name)}`
 
 const granting = (value: string) => `path "${value}" { capabilities = ["read"] }`
 
-/** The path that a policy of a client grants something on; empty for another policy. */
+/** Returns the path on which a policy of a client grants a capability; empty for any other policy. */
 export const grantedBy = (policy: string): string =>
   /^path "(.*)" { capabilities = \["read"\] }$/.exec(policy)?.[1] ?? ''
 
-/** Policies are remembered by whoever has read them. Two of them share a sub-page of the tree. */
+/** Policies are cached on every cluster that has read them. Pairs of them share a sub-page of the tree. */
 const policies: Place = {
   put: (name, value) => ({ method: 'PUT', path: policyPath(name), body: { policy: granting(value) } }),
   delete: (name) => ({ method: 'DELETE', path: policyPath(name) }),
@@ -63,7 +63,7 @@ const placeOf = (path: string): readonly [Place, string] => {
   return [place, name]
 }
 
-/** Of a value at a path such as `one/a`; undefined deletes it. */
+/** Returns the call that writes a value at a path such as `one/a`; undefined deletes it. */
 export const writeOf = (path: string, value: string | undefined): Call => {
   const [place, name] = placeOf(path)
   return value === undefined ? place.delete(name) : place.put(name, value)
@@ -74,13 +74,13 @@ export const readOf = (path: string): Call => {
   return place.get(name)
 }
 
-/** Whether an entry of a list of losses is of the value at a path such as `one/a`. */
+/** Returns true if an entry of a list of losses names the value at a path such as `one/a`. */
 export const isStoredAt = (path: string, entry: string): boolean => {
   const [place, name] = placeOf(path)
   return place.stored(name).some((at) => entry === at || entry.startsWith(`${at}/`))
 }
 
-/** The value that was found; undefined for none. */
+/** Returns the value in a response; undefined if there is none. */
 export const valueIn = (path: string, { json, status }: Answer): string | undefined => {
   const [place] = placeOf(path)
   return status === 200 ? String(place.found(json.data as Readonly<Record<string, unknown>>)) : undefined

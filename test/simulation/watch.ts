@@ -10,10 +10,10 @@ import { PromiseJudge } from './promises.js'
 import type { Registers } from './registers.js'
 import type { Member, World } from './world.js'
 
-/** Often enough to see each of the steps in which a resync writes. */
+/** Short enough to see each step that a resync writes. */
 const PAUSE_MS = 10
 
-/** Looks at every cluster every few milliseconds until `isOver`, for defects that last for a moment alone. */
+/** Checks every cluster every few milliseconds until `isOver`, for defects that last only a moment. */
 export const watch = async (world: World, registers: Registers, isOver: () => boolean): Promise<void> => {
   const judges = world.members.flatMap((member) => [
     new EpochJudge(world, member),
@@ -32,7 +32,7 @@ export const watch = async (world: World, registers: Registers, isOver: () => bo
 class PositionJudge {
   readonly #world: World
   readonly #member: Member
-  /** The epoch of the last position that was judged. */
+  /** The epoch of the last judged position. */
   #epoch = ''
 
   constructor(world: World, member: Member) {
@@ -71,7 +71,7 @@ const hashAt = async (store: Store, index: number): Promise<Buffer | undefined> 
   return frames?.find(({ lastIndex }) => lastIndex === index)?.hash
 }
 
-/** A follower never goes back to who was overtaken by whom it has followed. */
+/** Checks that a follower never returns to a primary that its current primary has overtaken. */
 class EpochJudge {
   readonly #world: World
   readonly #member: Member
@@ -104,12 +104,12 @@ class EpochJudge {
   }
 }
 
-/** A server that serves reads while everything on it is compared shows what one transaction wrote whole. */
+/** Checks that a server that serves reads during a resync shows each transaction completely. */
 class PairJudge {
   readonly #world: World
   readonly #member: Member
   readonly #registers: Registers
-  /** Those that had all of what they show when they were looked at last: after a crash amid a resync there is no such moment. */
+  /** Runtimes whose data was complete at the last check. After a crash during a resync there is no such moment. */
   readonly #whole = new WeakSet<Runtime>()
   #diskFailures = 0
 
@@ -126,7 +126,7 @@ class PairJudge {
     if (!runtime || !cluster) return
     const { follower } = cluster.replication.replication.context.running.performance
     if (follower?.state === 'stream-wals' && !runtime.store.isResyncing) this.#whole.add(runtime)
-    // A storage that has failed is read anew, as after a crash.
+    // A storage that has failed is read again, as after a crash.
     const diskFailures = nodes.reduce((sum, node) => sum + node.disk.failures, 0)
     if (server.labState.disk.state === 'full' || diskFailures > this.#diskFailures) this.#whole.delete(runtime)
     this.#diskFailures = diskFailures

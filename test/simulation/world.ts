@@ -8,33 +8,33 @@ import { RoleJudge } from './role-judge.js'
 import type { SimulatedNode } from '../../src/server/simulated/node.js'
 import type { SimulatedClock } from '../../src/server/simulated/simulated-clock.js'
 
-/** A promise of the product that did not hold. */
+/** A broken promise of the product. */
 export class Violation extends Error {
   override readonly name = 'Violation'
 }
 
-/** A cluster, and what is known of it outside. */
+/** A cluster, and the facts about it that its clients know. */
 export interface Member {
   readonly name: string
   readonly cluster: SimulatedCluster
-  /** The one key share that opens it; that of its primary once it has joined. */
+  /** The key share that opens the cluster; that of its primary once it has joined. */
   unsealKey: string
   rootToken: string
 }
 
 export interface Telling {
   readonly isTold?: boolean
-  /** The names of the acts that are not left out; all of them without it. */
+  /** The names of the acts to run; by default all. */
   readonly only?: ReadonlySet<string>
 }
 
-/** Something that somebody did, and that can be left out. */
+/** An action that can be left out. */
 export interface Act {
   readonly name: string
   readonly atMs: number
 }
 
-/** Clusters with everything around them, on one clock and under one seed. */
+/** The clusters of a run with their network, disks and clients, on one clock and one seed. */
 export class World {
   readonly plan: Plan
   readonly clock: SimulatedClock
@@ -42,9 +42,9 @@ export class World {
   readonly network: Network
   readonly members: readonly Member[]
   readonly roles = new RoleJudge((text) => this.fail(text))
-  /** What logs in where everything is allowed. */
+  /** The login of a user with full permissions. */
   admin: Readonly<Record<string, unknown>> = {}
-  /** What was done, in order. */
+  /** The executed acts, in order. */
   readonly acts: Act[] = []
   readonly #only: ReadonlySet<string> | undefined
   readonly #counts = new Map<string, number>()
@@ -65,7 +65,10 @@ export class World {
     this.members = world.clusters.map((cluster) => ({ name: cluster.name, cluster, unsealKey: '', rootToken: '' }))
   }
 
-  /** One act of the story, unless it is left out of it. The name says whose it is; the same acts get the same names again. */
+  /**
+   * Runs one act of the run, unless it is left out. The name identifies the actor; the same acts have the same names in
+   * every run.
+   */
   async act(name: string, work: () => unknown): Promise<void> {
     const count = (this.#counts.get(name) ?? 0) + 1
     this.#counts.set(name, count)
@@ -75,7 +78,7 @@ export class World {
     await work()
   }
 
-  /** Every server of every cluster. */
+  /** All nodes of all clusters. */
   get nodes(): readonly SimulatedNode[] {
     return this.members.flatMap(({ cluster }) => cluster.nodes)
   }
@@ -91,7 +94,7 @@ export class World {
     throw new Violation(text)
   }
 
-  /** A request with the root token, unless another one is given. An answer that tells of a bug is a violation. */
+  /** Sends a request, by default with the root token. A response that reveals a bug is a violation. */
   async call({ cluster, rootToken }: Member, call: Call): Promise<Answer | undefined> {
     const whole = { token: rootToken, ...call }
     const answer = await this.roles.watch(cluster, whole, () => this.#sound(cluster, whole))
@@ -107,7 +110,7 @@ export class World {
     return answer
   }
 
-  /** For what must be answered, if only with nothing. */
+  /** Sends a request that must be answered. */
   async read(member: Member, call: Call): Promise<Answer> {
     const answer = await this.call(member, call)
     if (answer?.status !== 200 && answer?.status !== 404)
@@ -115,7 +118,7 @@ export class World {
     return answer
   }
 
-  /** For what must be granted while nothing goes wrong. */
+  /** Sends a request that must succeed while there are no faults. */
   async demand(member: Member, call: Call): Promise<Answer> {
     const answer = await this.call(member, call)
     if (!answer || answer.status >= 300)
@@ -125,7 +128,7 @@ export class World {
     return answer
   }
 
-  /** Waits for a fact; `find` says what is still missing. */
+  /** Waits for a condition; `find` returns what is still missing. */
   async until(what: string, find: () => Promise<string | undefined>, limitMs = 120_000): Promise<void> {
     const endMs = this.clock.monotonic() + limitMs
     for (;;) {
@@ -136,7 +139,7 @@ export class World {
     }
   }
 
-  /** Brings up what does not run and opens what is sealed, with whatever opens it. */
+  /** Starts stopped nodes and unseals sealed ones, with any key share that opens them. */
   async raise(member: Member): Promise<void> {
     await member.cluster.start()
     for (const node of member.cluster.nodes) await this.#unseal(member, node)
@@ -151,7 +154,7 @@ export class World {
     }
   }
 
-  /** Raises it until all of it is open: a storage that has failed may have to be opened again before. */
+  /** Starts and unseals a cluster until all of it is open: a failed storage may have to be reopened first. */
   open(member: Member): Promise<void> {
     return this.until(`${member.name} is to be open`, async () => {
       await this.raise(member)

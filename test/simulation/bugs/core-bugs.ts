@@ -1,6 +1,6 @@
 import type { Bug } from '../planted.js'
 
-/** Of tokens, leases, policies and secrets. */
+/** Bugs in tokens, leases, policies and secrets. */
 export const CORE_BUGS: readonly Bug[] = [
   {
     name: 'a mount that another cluster has made is not found',

@@ -1,4 +1,7 @@
-/** A seed that found each bug before, played first; a bug that is not listed is found by one of the usual seeds. */
+/**
+ * The seed that found each bug before, which is played first. A bug without an entry is found by one of the usual
+ * seeds.
+ */
 export const FOUND_BY: Readonly<Record<string, number>> = {
   'a DR copy that is disabled wakes its performance role': 33,
   'a comparison leaves out what is missing': 37,

@@ -1,6 +1,6 @@
 import type { Bug } from '../planted.js'
 
-/** Bugs that the simulation is known to miss, each with its reason. */
+/** The bugs that the simulation is known to miss, each with the reason. */
 export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
   {
     name: 'what follows on other data is applied',

@@ -34,5 +34,5 @@ const BUGS: readonly Bug[] = [
   },
 ]
 
-/** Of clusters with several nodes. */
+/** Bugs in clusters with several nodes. */
 export const NODE_BUGS: readonly Bug[] = BUGS.map((bug) => ({ ...bug, needs: hasNodes }))

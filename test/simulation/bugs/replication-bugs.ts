@@ -1,6 +1,6 @@
 import type { Bug } from '../planted.js'
 
-/** Of what goes from a primary to its secondaries. */
+/** Bugs in the data that a primary sends to its secondaries. */
 export const REPLICATION_BUGS: readonly Bug[] = [
   {
     name: 'a new filter compares only what differs',

@@ -1,6 +1,6 @@
 import type { Bug } from '../planted.js'
 
-/** Of the roles of clusters, and of what changes them. */
+/** Bugs in the roles of clusters, and in role changes. */
 export const ROLE_BUGS: readonly Bug[] = [
   {
     name: 'a promotion begins no epoch',

@@ -1,7 +1,7 @@
 import { resyncsInSteps } from '../plan.js'
 import type { Bug } from '../planted.js'
 
-/** Of what is stored, and of the log. */
+/** Bugs in storage and in the log. */
 export const STORAGE_BUGS: readonly Bug[] = [
   {
     name: 'a write is answered before it is durable',
