@@ -8,8 +8,8 @@ import { checkMonitoring } from '../support/monitoring.js'
 import { openTlsFront, type TlsFront } from '../support/tls-front.js'
 
 /**
- * How a secondary gets in, and how it does not: encrypted tokens (F12), a CA that nobody knows (F18), tokens whose time is
- * over (F19), and a second membership after both sides were disabled (F14). A token that fails wipes nothing.
+ * How a secondary joins or fails to join: encrypted tokens (F12), an unknown CA (F18), expired tokens (F19), and a
+ * second membership after both sides were disabled (F14). A failed token wipes nothing.
  */
 const clusters = new Clusters()
 const directory = mkdtempSync(path.join(tmpdir(), 'understudy-ca-'))
@@ -46,7 +46,7 @@ const expectUntouched = async (on: Drill): Promise<void> => {
   expect(await on.read(C, 'own/it')).toBe('of C itself')
 }
 
-/** How many API requests a cluster has handled; reading that is none. */
+/** Returns the number of API requests that a cluster has handled. Reading it is not counted. */
 const requestsOf = async (cluster: Cluster): Promise<number> => {
   const { bytes } = await cluster.anonymous.send('GET', '/_understudy/v1/metrics')
   return Number(/^vault_core_handle_request_count (\d+)/m.exec(bytes.toString())?.[1])

@@ -6,8 +6,8 @@ import { checkMonitoring } from '../support/monitoring.js'
 import { lossesOf } from '../support/own-endpoints.js'
 
 /**
- * The primary dies when its performance secondary has more than the DR copy that takes its place. The secondary follows all
- * the same, gives up what the new primary does not know, and lists it.
+ * The primary dies when its performance secondary has more entries than the DR copy that replaces it. The secondary
+ * follows the copy, discards the entries that the new primary does not have, and lists them.
  */
 const LEAD = 9
 

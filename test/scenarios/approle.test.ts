@@ -10,7 +10,7 @@ interface SecretId {
   readonly secret_id_accessor: string
 }
 
-/** What a login says to an id that does not fit. */
+/** The error of a login with a wrong ID. */
 const INVALID = 'invalid role or secret ID'
 
 const roleId = async (on: Drill, cluster: Cluster, role: string): Promise<string> =>
@@ -22,15 +22,16 @@ const secretId = async (on: Drill, cluster: Cluster, role: string): Promise<Secr
 const login = (on: Drill, cluster: Cluster, id: string, { secret_id }: SecretId): Promise<Answer> =>
   on.call(cluster, 'POST', 'auth/approle/login', { role_id: id, secret_id }, { isAnonymous: true })
 
-/** The token of a login that succeeded. */
+/** Returns the token of a successful login. */
 const tokenOf = ({ body }: Answer): string => String((body.auth as { client_token: string }).client_token)
 
 const usesLeft = async (on: Drill, cluster: Cluster, role: string, { secret_id }: SecretId): Promise<unknown> =>
   (await on.call(cluster, 'POST', `auth/approle/role/${role}/secret-id/lookup`, { secret_id })).data.secret_id_num_uses
 
 /**
- * Roles, SecretIDs and their uses under replication: shared ones count on the primary wherever they are used, local ones
- * stay with the cluster that made them and go to its DR copy, and a filter takes the whole mount away and gives it back.
+ * Roles, SecretIDs and their uses under replication. Uses of shared SecretIDs are counted on the primary, wherever they
+ * are used. Local SecretIDs stay on the cluster that issued them, and on its DR copy. A filter removes and restores the
+ * whole mount.
  */
 const clusters = openClusters()
 let A: Cluster
@@ -233,7 +234,7 @@ it('a promoted DR copy has the tokens, SecretIDs and remaining uses of its prima
 
     on.step('D takes the place of C, with its local SecretIDs and tokens, and follows B')
     const rootOfC = C.rootToken
-    // What C had announced and D had not, D would rightly not be promoted without.
+    // D cannot be promoted without the index that C had announced.
     await checkMonitoring(on, C, D, 'dr', 'dr-d')
     await C.server.crash()
     await promoteDr(D, rootOfC)

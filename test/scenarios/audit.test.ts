@@ -7,12 +7,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
 import { type Cluster, Clusters } from '../support/clusters.js'
 
-/** Audit devices that fail while a cluster is at work: what is refused for that is not executed, and what is executed says so. */
+/**
+ * Audit devices that fail during operation: a rejected request is not executed, and an executed request reports the
+ * failure.
+ */
 const clusters = new Clusters()
 const directory = mkdtempSync(path.join(tmpdir(), 'understudy-audit-'))
 const pipe = path.join(directory, 'pipe')
 const WRITES = 120
-/** Fewer than a body may hold, more than an entry shows one by one. */
+/** Fewer elements than a body may have, and more than an entry shows individually. */
 const LISTED = 20_000
 let A: Cluster
 
@@ -34,7 +37,7 @@ const drain = async (reader: FileHandle): Promise<void> => {
   while ((await reader.read(bytes, 0, bytes.length, null).catch(() => ({ bytesRead: 0 }))).bytesRead > 0);
 }
 
-/** Reads a pipe until it is told to stop. */
+/** Reads a pipe until it is stopped. */
 const readAll = (reader: FileHandle): (() => Promise<void>) => {
   let isDone = false
   const ended = (async () => {
@@ -55,7 +58,7 @@ it('a server executes no request that it rejects because no audit device can log
   await A.client.write('sys/audit/pipe', { type: 'file', options: { file_path: pipe } })
   const answers = new Map<string, { status: number; text: string }>()
   for (let n = 0; n < WRITES; n++) {
-    // The reader comes and goes at moments that have nothing to do with the requests.
+    // The reader connects and disconnects independently of the requests.
     if (n % 7 === 3) await stop()
     const answer = A.client.send('PUT', `kv/w${n}`, { body: { value: n } })
     if (n % 7 === 5) stop = readAll(await openReader())
@@ -79,7 +82,7 @@ it('a server executes no request that it rejects because no audit device can log
   expect(seen['internal error']).toBeGreaterThan(0)
 })
 
-/** Leaves as soon as it has read something. */
+/** Disconnects after the first read. */
 const readOnce = async (reader: FileHandle): Promise<void> => {
   const bytes = Buffer.alloc(1 << 16)
   while ((await reader.read(bytes, 0, bytes.length, null).catch(() => ({ bytesRead: 0 }))).bytesRead === 0) {

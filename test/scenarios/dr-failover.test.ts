@@ -5,8 +5,8 @@ import { checkMonitoring } from '../support/monitoring.js'
 import { generationOf, lossesOf } from '../support/own-endpoints.js'
 
 /**
- * The planned failover of a disaster-recovery pair and the way back, as the vendor's guides tell it: F1 set up, F2 fail
- * over, F3 rejoin the old primary, F4 fail back. Each drill begins where the one before ended.
+ * Planned failover and failback of a DR pair, as in the vendor's guides: F1 set up, F2 fail over, F3 rejoin the old
+ * primary, F4 fail back. Each drill begins in the final state of the one before.
  */
 const HANDLER_POLICY = `
 path "sys/replication/dr/secondary/promote" { capabilities = ["update"] }
@@ -216,7 +216,7 @@ it('F4 fails back', () =>
     for (const cluster of [A, B]) expect(await lossesOf(on, cluster)).toEqual([])
   }))
 
-/** The ceremony share by share: one of the two that are needed, as far as it is told, and the end of the attempt. */
+/** Runs the key-share ceremony: one of the two required shares, its progress, and the cancellation of the attempt. */
 const expectCeremony = async (on: Drill, cluster: Cluster): Promise<void> => {
   const path = 'sys/replication/dr/secondary/generate-operation-token'
   const [key] = cluster.unsealKeys

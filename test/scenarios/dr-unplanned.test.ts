@@ -5,8 +5,8 @@ import { checkMonitoring } from '../support/monitoring.js'
 import { generationOf, infoOf, lossesOf } from '../support/own-endpoints.js'
 
 /**
- * The primary is lost with writes that nobody else has (F5). The copy is promoted, the old primary comes back, learns that
- * its epoch is over, and hands over the list of what it alone had when it joins as a secondary.
+ * The primary is lost with unreplicated writes (F5). The copy is promoted. The old primary returns, learns that its
+ * epoch has ended, and lists its unreplicated writes when it joins as a secondary.
  */
 const UNREPLICATED = 12
 
@@ -156,7 +156,7 @@ it('F5 the other way: disabling both kinds ends the old role', () =>
     expect(await generationOf(on, A)).toBeGreaterThan(generation)
   }))
 
-/** What only A had, as its log has it: storage paths, with that of the mount in front. */
+/** Returns the storage paths, with the path of the mount, of the entries that only A had. */
 const lostPaths = (more: readonly string[]): string[] => [
   ...Array.from({ length: UNREPLICATED }, (_, n) => `put kv/data/lost-${n}`),
   'delete kv/data/both',

@@ -5,7 +5,7 @@ import type { DrillResult } from '../../src/lab/drills/context/result.js'
 import { playAlone } from '../support/drill-player.js'
 import { LabHome } from '../support/lab-home.js'
 
-/** Every drill that ships with the package passes, wherever it can be played. */
+/** Every built-in drill passes on each host that can play it. */
 const home = new LabHome()
 afterAll(() => home[Symbol.asyncDispose]())
 

@@ -6,7 +6,7 @@ import { type Cluster, needsProcess, openClusters } from '../support/clusters.js
 import { type Drill, drill } from '../support/drill.js'
 import { WriteLoad } from '../support/load.js'
 
-/** The link in front of a primary, and a performance secondary that is reached over it. */
+/** The link to a primary, and a performance secondary that connects over it. */
 interface LinkUnderTest {
   readonly on: Drill
   readonly primary: Cluster
@@ -15,7 +15,7 @@ interface LinkUnderTest {
 
 type Step = (test: LinkUnderTest) => Promise<void>
 
-/** The secondary's own view of the link. */
+/** Waits until the secondary reports this state of the link. */
 const untilState = (
   { on, secondary }: LinkUnderTest,
   what: string,
@@ -26,14 +26,14 @@ const untilState = (
     return isSo(connection_state) ? undefined : String(connection_state)
   })
 
-/** Waits until somebody has connected to the link so often since there were `before` connections. */
+/** Waits until the link has `times` more connections than `before`. */
 const untilDialled = (on: Drill, primary: Cluster, before: number, times: number): Promise<void> =>
   on.wait(primary, `${times} new connections`, async () => {
     const { dialCount } = primary.link
     return dialCount >= before + times ? undefined : `only ${dialCount - before}`
   })
 
-/** Ways to break the link, each with the fact by which the break is seen, and the way back. */
+/** Ways to break the link: each has the break, the condition that shows it, and the repair. */
 const BREAKS: Readonly<Record<string, Step>> = {
   reset: async ({ on, primary }) => {
     const { dialCount } = primary.link
@@ -52,7 +52,7 @@ const BREAKS: Readonly<Record<string, Step>> = {
   },
 }
 
-/** How far the secondary gets before the next break. */
+/** Progress of the secondary before the next break. */
 const MOMENTS: Readonly<Record<string, Step>> = {
   dialling: ({ on, primary }) =>
     on.wait(primary, 'a connection', async () =>
@@ -68,7 +68,7 @@ const MOMENTS: Readonly<Record<string, Step>> = {
   },
 }
 
-/** Breaks the link in every way at every moment. Writes must go on meanwhile. */
+/** Breaks the link in every way at every moment. Writes must continue meanwhile. */
 const flap = async (test: LinkUnderTest): Promise<void> => {
   for (const [moment, untilMoment] of Object.entries(MOMENTS)) {
     for (const [how, breakLink] of Object.entries(BREAKS)) {
@@ -80,8 +80,8 @@ const flap = async (test: LinkUnderTest): Promise<void> => {
 }
 
 /**
- * Everything that a network and a peer can do to a link. Whatever happened, once it is over both secondaries stream with
- * equal roots, without a human; where the contract names a refusal instead, that is shown.
+ * All faults of a link, caused by the network or a peer. After each fault, both secondaries stream with equal roots,
+ * without an operator. If the contract specifies a refusal instead, the status shows it.
  */
 const clusters = openClusters()
 let A: Cluster
@@ -106,7 +106,7 @@ beforeAll(async () => {
 
 afterEach(() => load.stop())
 
-/** Both secondaries stream with the primary's root, and what is written now arrives. */
+/** Checks that both secondaries stream with the primary's root, and that new writes arrive. */
 const expectHealed = async (on: Drill): Promise<void> => {
   const startedMs = on.elapsedMs
   await load.stop()
@@ -202,7 +202,7 @@ it('replication waits for a slow reader and loses nothing', () =>
     await expectHealed(on)
   }))
 
-/** Two secondaries connect, are cut, and connect again. */
+/** Number of connections: two secondaries connect, are disconnected, and connect again. */
 const BOTH_TWICE = 4
 
 it('replication recovers from a message that a reset cut in two', () =>

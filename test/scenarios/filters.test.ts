@@ -6,14 +6,14 @@ import { checkMonitoring } from '../support/monitoring.js'
 import { findInFiles, generationsOf, type Needles, storedWindows } from '../support/stored-bytes.js'
 
 /**
- * A paths filter keeps EU data in the EU (F7): before a secondary joins, lifted, and added again, when what had been copied
- * has to leave the disk of the secondary and of its DR copy.
+ * A path filter keeps EU data in the EU (F7): set before a secondary joins, removed, and set again. The copied data
+ * must then be removed from the disks of the secondary and of its DR copy.
  */
 const clusters = openClusters()
 let A: Cluster
 let C: Cluster
 let D: Cluster
-/** Names that LevelDB keeps whole, since no two begin alike. */
+/** Names without a common prefix, because LevelDB would shorten them. */
 const euName = randomBytes(12).toString('hex')
 const usName = randomBytes(12).toString('hex')
 const FILTER = 'sys/replication/performance/primary/paths-filter/c'
@@ -26,11 +26,11 @@ beforeAll(async () => {
 
 const noRoute = (path: string) => `no handler for route "${path}". route entry found, but backend is nil.`
 
-/** What is looked for: the name of the secret, and every value of its mount as it is stored. */
+/** Returns the searched texts: the name of the secret, and every stored value of its mount. */
 const needles = (): Needles => new Map([['the name of the EU secret', Buffer.from(euName.slice(4))], ...euValues])
 let euValues: Needles = new Map()
 
-/** Reads the stored values of the EU mount from the primary's files, for which it has to stop. */
+/** Reads the stored values of the EU mount from the files of the primary, which must be stopped for this. */
 const readStoredValues = async (): Promise<void> => {
   const { uuid } = (await A.client.read('sys/mounts'))['EU_data/'] as { uuid: string }
   await A.server.stop()

@@ -8,8 +8,8 @@ import { infoOf, lossesOf } from '../support/own-endpoints.js'
 import { soakRounds, soakSeed, soakTimeoutMs } from '../support/soak.js'
 
 /**
- * The primary is lost under load, over and over, and its copy promoted with force. What clients were told is stored and the
- * new primary does not have is what the old one lists when it rejoins: no more, no less.
+ * The primary is lost under load several times, and its copy is promoted with force. When the old primary rejoins, its
+ * list contains exactly the acknowledged writes that the new primary does not have.
  */
 
 const ROUNDS = soakRounds(4)
@@ -18,7 +18,7 @@ const WRITERS = 4
 let clusters: Clusters
 afterEach(() => clusters.close())
 
-/** How a primary is lost: its process ends, or nobody but its clients reaches it any more. */
+/** How the primary is lost: it crashes, or only its clients can reach it. */
 const LOSSES = ['crash', 'partition'] as const
 
 const loadOn = (cluster: Cluster, folder: string): WriteLoad =>
@@ -38,7 +38,10 @@ const keysIn = async (cluster: Cluster, folder: string): Promise<ReadonlySet<str
 const acknowledged = (cluster: Cluster, load: WriteLoad, atLeast: number) =>
   cluster.until('acknowledge writes', async () => (load.acknowledged.size >= atLeast ? undefined : 'too few'))
 
-/** The old primary is lost with some writes that did not reach the new one. Resolves to what it had acknowledged. */
+/**
+ * Fails over while some writes have not reached the new primary. Resolves to the writes that the old primary
+ * acknowledged.
+ */
 const failOver = async (
   on: Drill,
   how: (typeof LOSSES)[number],
@@ -73,7 +76,7 @@ const rejoin = async (on: Drill, how: (typeof LOSSES)[number], from: Cluster, to
   await clusters.untilReplicated(to, from, 'dr')
 }
 
-/** Writes in the folder that the cluster lists as given up. */
+/** Returns the writes in the folder that the cluster lists as lost. */
 const listed = async (on: Drill, cluster: Cluster, folder: string): Promise<readonly string[]> => {
   const start = `kv/data/${folder}/`
   const entries = (await lossesOf(on, cluster)).flatMap((loss) => loss.entries)
@@ -104,7 +107,7 @@ it(
         const truth = told.filter((key) => !stored.has(key))
         const found = await listed(on, from, folder)
         expect(new Set(found).size, `round ${round}: nothing twice`).toBe(found.length)
-        // What was stored and could not be answered any more was lost as well, and is listed too.
+        // Writes that were stored without a response were lost as well, and are listed too.
         const isTold = new Set(told)
         expect(found.filter((key) => isTold.has(key)).sort(), `round ${round}, ${how}`).toEqual(truth.sort())
         expect(

@@ -5,8 +5,8 @@ import { type Drill, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 
 /**
- * Four clusters: A is performance primary with the DR copy B; its performance secondary C has the DR copy D (F9). Both
- * originals are lost, one after the other, and come back.
+ * Four clusters: A is the performance primary and has the DR copy B. Its performance secondary C has the DR copy D
+ * (F9). Both originals are lost, one after the other, and return.
  */
 const clusters = openClusters()
 let A: Cluster
@@ -29,7 +29,7 @@ beforeAll(async () => {
   setId = (await A.status('performance')).cluster_id
 })
 
-/** Waits until `secondary` follows `primary`, whose address it then shows. */
+/** Waits until `secondary` follows `primary` and shows its address. */
 const follows = async (on: Drill, secondary: Cluster, primary: Cluster): Promise<void> => {
   const address = await primary.clusterAddress()
   await on.status(secondary, 'performance', { connection_state: 'ready', primary_cluster_addr: address })

@@ -7,8 +7,8 @@ import { type Drill, drill } from '../support/drill.js'
 import { soakRounds, soakTimeoutMs } from '../support/soak.js'
 
 /**
- * What public test helpers do to a pair of clusters: every step at once after the one before, without a pause, repeated only
- * after an answer of 5xx. Anything else that is no success ends a helper, a status read that fails or shows another mode too.
+ * What public test helpers do to a pair of clusters: all steps in a row without a pause, with retries only after a 5xx
+ * response. Any other failure ends a helper, as does a failed status read or an unexpected mode.
  */
 
 const ROUNDS = soakRounds(3)
@@ -24,7 +24,7 @@ interface Call {
   readonly body?: object | undefined
 }
 
-/** One step of a helper. Counts how often it had to be repeated. */
+/** One step of a helper. Counts its retries. */
 class Helper {
   readonly #on: Drill
   repeats = 0
@@ -48,7 +48,7 @@ class Helper {
     return (await this.call(cluster.name, cluster.client, { method: 'PUT', path, body })).json ?? {}
   }
 
-  /** A change of role answers with a body, and the status is that of the new role from then on. */
+  /** Changes a role. The response has a body, and the status shows the new role from then on. */
   async change(cluster: Cluster, kind: Kind, operation: string, mode: string, body: object = {}): Promise<void> {
     const answer = await this.write(cluster, `sys/replication/${kind}/${operation}`, body)
     expect(answer.warnings, operation).toBeTruthy()
@@ -57,7 +57,7 @@ class Helper {
     if (mode === 'primary') expect(status.state).toBe('running')
   }
 
-  /** A status read has no second chance. */
+  /** Reads the status, without a retry. */
   async status(cluster: Cluster, kind: Kind): Promise<Record<string, unknown>> {
     const answer = await cluster.anonymous.send('GET', `sys/replication/${kind}/status`)
     const data = (answer.json?.data ?? {}) as Record<string, unknown>
@@ -87,7 +87,10 @@ class Helper {
     }
   }
 
-  /** Equal roots, a stream, and a connection that both sides see; only the modes of a joining secondary on the way. */
+  /**
+   * Waits for equal roots, a stream, and a connection that both sides report. Until then, only the modes of a joining
+   * secondary are valid.
+   */
   async untilReplicated(primary: Cluster, secondary: Cluster, kind: Kind): Promise<void> {
     const deadlineMs = systemClock.monotonic() + PATIENCE_MS
     for (;;) {
@@ -103,7 +106,7 @@ class Helper {
     }
   }
 
-  /** A token made with the shares: at `sys/generate-root`, or for operations at a DR secondary. */
+  /** Generates a token with key shares: at `sys/generate-root`, or an operation token on a DR secondary. */
   async generate(cluster: Cluster, path: string, keys: readonly string[]): Promise<string> {
     const { anonymous: client, name } = cluster
     await this.call(name, client, { method: 'DELETE', path: `${path}/attempt` })
@@ -129,7 +132,10 @@ const startPair = async () => {
   return { A, B }
 }
 
-/** Performance: set up, write through the secondary, exchange the roles by demote, promote and update-primary, and back. */
+/**
+ * Performance replication: set up, write through the secondary, switch the roles with demote, promote and
+ * update-primary, and switch back.
+ */
 const performance = async (helper: Helper): Promise<void> => {
   const kind = 'performance'
   const { A, B } = await startPair()
@@ -155,7 +161,7 @@ const performance = async (helper: Helper): Promise<void> => {
   }
 }
 
-/** Disaster recovery: set up, fail over and back as planned. */
+/** Disaster recovery: set up, planned failover, and failback. */
 const disasterRecovery = async (helper: Helper): Promise<void> => {
   const kind = 'dr'
   const { A, B } = await startPair()

@@ -4,7 +4,7 @@ import { type Drill, drill } from '../support/drill.js'
 import { untilTrimmed } from '../support/log-reach.js'
 import { checkMonitoring } from '../support/monitoring.js'
 
-/** Secondaries that fall behind the log (F13), and trees that do not fit their data (F20). */
+/** Secondaries that lag behind the log (F13), and trees that do not match their data (F20). */
 const RETENTION = 16
 const MISSED = 60
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 const LAB = '/_understudy/v1'
 
-/** Everything below `kv/` as a cluster reads it. */
+/** Returns all values below `kv/` as a cluster returns them. */
 const allData = async (on: Drill, cluster: Cluster): Promise<ReadonlyMap<string, unknown>> => {
   const keys = (await on.ok(cluster, 'LIST', 'kv')).data.keys as string[]
   const values = new Map<string, unknown>()

@@ -1,11 +1,11 @@
 import { beforeAll, expect, it } from 'vitest'
 import { type Cluster, openClusters } from '../support/clusters.js'
 
-/** What a primary takes, its secondary takes for it, up to the last byte that a body may have. */
+/** A write that the primary accepts also works on its secondary, up to the maximum body size. */
 const MIB = 1024 * 1024
 const LARGEST = 32 * MIB
 
-/** A machine that does much else takes its time to write so much. */
+/** Timeout of a write of this size on a busy machine. */
 const PATIENCE_MS = 60_000
 
 const clusters = openClusters()
@@ -13,7 +13,7 @@ let A: Cluster
 let C: Cluster
 
 beforeAll(async () => {
-  // As outside of labs, where a frozen peer is noticed within half a second.
+  // As in production. In labs, a suspended peer is detected within half a second.
   const settings = { keepalive_time: '5s', keepalive_timeout: '5s' }
   A = await clusters.add('A', { settings })
   C = await clusters.add('C', { settings })
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await clusters.join(A, C, 'performance', 'c')
 })
 
-/** A body of exactly so many bytes. */
+/** Returns a body of exactly this size. */
 const bodyOf = (start: string, size: number, unit: string, end: string): Buffer => {
   const room = size - start.length - end.length
   return Buffer.from(start + unit.repeat(Math.floor(room / unit.length)) + 'x'.repeat(room % unit.length) + end)
@@ -41,7 +41,7 @@ it.each(SHAPES)('a write of %s is taken by the primary and through its secondary
     for (const cluster of [A, C]) {
       const client = cluster.client.with({ timeoutMs: PATIENCE_MS })
       const { status, bytes } = await client.send('PUT', path, { raw })
-      // What takes its time to reach the secondary is said in a warning, with 200.
+      // If the write reaches the secondary late, the response has status 200 and a warning.
       expect([200, 204], `${size} bytes: ${status} ${bytes.toString().slice(0, 200)}`).toContain(status)
     }
   }

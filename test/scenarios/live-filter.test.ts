@@ -8,14 +8,14 @@ import type { ApiAnswer } from '../../src/client/api-client.js'
 import { repeat, type Repetition } from '../support/repeat.js'
 
 interface AnswerWatch extends Repetition {
-  /** Answers with another status than the one that was expected, and requests without an answer: the first of them. */
+  /** Responses with an unexpected status, and requests without a response: only the first ones. */
   readonly wrong: readonly string[]
 }
 
-/** A server that is gone gives thousands of them a second. */
+/** A server that is down causes thousands of failures per second. */
 const WRONG_MAX = 100
 
-/** Asks the same over and over, one request at a time, until it is stopped. */
+/** Repeats a request, one at a time, until it is stopped. */
 const watchAnswers = (
   what: string,
   expected: number,
@@ -31,12 +31,12 @@ const watchAnswers = (
 }
 
 /**
- * A filter is put and taken away while its secondary C and C's DR copy D are in use, with much data on either side of it:
- * nobody is refused, and what was taken away is in no file afterwards.
+ * A filter is set and removed while its secondary C and the DR copy D of C are in use, with much data inside and
+ * outside of the filter. No request may fail, and filtered data must be in no file afterwards.
  */
 const VALUES = 1200
 const VALUE_BYTES = 10_000
-/** Values whose stored bytes are looked for. */
+/** Number of values whose stored bytes are searched. */
 const SAMPLES = 12
 const FILTER = 'sys/replication/performance/primary/paths-filter/c'
 
@@ -63,15 +63,15 @@ beforeAll(async () => {
   await readSamples()
 })
 
-/** Those of the drill that runs. */
+/** The watches of the running drill. */
 let watches: ReadonlyMap<string, AnswerWatch> = new Map()
 
-/** A drill that failed must not leave them asking on. */
+/** A failed drill must not leave its watches running. */
 afterEach(async () => {
   for (const watch of watches.values()) await watch.stop()
 })
 
-/** Reads some stored values of the mount from the primary's files, for which it has to stop. */
+/** Reads some stored values of the mount from the files of the primary, which must be stopped for this. */
 const readSamples = async (): Promise<void> => {
   const { uuid } = (await A.client.read('sys/mounts'))['eu/'] as { uuid: string }
   await A.server.stop()
@@ -114,7 +114,7 @@ const untilHeldBack = (on: Drill) =>
 const untilPurged = (on: Drill, cluster: Cluster) =>
   on.wait(cluster, 'the purge', async () => ((await isPending(cluster)) ? 'it is pending' : undefined))
 
-/** Takes the filter away, and waits until C and D have everything again. */
+/** Removes the filter, and waits until C and D have all data again. */
 const lift = async (on: Drill): Promise<void> => {
   await on.ok(A, 'DELETE', FILTER)
   await on.wait(C, 'the mount', async () => {
@@ -125,7 +125,7 @@ const lift = async (on: Drill): Promise<void> => {
   await clusters.untilReplicated(C, D, 'dr')
 }
 
-/** Puts the filter, and waits until C is amid the purge that follows. */
+/** Sets the filter, and waits until C is in the middle of the purge that follows. */
 const putUntilPurging = async (on: Drill): Promise<void> => {
   await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
   await on.wait(C, 'the purge to begin', async () =>

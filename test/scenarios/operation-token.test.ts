@@ -4,7 +4,9 @@ import { operationToken } from '../support/ceremony.js'
 import { type Cluster, openClusters } from '../support/clusters.js'
 import { DR_GATE, drill } from '../support/drill.js'
 
-/** What may stand in for an operation token on a DR secondary: a batch token of the root namespace, within all its bounds. */
+/**
+ * What can replace an operation token on a DR secondary: a batch token of the root namespace, within its restrictions.
+ */
 const clusters = openClusters()
 const DR = 'sys/replication/dr/secondary'
 const POLICY = `

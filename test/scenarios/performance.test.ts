@@ -5,8 +5,8 @@ import { checkMonitoring } from '../support/monitoring.js'
 import { watchStatus } from '../support/repeat.js'
 
 /**
- * A performance pair: set up (F6), mounts that stay where they are (F8), the primary under another address (F10), and
- * reading what was written elsewhere (F15).
+ * A performance pair: set up (F6), local mounts (F8), the primary at another address (F10), and reads of writes from
+ * the other cluster (F15).
  */
 const clusters = openClusters()
 let A: Cluster

@@ -8,7 +8,7 @@ import { WriteLoad } from '../support/load.js'
 import { lossesOf } from '../support/own-endpoints.js'
 import { soakRounds, soakTimeoutMs } from '../support/soak.js'
 
-/** Primary and secondary exchange their roles over and over while clients write: nothing acknowledged is ever missing. */
+/** Primary and secondary exchange their roles repeatedly while clients write. No acknowledged write may be missing. */
 
 const ROUNDS = soakRounds(6)
 const KINDS: readonly Kind[] = ['dr', 'performance']
@@ -34,17 +34,17 @@ const keysOf = async (cluster: Cluster, folder: string, below: string): Promise<
   return keys.map((key) => below + key)
 }
 
-/** What was acknowledged and is not there. */
+/** Returns the acknowledged writes that are missing. */
 const findMissing = async (cluster: Cluster, folder: string, written: Iterable<string>): Promise<string[]> => {
   const stored = new Set(await keysOf(cluster, folder, ''))
   for (const key of await keysOf(cluster, folder, 'forwarded/')) stored.add(key)
   return [...written].filter((key) => !stored.has(key))
 }
 
-/** One exchange of roles under load. Resolves to how long the demotion took. */
+/** Exchanges the roles once under load. Resolves to the duration of the demotion. */
 const exchange = async (on: Drill, kind: Kind, from: Cluster, to: Cluster, folder: string) => {
   const old = loadOn(from, folder)
-  // A performance secondary hands writes on to its primary, also to one that steps back.
+  // A performance secondary forwards writes to its primary, even to one that is being demoted.
   const forwarded = kind === 'performance' ? loadOn(to, `${folder}/forwarded`) : undefined
   old.start()
   forwarded?.start()

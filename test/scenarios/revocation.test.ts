@@ -6,7 +6,9 @@ import { WriteLoad } from '../support/load.js'
 import { checkMonitoring } from '../support/monitoring.js'
 import { generationOf } from '../support/own-endpoints.js'
 
-/** A revoked secondary is cut at once and gets nothing more (F11); how fast is measured over many rounds. */
+/**
+ * A revoked secondary is disconnected at once and receives nothing more (F11). The delay is measured over many rounds.
+ */
 const ROUNDS = 20
 
 const clusters = openClusters()

@@ -7,8 +7,8 @@ import { type Cluster, openClusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 
 /**
- * While a role changes nobody is refused a connection, nor a request: status reads answer throughout and agree with one
- * another, all else waits for the new role. And a primary that was overtaken refuses writes where it is told to.
+ * During a role change, no connection and no request is refused. Status reads respond consistently throughout, and all
+ * other requests wait for the new role. An overtaken primary rejects writes if it is configured to.
  */
 const clusters = openClusters()
 let A: Cluster
@@ -26,8 +26,8 @@ const QUESTIONS = ['sys/replication/dr/status', 'sys/health', 'sys/seal-status',
 const GATE = 'path disabled in replication DR secondary mode'
 
 /**
- * Asks a cluster over and over, several questions at once, and keeps every kind of answer it saw, in order. Resolves when
- * each question was answered once.
+ * Sends several requests to a cluster repeatedly and collects every kind of response, in order. Resolves when each
+ * request was answered once.
  */
 const observe = async (cluster: Cluster) => {
   const seen = { status: [] as string[], health: [] as string[], client: new Set<string>(), failures: [] as string[] }

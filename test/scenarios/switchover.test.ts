@@ -5,8 +5,8 @@ import { checkMonitoring } from '../support/monitoring.js'
 import { lossesOf } from '../support/own-endpoints.js'
 
 /**
- * Primary and secondary of a performance set in exchanged roles (F16), in the order of the guides and in the other one. A has
- * the DR copy B; D is a further secondary.
+ * Primary and secondary of a performance set with exchanged roles (F16), in the order of the guides and in the opposite
+ * order. A has the DR copy B; D is another secondary.
  */
 const clusters = openClusters()
 let A: Cluster

@@ -7,7 +7,9 @@ import { type LabCluster, startLabOf } from '../../../src/index.js'
 import { createDirectoryStorage } from '../../../src/server/data/server-storage.js'
 import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
 
-/** One bit of one file of a stopped server is turned over. What it serves after that is what was written, or it says why not. */
+/**
+ * Flips one bit of one file of a stopped server. The server must then serve the written data, or state why it does not.
+ */
 const FLIPS = soakRounds(60)
 const KEYS = 40
 
@@ -22,13 +24,13 @@ const write = async (cluster: LabCluster, from: number, to: number) => {
   for (let n = from; n < to; n++) await cluster.client.write(`kv/key-${n}`, { value: storedText(n) })
 }
 
-/** The files that hold data: what LevelDB only tells about itself, and the room kept free, may be anything. */
+/** Returns the files that contain data. The content of LevelDB's own logs and of reserved space does not matter. */
 const filesOf = (directory: string): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((name) => !/(^|\/)(LOG|LOG\.old|LOCK|ballast)$/.test(name))
     .filter((name) => statSync(path.join(directory, name)).isFile() && statSync(path.join(directory, name)).size > 0)
 
-/** What became of the server: an answer for every key, or the reason why it does not serve. */
+/** Returns the result of a start: a response for every key, or the reason why the server does not serve. */
 const lookAt = async (cluster: LabCluster): Promise<{ refusal: string } | { wrong: string[]; refused: number }> => {
   try {
     await cluster.start()
@@ -55,7 +57,7 @@ const turnBits = async () => {
   const directory = path.join(root, 'data')
   await using lab = await startLabOf<'A'>(TOPOLOGY, { storage: () => createDirectoryStorage(directory) })
   await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
-  // A start moves what the log holds into tables, so that there are some of each.
+  // A start moves the content of the log into tables, so that both exist.
   await write(lab.A, 0, KEYS / 2)
   await lab.A.stop()
   await lab.A.start()

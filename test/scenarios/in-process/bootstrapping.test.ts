@@ -56,7 +56,7 @@ it('a performance secondary that was revoked before its first copy is given up b
   await A.client.write('sys/replication/performance/primary/revoke-secondary', { id: 'b' })
   await B.anonymous.send('POST', '/_understudy/v1/states/release')
   await waitFor(systemClock, 'B to know', async () => ((await ask()) === 403 ? undefined : 'it waits'), 90_000)
-  // Neither nobody, nor its own token of before, nor one of the primary.
+  // A request without a token, with an earlier token of the cluster, or with a token of the primary.
   for (const who of [undefined, former, A.rootToken]) expect(await ask(who)).toBe(403)
   await B.takeRoot()
   expect(await ask(B.rootToken, 'sys/replication/performance/secondary/promote')).toBe(503)
@@ -75,7 +75,7 @@ it('a performance secondary that was revoked before its first copy is given up b
   )
   await B.client.write('sys/mounts/own', { type: 'kv' })
   await B.client.write('own/a', { v: 1 })
-  // What it is given up for it may become again.
+  // The cluster can return to the role that it gave up.
   const again = await secondaryToken(A.client, 'performance', 'b')
   await B.client.write('sys/replication/performance/secondary/enable', { token: again })
   await lab.converged()

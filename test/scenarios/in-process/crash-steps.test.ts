@@ -7,8 +7,8 @@ import { settle } from '../../support/model-checks.js'
 import { type Member, UNCUT_SETTINGS, type WatchedStorage, watchStorage, World } from '../../support/model-world.js'
 
 /**
- * Every step that an operation does on the disk of a cluster is the last one of its process once. What the next process
- * finds is the state before or the state after, and from either the cluster goes on.
+ * Each disk step of an operation is once the last step of its process. The next process must find the state before or
+ * after the operation, and the cluster must continue from either.
  */
 
 /** Counts what one cluster does to its disk, and ends its process just before the step with a given number. */
@@ -435,7 +435,7 @@ const purgeMount = (): Operation => {
 
 const SEED = 7
 
-/** The operation, and how many steps it has at least: fewer would mean that they are not seen. */
+/** The operation, and its minimum number of disk steps. Fewer would mean that steps were missed. */
 const OPERATIONS: readonly [Operation, number][] = [
   [enableSecondary('performance'), 8],
   [enableSecondary('dr'), 8],
@@ -454,7 +454,7 @@ it.each(OPERATIONS.map(([operation, stepsMin]) => ({ name: operation.name, opera
     const { steps, found } = await enumerateCrashes(operation, SEED)
     console.log(`${operation.name}: ${steps.length} steps (${steps.join(', ')}); ${JSON.stringify(found)}`)
     expect(steps.length).toBeGreaterThanOrEqual(stepsMin)
-    // Of two changes that meet in one batch a later run has a step less.
+    // If two changes share a batch, a later run has one step less.
     expect(found.before + found.after).toBeGreaterThanOrEqual(steps.length)
   },
 )

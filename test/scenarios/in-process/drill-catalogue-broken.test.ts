@@ -3,7 +3,10 @@ import { listDrills, loadDrill } from '../../../src/lab/drills/catalogue.js'
 import { DRILL_BREAKS, hurried } from '../../support/drill-breaks.js'
 import { failuresOf, playAlone } from '../../support/drill-player.js'
 
-/** What a drill asserts can be false: with a step left out, or a fault planted, it fails and says what does not hold. */
+/**
+ * Assertions of a drill can fail: with a step left out, or a planted fault, the drill fails and reports the failed
+ * assertion.
+ */
 it.each(DRILL_BREAKS)('$drill fails when $what', async ({ drill, change, fails }) => {
   const result = await playAlone(hurried(change(loadDrill(drill))))
   expect(result).toMatchObject({ error: null, verdict: 'failed' })

@@ -12,7 +12,7 @@ import { OutageObserver } from '../../support/outage-observer.js'
 
 const TIMEOUT_MS = 60_000
 
-/** Connections that every client tries in turn, each after its pause. */
+/** Duration of a round: every client tries each connection, with a pause after each. */
 const ROUND_MS = 2 * 25
 
 const drillOf = (topology: string, text: string) =>
@@ -26,7 +26,7 @@ const play = async (topology: string, text: string, slo?: Slo): Promise<DrillRes
 
 const failed = ({ expectations }: DrillResult) => expectations.filter(({ passed }) => !passed)
 
-/** Keys of the load that a cluster has. */
+/** Returns the keys of the load on a cluster. */
 const keysOn = async (client: ApiClient): Promise<Set<string>> => {
   const list = async (path: string): Promise<string[]> => {
     const { data } = await client.call('LIST', path)
@@ -75,7 +75,7 @@ expect:
     { timeoutMs: TIMEOUT_MS },
   )
   const outage = await observer.stop()
-  // Nothing that the clients did is missing from the curve, up to the last request.
+  // The curve contains all requests of the clients, including the last one.
   expect(result.samples.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(result.rpo?.acknowledged)
   expect(failed(result)).toEqual([])
   expect(result.verdict).toBe('passed')
@@ -85,7 +85,7 @@ expect:
   expect(Math.abs((rto?.ms ?? 0) - outage.ms)).toBeLessThan(4 * outage.resolutionMs + 2 * ROUND_MS)
   expect(rto?.ms).toBeGreaterThan(400)
 
-  // What A has and B has not, by listing both: the lost writes, and those that A took without being able to answer.
+  // The entries that A has and B has not: lost writes, and writes that A accepted without a response.
   await lab.heal()
   await lab.work('start', 'A', TIMEOUT_MS)
   const [onA, onB] = await Promise.all([keysOn(await lab.root('A')), keysOn(await lab.root('B'))])
@@ -98,7 +98,7 @@ expect:
   expect(rpo?.lost.every(({ cluster }) => cluster === 'A')).toBe(true)
   expect(rpo?.seconds).toBeGreaterThan(0)
 
-  // The curves tell the same story: writes on A, none, writes on B; and a link that was cut.
+  // The curves show the same events: writes on A, none, writes on B; and an interrupted link.
   const refusedAt = result.samples.filter(({ refused }) => refused > 0)
   expect(refusedAt.length).toBeGreaterThan(0)
   expect(Math.max(...result.samples.map(({ lag }) => lag['A>B dr'] ?? 0))).toBeGreaterThan(0)

@@ -51,7 +51,7 @@ it('a secondary can neither move, tune nor delete a mount that it may not see, n
   expect(await ask('GET', 'sys/mounts', {}, inside)).toBe('404 namespace not found')
   expect(await ask('POST', 'sys/mounts/new', kv, inside)).toBe('404 namespace not found')
   expect(await ask('POST', 'sys/mounts/eu-deny', kv)).toBe('400 path is already in use at eu-deny/')
-  // Nothing of it happened on the primary, and what C may see it may move.
+  // The primary has executed none of the requests, and C can move the mounts that it may see.
   const mounts = await A.client.read('sys/mounts')
   expect(mounts).toMatchObject({ 'eu-deny/': { description: '' } })
   expect((await A.client.call('LIST', 'sys/namespaces')).data).toMatchObject({ keys: ['open/', 'shut/'] })
@@ -74,7 +74,7 @@ it('a mount that the primary moves stays away from the secondary: no name of a k
   await lab.converged()
   await C.takeRoot()
 
-  // Writes are on their way at every moment of the moves, to the mount by whatever name it has.
+  // Writes to the mount continue during the moves, under any of its names.
   let isMoving = true
   let written = 0
   const load = async () => {
@@ -100,11 +100,11 @@ it('a mount that the primary moves stays away from the secondary: no name of a k
   isMoving = false
   await Promise.all(loading)
   expect((await client.read(filter)).data).toEqual({ mode: 'deny', paths: ['denied/'] })
-  // The mount goes for good, with its deletions, and what comes to its path later starts unfiltered.
+  // The mount is removed permanently, with its deletions. A new mount at its path starts unfiltered.
   await client.call('DELETE', 'sys/mounts/denied')
   await client.write('sys/mounts/denied', { type: 'kv' })
   await client.write('denied/new', { v: 1 })
-  // Written until it is heard: a tap that was cut off hears what comes after it is back.
+  // Writes until the tap receives a line: a disconnected tap receives only later lines.
   const isHeard = async () => {
     await client.write('shown/last-of-all', { v: 1 })
     return tap.text.includes('last-of-all') ? undefined : `cut off ${tap.cuts.length} times, last by ${tap.cuts.at(-1)}`

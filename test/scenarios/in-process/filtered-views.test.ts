@@ -30,7 +30,7 @@ it('what a filter holds back is not shown by the secondary, whichever way it is 
   expect(await asked('sys/namespaces/ns1')).toBe('404 ')
   expect((await C.client.call('LIST', 'sys/namespaces')).data).toMatchObject({ keys: ['ns2/'] })
   expect((await A.client.call('LIST', 'sys/namespaces')).data).toMatchObject({ keys: ['ns1/', 'ns2/'] })
-  // The cluster id of the status names the secondary's filter on both sides.
+  // The cluster ID of the status names the filter of the secondary on both sides.
   for (const [cluster, side] of [
     [A, 'primary'],
     [C, 'secondary'],

@@ -21,7 +21,10 @@ const write = (method: string, path: Write['path'], body?: Write['body'], more: 
   ...more,
 })
 
-/** One request on the secondary for each pattern and operation of the table, in an order in which all of them succeed. */
+/**
+ * Returns one request on the secondary for each pattern and operation of the table, in an order in which all of them
+ * succeed.
+ */
 const createWrites = (ids: Map<string, string>): readonly (readonly [string, Write])[] => {
   const role = 'auth/approle/role/r'
   const property = (name: string, field: string, value: unknown): [string, Write][] => [
@@ -90,7 +93,7 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
     ['userpass users/:username update', write('POST', 'auth/userpass/users/u', { password: 'p' })],
     ['userpass users/:username/password update', write('POST', 'auth/userpass/users/u/password', { password: 'q' })],
     ['userpass users/:username/policies update', write('POST', 'auth/userpass/users/u/policies', { policies: 'a' })],
-    // The entity of this login is made by the primary, the token is not.
+    // The primary creates the entity of this login, but not its token.
     ['system internal/replicated-entity update', write('POST', 'auth/userpass/login/u', { password: 'q' })],
     ['identity entity update', write('POST', 'identity/entity', { name: 'e' })],
     ['identity entity/id/:id update', write('POST', byId('entity'), { policies: 'a' })],
@@ -232,7 +235,7 @@ it('what belongs to the primary alone is refused on a secondary, and not handed 
   expect((await A.client.read('sys/audit')).data).toEqual({})
 })
 
-/** What a forwarded request looks like; the path is below a namespace, with the type of operation. */
+/** Returns a forwarded request. The path is below a namespace. */
 const forged = (operation: string, path: string, data: object = {}) =>
   JSON.stringify({
     id: 'forged',
@@ -350,7 +353,7 @@ it('whoever has the certificate of a secondary gets nothing but writes that its 
   expect(await entity(await accessorOf('approle/'), '')).toMatch(/^invalid-request/)
   expect(await entity({}, [])).toMatch(/^invalid-request/)
   expect(await ask('null')).toBe('refused: a forwarded request has an invalid request')
-  // The primary is what it was.
+  // The primary is unchanged.
   expect((await client.read('denied/secret')).data).toEqual({ v: 'canary' })
   expect((await client.read(`${FILTERS}/rogue`)).data).toMatchObject({ mode: 'deny' })
   expect((await A.status('performance')).known_secondaries).toEqual(known)

@@ -4,7 +4,7 @@ import { type LabCluster, startLab, waitFor } from '../../../src/index.js'
 
 const WITHIN_MS = 60_000
 
-/** Waits until a cluster reads this word. */
+/** Waits until a cluster returns this value. */
 const reads = (cluster: LabCluster, word: string) =>
   waitFor(
     systemClock,
@@ -23,7 +23,7 @@ it('two regions, each with a DR secondary, live through changes of active nodes 
   await lab.A.client.write('kv/greeting', { word: 'first' })
   await reads(lab.C, 'first')
 
-  // The node that ships and the one that follows, in each of the three links.
+  // The node that sends the log and the node that receives it, in each of the three links.
   for (const cluster of [lab.A, lab.C, lab.B, lab.D]) {
     const killed = cluster.activeNode
     await killed.crash()

@@ -82,7 +82,7 @@ it('the tokens of a deleted entity are refused on every cluster, and those of on
   expect(await Promise.all([self(C, joe.client_token), self(C, bea.client_token)])).toEqual([200, 200])
   expect(await self(A, bea.client_token)).toBe(200)
 
-  // The copy never sees the first one: it is made and deleted while nothing is applied.
+  // The copy never gets the first entity: it is created and deleted while nothing is applied.
   for (const { entity_id } of [joe, bea]) await A.client.delete(`identity/entity/id/${entity_id}`)
   expect(await self(A, bea.client_token)).toBe(403)
   await steps('release')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
 
-/** Clusters that are far from one another: latency is no silence. */
+/** Clusters with a high latency between them: latency does not count as silence. */
 
 const KEEPALIVE = { keepalive_time: '500ms', keepalive_timeout: '500ms' }
 const FAR = {

@@ -13,7 +13,7 @@ import {
   waitFor,
 } from '../../../src/index.js'
 
-/** What a lab in a test knows by itself: keys that follow the roles, operations, and whether all is well. */
+/** What a lab of a test provides: keys that follow the roles, operations, and health checks. */
 
 type Dr = Lab<'A' | 'B'>
 

@@ -32,13 +32,13 @@ it('reset and snapshots restore a lab with nodes, whichever nodes are active or 
   await lab.healthy()
 
   await lab.reset()
-  // Every node has the data by now: any of them can be active at once.
+  // Every node has the data by now, so any of them can become active at once.
   for (const cluster of lab.clusters) if (cluster.name !== 'B') await cluster.stepDown()
   expect(await wordOn(lab.A.client, 'kv/a')).toBeUndefined()
   await lab.A.client.write('sys/mounts/kv', KV)
   await lab.A.client.write('kv/c', { word: 'again' })
   await lab.converged()
-  // What the nodes have of the log since is good: another one of each goes on from it.
+  // The log of the nodes since then is valid: another node of each cluster continues from it.
   for (const cluster of lab.clusters) {
     await cluster.activeNode.crash()
     await cluster.active()

@@ -10,7 +10,7 @@ const mountKv = (cluster: LabCluster) =>
 const statesOf = async ({ nodes }: LabCluster) =>
   (await Promise.all(nodes.map((node) => node.status()))).map(({ state }) => state)
 
-/** Waits until all nodes have applied the same number of entries, and resolves with it. */
+/** Waits until all nodes have applied the same number of entries, and resolves to it. */
 const evenIndex = async ({ nodes }: LabCluster): Promise<number> => {
   let found: (number | null)[] = []
   await waitFor(
@@ -145,7 +145,7 @@ describe('a lab in this process with several nodes', () => {
         await killed.start()
       }
     }
-    // A standby hands on through it as well.
+    // A standby forwards requests through the link as well.
     const standby = lab.A.nodes.find((node) => !node.isActive)
     await standby?.client.write('kv/greeting', { word: 'handed on' })
     await lab.converged()

@@ -16,7 +16,7 @@ it('works on a lab in one process as on any other', async () => {
   const told: LabEvent[] = []
   const unsubscribe = lab.events.subscribe((event) => void told.push(event))
 
-  // Whoever has a root token, and who has none.
+  // Clusters with a root token, and one without.
   await (await lab.root('A')).write('sys/mounts/kv', { type: 'kv' })
   await (await lab.root('A')).write('kv/a', { word: 'kept' })
   await expect(lab.root('B')).rejects.toThrow('B is a DR secondary: it serves no token')
@@ -30,7 +30,7 @@ it('works on a lab in one process as on any other', async () => {
   expect(await lab.faults()).toEqual([])
   await expect(lab.setFault({ between: ['A', 'Q'], isOneWay: false, fault: { name: 'down' } })).rejects.toThrow('"Q"')
 
-  // A takes over by the operations that commands have; the root token follows.
+  // A fails over with the operations of the commands; the root token follows.
   await inProcess.converged()
   expect(await lab.work('crash', 'A', TIMEOUT_MS)).toBe('cluster A was killed')
   const lines: string[] = []

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { type LabCluster, startLab } from '../../../src/index.js'
 import { until } from '../../support/until.js'
 
-/** `vault.a.b` -> its value: that of a gauge, or of a count or a sum. */
+/** Returns the value of a metric such as `vault.a.b`: of a gauge, or of a count or a sum. */
 const read = async (cluster: LabCluster, name: string): Promise<number> => {
   const { bytes } = await cluster.anonymous.send('GET', '/_understudy/v1/metrics')
   const line = new RegExp(`^${name.replaceAll('.', '_')} (\\S+)`, 'm').exec(bytes.toString())

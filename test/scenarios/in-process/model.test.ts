@@ -7,9 +7,9 @@ import { isGood, type Member, type Status, World } from '../../support/model-wor
 import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
 
 /**
- * Clusters that are asked for anything in any order. Nobody predicts the answers; what is checked is what must hold
- * whatever they are. A failure prints seed and path: `npm run soak -- model --seed <seed>` runs all of it again, and
- * `SOAK_PATH=<path>` before it begins with the one that failed.
+ * Random requests in random order. The responses are not predicted; the invariants must hold for any response. A
+ * failure prints seed and path. `npm run soak -- model --seed <seed>` repeats the whole run, and with
+ * `SOAK_PATH=<path>` it begins with the failed path.
  */
 const RUNS = soakRounds(24)
 const STEPS_PER_RUN = 90

@@ -29,14 +29,14 @@ it('neither a namespace nor a mount can be made where it would hide the other', 
     expect(answer).toBe(`400 path is already in use at ${to}/`)
   }
   expect(await asked('POST', 'sys/remount', { from: 'taken', to: 'auth/' })).toMatch(/^400 cannot /)
-  // What only begins alike, an auth method of the name, and what is inside of the namespace are not in the way.
+  // A path with the same prefix, an auth method of the same name, and a mount inside the namespace do not conflict.
   expect(await asked('POST', 'sys/namespaces/take')).toBe('200')
   expect(await asked('POST', 'sys/mounts/ns', kv)).toBe('204')
   expect(await asked('POST', 'sys/auth/ns1', { type: 'approle' })).toBe('204')
   expect(await asked('POST', 'sys/mounts/taken', kv, 'ns1')).toBe('204')
   expect(await asked('POST', 'sys/namespaces/taken', {}, 'take')).toBe('200')
   expect(await asked('POST', 'taken/a', { v: 1 })).toBe('204')
-  // Once the mount is gone its path is free.
+  // After the mount is removed, its path is free.
   expect(await asked('DELETE', 'sys/mounts/taken')).toBe('204')
   expect(await asked('POST', 'sys/namespaces/taken')).toBe('200')
 })

@@ -6,7 +6,7 @@ import { createMemoryStorage } from '../../../src/server/data/server-storage.js'
 import { FreshLabs } from '../../../src/vitest.js'
 import { until } from '../../support/until.js'
 
-/** What keeps this process alive, by kind. */
+/** Returns the resources that keep this process alive, by kind. */
 const resources = (): Record<string, number> => {
   const counts: Record<string, number> = {}
   for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1
@@ -34,11 +34,11 @@ const untilNoMoreThan = (before: Readonly<Record<string, number>>): Promise<void
     return KINDS.every((kind) => (now[kind] ?? 0) <= (before[kind] ?? 0))
   })
 
-/** Of this process. */
+/** Returns the temporary directories of this process. */
 const directories = (): string[] =>
   readdirSync(tmpdir()).filter((name) => name.startsWith(`understudy-in-process-${process.pid}-`))
 
-/** All that a lab can have beside its servers. */
+/** A lab with all optional parts besides its servers. */
 const RICH = {
   name: 'rich',
   about: '',

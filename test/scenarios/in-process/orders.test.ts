@@ -8,8 +8,8 @@ import { isGood, type Member, World } from '../../support/model-world.js'
 import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
 
 /**
- * Two or more operators, or an operator and those who log in, at the same time: chance decides who comes first. A failure
- * shows what was done; `npm run soak -- orders --seed <seed>` draws the same moments again.
+ * Several operators, or operators and clients that log in, act at the same time in random order. A failure shows all
+ * actions. `npm run soak -- orders --seed <seed>` draws the same moments again.
  */
 const ROUNDS = soakRounds(6)
 const seed = soakSeed()

@@ -20,8 +20,8 @@ import { sourceBehindDoor, startServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
 
 /**
- * Which paths a server in each of its states lets through, for whom. Every path is asked with a verb that it does not have,
- * so that nothing is done for whoever is let through.
+ * The paths that a server serves in each of its states, and for whom. Each path is called with a verb that it does not
+ * support, so that no request has an effect.
  */
 
 /** A server of this process in one of its states, and who may be asking it. */
@@ -183,7 +183,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** What is not served, some of which has rules all the same. */
+/** Unsupported paths; some of them have rules nonetheless. */
 const UNSERVED = ['sys/raw', 'sys/raw/x', 'sys/rekey/x', 'sys/storage/x', 'sys/replication/x', 'sys/x']
 
 interface Tried {
@@ -215,7 +215,7 @@ const VERBS = [
   ['LIST', ['list']],
 ] as const
 
-/** Of those that judge the verb before anything else, and of those that are answered by what stands in for a runtime. */
+/** The verbs of paths that check the verb first, and of paths that are served without a runtime. */
 const OWN_VERBS: Readonly<Record<string, string>> = {
   'sys/health': 'GET',
   'sys/seal-status': 'GET',
@@ -234,7 +234,9 @@ const verbFor = (name: string): string => {
   return OWN_VERBS[name] ?? VERBS.find(([, own]) => !own.some((operation) => operations[operation]))?.[0] ?? 'GET'
 }
 
-/** By status and text; `+` for what no rule of the path has refused, and `?` where there is no such path. */
+/**
+ * Classes of responses, by status and text. `+`: no rule of the path rejected the request. `?`: there is no such path.
+ */
 const CLASSES: readonly (readonly [string, number, RegExp])[] = [
   ['s', 503, /^Vault is sealed$/],
   ['r', 503, /^(cluster is restarting|the first copy of this)/],
@@ -260,19 +262,22 @@ const ask = async ({ client }: ServerInState, name: string, token?: string, name
 const askers = ({ ordinary, root }: ServerInState) =>
   ordinary === undefined ? [undefined, root] : [undefined, ordinary, root]
 
-/** Root in a namespace, where some paths are for the root one alone; then in each state nobody, an ordinary token where there can be one, root. */
+/**
+ * Returns the row of a path: first root in a namespace, because some paths exist only in the root namespace. Then for
+ * each state: no token, an ordinary token if one can exist, and root.
+ */
 const rowOf = async (name: string): Promise<string> => {
   const below = (await ask(active, name, active.root, 'team')) === 'n' ? 'n' : '-'
   const cells = states.map(async (state) => {
     let cell = ''
-    // One after the other: what root asks for may seal the server.
+    // In sequence, because a request of root may seal the server.
     for (const token of askers(state)) cell += await ask(state, name, token)
     return cell
   })
   return `${(await Promise.all(cells)).join(' ')} ${below}`
 }
 
-/** The conditions that the states are under, in their order; none under which everything is served. */
+/** The conditions of the states, in their order; undefined means that everything is served. */
 const CONDITIONS: readonly (Condition | undefined)[] = [
   'sealed',
   'sealed',
@@ -286,14 +291,14 @@ const CONDITIONS: readonly (Condition | undefined)[] = [
 ]
 
 const REFUSALS: Readonly<Record<string, string>> = { sealed: 'ss', dr: 'dd' }
-/** Where no token is looked at. */
+/** Conditions under which tokens are not checked. */
 const WITHOUT_TOKENS: readonly (Condition | undefined)[] = ['sealed', 'restarting', 'dr-bootstrapping', 'dr']
 
-/** What the rules of a path say of each state. */
+/** Returns the row that the rules of a path predict. */
 const expectedRow = (name: string, { access, servedWhile = {}, isRootOnly }: PathRules): string => {
   const passed = UNSERVED.includes(name) ? '?' : '+'
   const cells = CONDITIONS.map((condition) => {
-    // It has nothing to tell while it is sealed, and says so itself.
+    // The path has no information while the server is sealed, and checks this itself.
     const isServed = condition === undefined || (servedWhile[condition] === 'all' && !isLeaderSealed(name, condition))
     if (!isServed) return REFUSALS[condition] ?? 'rr'
     const nobody = access === 'open' || WITHOUT_TOKENS.includes(condition) ? passed : 't'
@@ -309,7 +314,7 @@ const rulesOf = (name: string): PathRules => paths.get(name)?.rules ?? NO_RULES
 
 test('every path in every state lets through whom its rules say', async () => {
   const unlike: string[] = []
-  // A server that is sealed in the end answers nothing else.
+  // sys/seal comes last, because a sealed server rejects all other paths.
   for (const name of [...paths.keys()].toSorted((a, b) => Number(a === 'sys/seal') - Number(b === 'sys/seal'))) {
     const row = await rowOf(name)
     const expected = expectedRow(name, rulesOf(name))

@@ -24,7 +24,7 @@ it('a transit key serves on a performance secondary, and after a failover on the
     valid: true,
   })
 
-  // A rotation at the secondary is one of the primary's key.
+  // A rotation on the secondary rotates the key of the primary.
   expect(dataOf(await C.client.write('transit/keys/k/rotate', {}))).toMatchObject({ latest_version: 2 })
   expect(dataOf(await A.client.read('transit/keys/k'))).toMatchObject({ latest_version: 2 })
   await lab.converged()
