@@ -5,7 +5,7 @@ import { LabHome } from '../support/lab-home.js'
 import { execFile } from 'node:child_process'
 import { parse } from 'yaml'
 
-/** The steps of a composite action, run as the runner of GitHub runs them, as far as this action needs it. */
+/** Runs the steps of a composite action as the runner of GitHub does, as far as this action needs it. */
 
 interface Step {
   readonly id?: string
@@ -26,7 +26,7 @@ interface Action {
 
 interface ActionRun {
   readonly hasFailed: boolean
-  /** Names of the steps that were run, and of actions that would have been used. */
+  /** Names of the executed steps, and of the actions that they would use. */
   readonly steps: readonly string[]
   readonly used: readonly { readonly uses: string; readonly with: Readonly<Record<string, string>> }[]
   readonly env: Readonly<Record<string, string>>
@@ -34,7 +34,7 @@ interface ActionRun {
   readonly log: string
 }
 
-/** A job: what its steps hand on by files, and whether one of them has failed. */
+/** A job: the files with which its steps pass values on, and whether a step has failed. */
 class Job {
   readonly #directory: string
   readonly #env: NodeJS.ProcessEnv
@@ -46,7 +46,7 @@ class Job {
     mkdirSync(path.join(directory, 'temp'), { recursive: true })
   }
 
-  /** A step of the job that fails. */
+  /** Makes a step of the job fail. */
   fail(): void {
     this.#hasFailed = true
   }
@@ -80,7 +80,10 @@ class Job {
     return { hasFailed: this.#hasFailed, steps, used, env: Object.fromEntries(this.#lines('env')), outputs, log }
   }
 
-  /** Comparisons, `&&`, `||`, `failure()` and `always()`; without either of the two a step waits for success. */
+  /**
+   * Evaluates a condition: comparisons, `&&`, `||`, `failure()` and `always()`. Without the last two, a step runs only
+   * after success.
+   */
   #isWanted(condition: string | undefined, inputs: Readonly<Record<string, string>>): boolean {
     const text = condition ?? 'success()'
     const hasStatus = /\b(?:success|failure|always)\(\)/.test(text)
@@ -89,7 +92,7 @@ class Job {
       .replace(/failure\(\)/g, String(this.#hasFailed))
       .replace(/success\(\)/g, String(!this.#hasFailed))
       .replace(/always\(\)/g, 'true')
-    // The language of expressions is JavaScript's as far as it is used here.
+    // The expressions used here are also valid JavaScript.
     const isTrue = Boolean(new Function(`return ${plain}`)())
     return isTrue && (hasStatus || !this.#hasFailed)
   }
@@ -132,7 +135,7 @@ class Job {
   }
 }
 
-/** The action for GitHub, its steps run in an empty directory as a runner runs them. */
+/** The GitHub action: its steps run in an empty directory, as on a runner. */
 
 const ROOT = path.join(import.meta.dirname, '..', '..')
 const ACTION = path.join(ROOT, 'action.yml')

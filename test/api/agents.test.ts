@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 import { dataOf, type Json, type Send, wire, wrapInfoOf } from '../support/wire.js'
 
-/** What Vault Agent, Terraform and Spring Vault ask of AppRole, request by request, with their headers and bodies. */
+/** The AppRole requests of Vault Agent, Terraform and Spring Vault, with their headers and bodies. */
 let server: OpenServerProcess
 let root: Send
 const anonymous: Send = (...request) => wire(server.address, { 'X-Vault-Request': 'true' })(...request)
@@ -33,7 +33,7 @@ describe('Vault Agent', () => {
     roleId = await makeRole('agent', '{"token_policies":"app","token_ttl":"2m","token_max_ttl":"10m"}')
   })
 
-  /** After every login it renews at once, and then renders its templates. */
+  /** The agent renews immediately after every login, and then renders its templates. */
   const follow = async (auth: Json | undefined) => {
     const own = holding(auth?.client_token)
     const renewed = await own('PUT', 'auth/token/renew-self', '{"increment":0}')
@@ -93,7 +93,7 @@ describe('Vault Agent', () => {
 })
 
 describe('Terraform', () => {
-  /** For each run it makes a child token for itself, and revokes it. */
+  /** Terraform creates a child token for each run, and revokes it. */
   const inRun = async <T>(work: (send: Send) => Promise<T>): Promise<T> => {
     const child = await root(
       'POST',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ApiAnswer } from '../../src/client/api-client.js'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 
-/** AppRole on a whole server: what the backend alone cannot show, and the recorded flows do not. */
+/** AppRole on a whole server: behavior that neither the backend alone nor the recorded flows show. */
 let server: OpenServerProcess
 
 beforeAll(async () => {

@@ -6,12 +6,12 @@ import { type Cluster, openClusters } from '../support/clusters.js'
 import { forEachOf } from '../support/load.js'
 import { as, authOf, dataOf, wire, wrapInfoOf } from '../support/wire.js'
 
-/** Enough of a value to know it by; every value is longer. */
+/** Length of a prefix that identifies a value; every value is longer. */
 const HEAD = 12
 
 /**
- * Secrets that must not be found where they do not belong. A secret is looked for as it is, in base64, and as the inner
- * id that a long token carries.
+ * Secrets that must not occur in certain places. Each is searched in plain text, in base64, and as the internal ID in a
+ * long token.
  */
 class Canaries {
   readonly #kinds = new Map<string, number>()
@@ -28,12 +28,12 @@ class Canaries {
     return value
   }
 
-  /** How many there are of each kind. */
+  /** Number of secrets of each kind. */
   get counts(): Record<string, number> {
     return Object.fromEntries(this.#kinds)
   }
 
-  /** The kinds of the secrets in a text, those left out that belong there. */
+  /** Returns the kinds of the secrets in a text, except for those that belong there. */
   findIn(text: string): string[] {
     const found = new Set<string>()
     for (let at = 0; at + HEAD <= text.length; at++) {
@@ -44,7 +44,7 @@ class Canaries {
     return [...found].sort()
   }
 
-  /** The same for a file, or all files of a directory. */
+  /** Like `findIn`, for a file or for all files of a directory. */
   findInFiles(place: string): string[] {
     if (!statSync(place).isDirectory()) return this.findIn(readFileSync(place, 'latin1'))
     const files = readdirSync(place, { recursive: true, encoding: 'utf8' }).map((name) => path.join(place, name))
@@ -55,9 +55,8 @@ class Canaries {
 }
 
 /**
- * Secrets of every kind go through a primary and its DR secondary, both logging all they can. Afterwards none of them is
- * found in a log, in the audit file, in a file of the data directories, or in the answer to a request that had it in the
- * wrong place.
+ * Secrets of every kind pass through a primary and its DR secondary, both with maximum logging. No log, audit file,
+ * data file or response to a misplaced secret may contain any of them.
  */
 const EACH = 200
 const AT_ONCE = 20
@@ -116,7 +115,7 @@ const makeSecrets = async (): Promise<void> => {
     expect((await root('PUT', 'sys/wrapping/unwrap', { token: wrapped })).status).toBe(200)
     await root('PUT', 'cubbyhole/x', { word: chosen('value of a cubbyhole') })
   })
-  // A password costs what it is meant to cost.
+  // Hashing a password is slow by design.
   await each(async (index) => {
     const password = chosen('password')
     expect((await root('POST', `auth/userpass/users/u${index}`, { password })).status).toBe(204)
@@ -127,7 +126,7 @@ const makeSecrets = async (): Promise<void> => {
 
 const MERGE = { 'Content-Type': 'application/merge-patch+json' }
 
-/** One ceremony after the other, since a cluster has one at a time. */
+/** In sequence, because a cluster runs one ceremony at a time. */
 const makeOtps = async (cluster: Cluster, kind: string, target: string): Promise<void> => {
   const send = as(cluster.apiAddress, '')
   for (let count = 0; count < EACH / 4; count++) {
@@ -157,7 +156,7 @@ beforeAll(async () => {
   await clusters.untilReplicated(primary, dr, 'dr')
 })
 
-/** A request that has a secret where it does not belong. Paths are told apart: an audit file names them. */
+/** Requests with a secret in the wrong place. Secrets in paths are separate, because an audit file contains paths. */
 const WRONG: readonly ((secret: string) => readonly [string, string, string | undefined, Record<string, string>])[] = [
   (secret) => ['PUT', 'one/a', `{"word":"${secret}"`, {}],
   (secret) => ['PUT', 'one/a', `["${secret}"]`, {}],
@@ -206,7 +205,7 @@ it('no answer to a request with a secret in the wrong place repeats it', async (
         const answer = await wire(apiAddress, { 'X-Vault-Token': rootToken, ...headers })(method, target, body)
         const where = `${method} ${target} ${Object.keys(headers)}: ${answer.status}`
         if (answer.status >= 500) repeated.push(where)
-        // The namespace's header is echoed, as clients expect.
+        // Responses repeat the namespace header, as clients expect.
         const { 'x-vault-namespace': _, ...others } = answer.headers
         if (canaries.findIn(answer.text + JSON.stringify(others)).length > 0) repeated.push(`${where} ${answer.text}`)
       }
@@ -215,7 +214,7 @@ it('no answer to a request with a secret in the wrong place repeats it', async (
   expect(repeated).toEqual([])
 })
 
-// A path that is not clean is no such path: the redirect to the clean one contains it, as Go's server has it.
+// A path that is not clean causes a redirect to the clean path, which contains it, as in Go's server.
 it('the response to a rejected path does not repeat the path', async () => {
   const secret = chosen(IN_PATH)
   const inPaths = new Canaries()
@@ -228,7 +227,7 @@ it('the response to a rejected path does not repeat the path', async () => {
 
 it('the audit file and the logs hold none', async () => {
   expect(readFileSync(auditFile, 'utf8').split('\n').length).toBeGreaterThan(10 * EACH)
-  // Paths are plain in it by contract, which shows that the search finds what is there.
+  // By contract, paths are in plain text. This also shows that the search works.
   expect(canaries.findInFiles(auditFile)).toEqual([IN_PATH])
   for (const { logFile } of [primary, dr]) {
     expect(statSync(logFile).size).toBeGreaterThan(1000)

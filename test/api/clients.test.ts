@@ -4,7 +4,7 @@ import nodeVault from 'node-vault'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
 
-/** Clients as others ship them, unchanged, against a running server. */
+/** Unmodified third-party clients against a running server. */
 let server: ServerProcess
 let rootToken = ''
 let unsealKeys: readonly string[] = []
@@ -27,7 +27,7 @@ interface Answer {
   readonly wrap_info: Record<string, unknown>
 }
 
-/** The methods of node-vault that a test has called, to know that none was forgotten. */
+/** The called methods of node-vault, to check that no method is missing. */
 const called = new Set<string>()
 
 const call = (method: string, args: Record<string, unknown> = {}, token = rootToken): Promise<Answer> => {
@@ -248,7 +248,7 @@ describe('node-vault', () => {
 
 const run = promisify(execFile)
 
-/** Status and body of one call of curl, as a shell would make it. */
+/** Returns status and body of a curl call, run like a shell would. */
 const curl = async (...args: string[]): Promise<{ status: number; body: Answer | undefined }> => {
   const { stdout } = await run('curl', ['-sS', '-w', '\n%{http_code}', ...args])
   const end = stdout.lastIndexOf('\n')

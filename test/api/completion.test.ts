@@ -28,7 +28,7 @@ const prepare = (home: LabHome): NodeJS.ProcessEnv => {
   return { PATH: `${bin}:${process.env.PATH}`, HOME: home.directory, XDG_STATE_HOME: home.directory }
 }
 
-/** How each shell completes a line by the function that the script gave it. */
+/** How each shell completes a line with the function of its completion script. */
 const ASK = {
   bash: (words: readonly string[]) => `source <(understudy completion bash)
     COMP_WORDS=(understudy ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
@@ -69,7 +69,7 @@ describe.each(Object.keys(ASK) as (keyof typeof ASK)[])('completion in %s', (she
     const args = shell === 'bash' ? ['--norc'] : shell === 'zsh' ? ['-f'] : ['--no-config']
     const { stdout } = await run(shell, [...args, '-c', ASK[shell](words)], { env, cwd: home.labs })
     const lines = stdout.split('\n').filter((line) => line !== '')
-    // Where we have nothing to offer a shell may offer files.
+    // If there is no completion, a shell may offer files.
     expect(lines.filter((line) => offered.length > 0 || !line.endsWith('/'))).toEqual(offered)
   })
 })

@@ -7,7 +7,7 @@ import { ANY_PORTS, localConfig } from '../support/local-config.js'
 import { runProgram, Workplace } from '../support/program.js'
 import { until } from '../support/until.js'
 
-/** Damage under a server that runs, and behind one that was killed. */
+/** Damage of a running server's files, and of the files of a killed server. */
 const configOf = (dataDir: string) => localConfig(ANY_PORTS, { storage: { file: { path: dataDir } } })
 
 it('keys that a wrong bit in a file has taken are told by merkle-check, and no reindex makes that the truth', async () => {
@@ -17,7 +17,7 @@ it('keys that a wrong bit in a file has taken are told by merkle-check, and no r
     await cluster.client.write('sys/mounts/kept', { type: 'kv' })
     await cluster.client.write('kept/a', { word: 'acknowledged' })
     await clusters.makePrimary(cluster, 'dr')
-    // A start makes a table of the log.
+    // A start writes the log into a table.
     await cluster.server.crash()
     await cluster.reopen()
     await cluster.untilServes()
@@ -30,7 +30,7 @@ it('keys that a wrong bit in a file has taken are told by merkle-check, and no r
     })
 
     const bytes = readFileSync(path.join(generation, table))
-    // The place of the index of blocks: what a key is found by.
+    // The offset of the block index, with which keys are found.
     const file = openSync(path.join(generation, table), 'r+')
     const at = bytes.length - 200
     writeSync(file, Buffer.from([bytes.readUInt8(at) ^ 1]), 0, 1, at)
@@ -65,7 +65,7 @@ it('a frame of the log whose file was lost, or replaced by a pipe, is given up b
     await cluster.server.crash()
     const { dataDir } = cluster
     const generation = path.join(dataDir, 'generation-1')
-    // The value itself, and the frame that holds it.
+    // The value itself, and the log frame that contains it.
     const values = readdirSync(generation).filter((name) => name.endsWith('.value'))
     expect(values).toHaveLength(2)
     const frame = values.sort().at(-1) ?? ''

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 import { as, DENIED, type Json, refusalOf } from '../support/wire.js'
 
-/** What a server tells of itself: metrics in both forms, and the OpenAPI document of what it serves. */
+/** The self-description of a server: metrics in both formats, and the OpenAPI document of its paths. */
 let server: OpenServerProcess
 let root: ReturnType<typeof as>
 

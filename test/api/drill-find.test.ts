@@ -25,7 +25,7 @@ it('hides a fault that only its symptoms show, and judges when it is mended', as
   expect(judged.status, judged.stderr).toBe(0)
   expect(judged.stdout).toContain('The fault was: C was sealed')
 
-  // What is wrong with a link is healed as usual, and listed nowhere.
+  // The fault of a link is healed with the normal commands, and is not listed.
   expect((await find('--seed', '2')).status).toBe(0)
   expect((await home.run('fault', 'ls', '--json', ...NAMED)).stdout.trim()).toBe('[]')
   const status = () => home.run('status', '--json', ...NAMED)

@@ -5,26 +5,26 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { blocksToRun, readPages, ROOT } from '../support/pages.js'
 
-/** What the package declares to those who compile against it. */
+/** The type declarations of the package. */
 const TYPES = path.join(import.meta.dirname, '..', '..', 'dist')
 
-/** An entry of the package, by what it is imported as. */
+/** Entry points of the package, by import specifier. */
 const ENTRIES = {
   'understudy-lab': 'index.d.ts',
   'understudy-lab/vitest': 'vitest.d.ts',
   'understudy-lab/testcontainers': 'testcontainers/index.d.ts',
 } as const
 
-/** Something that an entry exports. */
+/** An export of an entry point. */
 interface Exported {
   readonly name: string
-  /** What stands in the comment before its declaration; undefined where there is none. */
+  /** The text of the comment before its declaration; undefined if there is none. */
   readonly text: string | undefined
-  /** What the comment has as `@example`; undefined where there is none. */
+  /** The `@example` of the comment; undefined if there is none. */
   readonly example: string | undefined
 }
 
-/** An example of a member, which has `lab` from somewhere. */
+/** An example of a member, which uses a `lab`. */
 interface MemberExample {
   readonly place: string
   readonly example: string
@@ -35,7 +35,7 @@ const WORD = /export (?:declare )?(?:abstract )?(?:async )?(?:interface|type|cla
 const DECLARATION = new RegExp(`(?:${COMMENT}\\s*)?^${WORD}`, 'gm')
 const LIST = /^export (?:type )?\{(?<names>[^}]*)\} from '(?<from>[^']+)'/gm
 
-/** Every export of a file of declarations, those that it hands on under their new names. */
+/** Returns the exports of a declaration file, including re-exports under their new names. */
 const exportsOf = (file: string): Exported[] => {
   const text = readFileSync(path.join(TYPES, file), 'utf8')
   const own = [...text.matchAll(DECLARATION)].map((found) => toExported(found.groups?.name ?? '', found[1]))
@@ -52,7 +52,7 @@ const exportsOf = (file: string): Exported[] => {
         return found ? { ...found, name: as } : { name: as, text: undefined, example: undefined }
       })
   })
-  // Of an overloaded function the first declaration has the comment.
+  // The first declaration of an overloaded function has the comment.
   const all = [...own, ...handedOn]
   return all.filter(({ name }, at) => all.findIndex((one) => one.name === name) === at)
 }
@@ -63,7 +63,7 @@ const toExported = (name: string, comment: string | undefined): Exported => ({
   example: comment === undefined ? undefined : exampleIn(comment),
 })
 
-/** Examples of members, in all files that declare what an entry exports. */
+/** Returns the examples of members in all declaration files of an entry point. */
 const memberExamples = (): MemberExample[] =>
   [...filesOf(Object.values(ENTRIES))].flatMap((file) => {
     const text = readFileSync(path.join(TYPES, file), 'utf8')
@@ -73,7 +73,7 @@ const memberExamples = (): MemberExample[] =>
     })
   })
 
-/** These, and those from which they hand something on. */
+/** Returns these files and all files that they re-export. */
 const filesOf = (files: readonly string[], seen = new Set<string>()): Set<string> => {
   for (const file of files.filter((one) => !seen.has(one))) {
     seen.add(file)
@@ -92,7 +92,7 @@ const plain = (comment: string): string => comment.replace(/^[ \t]*\* ?/gm, '').
 const exampleIn = (comment: string): string | undefined =>
   /^@example\n(?<code>[\s\S]*?)(?=^@|$(?![\s\S]))/m.exec(plain(comment))?.groups?.code
 
-/** What the package exports says what it is for, and shows it by an example which somebody else's compiler takes as it stands. */
+/** Every export of the package has a description and an example that compiles in another project. */
 
 const EXPORTS = Object.entries(ENTRIES).flatMap(([entry, file]) =>
   exportsOf(file).map((exported) => ({ id: `${entry} ${exported.name}`, ...exported })),
@@ -103,7 +103,7 @@ const ON_PAGES = readPages().flatMap((page) =>
   blocksToRun(page, 'ts').map(({ text, line }) => ({ place: `${page.name} line ${line}`, text })),
 )
 
-/** Of what an example of a member speaks. */
+/** The variables that an example of a member uses. */
 const GIVEN = `import { startLab } from 'understudy-lab'\nconst lab = await startLab('pr-dr')\n`
 
 const ALL = [...EXPORTS.map(({ id }) => id), ...[...MEMBERS, ...ON_PAGES].map(({ place }) => place), 'wrong']

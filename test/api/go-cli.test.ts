@@ -3,8 +3,8 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 import { authOf, dataOf, retried, type Send, type WireAnswer, wire } from '../support/wire.js'
 
 /**
- * The calls that the Go command line makes, in its order, with its methods, headers and bodies: no Content-Type, `null` for
- * no data, LIST as a query, zeros and nulls for what does not apply.
+ * The requests of Vault's Go command line, in its order, with its methods, headers and bodies: no Content-Type, `null`
+ * for no data, LIST as a query, zeros and nulls for unused fields.
  */
 let server: ServerProcess
 let anonymous: Send

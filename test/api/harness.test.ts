@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { type Cluster, openClusters } from '../support/clusters.js'
 import { retried, type Send, wire } from '../support/wire.js'
 
-/** The calls that the reference's own test harness makes to build a performance pair and a DR pair, and to check them. */
+/** The requests with which Vault's own test harness builds and checks a performance pair and a DR pair. */
 const clusters = openClusters()
 let primary: Cluster
 let performance: Cluster
@@ -20,7 +20,7 @@ const sendTo =
 
 const anonymous = (cluster: Cluster): Send => wire(cluster.apiAddress, { 'X-Vault-Request': 'true' })
 
-/** Polls until the body of a GET without a token has these fields. */
+/** Polls until the body of an unauthenticated GET has these fields. */
 const poll = async (cluster: Cluster, path: string, wanted: Record<string, unknown>) => {
   await cluster.until(`${path} ${JSON.stringify(wanted)}`, async () => {
     const { json } = await anonymous(cluster)('GET', path)

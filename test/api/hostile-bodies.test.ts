@@ -10,13 +10,13 @@ import { fileURLToPath } from 'node:url'
 
 const PROBE = fileURLToPath(new URL('../support/loop-watch.cjs', import.meta.url))
 
-/** Tells how long the turns of a server's event loop were. */
+/** Measures the turns of a server's event loop. */
 interface LoopWatch extends Disposable {
-  /** Processor time of the longest turn since it was asked last, in milliseconds; 0 when all were short. */
+  /** Returns the CPU time of the longest turn since the last call, in milliseconds; 0 if all turns were short. */
   readonly longestMs: () => number
 }
 
-/** Runs `start`, and watches the servers that it starts as processes. */
+/** Runs `start`, and measures the server processes that it starts. */
 const watchLoop = async <T>(start: () => Promise<T>): Promise<{ started: T; loop: LoopWatch }> => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-loop-'))
   const file = path.join(directory, 'turns')
@@ -42,7 +42,7 @@ const watchLoop = async <T>(start: () => Promise<T>): Promise<{ started: T; loop
   }
 }
 
-/** The slowest answers of one watch, in milliseconds, and answers that did not come. */
+/** The slowest responses of one watch in milliseconds, and the number of missing responses. */
 interface HealthFigures {
   readonly answers: number
   readonly slowestMs: number
@@ -53,7 +53,7 @@ interface HealthFigures {
 const PATHS = ['sys/health', 'sys/seal-status', 'sys/replication/status', 'sys/leader']
 
 /**
- * Asks one path after the other, each on a connection that stays, in a thread of its own: what the test does meanwhile is
+ * Requests several paths in turn, each on a persistent connection, in a separate thread: the load of the test itself is
  * not measured.
  */
 const WATCHER = `
@@ -93,7 +93,7 @@ const run = async () => {
 run()
 `
 
-/** Runs `work` while the endpoints that every monitor asks are asked all the time. */
+/** Runs `work` while the monitoring endpoints are called all the time. */
 const watchHealth = async (address: string, work: () => Promise<unknown>): Promise<HealthFigures> => {
   const worker = new Worker(WATCHER, { eval: true, workerData: { address, paths: PATHS } })
   const figures = new Promise<HealthFigures>((resolve, reject) => {
@@ -109,14 +109,14 @@ const watchHealth = async (address: string, work: () => Promise<unknown>): Promi
 }
 
 /**
- * Bodies that are small to send and dear to read. Whatever comes, no answer is a 500, the process stays small, and those who
- * ask how the server is are answered at once.
+ * Bodies that are cheap to send and expensive to process. No response may be a 500, the process must stay small, and
+ * health checks must respond at once.
  */
 const KIB = 1024
 const MIB = 1024 * KIB
 const LARGEST = 32 * MIB
 
-/** A text of `size` bytes at most, made of `unit` over and over between `start` and `end`. */
+/** Returns a text of at most `size` bytes: `start`, repetitions of `unit`, and `end`. */
 const filled = (size: number, start: string, unit: (n: number) => string, end: string): Buffer => {
   const parts = [start]
   let length = start.length + end.length
@@ -131,7 +131,7 @@ const filled = (size: number, start: string, unit: (n: number) => string, end: s
 
 const same = (text: string) => () => text
 
-/** What a body may be made of: name -> text of the size asked for. Each is an object with a field that is named. */
+/** Shapes of a body, by name: each returns a JSON object of the given size with the named field. */
 const SHAPES: Readonly<Record<string, (size: number, field: string) => Buffer>> = {
   'many keys': (size, field) => filled(size, `{"${field}":"x"`, (n) => `,"k${n.toString(36)}":0`, '}'),
   'many keys in a field': (size, field) => filled(size, `{"${field}":{"a":0`, (n) => `,"k${n.toString(36)}":0`, '}}'),
@@ -163,7 +163,7 @@ const FORMS: Readonly<Record<string, (size: number) => Buffer>> = {
   'a form of escapes': (size) => filled(size, 'role_id=', same('%41'), ''),
 }
 
-/** Paths that need no token, each with a field of theirs. */
+/** Unauthenticated paths, each with one of its fields. */
 const OPEN: readonly (readonly [path: string, field: string])[] = [
   ['auth/approle/login', 'role_id'],
   ['auth/userpass/login/ann', 'password'],
@@ -179,7 +179,7 @@ const OPEN: readonly (readonly [path: string, field: string])[] = [
   ['nowhere/at/all', 'data'],
 ]
 
-/** The same for callers with a token: of the full size, and with as many members and elements as are taken. */
+/** Number of members and elements of an authenticated body: as many as are accepted. */
 const PARTS = 99_000
 const part = 'v'.repeat(LARGEST / PARTS - 24)
 const repeated = (start: string, unit: string, end: string): Buffer => {
@@ -205,7 +205,7 @@ const FULL: Readonly<Record<string, (start: string, end: string) => Buffer>> = {
   blanks: (start, end) => repeated(`${start}{"a":1.50`, ' ', `}${end}`),
 }
 
-/** Where they are sent, and what stands around them there. */
+/** Paths for authenticated bodies, with the text before and after the shape. */
 const TAKERS: readonly (readonly [path: string, start: string, end: string])[] = [
   ['secret/data/a', '{"data":', '}'],
   ['kv1/a', '', ''],
@@ -219,7 +219,7 @@ const TAKERS: readonly (readonly [path: string, start: string, end: string])[] =
 interface Sent {
   readonly status: number
   readonly text: string
-  /** CPU time of the server's main thread. */
+  /** CPU time of the server's main thread, in milliseconds. */
   readonly costMs: number
 }
 
@@ -229,11 +229,14 @@ interface Sending {
 }
 
 const MEMORY_MAX = 400 * MIB
-/** What nobody's body takes of the thread that answers everybody, 50 ms, and as much again for what measures it. */
+/**
+ * Maximum CPU time that an unauthenticated body may take of the main thread: 50 ms, and as much again for the
+ * measurement.
+ */
 const OPEN_CPU_MS_MAX = 100
-/** What an authorised body of the largest size may take of it in one turn. */
+/** Maximum CPU time that an authenticated body of maximum size may take in one turn. */
 const TURN_CPU_MS_MAX = 500
-/** Answers to those who ask how the server is. A machine that does other work as well makes them later than it does. */
+/** Maximum response time of health checks on a busy machine. */
 const HEALTH_MS_MAX = 1000
 const READERS = 12
 
@@ -271,7 +274,7 @@ describe('hostile bodies', () => {
     return { status: answer?.status ?? 0, text: answer?.body.slice(0, 200) ?? '', costMs: cpuMs() - before }
   }
 
-  /** How many bytes the answer has. */
+  /** Returns the size of a response in bytes. */
   const readBytes = (path: string): Promise<number> =>
     new Promise((resolve, reject) => {
       const headers = { 'X-Vault-Token': server.rootToken }
@@ -287,8 +290,8 @@ describe('hostile bodies', () => {
     })
 
   /**
-   * The cheapest of up to three: what is dear is so each time, and what else the process does in between is not. A failure, and
-   * an answer that is not like the one before, is not asked for again.
+   * Returns the cheapest of up to three tries, because other work of the process also costs time. Does not retry after
+   * a failure, or after a response that differs from the previous one.
    */
   const sendCheaply = async <T extends { readonly status: number; readonly costMs: number }>(
     sendOnce: () => Promise<T>,
@@ -305,14 +308,14 @@ describe('hostile bodies', () => {
 
   const hasSucceeded = ({ status }: { readonly status: number }): boolean => status >= 200 && status < 500
 
-  /** What the longest turn costs that a body of an administrator takes. */
+  /** Returns the CPU time of the longest turn that processes an administrator's body. */
   const sendForTurn = async (path: string, body: Buffer) => {
     loop.longestMs()
     const { status, text } = await send(path, body, { token: server.rootToken })
     return { status, text, costMs: loop.longestMs() }
   }
 
-  /** Sends them one after the other, and tells what is wrong with the answers. */
+  /** Sends the bodies in sequence, and returns the problems of the responses. */
   const sendAll = async (
     cases: Iterable<{
       readonly name: string
@@ -416,7 +419,7 @@ describe('hostile bodies', () => {
       const kinds = Object.entries(FULL).filter((_, at) => shift === 0 || at % 3 === 0)
       let longestMs = 0
       const { failures, slowestMs } = await watchHealth(server.address, async () => {
-        // Every kind to one of the places, another one each time.
+        // Each kind goes to one path, in rotation.
         for (const [at, [name, make]] of kinds.entries()) {
           const [path, start, end] = TAKERS[(at + shift) % TAKERS.length] ?? ['', '', '']
           const sent = await sendCheaply(() => sendForTurn(path, make(start, end)), TURN_CPU_MS_MAX)

@@ -3,8 +3,8 @@ import { acknowledge, startFace } from '../unit/http/face-fixture.js'
 import { RawClient } from '../unit/http/raw-client.js'
 
 /**
- * Bad input as bytes, made from tables. Whatever comes, the answer is JSON below 500 or a closed connection; it never
- * repeats a secret of the request, and it always comes.
+ * Malformed input as bytes, generated from tables. The response must be JSON with a status below 500, or a closed
+ * connection. It must always arrive, and must never repeat a secret of the request.
  */
 const CANARY = 'hvs.CanaryCanaryCanary1234'
 
@@ -240,7 +240,7 @@ const starts: Case[] = STARTS.map((start) => ({
 
 const CASES = [...crossed, ...withHeaders, ...withBodies, ...withChunks, ...starts]
 
-/** Connections open at a time. */
+/** Number of simultaneous connections. */
 const PARALLEL = 24
 
 describe('bad input', () => {
@@ -264,7 +264,7 @@ describe('bad input', () => {
   })
   afterAll(() => face.server.close(1000))
 
-  /** At the address itself a text says what answers here. */
+  /** The bare address responds with the welcome text. */
   const WELCOME = /^"(?:GET|HEAD)" "\/"$/
 
   const complaints = async ({ name, bytes: sent, verb }: Case): Promise<string[]> => {

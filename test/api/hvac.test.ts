@@ -3,8 +3,8 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 import { dataOf, type Send, type WireAnswer, wire } from '../support/wire.js'
 
 /**
- * The calls of Python's hvac: LIST as a verb, lists as comma strings, metadata as JSON text, unknown fields, HEAD for
- * health. It decodes errors only when the Content-Type is exactly `application/json`.
+ * The requests of Python's hvac: LIST as a verb, lists as comma-separated strings, metadata as JSON text, unknown
+ * fields, HEAD for health. It decodes errors only if the Content-Type is exactly `application/json`.
  */
 let server: ServerProcess
 let send: Send
@@ -28,7 +28,7 @@ afterAll(() => server?.[Symbol.asyncDispose]())
 
 const post = (path: string, body: unknown, by = send) => by('POST', path, JSON.stringify(body), JSON_TYPE)
 
-/** What hvac makes of an answer: the errors it shows depend on the media type. */
+/** Returns the errors that hvac shows for a response; they depend on the media type. */
 const errorsOf = ({ status, headers, json }: WireAnswer): [number, unknown] => [
   status,
   headers['content-type'] === 'application/json' ? json?.errors : 'not decoded',

@@ -25,7 +25,7 @@ const unsealWith = async (shares: readonly string[]) => {
   return answers.at(-1)
 }
 
-/** Shows shares until the last one needed; returns the last answer. */
+/** Submits shares up to the last required one. Returns the last response. */
 const update = async (path: string, shares: readonly string[], nonce: unknown) => {
   const answers = []
   for (const key of shares) answers.push(await anyone('PUT', path, { key, nonce }))

@@ -39,7 +39,7 @@ it('wires servers that run already, works on them as a lab, and forgets it witho
   expect((await on('seal', 'B')).status).toBe(0)
   expect((await on('status')).stderr).toContain('B is sealed')
   expect((await on('wait', '--for', 'converged', '--timeout', '100ms')).status).toBe(4)
-  // Long enough for one look at all servers, also on a busy machine.
+  // Long enough to query all servers, even on a busy machine.
   expect(await on('wait', '--for', 'healthy', '--timeout', '5s')).toMatchObject({
     status: 4,
     stderr: expect.stringContaining('B is sealed'),
@@ -127,7 +127,7 @@ it('takes keys as operator init prints them, and warns of a file that others can
     expect([answer.status, answer.stderr], args.join(' ')).toEqual([1, expect.stringContaining(why)])
   }
   const compose = await attach('--compose', home.directory)
-  // A machine may have no engine that could be asked for containers.
+  // A machine may have no container engine.
   expect([compose.status === 0, compose.stderr]).toEqual([false, expect.stringMatching(/no container of|docker/)])
   expect(home.left()).toEqual(['one'])
 })

@@ -10,7 +10,7 @@ import { until } from '../support/until.js'
 
 const HEAD = 'apiVersion: understudy/v1\nkind: Drill\n'
 
-/** The file of a drill in the directory of a home. */
+/** Writes the file of a drill to the directory of a home. */
 const write = (home: LabHome, name: string, text: string): string => {
   const file = path.join(home.directory, name)
   mkdirSync(path.dirname(file), { recursive: true })
@@ -49,7 +49,7 @@ it('shows drills, and says where a file is wrong', async () => {
   const rows = JSON.parse(listed.stdout) as { name: string; topology: string }[]
   // Its topology is a file of the package.
   expect(rows.find(({ name }) => name === 'wrong-ca')).toMatchObject({ topology: 'pr-tls' })
-  // Whoever reads it is no terminal, and can take lines of any length.
+  // Output to a pipe has no maximum line length.
   expect((await home.run('drill', 'list')).stdout.trim().split('\n')).toHaveLength(rows.length)
 
   const bad = write(home, 'bad.yaml', 'topology: dr\nsteps:\n  - crash: Q\n  - promot: { cluster: B }\n')
@@ -109,12 +109,13 @@ it('measures on a lab that is up what somebody else measures there, and leaves i
   const result = JSON.parse(run.stdout) as DrillResult
   expect([run.status, result.verdict]).toEqual([0, 'passed'])
   expect(result.rpo?.sloWrites).toBe(20)
-  // Each sees the outage through requests of its own: they differ by as much as those take, and by a pause of the machine.
+  // Each cluster detects the outage through its own requests, so the values differ by the duration of a request and by
+  // pauses of the machine.
   expect(Math.abs((result.rto?.ms ?? 0) - outage.ms)).toBeLessThan(4 * outage.resolutionMs + 2000)
   expect(home.left()).toEqual(['one'])
   expect(home.servers()).toHaveLength(1)
 
-  // The roles have moved: nothing is played, and nobody waits for what cannot come.
+  // The roles have changed: no step is played, and no command waits.
   const refused = (why: string) => ({ status: 5, stdout: '', stderr: expect.stringContaining(why) })
   expect(await home.run('drill', 'run', file, '--name', 'one', '--json')).toMatchObject(
     refused('is for the topology dr, and in the lab "one" A does not answer'),
@@ -139,7 +140,7 @@ it('takes its lab down when it is interrupted', { timeout: 600_000 }, async () =
   expect([home.left(), home.processes()]).toEqual([[], []])
 })
 
-/** Notes its process, one that it leaves in the background, and the directory in which it finds `understudy`. */
+/** Writes the IDs of its process and of a background process, and the directory of `understudy`. */
 const leaveBehind = (noted: string): string =>
   `sleep 1000 >/dev/null 2>&1 & printf '%s\\n' $$ $! "$PATH" > ${noted}.part; mv ${noted}.part ${noted}`
 

@@ -5,7 +5,7 @@ import { until } from '../support/until.js'
 
 const NAMED = ['--name', 'one'] as const
 
-/** The connection states of B (DR) and C (performance), which both follow A. */
+/** Returns the connection states of B (DR) and C (performance), which both follow A. */
 const states = async (home: LabHome): Promise<{ b: string; c: string }> => {
   const survey = JSON.parse((await home.run('status', '--json', ...NAMED)).stdout) as {
     clusters: { dr: { connectionState: string }; performance: { connectionState: string } }[]
@@ -16,7 +16,7 @@ const states = async (home: LabHome): Promise<{ b: string; c: string }> => {
   }
 }
 
-/** What one cluster says at an endpoint of the lab, or any other. */
+/** Returns the response of one cluster at a lab endpoint or any other path. */
 const ask = async (home: LabHome, cluster: number, path: string): Promise<Record<string, unknown>> => {
   const { apiAddress } = home.record('one').clusters[cluster] ?? { apiAddress: '' }
   return (await (await fetch(`${apiAddress}${path}`)).json()) as Record<string, unknown>
@@ -43,7 +43,7 @@ it('a partition cuts one link of a lab of processes and no other', async () => {
   expect((await home.run('heal', 'A', 'C', ...NAMED)).status).toBe(0)
   await until(async () => (await states(home)).c === 'ready')
 
-  // It heals by itself, and one way is enough to cut.
+  // The fault ends by itself, and one direction is sufficient for a partition.
   expect((await home.run('fault', 'partition', 'A', 'B', '--one-way', '--for', '10s', ...NAMED)).status).toBe(0)
   await until(async () => {
     const { data } = await ask(home, 1, '/v1/sys/replication/dr/status')
@@ -109,7 +109,7 @@ it('lab status reports a dead lab daemon, and "start" restores the links on the 
   expect((await home.run('start', ...NAMED)).status).toBe(0)
   expect((await home.run('wait', '--for', 'replicated', ...NAMED)).status).toBe(0)
   expect((await home.run('status', ...NAMED)).status).toBe(0)
-  // It listens where it did; what was wrong with a link is forgotten.
+  // The port is the same as before, and the faults of the link are cleared.
   expect(await (await fetch(toxics)).json()).toEqual([])
   expect((await home.run('toxiproxy', '--off', ...NAMED)).status).toBe(0)
   await expect(fetch(toxics)).rejects.toThrow()
@@ -138,7 +138,7 @@ it('faults of servers stay after a restart until heal clears them', async () => 
   expect(await held()).toBe(1)
   expect((await home.run('fault', 'ls', ...NAMED)).stdout).toMatch(/^1 +B +clock -300 s +-\n3 +A +disk slow/m)
 
-  // The newer of two counts, and the older one again when that was only for a time; else it takes its place.
+  // Of two skews, the newer one applies. After a temporary one, the older one applies again.
   await ok('fault', 'skew', 'B', '-5m')
   expect((await home.run('fault', 'ls', ...NAMED)).stdout.match(/clock/g)).toHaveLength(1)
   await ok('fault', 'skew', 'B', '+1h', '--for', '1h')
@@ -149,7 +149,7 @@ it('faults of servers stay after a restart until heal clears them', async () => 
   await ok('crash', 'B')
   await ok('start', 'B')
   await until(async () => (await faultsOf(1)).skew_ms === -300_000)
-  // What happened to it has the time of its clock beside that of everybody.
+  // Events of this server have the time of its own clock and the time of the lab.
   const events = async (...flags: string[]) => (await home.run('events', ...flags, ...NAMED)).stdout
   const told = (await events('--json')).split('\n').filter((line) => line.includes('"command":"understudy crash B'))
   const { time, virtualTime = '' } = JSON.parse(told[0] ?? '{}') as { time: string; virtualTime?: string }

@@ -4,13 +4,13 @@ import net from 'node:net'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 
-/** A lab whose servers share one process, by the commands that work on every lab. */
+/** A lab whose servers share one process, controlled by the commands that work on every lab. */
 
 const POLICY = { policy: 'path "kv/*" { capabilities = ["read"] }' }
 
 const UP = ['--in-process', '--ports', 'random']
 
-/** Sends a request with the token that works on the cluster now, and gives the status. */
+/** Sends a request with the token that is valid on the cluster now. Returns the status. */
 const call = async (home: LabHome, cluster: string, method: string, path: string, body?: unknown): Promise<number> => {
   const sent = body === undefined ? 'undefined' : JSON.stringify(JSON.stringify(body))
   const script = `

@@ -331,7 +331,7 @@ describe('arguments of a lab', () => {
   })
 })
 
-/** A process that has nothing to do with labs. */
+/** A process that is unrelated to labs. */
 class Stranger implements AsyncDisposable {
   readonly #child: ChildProcess = spawn('sleep', ['600'], { stdio: 'ignore' })
 
@@ -369,7 +369,7 @@ class PortHolder implements AsyncDisposable {
   }
 }
 
-/** The ceremony on B with the key share of A. */
+/** Generates an operation token on B with the key share of A. */
 const operationToken = async (home: LabHome): Promise<string> => {
   const key = home.record('one').clusters[0]?.unsealKeys[0] ?? ''
   const vault = (...args: string[]) =>

@@ -13,7 +13,7 @@ it('a log follows its lab from start to end, and one request from cluster to clu
   await using following = home.begin('logs', '-f', '--all')
   await following.untilPrinted('a request was answered')
 
-  // Written through the secondary, which hands it on.
+  // Written through the secondary, which forwards it.
   const made = await as(secondary.apiAddress, secondary.rootToken)('POST', 'sys/mounts/kv', { type: 'kv' })
   expect(made.status).toBe(204)
   await following.untilPrinted('a request of a secondary is executed')
@@ -38,7 +38,7 @@ it('a log follows its lab from start to end, and one request from cluster to clu
   await home.run('start', 'A')
   await expect.poll(() => following.stdout.slice(before)).toContain('"cluster":"A"')
 
-  // A reader that has seen enough ends what follows, with the next line that it would have been told.
+  // If the reader closes the pipe, `logs -f` ends with the next line.
   const piped = promisify(execFile)('sh', ['-c', `"${process.execPath}" dist/main.js logs -f | head -n 1`], {
     env: { PATH: process.env.PATH, XDG_STATE_HOME: home.directory },
   })

@@ -2,7 +2,10 @@ import { expect, it } from 'vitest'
 import type { ActiveFault } from '../../src/lab/daemon/active-fault.js'
 import { LabHome } from '../support/lab-home.js'
 
-/** Faults of a lab whose clusters have several nodes: each by its name, and all of a cluster by that of the cluster. */
+/**
+ * Faults in a lab whose clusters have several nodes: a node by its name, or all nodes of a cluster by the name of the
+ * cluster.
+ */
 
 const faults = async (home: LabHome): Promise<readonly string[]> => {
   const active = JSON.parse((await home.run('fault', 'ls', '--json')).stdout) as readonly ActiveFault[]
@@ -52,10 +55,10 @@ it('sets and heals faults of nodes by their names, and of all nodes by that of t
   await done(home, 'release A')
   expect(await faults(home)).toEqual([])
 
-  // Only the node that is active has the trees open.
+  // Only the active node has the trees open.
   expect(await done(home, 'fault corrupt A')).toMatch(/fault \d+: A1, page 0 of the replicated tree corrupted/)
 
-  // What one node refuses the others have all the same, and it is said.
+  // If one node rejects a fault, the others get it nonetheless, and the output says so.
   await done(home, 'stop A3')
   const refused = await home.run('fault', 'disk', 'A', 'slow')
   expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('A3 does not answer')])
@@ -64,7 +67,7 @@ it('sets and heals faults of nodes by their names, and of all nodes by that of t
   expect([strange.status, strange.stderr]).toEqual([1, expect.stringContaining('it has A')])
   await done(home, 'heal --all')
 
-  // The address of a node is known without asking it, and of a stopped one it is said that it is stopped.
+  // The address of a node is known without a request to it. For a stopped node, the output says that it is stopped.
   await done(home, 'fault partition A1 A2')
   const cut = await home.run('env', 'A2')
   expect([cut.status, cut.stdout], cut.stderr).toEqual([

@@ -12,7 +12,7 @@ it('measures the lag of each cluster that follows the primary', async () => {
   const { primary, writes, clusters } = JSON.parse(probe.stdout) as ProbeResult
   const [b, c] = clusters
   expect([primary, b?.by, c?.by]).toEqual(['A', 'wal', 'read'])
-  // What is delayed is there later; its way begins before the answer does that the lag is counted from.
+  // Delayed entries arrive later. The delay begins before the response from which the lag is measured.
   expect(c?.minMs).toBeGreaterThan(200)
   for (const { samples, missed, minMs, p50Ms, p95Ms, maxMs } of clusters) {
     expect([samples, missed]).toEqual([writes, 0])

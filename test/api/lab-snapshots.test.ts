@@ -58,7 +58,7 @@ it('a snapshot restores a lab at other ports beside the first lab', { timeout: 6
   await until(async () => (await read(home, 'two', 'C', 'kv/b')) === 'new')
   await until(async () => (await rootOf(home, 'two', 'A', 'dr')) === (await rootOf(home, 'two', 'B', 'dr')))
   expect(await rootOf(home, 'two', 'A', 'performance')).toBe(await rootOf(home, 'two', 'C', 'performance'))
-  // Neither lab hears of the other: what one writes, the other never has.
+  // The labs are independent: neither has the writes of the other.
   await write(home, 'default', 'A', 'kv/c', 'of the first')
   await until(async () => (await read(home, 'default', 'C', 'kv/c')) === 'of the first')
   expect(await read(home, 'two', 'C', 'kv/c')).toBeUndefined()
@@ -72,7 +72,7 @@ it('a snapshot restores a lab at other ports beside the first lab', { timeout: 6
   expect((await home.run('rejoin', 'A', 'B', '--name', 'two')).status).toBe(0)
   expect((await home.run('wait', '--for', 'replicated', '--name', 'two')).status).toBe(0)
 
-  // What was loaded can be kept and loaded once more, now after a failover.
+  // A loaded snapshot can be saved and loaded again, even after a failover.
   const file = path.join(home.directory, 'moved.snapshot')
   expect((await home.run('snapshot', 'save', file, '--name', 'two')).status).toBe(0)
   expect((await home.run('down', 'two')).status).toBe(0)
@@ -148,7 +148,7 @@ it('a load of a damaged snapshot starts nothing, and a killed load leaves no par
   const seed = Date.now() % 2 ** 31
   console.info(`lab-snapshots: seed ${seed}`)
   const random = createSeededRandom(String(seed))
-  // A command may be ended at any moment of its work: these are moments, and nothing is waited for by them.
+  // Interrupts a command at a random moment. No wait depends on this time.
   const atAnyMoment = async (command: Program, withinMs: number) => {
     await Promise.race([setTimeout(random.bytes(2).readUInt16BE() % withinMs), command.exit])
     command.signal(random.bytes(1).readUInt8() % 2 === 0 ? 'SIGKILL' : 'SIGINT')
@@ -187,7 +187,7 @@ it('a load of a damaged snapshot starts nothing, and a killed load leaves no par
     }
     await atAnyMoment(home.begin('snapshot', 'load', 'good'), 1500)
   }
-  // Writes go on by themselves, and whatever was interrupted is mended by doing it again.
+  // Writes continue without intervention, and repeating an interrupted command completes it.
   const last = await home.run('snapshot', 'load', 'good')
   expect(last, last.stderr).toMatchObject({ status: 0 })
   expect((await home.run('status')).status).toBe(0)

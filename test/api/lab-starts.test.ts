@@ -10,8 +10,8 @@ const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'a server', 'the lab dae
 const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, 'a server': 2, 'the lab daemon': 2 } as const
 
 /**
- * Starts a lab and ends it at a random moment: by a signal to the command, or by killing one of its servers or its lab daemon. Afterwards
- * `down` finds whatever is left. Returns what was done, for the message of a failure.
+ * Starts a lab and interrupts it at a random moment: with a signal to the command, or by killing a server or the lab
+ * daemon. `down` must then find everything that is left. Returns the actions, for the message of a failure.
  */
 const interruptUp = async (home: LabHome, name: string, random: Random): Promise<string> => {
   const way = WAYS[random.bytes(1).readUInt8() % WAYS.length] ?? 'SIGINT'
@@ -27,7 +27,7 @@ const interruptUp = async (home: LabHome, name: string, random: Random): Promise
   return story
 }
 
-/** A command that was faster than the signal is done; any other tells why it ended, and left no server. */
+/** Checks the end of an interrupted command: it has succeeded, or it reports why it ended and left no server. */
 const checkEnd = (
   up: Program,
   way: Exclude<(typeof WAYS)[number], 'SIGKILL'>,
@@ -35,7 +35,7 @@ const checkEnd = (
   story: string,
 ) => {
   if (status === 0) return
-  // A signal in the moment before the program listens for it ends it at once, before anything was started.
+  // A signal before the program handles it ends the program at once, before it starts anything.
   if (status === way) return
   expect([status, up.stderr], story).toEqual([STATUS[way], expect.stringContaining('logs are kept in')])
 }
@@ -46,11 +46,11 @@ const killOne = (home: LabHome, name: string, which: 'a server' | 'the lab daemo
     const pid = (which === 'the lab daemon' ? keeper : clusters.at(-1))?.process?.pid
     if (pid !== undefined) process.kill(pid, 'SIGKILL')
   } catch {
-    // The lab has no record yet, or the server is gone already.
+    // The lab has no record yet, or the server has already ended.
   }
 }
 
-/** Two labs at once, each interrupted; then everything is taken down and must be gone. */
+/** Interrupts two labs at the same time, then takes everything down, and checks that nothing is left. */
 const runInterruptions = async (home: LabHome, rounds: number, seed: number): Promise<void> => {
   for (let round = 0; round < rounds; round++) {
     const stories = await Promise.all(
@@ -62,7 +62,7 @@ const runInterruptions = async (home: LabHome, rounds: number, seed: number): Pr
   }
 }
 
-/** Two labs at once in each round, of which `npm run soak -- starts` plays many. */
+/** Two labs per round. `npm run soak -- starts` plays many rounds. */
 
 const INTERRUPTED = soakRounds(6)
 const WHOLE = soakRounds(2)
@@ -70,7 +70,7 @@ const WHOLE = soakRounds(2)
 it('leaves nothing behind when the start of a lab is interrupted at any moment', {
   timeout: soakTimeoutMs(INTERRUPTED),
 }, async () => {
-  // Every run draws other moments: what is found is told with the seed that finds it again.
+  // Every run draws other moments. A failure prints the seed that repeats it.
   const seed = process.env.SOAK_SEED === undefined ? Date.now() % 2 ** 31 : soakSeed()
   console.info(`lab-starts: seed ${seed}, ${INTERRUPTED} rounds`)
   await using home = new LabHome()
@@ -85,7 +85,7 @@ it('starts and stops two labs side by side, each whole and alone', { timeout: so
       expect(status, `up, round ${round}: ${stderr}`).toBe(0)
     const pids = ['one', 'two'].map((name) => home.record(name).clusters.map(({ process }) => process?.pid))
     expect(new Set(pids.flat()).size, `round ${round}`).toBe(4)
-    // One goes while the other is looked at.
+    // One lab is taken down while the status of the other is read.
     const [down, status] = await Promise.all([home.run('down', 'one'), home.run('status', '--name', 'two')])
     expect([down.status, status.status], `round ${round}: ${down.stderr}${status.stderr}`).toEqual([0, 0])
     expect(home.servers().sort(), `round ${round}`).toEqual([...(pids[1] ?? [])].sort())

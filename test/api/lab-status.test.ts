@@ -62,7 +62,7 @@ it('leaves the terminal as it was, when it is quit and when it is ended', async 
   }
 })
 
-/** With the token that works on the cluster now. */
+/** Writes with the token that is valid on the cluster now. */
 const write = async (home: LabHome, cluster: string, path: string, body: object): Promise<Record<string, unknown>> => {
   const env = JSON.parse((await home.run('env', cluster, '--json', ...NAMED)).stdout) as Record<string, string>
   const answer = await fetch(`${env.VAULT_ADDR}/v1/${path}`, {

@@ -12,7 +12,7 @@ const clusterOf = (home: LabHome, name: string, lab = 'default'): ClusterRecord 
   return found
 }
 
-/** Columns of what "up" prints of a lab, whatever keys it has; sentences of a proof are as long as they are. */
+/** Maximum width of the output of `up`, with keys of any length. Sentences of a proof may be longer. */
 const WIDTH = 100
 
 it('a lab with TLS, auto-unseal and a chosen root token switches over', { timeout: 600_000 }, async () => {
@@ -43,7 +43,7 @@ it('a lab with TLS, auto-unseal and a chosen root token switches over', { timeou
   expect(unseal.stderr, 'nothing comes of waiting').not.toContain('to unseal itself')
   expect((await home.run('restart', 'C')).status).toBe(0)
   expect((await home.run('switchover', 'A', 'B')).stderr).toContain('A is a DR secondary of B and replicated')
-  // C finds the new primary by itself, in its own time.
+  // C finds the new primary by itself after some time.
   await until(async () => (await home.run('status')).status === 0)
 })
 
@@ -90,7 +90,7 @@ it('a secondary reaches a primary by its balancer or its cluster port alone', { 
   const tokenOnly = path.join(home.directory, 'token-only.yaml')
   const { stdout } = await home.run('topology', 'show', 'pubkey', '--yaml')
   writeFileSync(tokenOnly, stdout.replace(', activation: public-key', '').replace('name: pubkey', 'name: token-only'))
-  // Without the public key the secondary would have to unwrap its token at an API that it cannot reach.
+  // Without the public key, the secondary would have to unwrap its token at an unreachable API.
   const refused = await home.run('up', '-f', tokenOnly, '--name', 'two', '--ports', 'random', '--timeout', '3s')
   expect(refused).toMatchObject({ status: 4, stderr: expect.stringContaining('ECONNREFUSED') })
 })

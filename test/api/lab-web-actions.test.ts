@@ -10,7 +10,7 @@ import { ask, Listener, type PageAnswer } from '../support/page-client.js'
 import type { Program } from '../support/program.js'
 import { until } from '../support/until.js'
 
-/** What can be done from the page of a lab, by whom, and that it is what the command line does. */
+/** The actions of a lab's page, their permissions, and their equivalence to the command line. */
 
 interface Content {
   readonly schema: Schema
@@ -43,7 +43,7 @@ const send = (method: string, at: string, body?: unknown, more: http.OutgoingHtt
   return ask(origin + ACTIONS + at, headers, method, body === undefined ? undefined : JSON.stringify(body))
 }
 
-/** The answer, which is as its document says. */
+/** Returns a response, which must match its schema. */
 const take = async <T>(method: string, at: string, body?: unknown): Promise<T> => {
   const { status, text } = await send(method, at, body)
   expect(status, text).toBe(200)
@@ -53,7 +53,7 @@ const take = async <T>(method: string, at: string, body?: unknown): Promise<T> =
   return JSON.parse(text) as T
 }
 
-/** What came of it at the end. */
+/** Waits for the final result of an action. */
 const endOf = async ({ id }: PageWork): Promise<PageWork> => {
   await until(() => listener.works.get(id)?.state !== 'running' && listener.works.has(id))
   return listener.works.get(id) as PageWork

@@ -9,7 +9,7 @@ import { ask, askRaw, Listener } from '../support/page-client.js'
 import type { Program } from '../support/program.js'
 import { until } from '../support/until.js'
 
-/** The server of a lab's page: who may look, and what is sent. What the page makes of it is tried in a browser. */
+/** The server of a lab's page: access control, and the data that it sends. The page itself is tested in a browser. */
 
 interface Described {
   readonly responses: Readonly<Record<string, { readonly content?: object }>>
@@ -167,7 +167,7 @@ describe('the way to a cluster', () => {
   ])('the cluster proxy leads to the public API and to nothing else: %s', async (at) => {
     const target = new URL(origin)
     const { status, text } = await askRaw(target, CLUSTERS + at, cookie)
-    // At most the public API is asked. It rejects a caller without a token, and redirects to a clean path below /v1.
+    // At most the public API is reached. It rejects a caller without a token, and redirects to a clean path below /v1.
     expect([307, 400, 403, 404]).toContain(status)
     expect(text).toContain(status === 307 ? 'href="/v1/_understudy/v1/info"' : 'errors')
   })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 import { as, DENIED, type Json, refusalOf } from '../support/wire.js'
 
-/** Who is locked out, as sys/locked-users shows it, and how an operator ends it. */
+/** Locked users in sys/locked-users, and how an operator unlocks them. */
 let server: OpenServerProcess
 let root: ReturnType<typeof as>
 let accessor = ''

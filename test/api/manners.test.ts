@@ -7,9 +7,12 @@ import { parse } from 'yaml'
 import { LabHome } from '../support/lab-home.js'
 import { runProgram } from '../support/program.js'
 
-/** What every command does alike, with the real program; test/unit/cli/help.test.ts walks all of them in its own process. */
+/**
+ * The common behavior of all commands, with the real program. test/unit/cli/help.test.ts checks every command in
+ * process.
+ */
 
-/** One of each way in which arguments are read. */
+/** One command for each way in which arguments are parsed. */
 const SAMPLE = [['up'], ['fault', 'latency'], ['server'], ['config', 'show'], ['version']]
 
 describe('a command', () => {

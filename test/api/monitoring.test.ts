@@ -9,12 +9,15 @@ import { until } from '../support/until.js'
 import { once } from 'node:events'
 import { freePorts } from '../support/local-config.js'
 
-/** Grafana's own model of a dashboard, as its package of types has it, asked by the compiler: there is no tool that reads it without a server. */
+/**
+ * Checks a dashboard with the type declarations of Grafana and the compiler, because no tool validates one without a
+ * server.
+ */
 
 const ROOT = path.join(import.meta.dirname, '..', '..')
 const TYPES = path.join(ROOT, 'node_modules', '@grafana', 'schema', 'dist', 'types')
 
-/** In a file words stand where programs use members of an enumeration, and Grafana fills in what is left out of options. */
+/** A file has words in place of enumeration members, and omits options that Grafana fills in. */
 const MODEL = `
 import type { Dashboard, Panel, FieldConfig } from '@grafana/schema'
 import type { Options as StatOptions } from '@grafana/schema/stat'
@@ -33,7 +36,7 @@ type Own = Omit<Dashboard, 'panels'> & {
 }
 `
 
-/** What Grafana's model has against a dashboard; nothing where it is one. */
+/** Returns the errors of a dashboard; empty if it is valid. */
 const complaintsAbout = (dashboard: unknown, place: Workplace): readonly string[] => {
   place.write(
     'dashboard.ts',
@@ -69,7 +72,7 @@ const findTool = (name: string): string | undefined =>
 const PROMTOOL = findTool('promtool')
 const PROMETHEUS = findTool('prometheus')
 
-/** A Prometheus of its own, that goes by a configuration. Disposing of it ends it. */
+/** A Prometheus process with its own configuration. Disposing of it ends the process. */
 class Prometheus implements AsyncDisposable {
   readonly #place = new Workplace()
   readonly #child: ChildProcess
@@ -102,7 +105,7 @@ class Prometheus implements AsyncDisposable {
     })
   }
 
-  /** What it answers to a question of its API. */
+  /** Returns the response to an API query. */
   async ask(question: string): Promise<unknown> {
     const response = await fetch(`${this.#address}/api/v1/${question}`)
     return ((await response.json()) as { data: unknown }).data
@@ -115,7 +118,7 @@ class Prometheus implements AsyncDisposable {
   }
 }
 
-/** The metrics of replication on both sides of a link, and the files for Prometheus and Grafana that read them. */
+/** The replication metrics on both sides of a link, and the Prometheus and Grafana files that use them. */
 
 const FILES = path.join(import.meta.dirname, '..', '..', 'docs', 'monitoring')
 
@@ -151,7 +154,7 @@ const metricsOf = async (name: string): Promise<string> => {
   expect(response.status).toBe(200)
   return response.text()
 }
-/** Where Prometheus asks for the faults of links. */
+/** Returns the address at which Prometheus reads the faults of links. */
 const addressOfLinks = async (): Promise<string> => {
   const { status, stdout } = await home.run('toxiproxy', '--port', '0')
   expect(status).toBe(0)
@@ -166,7 +169,7 @@ const skew = async (by: string) => {
   const { status } = await fetch(`${cluster('A').apiAddress}/_understudy/v1/clock`, { method: 'POST', body })
   expect(status).toBeLessThan(300)
 }
-/** Of the only series of this name whose labels contain a text. */
+/** Returns the value of the only series of this name whose labels contain a text. */
 const readingOf = async (name: string, metric: string, labels = ''): Promise<number> => {
   const lines = (await metricsOf(name)).split('\n')
   const found = lines.filter((line) => line.replace('{', ' {').startsWith(`${metric} `) && line.includes(labels))

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 import { as, authOf, dataOf, DENIED, refusalOf, UNSUPPORTED_OPERATION, wrapInfoOf } from '../support/wire.js'
 
-/** What the recorded flows leave out of mounts, leases and wrapping: moving, old names, wrapping tokens as JWT. */
+/** Parts of mounts, leases and wrapping that the recorded flows omit: moves, old names, wrapping tokens as JWT. */
 let server: OpenServerProcess
 let root: ReturnType<typeof as>
 

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 import { as, authOf, dataOf, DENIED, INVALID_TOKEN, refusalOf } from '../support/wire.js'
 
-/** Namespaces: made, nested, named by header or by path, each with mounts, policies and tokens of its own, and deleted. */
+/**
+ * Namespaces: created, nested, named by header or by path, each with its own mounts, policies and tokens, and deleted.
+ */
 let server: OpenServerProcess
 let root: ReturnType<typeof as>
 const inside = (namespace: string, token = server.rootToken) =>

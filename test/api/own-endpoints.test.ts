@@ -6,7 +6,10 @@ import { describeOwnApi } from '../../src/server/own-api/document.js'
 import { LabHome } from '../support/lab-home.js'
 import { findMismatch, type Schema } from '../support/json-schema.js'
 
-/** Every endpoint of our own, as its document says, against a server and the lab daemon of a running lab. */
+/**
+ * Every Understudy-specific endpoint, compared with its description, on a server and on the lab daemon of a running
+ * lab.
+ */
 
 interface Operation {
   readonly tags: readonly string[]
@@ -34,7 +37,7 @@ const ask = (target: http.RequestOptions, method: string, path: string, body?: u
       const done = () => resolve({ status: response.statusCode ?? 0, type, text })
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part
-        // Events go on.
+        // An event stream has no end.
         if (type !== 'text/event-stream') return
         done()
         response.destroy()
@@ -45,7 +48,7 @@ const ask = (target: http.RequestOptions, method: string, path: string, body?: u
     request.end(body === undefined ? undefined : JSON.stringify(body))
   })
 
-/** What is wrong with an answer, by its description. */
+/** Returns what differs between a response and its description. */
 const judge = ({ operation }: { operation: Operation }, { status, type, text }: Answer): string | undefined => {
   const described = operation.responses[String(status)]
   if (!described) return `${status} is not described: ${text}`
@@ -114,13 +117,13 @@ describe('a server', () => {
   })
 
   it('takes what the document says and answers as it says', async () => {
-    // An activation token that nobody used, for the endpoint that ends it.
+    // An unused activation token, for the endpoint that revokes it.
     const { rootToken, dataDir } = home.record('default').clusters[0] ?? { rootToken: '', dataDir: '' }
     const headers = { 'X-Vault-Token': rootToken }
     await ask({ ...server, headers }, 'POST', '/v1/sys/replication/dr/primary/secondary-token', { id: 'b' })
     const wrong: unknown[] = []
     for (const one of of('server')) {
-      // The image that was taken is the one to be loaded.
+      // The previously taken image is the one to load.
       if (one.path.endsWith('image/load')) {
         expect(await ask(server, one.method, one.path)).toMatchObject({ status: 400 })
         renameSync(path.join(dataDir, 'lab-image.out'), path.join(dataDir, 'lab-image.in'))
@@ -181,7 +184,7 @@ describe('a lab daemon', () => {
         .map(nameOf),
     )
     const wrong: unknown[] = []
-    // What is set is healed one by one first, then all of it.
+    // First heals each fault individually, then all faults.
     const [hosted, here] = [isOfHost, (one: Named) => !isOfHost(one)].map((isOne) => of('keeper').filter(isOne))
     for (const one of [...(here ?? [])].sort((a, b) => order(a.method, a.path) - order(b.method, b.path))) {
       const example = one.operation.requestBody?.content['application/json'].example
@@ -215,7 +218,7 @@ describe('a lab daemon', () => {
   })
 })
 
-/** What a lab daemon says that it has. */
+/** Returns the endpoints that a lab daemon reports. */
 const listed = async (target: http.RequestOptions): Promise<string[]> => {
   const { text } = await ask(target, 'GET', '/')
   const { endpoints } = JSON.parse(text) as { endpoints: { method: string; path: string }[] }
@@ -228,7 +231,7 @@ interface Named {
   readonly path: string
 }
 
-/** Only a lab daemon that shares its process with the servers has these. */
+/** Only a lab daemon that shares its process with the servers has these endpoints. */
 const isOfHost = ({ path }: Named): boolean => path.startsWith('/servers/')
 
 const order = (method: string, path: string): number =>

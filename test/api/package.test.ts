@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Installation } from '../support/installation.js'
 
-/** The package as it would be published, used from a project of somebody else's. */
+/** The package as it would be published, used from another project. */
 
 const ROOT = path.join(import.meta.dirname, '..', '..')
 const NAME = 'understudy-lab'
@@ -42,7 +42,7 @@ describe('the packed package', () => {
       const { json } = await lab.A.client.send('GET', 'kv/greeting')
       console.log(json.data.word)
     `
-    // Node 20 does not know the declaration yet, which compilers turn into a try and a finally.
+    // Node 20 does not support this declaration yet; compilers replace it with try and finally.
     const plain = text.replace('await using lab', 'const lab').concat('\nawait lab[Symbol.asyncDispose]()\n')
     writeFileSync(path.join(project, 'use.js'), plain)
     expect(await inProject(process.execPath, 'use.js')).toBe('hello\n')

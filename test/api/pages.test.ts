@@ -7,20 +7,20 @@ import { LabHome } from '../support/lab-home.js'
 import { blocksToRun, type Page, type Reader, readPage, readPages, ROOT, toScript } from '../support/pages.js'
 import { shareOfDay } from '../support/share-of-day.js'
 
-/** The program that gives a command a terminal: `script` of util-linux, whose flags are not those of other systems. */
+/** Finds the program that gives a command a terminal: `script` of util-linux. The flags of other versions differ. */
 const findScript = (): string | undefined =>
   spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ? 'script' : undefined
 
 /**
- * Every command of the README and of the guides, run as it stands there by somebody who installed the packed package: the
- * blocks of a page one after the other in one shell, in an empty directory, with a home of its own. Only the ports are others,
- * because another lab may be up on this machine. What does not run says so in a comment above it, with the reason.
+ * Runs every command of the README and of the guides as a user of the packed package would: the blocks of a page in
+ * sequence, in one shell, in an empty directory and a separate home. Only the ports differ, because another lab may run
+ * on this machine. A comment above a block states why it is not run.
  */
 
 const PAGES = readPages()
 const SCRIPT = findScript()
 
-/** A page starts labs and drills, one after the other. */
+/** Timeout of a page, which starts several labs and drills. */
 const LONG_MS = 400_000
 
 /** Writes a program for the shell. */
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const main = path.join(installed.place, 'dist', 'main.js')
   const randomPorts = 'if [ "$1" = up ]; then shift; set -- up --ports random "$@"; fi'
   writeProgram(path.join(installed.bin, 'understudy'), randomPorts, `exec '${main}' "$@"`)
-  // The stock client, and the tests of a reader, which are asked only whether they were given a cluster that takes their token.
+  // The stock client, and the tests of a reader: these only check that they get a cluster that accepts their token.
   writeProgram(path.join(installed.bin, 'vault'), 'exec understudy vault "$@"')
   writeProgram(path.join(installed.bin, 'go'), 'exec understudy vault token lookup')
 }, LONG_MS)
@@ -47,7 +47,7 @@ interface Desk {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** An empty directory in the project of a reader. */
+/** Creates an empty directory in the project of a reader. */
 const makeDesk = (home: LabHome): Desk => {
   const cwd = path.join(installed.directory, path.basename(home.directory))
   mkdirSync(cwd, { recursive: true })
@@ -77,7 +77,7 @@ const run = (program: string, args: readonly string[], at: Desk) =>
     child.stdin?.end()
   })
 
-/** In a terminal of its own, with a person at it who ends by q what says that q ends it. */
+/** Runs the file in a terminal, with a user who presses q to end commands that end with q. */
 const runInTerminal = (program: string, file: string, at: Desk) =>
   new Promise<Ended>((resolve, reject) => {
     const child = spawn(program, ['-qefc', `bash ${file}`, '/dev/null'], { ...at, stdio: ['pipe', 'pipe', 'ignore'] })
@@ -95,17 +95,17 @@ const runInTerminal = (program: string, file: string, at: Desk) =>
 
 const having = (language: string): Page[] => PAGES.filter((page) => blocksToRun(page, language).length > 0)
 
-/** What is typed at the front door and behind it; the commands of the longer pages are the same ones. */
+/** The pages whose commands run in a terminal. The longer pages have the same commands. */
 const TYPED = ['README.md', 'docs/how-to/write-a-drill.md', 'docs/how-to/run-a-lab.md', 'docs/how-to/test-in-ci.md']
 
-/** The README on every level, and with it two guides a day outside of the nightly level. */
+/** The README on every level, and two guides per day outside of the nightly level. */
 const isReadme = ({ name }: Page): boolean => name === 'README.md'
 const pagesOfDay = (language: string): readonly Page[] => {
   const pages = having(language)
   const guides = pages.filter((page) => !isReadme(page))
   return [...pages.filter(isReadme), ...shareOfDay(guides, 2)]
 }
-/** Only at the nightly level: the same commands run without a terminal on the others. */
+/** Only at the nightly level. The other levels run the same commands without a terminal. */
 const isTyped = (page: Page): boolean => inject('level') === 'nightly' && TYPED.includes(page.name)
 
 const runPage = async (page: Page, reader: Reader, home: LabHome): Promise<Ended> => {
@@ -173,7 +173,7 @@ describe('programs of a page', { timeout: LONG_MS }, () => {
   })
 })
 
-/** What people want to type: an operator who rehearses, and whoever writes an operator or an SDK. */
+/** Commands that operators and developers of SDKs are likely to type. */
 const WANTED = [
   'npx understudy-lab up four --shamir 5/3 --tls',
   'eval "$(understudy env A)" && vault status',

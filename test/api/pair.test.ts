@@ -2,7 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Cluster, openClusters } from '../support/clusters.js'
 import { as, authOf, dataOf, refusalOf, type WireAnswer } from '../support/wire.js'
 
-/** A performance pair as its clients see it: states of the log, and what the primary's changes do to the secondary's tokens. */
+/**
+ * A performance pair as its clients see it: log states, and the effect of the primary's changes on tokens of the
+ * secondary.
+ */
 const clusters = openClusters()
 let primary: Cluster
 let secondary: Cluster
@@ -129,7 +132,7 @@ describe('tokens of the secondary', () => {
     expect(await isGood(token, team)).toBe(true)
     expect((await on(primary)('DELETE', 'sys/namespaces/team')).status).toBe(204)
     await secondary.until('lose the namespace', async () => {
-      // Its mounts go before it does.
+      // Its mounts are removed first.
       const { status } = await on(secondary)('GET', 'sys/namespaces/team')
       return status === 404 ? undefined : `status ${status}`
     })

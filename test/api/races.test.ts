@@ -4,7 +4,7 @@ import { type Cluster, openClusters } from '../support/clusters.js'
 import { until } from '../support/until.js'
 import type { Json } from '../support/wire.js'
 
-/** What many clients want at once and only one may have, over real connections, on one cluster and on two. */
+/** Exclusive resources that many clients request at the same time, over real connections, on one cluster and on two. */
 const AT_ONCE = 100
 
 const clusters = openClusters()
@@ -26,7 +26,7 @@ beforeAll(async () => {
 const repeat = <T>(times: number, work: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, index) => work(index)))
 
-/** How often each status was answered. */
+/** Returns the number of responses by status. */
 const tally = (answers: readonly ApiAnswer[]): Record<string, number> => {
   const counts: Record<string, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
@@ -134,7 +134,7 @@ describe('SecretIDs', () => {
     })
     isOver = true
     expect((await tidying).filter((status) => status !== 202 && status !== 200)).toEqual([])
-    // A tidy that reported an orphan would have begun before the last login; its end is known when the next one starts.
+    // A tidy that reports an orphan would have begun before the last login. The next tidy can start only after its end.
     await until(async () => (await primary.client.send('POST', 'auth/approle/tidy/secret-id')).status === 202)
     const listed = await primary.client.call('LIST', 'auth/approle/role/tidied/secret-id')
     const live = made.filter(({ isLive }) => isLive)

@@ -3,7 +3,7 @@ import { ask } from '../support/page-client.js'
 import { freePorts } from '../support/local-config.js'
 import { Program, STARTED, Workplace } from '../support/program.js'
 
-/** Who gets the page of a server, and with which limits. What the page does is tried in a browser. */
+/** Access to the page of a server, and its limits. The page itself is tested in a browser. */
 
 const HTML = { accept: 'text/html,*/*;q=0.8' }
 const place = new Workplace()

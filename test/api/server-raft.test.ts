@@ -7,7 +7,7 @@ import { freePorts } from '../support/local-config.js'
 import { Program, STARTED } from '../support/program.js'
 import { generationsOf } from '../support/stored-bytes.js'
 
-/** sys/storage/raft: what tools ask of it, and that a snapshot brings a cluster and its followers back. */
+/** sys/storage/raft: the requests of tools, and the restoration of a cluster and its secondaries from a snapshot. */
 const clusters = openClusters()
 let a: Cluster
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
 import { Program, runProgram, STARTED, Workplace, writeSite } from '../support/program.js'
 
-/** Seals that open by themselves: the static one with its key and the one before, and those that are simulated. */
+/** Auto-unseal: the static seal with its current and its previous key, and the simulated seals. */
 const run = async (config: string, env: Record<string, string>, use: (program: Program) => Promise<void>) => {
   await using program = new Program(['server', `-config=${config}`], { env })
   await program.untilPrinted(STARTED)

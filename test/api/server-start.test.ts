@@ -9,7 +9,7 @@ import { waitFor } from '../../src/lab/requests/wait.js'
 import { freePorts } from '../support/local-config.js'
 import { keep, Program, type ProgramOptions, runProgram, STARTED, Workplace, writeSite } from '../support/program.js'
 
-/** The server as a process: how it starts, refuses to start, logs, and ends. */
+/** The server as a process: start, failed start, logs and exit. */
 const WAIT_MS = 20_000
 
 const place = (): Workplace => keep(new Workplace())
@@ -17,7 +17,7 @@ const place = (): Workplace => keep(new Workplace())
 const start = (args: readonly string[], options?: ProgramOptions): Program =>
   keep(new Program(['server', ...args], options))
 
-/** A configuration of its own with free ports; `more` is put behind it. */
+/** Writes a configuration with free ports; `more` is appended. */
 const site = (more = '') => writeSite(place(), more)
 
 const untilAnswers = (client: ApiClient) => waitForAnswer(systemClock, client, 'A', WAIT_MS)
@@ -121,7 +121,7 @@ describe('what is taken', () => {
 })
 
 describe('a stop', () => {
-  /** A request whose body has not all been sent. */
+  /** Sends a request whose body is incomplete. */
   const slowRequest = async (api: number, token: string, sent: string, rest: string) => {
     const body = sent + rest
     const socket = connect(api, '127.0.0.1')
@@ -201,7 +201,7 @@ describe('a stop', () => {
     expect(await program.exit).toBe(0)
   })
 
-  /** The process has a listener for a signal: the kernel tells it. */
+  /** Waits until the process handles a signal, as the kernel reports it. */
   const untilHeard = (pid: number, name: NodeJS.Signals) =>
     waitFor(
       systemClock,
@@ -225,7 +225,7 @@ describe('a stop', () => {
     expect(request.answer()).toBe('')
   })
 
-  /** The server has read what was sent before, since it answers what is asked after. */
+  /** Waits until the server has read all earlier bytes: it answers a later request. */
   const untilReadThrough = async (api: number) => {
     const client = new ApiClient({ address: `http://127.0.0.1:${api}` })
     await client.read('sys/seal-status')
@@ -242,7 +242,7 @@ describe('standard output and error', () => {
     const { rootToken } = await initialize(client, 1, 1)
     const root = client.with({ token: rootToken })
     await root.write('sys/audit/out', { type: 'file', options: { file_path: 'stdout', log_raw: true } })
-    // Far more than a pipe holds, in lines of audit that go to standard output.
+    // More than a pipe can hold, in audit lines to standard output.
     const filler = 'x'.repeat(2000)
     for (let round = 0; round < 200; round++) {
       await root.write('sys/policies/acl/filler', { policy: `# ${filler}\npath "x" {}` })

@@ -8,7 +8,7 @@ import { Clusters } from '../support/clusters.js'
 import { ANY_PORTS, localConfig } from '../support/local-config.js'
 import { runProgram, Workplace } from '../support/program.js'
 
-/** `understudy storage list|verify` on the directory of a server that runs, that is stopped, and that was damaged. */
+/** `understudy storage list|verify` on the directory of a running, a stopped and a damaged server. */
 it('tells what is stored, whether it is sound, and refuses while a server runs', async () => {
   using at = new Workplace()
   const clusters = new Clusters()

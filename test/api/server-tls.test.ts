@@ -10,7 +10,7 @@ import { freePorts } from '../support/local-config.js'
 import { keep, Program, runProgram, STARTED, Workplace } from '../support/program.js'
 import { until } from '../support/until.js'
 
-/** TLS listeners of real servers: files, clients, versions, new certificates without a restart. */
+/** TLS listeners of real servers: files, clients, versions, and new certificates without a restart. */
 const makeCertificates = (...hosts: string[]): Promise<ApiCertificates> =>
   createApiCertificates(hosts.length > 0 ? hosts : ['localhost', '127.0.0.1'], systemClock.now())
 
@@ -49,7 +49,7 @@ const handshake = (port: number, options: ConnectionOptions): Promise<TLSSocket>
     socket.once('error', reject)
   })
 
-/** Sends a request on an open connection; resolves to the status line, or to nothing when it was cut. */
+/** Sends a request on an open connection. Resolves to the status line; empty if the connection was closed. */
 const ask = (socket: TLSSocket): Promise<string> =>
   new Promise((resolve) => {
     socket.once('data', (chunk: Buffer) => resolve(String(chunk).split('\r\n')[0] ?? ''))
@@ -223,7 +223,7 @@ describe('a TLS listener', () => {
     writeFileSync(config, `${readFileSync(config, 'utf8')}log_level = "debug"\n`)
     program.signal('SIGHUP')
     const isTold = async () => {
-      // Nobody trusts the certificate: the server tells so at the level of debugging.
+      // A client that does not trust the certificate causes a debug log entry.
       await handshake(api, {}).catch(() => undefined)
       return program.stderr.includes('a TLS handshake failed') ? undefined : 'it is not told'
     }

@@ -5,7 +5,7 @@ import { until } from '../support/until.js'
 
 type Fields = Record<string, unknown>
 
-/** One cluster unseals another, as both are run: two processes, of which one may be away. */
+/** One cluster unseals another: two processes, of which the first may be unreachable. */
 
 const siteOf = (at: Workplace, name: string, seal = '') => writeSite(at, seal, { name, data: name })
 
@@ -54,7 +54,7 @@ it('a cluster is unsealed by the transit key of another one, as soon as that is 
     ((await root.write('auth/token/lookup-accessor', { accessor })).data as Fields).last_renewal_time
   await until(async () => Number(await renewedAt()) > 0)
 
-  // A rotation of the key at the other cluster changes nothing here.
+  // A rotation of the key on the other cluster does not affect this one.
   await root.write('transit/keys/autounseal/rotate', {})
   await stop(firstHelper)
   expect((await own.read('kept/a')).data).toEqual({ word: 'here' })

@@ -1,4 +1,4 @@
-/** New key shares, by the commands that operators type, and what else they ask of one server. */
+/** New key shares, and other requests to one server, with the commands of operators. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** The life of a server from its first status to its seal, by the commands that operators type. */
+/** The life cycle of a server from its first status to its seal, with the commands of operators. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ const words = (line: string) => line.split(' ')
 const ok = (line: string, stdin = '') => shell.ok(words(line), { stdin })
 const run = (line: string, env: Record<string, string> = {}) => shell.run(words(line), { env })
 const json = async (line: string) => (await shell.json(words(line))) as Record<string, unknown>
-/** The value of a row of a two-column table. */
+/** Returns the value of a row in a two-column table. */
 const cell = (table: string, key: string): string | undefined =>
   table
     .split('\n')
