@@ -4,7 +4,7 @@ import { refusal } from '../../support/backend-harness.js'
 import { DEFAULT_TTL, TEAM, TokenWorld } from '../../support/token-world.js'
 
 let world: TokenWorld
-/** A token that may create, one that has sudo there, and the policies of both. */
+/** A token with the create capability, a token with sudo, and the policies of both. */
 let maker: string
 let sudo: string
 beforeEach(async () => {

@@ -124,6 +124,6 @@ test('ten thousand blocks inside ten thousand others are judged at once', () => 
   const startMs = process.cpuUsage().user
   expect(areSubsets(blocks('0/25'), blocks('0/24'))).toBe(true)
   expect(areSubsets([...blocks('0/25'), '250.0.0.1'], blocks('0/24'))).toBe(false)
-  // A comparison of each with each takes several seconds.
+  // Comparing all pairs takes several seconds.
   expect((process.cpuUsage().user - startMs) / 1000).toBeLessThan(1500)
 })

@@ -3,13 +3,13 @@ import { parseHcl } from '../../../src/base/hcl.js'
 import { blocksOf, plainValue } from '../../../src/base/hcl-blocks.js'
 import { HclError } from '../../../src/base/hcl-tree.js'
 
-/** Apart from the brace behind it, so that it is not taken for a placeholder of this file. */
+/** Defined separately from the following brace, so that this file contains no placeholder. */
 const DOLLAR = '$'
 
-/** The document as plain JSON, labels as nested objects. */
+/** Returns the document as plain JSON, with labels as nested objects. */
 const plain = (text: string) => plainValue({ kind: 'object', body: parseHcl(text), line: 1, column: 1 })
 
-/** Where and why a text is refused. */
+/** Returns the position and the reason of a parse error. */
 const mistake = (text: string) => {
   try {
     parseHcl(text)

@@ -16,7 +16,7 @@ const listen = async (server: net.Server): Promise<number> => {
   return (server.address() as AddressInfo).port
 }
 
-/** A server that answers every connection with these bytes, and closes it. */
+/** Starts a server that answers every connection with these bytes, and closes it. */
 const answering = async (bytes: string): Promise<string> => {
   const server = net.createServer((socket) => {
     socket.on('error', () => undefined)

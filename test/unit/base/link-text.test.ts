@@ -10,7 +10,10 @@ import { certificatePem, privateKeyPem } from '../../../src/crypto/pem.js'
 import { createCa } from '../../../src/replication/credentials/ca.js'
 import { fetchWrapped } from '../../../src/server/wiring/api-call.js'
 
-/** What an operator reads when the API of the primary cannot be asked: over real sockets, with real mistakes. */
+/**
+ * The messages that an operator reads when the API of the primary cannot be reached, over real sockets with real
+ * failures.
+ */
 const listen = async (server: net.Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())

@@ -3,7 +3,7 @@ import net from 'node:net'
 import { expect, test } from 'vitest'
 import { systemNetwork } from '../../../src/base/network.js'
 
-/** A port that nothing listens on: it was free a moment ago. */
+/** Returns a port without a listener: it was free a moment ago. */
 const closedPort = async (): Promise<number> => {
   const server = net.createServer()
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

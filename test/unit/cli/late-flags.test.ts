@@ -1,4 +1,4 @@
-/** Flags where scripts write them: before, between and after the words of a command. */
+/** Flags at the positions that scripts use: before, between and after the words of a command. */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

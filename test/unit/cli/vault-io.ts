@@ -14,20 +14,20 @@ export interface CliResult {
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
-  /** Answers to questions, in order. */
+  /** Answers to prompts, in order. */
   readonly answers?: readonly string[]
   readonly isStdoutTty?: boolean
 }
 
-/** A terminal of its own: an environment, a home directory, and the waits that retries took, in milliseconds. */
+/** A shell: an environment, a home directory, and the pauses before retries, in milliseconds. */
 export interface Shell extends Disposable {
   readonly env: Record<string, string>
   readonly home: string
   readonly waits: number[]
   run(args: readonly string[], options?: CliOptions): Promise<CliResult>
-  /** The same, for a command that succeeds; returns standard output. */
+  /** Runs a command that must succeed. Returns standard output. */
   ok(args: readonly string[], options?: CliOptions): Promise<string>
-  /** The same with `-format=json`, parsed. */
+  /** Runs a command with `-format=json`. Returns the parsed output. */
   json(args: readonly string[], options?: CliOptions): Promise<unknown>
 }
 

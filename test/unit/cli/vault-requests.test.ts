@@ -1,4 +1,4 @@
-/** What goes over the wire for a command, seen by a server that answers what each test says. */
+/** The requests of each command, as received by a server whose responses the test defines. */
 import { writeFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ interface Seen {
 interface Answer {
   readonly status?: number
   readonly body?: unknown
-  /** In place of `body`, as it is. */
+  /** Sent unchanged instead of `body`. */
   readonly raw?: string
   readonly headers?: Record<string, string>
 }

@@ -6,7 +6,7 @@ const words = fc.array(fc.stringMatching(/^[a-z*.,]{1,20}$/), { minLength: 1, ma
 const raggedness = (lines: readonly string[], width: number) =>
   lines.slice(0, -1).reduce((sum, line) => sum + (width - line.length) ** 2, 0)
 
-/** Each line takes as many words as it can. */
+/** Puts as many words as possible into each line. */
 const wrapGreedily = (text: string, width: number): string[] => {
   const lines: string[] = []
   for (const word of text.split(' ')) {

@@ -5,7 +5,7 @@ import { ApiClient, ApiUnreachable } from '../../../src/client/api-client.js'
 import { systemClock } from '../../../src/base/clock.js'
 import { waitFor } from '../../../src/lab/requests/wait.js'
 
-/** Servers that take a connection and do not answer, as one that is paused does: nothing waits for them without end. */
+/** Servers that accept a connection and do not respond, as a suspended server does. No caller may wait forever. */
 
 const servers: Server[] = []
 const sockets = new Set<Socket>()

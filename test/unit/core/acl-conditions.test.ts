@@ -188,7 +188,7 @@ test('random parameters are judged as the rules of the reference judge them', ()
 
 type Lists = Record<string, readonly unknown[]>
 
-/** The rules in the words of their documentation, one after the other. */
+/** Implements the rules as their documentation states them, one after another. */
 const isAllowedByRules = (
   allowed: Lists,
   denied: Lists,

@@ -91,26 +91,26 @@ describe('the recorded matrix, two policies', () => {
 
 describe('which rule decides', () => {
   const acl = aclOf(
-    // The first wildcard as late as possible.
+    // The later first wildcard takes precedence.
     rule('a/*', 'read') +
       rule('a/b*', 'update') +
       rule('a/b/c*', 'delete') +
       rule('l/+/x', 'read') +
       rule('l/m*', 'update') +
-      // No glob before a glob.
+      // A pattern without a glob takes precedence.
       rule('g/+/x', 'read') +
       rule('g/+/*', 'read') +
       rule('g/*', 'delete') +
-      // Fewer segments before more, then longer before shorter.
+      // Fewer wildcard segments take precedence, then the longer pattern.
       rule('f/+/y/z', 'read') +
       rule('f/+/+/z', 'update') +
       rule('f/+/+/+', 'delete') +
       rule('o/+/long*', 'read') +
       rule('o/+/lo*', 'update') +
-      // The later in the alphabet.
+      // The alphabetically later pattern takes precedence.
       rule('t/+/b/+', 'read') +
       rule('t/+/+/a', 'update') +
-      // An exact rule before all, even when it grants nothing.
+      // An exact rule takes precedence over all others, even if it grants nothing.
       rule('e/*', 'read', 'update') +
       rule('e/none') +
       rule('e/+', 'read') +

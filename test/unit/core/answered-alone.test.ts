@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { isAnsweredAlone, SYSTEM_READS, UPDATES_ALONE } from '../../../src/core/system/answered-alone.js'
 import { startDevServer } from '../../support/memory-server.js'
 
-/** The table of what a performance standby answers, held against what a server has. */
+/** Compares the table of requests that a performance standby answers with the paths of a server. */
 
 test('everything in the table is a path that is there, with that verb', async () => {
   await using server = await startDevServer()
   for (const type of ['approle', 'userpass']) await server.client.write(`sys/auth/${type}`, { type })
   await server.client.write('sys/mounts/transit', { type: 'transit' })
   const { paths } = (await server.client.read('sys/internal/specs/openapi')) as { paths: Record<string, object> }
-  // `{name}` of the description is `:name` or `*name` of the table, and a slash that may be left out is a path of its own.
+  // `{name}` of the OpenAPI document is `:name` or `*name` of the table, and an optional slash is a separate path.
   const plain = (pattern: string) =>
     pattern
       .replace(/\/\?$/, '')

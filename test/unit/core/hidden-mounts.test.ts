@@ -70,7 +70,7 @@ test('a local mount keeps its path from a shared one, which shows when it is gon
   const [local, shared] = [mount(true), mount(false)]
   const served = () => router.find(ROOT_NAMESPACE, 'same/x')?.mount.entry.accessor
   await table.add([local])
-  // As replication does: it asks nobody whether the path is free.
+  // Like replication, which does not check whether the path is free.
   await storage.write((tx) => putJson(tx, entryKey(shared), shared))
   expect(served()).toBe('kv_local')
   expect(lines).toEqual(['a local mount hides a replicated mount: same/'])

@@ -27,7 +27,7 @@ beforeEach(async () => {
   await policies.ensureDefaults('root')
 })
 
-/** What the system backend answers when these rows are all it has. */
+/** Returns the response of a system backend that has only these rows. */
 const ask = (
   paths: PathSpec[],
   path: string,

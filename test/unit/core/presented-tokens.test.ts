@@ -164,7 +164,7 @@ describe('a disaster-recovery copy', () => {
   })
 })
 
-/** Makes the copy's data that of the original. */
+/** Replaces the data of the copy with that of the original. */
 const copyAll = async (from: TokenWorld, to: TokenWorld): Promise<void> => {
   const keys = new Set([...(await from.storage.keys('')), ...(await to.storage.keys(''))])
   await to.storage.write((tx) => {

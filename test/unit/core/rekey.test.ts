@@ -25,7 +25,7 @@ const open = async (options: SealFixtureOptions = {}) => {
   return { ...fixture, keys, start, give }
 }
 
-/** Whether these shares open the cluster after a restart. */
+/** Returns whether these shares unseal the cluster after a restart. */
 const opensWith = async ({ store }: Pick<SealFixtureOptions, 'store'>, shares: readonly string[]) => {
   const restarted = await createSeal(store ? { store } : {})
   for (const key of shares) await restarted.call('update', 'unseal', { key })

@@ -209,7 +209,7 @@ describe('auto-unseal', () => {
 })
 
 describe('auto-unseal by the key of another cluster', () => {
-  /** Stands for the other cluster: what it encrypts it decrypts, while it is there. */
+  /** Stands for the other cluster: it decrypts what it has encrypted, while it is reachable. */
   const away = () => new LogicalError('unavailable', 'connection refused')
   const createKey = () => ({
     isThere: true,

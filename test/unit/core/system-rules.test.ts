@@ -4,14 +4,14 @@ import { expect, test } from 'vitest'
 import type { Condition, PathRules } from '../../../src/logical/path-rules.js'
 import { systemRules } from '../../../src/core/system/system-rules.js'
 
-/** The table of rules in docs/reference/compatibility.md, held against the one that the server goes by. */
+/** Compares the table of rules in docs/reference/compatibility.md with the rules of the server. */
 
 const { rows } = systemRules({ unauthenticatedMetrics: false, own: { allowGenerateRootUnauthenticated: true } })
 
 const isBelow = (folder: string, name: string): boolean =>
   folder.endsWith('/*') && name !== folder && name.startsWith(folder.slice(0, -1))
 
-/** Rows that a rule holds for. A folder stands for all of its rows where it holds for each of them. */
+/** Returns the rows to which a rule applies. A folder stands for its rows if the rule applies to all of them. */
 const namesOf = (holds: (rules: PathRules) => unknown): string[] => {
   const names = Object.keys(rows).filter((name) => holds(rows[name] ?? {}))
   const whole = names.filter((folder) => Object.keys(rows).every((row) => !isBelow(folder, row) || names.includes(row)))

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { TokenWorld } from '../../support/token-world.js'
 
-/** The bound is there for what never comes. */
+/** A limit for a condition that never becomes true. */
 const PATIENCE = { timeout: 60_000 }
 
 let world: TokenWorld
@@ -106,7 +106,7 @@ describe('the sweep', () => {
   })
 })
 
-/** Lets what is under way on the memory store come to its end: it takes turns of the event loop, no time. */
+/** Waits for pending work of the memory store, which needs turns of the event loop but no time. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve()
 }

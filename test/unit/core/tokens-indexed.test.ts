@@ -22,7 +22,9 @@ const salt = (): Buffer => {
   return found
 }
 
-/** What earlier versions stored of a login: a record with names, and rows that lead to it, whose values were encrypted. */
+/**
+ * Stores a login in the format of earlier versions: a record with field names, and index rows with encrypted values.
+ */
 const storeEarlier = async (): Promise<string> => {
   const now = world.clock.now()
   const storageId = `h${hmacSha256Hex(salt(), ID)}`

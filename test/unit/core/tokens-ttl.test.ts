@@ -4,7 +4,7 @@ import { decideTtl, smallestSet, type TtlFacts } from '../../../src/core/tokens/
 const HOUR = 3600
 const DAY = 24 * HOUR
 
-/** A token issued just now at a mount with the usual lease times. */
+/** Returns the facts of a token issued just now, on a mount with the default lease TTLs. */
 const facts = (more: Partial<TtlFacts>, ageSeconds = 0): TtlFacts => ({
   nowMs: 1_700_000_000_000 + ageSeconds * 1000,
   issuedMs: 1_700_000_000_000,

@@ -10,7 +10,7 @@ beforeEach(async () => {
   world = await TokenWorld.open()
 })
 
-/** A request of the pipeline: it may run unless its use is refused, and after a last use the token is ended. */
+/** A request of the pipeline: it is rejected if its use is rejected, and ends the token after its last use. */
 const request = async (presented: string): Promise<boolean> => {
   const entry = world.tokens.find(presented)
   const outcome = entry ? await world.tokens.use(entry) : 'spent'

@@ -21,7 +21,7 @@ beforeEach(async () => {
     deriveKey: (purpose) => deriveKey(Buffer.from('keyring'), purpose),
     address: () => 'https://a:8200',
   })
-  // Only read from: the tokens put the records there.
+  // Read-only: the tokens write the records there.
   const cubbyhole = { get: (key: string) => storage.get(`cubbyhole/${key}`) } as typeof storage
   wrapping = new Wrapping({ tokens, cubbyhole, signer, clock })
 })

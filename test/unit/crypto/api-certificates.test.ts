@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createApiCertificates } from '../../../src/crypto/api-certificates.js'
 import { systemClock } from '../../../src/base/clock.js'
 
-/** The error a client of `host` meets that trusts `ca`, or the protocol it agreed on. */
+/** Returns the error of a client of `host` that trusts `ca`, or the negotiated protocol. */
 const visit = async (server: tls.Server, host: string, ca: string): Promise<string> => {
   const { port } = server.address() as AddressInfo
   const socket = tls.connect({

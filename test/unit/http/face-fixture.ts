@@ -9,7 +9,7 @@ import { systemRules, systemRulesOf } from '../../../src/core/system/system-rule
 
 const RULES = systemRules({ unauthenticatedMetrics: false, own: { allowGenerateRootUnauthenticated: true } })
 
-/** A server whose handler answers with what it was asked. */
+/** Starts a server whose handler responds with the request. */
 export const startFace = async (options: Partial<HttpServerOptions> = {}) => {
   const requests: IncomingRequest[] = []
   const server = createHttpServer({
@@ -27,15 +27,15 @@ export const startFace = async (options: Partial<HttpServerOptions> = {}) => {
   return { server, address, url: `http://${address}`, requests, [Symbol.asyncDispose]: () => server.close(1000) }
 }
 
-/** Which operation reached which path with which fields. */
+/** Returns operation, path and fields of a request. */
 export const describe = (request: IncomingRequest): Rendered =>
   renderAnswer(request, { data: { operation: request.operation, path: request.path, fields: request.data } })
 
-/** The same without a word of what was sent. */
+/** Responds without repeating the request. */
 export const acknowledge = async (request: IncomingRequest): Promise<Rendered> =>
   renderAnswer(request, { data: { operation: request.operation } })
 
-/** What holds of the front holds without the fast lane, too. */
+/** All properties of the HTTP front must also hold without the fast lane. */
 export const WAYS: readonly (readonly [name: string, start: typeof startFace])[] = [
   ['in the fast lane', (options) => startFace({ findHooks: findParserHooks, ...options })],
   ['the long way', (options) => startFace({ findHooks: () => undefined, ...options })],

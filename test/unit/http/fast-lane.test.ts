@@ -6,7 +6,7 @@ import type { Rendered } from '../../../src/logical/incoming.js'
 import { startFace } from './face-fixture.js'
 import { RawClient } from './raw-client.js'
 
-/** The raw answer to each message, on one connection, without its date. */
+/** Returns the raw response to each message on one connection, without its date. */
 const answersTo = async (messages: readonly string[], handle: (path: string) => Rendered, isFast: boolean) => {
   const findHooks = isFast ? findParserHooks : () => undefined
   await using face = await startFace({ handle: async ({ path }) => handle(path), findHooks })

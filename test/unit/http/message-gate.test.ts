@@ -7,7 +7,7 @@ import { FastLane } from '../../../src/http/connection/fast-lane.js'
 import { MessageGate } from '../../../src/http/connection/message-gate.js'
 import { findParserHooks, parserOf } from '../../../src/http/connection/parser-hooks.js'
 
-/** The server's end of a connection in memory: pieces arrive exactly as they are pushed. */
+/** The server's end of a connection in memory: chunks arrive exactly as they are pushed. */
 class Wire extends Duplex {
   written = ''
   onWritten = () => {}
@@ -38,14 +38,14 @@ interface Seen {
 
 const hooks = findParserHooks()
 
-/** Feeds `pieces` to Node's parser through a gate with a fast lane; answers come when `turn` lets them. */
+/** Feeds `pieces` to Node's parser through a gate with a fast lane. Responses are sent when `turn` resolves. */
 const feed = async (pieces: readonly Buffer[], expectedCount: number, turn: () => Promise<void>) => {
   const wire = new Wire()
   const seen: Seen[] = []
   let open = 0
   let mostOpen = 0
   let fastCount = 0
-  /** How long the connection might be silent when a message of the fast lane was served. */
+  /** The idle timeout of the connection whenever a fast-lane message was served. */
   const timeouts: number[] = []
   const answer = async (message: Seen, end: () => void) => {
     await turn()
@@ -154,7 +154,7 @@ const printMessage = (sent: Message): string => {
   return `${head}Transfer-Encoding: chunked\r\n\r\n${chunked(sent.body, sent.chunkSize)}`
 }
 
-/** Cuts `text` at any places at all. */
+/** Splits `text` at arbitrary positions. */
 const split = (text: string, cuts: readonly number[]): Buffer[] => {
   const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
   return [0, ...places]

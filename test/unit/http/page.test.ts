@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startFace } from './face-fixture.js'
 
-/** Where the page of a server lies among its other paths. What it is made of is tried in a browser. */
+/** The path of a server's page among its other paths. The content of the page is tested in a browser. */
 
 const PAGE = {
   status: 200,

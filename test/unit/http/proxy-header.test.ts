@@ -4,7 +4,7 @@ import { parseProxyHeader, type ProxyHeader } from '../../../src/http/connection
 const text = (line: string) => Buffer.from(line, 'latin1')
 
 const SIGNATURE = '0d0a0d0a000d0a515549540a'
-/** `rest`: what follows the length, which is that of it unless another is given. */
+/** `rest`: the bytes after the length. The length is that of `rest`, unless another one is given. */
 const binary = (command: string, family: string, rest: string, length = rest.length / 2) =>
   Buffer.from(`${SIGNATURE}${command}${family}${length.toString(16).padStart(4, '0')}${rest}`, 'hex')
 

@@ -6,13 +6,13 @@ export interface RawAnswer {
   readonly body: string
 }
 
-/** A connection that sends any bytes and reads the answers one by one. */
+/** A connection that sends arbitrary bytes and reads the responses one by one. */
 export class RawClient {
   readonly #socket: net.Socket
   readonly #waiting: { readonly verb: string; readonly resolve: (answer: RawAnswer | undefined) => void }[] = []
   #received = Buffer.alloc(0)
   #isClosed = false
-  /** All that ever came. */
+  /** All received bytes. */
   raw = ''
 
   private constructor(socket: net.Socket) {
@@ -22,7 +22,7 @@ export class RawClient {
       this.raw += chunk.toString('latin1')
       this.#settle()
     })
-    // What a broken connection had received still counts.
+    // Bytes received before an error still count.
     socket.on('error', () => {})
     socket.on('close', () => {
       this.#isClosed = true
@@ -39,17 +39,17 @@ export class RawClient {
     })
   }
 
-  /** All that came and was taken for no answer. */
+  /** The received bytes that are not part of a response. */
   get rest(): string {
     return this.#received.toString('latin1')
   }
 
-  /** Resolves when the bytes are with the kernel, so that pieces sent one after the other may arrive apart. */
+  /** Resolves when the kernel has the bytes, so that consecutive chunks can arrive separately. */
   send(bytes: string | Buffer): Promise<void> {
     return new Promise((resolve) => this.#socket.write(bytes, () => resolve()))
   }
 
-  /** The next whole answer; undefined when the connection closes without one. */
+  /** Returns the next complete response; undefined if the connection closes without one. */
   answer(verb = 'GET'): Promise<RawAnswer | undefined> {
     return new Promise((resolve) => {
       this.#waiting.push({ verb, resolve })

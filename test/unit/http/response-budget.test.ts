@@ -7,7 +7,7 @@ import { ResponseBudget, type AnswerSink } from '../../../src/http/limits/respon
 import { LogicalError } from '../../../src/logical/errors.js'
 import { type ResponseReservation, ROOT_NAMESPACE } from '../../../src/logical/request.js'
 
-/** A client that takes its answer when the test says so. */
+/** A client that reads its response when the test says so. */
 class Client implements AnswerSink {
   readonly response = Object.assign(new EventEmitter(), { closed: false, writableEnded: false })
   readonly socket = Object.assign(new EventEmitter(), {

@@ -20,7 +20,7 @@ afterEach(() => {
 const ME = { pid: 10, startTime: 'ten' }
 const OTHER = { pid: 20, startTime: 'twenty' }
 
-/** A machine on which only these processes live. */
+/** A machine on which only these processes run. */
 const living = (...processes: (typeof ME)[]): ProcessTable => {
   const list = processes.map((one) => ({ ...one, isFrozen: false, hasArgument: () => false }))
   return { find: (pid) => list.find((one) => one.pid === pid), list: () => list }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Links } from '../../../src/lab/links/links.js'
 import { until } from '../../support/until.js'
 
-/** The sockets of a cluster of this process end as those of a process do. */
+/** Sockets of a cluster in this process end like those of a separate process. */
 const stops: (() => unknown)[] = []
 let address = ''
 let connected = 0

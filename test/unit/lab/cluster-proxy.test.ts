@@ -7,7 +7,7 @@ import { LabError } from '../../../src/lab/model/lab-error.js'
 import { proxyClusters } from '../../../src/lab/web/server/cluster-proxy.js'
 import { sendRefusal } from '../../../src/lab/web/server/refusal.js'
 
-/** A lab that does not exist: the proxy answers requests that it would forward with 502. */
+/** A lab that does not exist: the proxy responds with 502 to requests that it would forward. */
 const noLab = () => {
   throw new LabError('remote', 'there is no lab')
 }

@@ -63,7 +63,7 @@ it('the event log continues its numbers after 300 KiB of damage at the end of it
 it('the event log stays in memory while the disk fails, and writes again afterwards', () => {
   const log = open()
   log.append(note('a'))
-  // The directory of a lab that is being removed; the same for whoever writes as a disk that is full.
+  // The directory of a lab that is being removed; for a writer this is the same as a full disk.
   rmSync(directory, { recursive: true })
   log.append(note('b'))
   expect(log.after(0)).toHaveLength(2)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { LabLink } from '../../../src/lab/links/links.js'
 
-/** As from JavaScript, where no types are looked at. */
+/** As from JavaScript, without type checks. */
 const set = (...given: readonly unknown[]) =>
   (new LabLink([]).setFault as (...given: readonly unknown[]) => void).bind(new LabLink([]))(...given)
 

@@ -5,7 +5,7 @@ import { planLab } from '../../../src/lab/lifecycle/plan.js'
 import { randomPorts, randomRange, randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { requireTopology } from '../../../src/lab/topology/catalogue.js'
 
-/** The same seed leads to the same ports, as long as nobody takes one of them. */
+/** The same seed draws the same ports, unless one of them is in use. */
 const draw = (given?: ReadonlySet<number>) => randomSinglePorts(4, createSeededRandom('ports'), given)
 
 it('chooses no port that is given to somebody who does not listen yet', async () => {
@@ -38,7 +38,7 @@ it.each(['lb', 'six'])('gives no port of %s to two', async (name) => {
   const topology = requireTopology(name)
   const ports = await randomPorts(topology.clusters)
   const { clusters, keeper } = await planLab({ name: 'one', topology, settings: {} }, ports, thisHost())
-  // The routes of a balancer listen on its ports.
+  // The routes of a load balancer listen on its ports.
   const own = clusters.flatMap(({ ports: { api, cluster } }) => [api, cluster])
   const all = [...own, ...keeper.routes.map(({ port }) => port)]
   expect(all.every((port) => port > 0)).toBe(true)

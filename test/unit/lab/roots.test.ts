@@ -23,7 +23,7 @@ const THEIRS = {
   last_remote_wal: 9,
 }
 
-/** What is found where the survey saw two roots, and both clusters answer as given when they are asked again. */
+/** Returns the findings if the survey saw two roots and both clusters respond as given when they are read again. */
 const find = (ours: () => object, theirs: () => object, links = [link]) => {
   const views = [
     { name: 'A', dr: role(''), performance: role('aa') },

@@ -110,7 +110,7 @@ it('the status draws unreachable, sealed and unconnected clusters once each', ()
     'D | not initialized | - | - | - | -',
     'E | no replication | - | - | - | -',
   ])
-  // Each the primary of the other in another way, which nobody should do.
+  // Each cluster is the primary of the other for a different kind, which is a misconfiguration.
   const round = [
     cluster('A', { dr: primary, performance: { ...secondary, clusterId: 'p' } }),
     cluster('B', { dr: secondary, performance: { ...primary, clusterId: 'p' } }),
@@ -134,14 +134,14 @@ it('the status draws a secondary below the primary that it follows if its set ha
     draw(roles.map((role, index) => cluster('ABC'[index] ?? '', role))).map((row) => row.split(' |')[0])
   expect(names([at('https://a'), at('https://b'), follower('https://b')])).toEqual(['A', 'B', '└── performance ──▶ C'])
   expect(names([at('https://a'), at('https://b'), follower('https://a')])).toEqual(['A', '└── performance ──▶ C', 'B'])
-  // Behind one address, or at one that neither of them has: the connection tells.
+  // Behind one address, or at an address that neither of them has: the connection identifies the primary.
   expect(names([at('https://lb'), at('https://lb', ['perf-c']), follower('https://lb')])[2]).toContain('C')
   expect(names([at('https://a', ['perf-x']), at('https://b', ['perf-c']), follower('https://lb')])).toEqual([
     'A',
     'B',
     '└── performance ──▶ C',
   ])
-  // A guess would be worse than none.
+  // No name is better than a wrong one.
   expect(names([at('https://a'), at('https://b'), follower('https://lb')])).toEqual(['A', 'B', 'C'])
 })
 
@@ -236,7 +236,7 @@ it('status, drill reports and drill find name the same primary of a secondary if
   const follower = { ...known, mode: 'secondary', secondary_id: 'dr-c', connection_state: 'ready' }
   const connected = { ...known, secondaries: [{ node_id: 'dr-c', connection_status: 'connected' }] }
   const drOf = new Map<string, object>([
-    // It was cut off, and B was promoted with force: C has joined B.
+    // C was partitioned and B was promoted with force. C has joined B.
     ['A', known],
     ['B', connected],
     ['C', { ...follower, primary_cluster_addr: 'https://b:8201' }],

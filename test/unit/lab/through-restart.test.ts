@@ -7,7 +7,7 @@ import { throughRestart } from '../../../src/lab/requests/request-errors.js'
 import { waitFor } from '../../../src/lab/requests/wait.js'
 import { RESTARTING_REFUSAL } from '../../../src/logical/refusal-texts.js'
 
-/** Answers with one after the other of these, and with the last from then on. */
+/** Responds with each of these in turn, and with the last one from then on. */
 const serve = async (...answers: readonly [status: number, body: object][]) => {
   let asked = 0
   const server = http.createServer((_, response) => {

@@ -18,7 +18,7 @@ import { TOPOLOGY_SCHEMA } from '../../../src/lab/topology/schema.js'
 const FILES = path.join(import.meta.dirname, '../../../src/lab/topology/files')
 const HEAD = 'apiVersion: understudy/v1\nkind: Topology\nname: mine\n'
 
-/** What is said of a file that begins as every file does, without its name in front. */
+/** Returns the problems of a file with a valid head, without its name. */
 const problemsOf = (rest: string, head = HEAD): string[] => {
   try {
     parseTopology(head + rest, 'mine.yaml')

@@ -12,7 +12,7 @@ import { ToxiproxyControl } from '../../../src/lab/daemon/toxiproxy-server.js'
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 
-/** A lab daemon with both proxies of A towards B, in front of a server that answers with what it is sent; asked as a client asks. */
+/** A lab daemon with both proxies from A to B, in front of an echo server, called like a client does. */
 const stops: (() => unknown)[] = []
 let daemon: LabDaemon
 let control = ''
@@ -218,7 +218,7 @@ it('the toxiproxy API lets clients create own proxies, and protects those of the
   }
 })
 
-/** `fetch` says itself which host it asks. */
+/** `fetch` sets the Host header itself. */
 const statusWith = async (headers: http.OutgoingHttpHeaders): Promise<number | undefined> => {
   const request = http.request(`${control}/reset`, { method: 'POST', headers })
   request.end()

@@ -73,7 +73,7 @@ describe('parseJson', () => {
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value)
         expect(JSON.parse(printJson(parseJson(text)))).toEqual(JSON.parse(text))
-        // A fraction with a trailing zero makes the slower of the two readers read the rest as well.
+        // A fraction with a trailing zero makes the slower parser parse the rest as well.
         const mixed = `[1.0, ${JSON.stringify(value, null, 1)}]`
         expect(printJson(parseJson(mixed))).toMatch(/^\[1\.0,/)
         expect(JSON.parse(printJson(parseJson(mixed)))).toEqual([1, JSON.parse(text)])

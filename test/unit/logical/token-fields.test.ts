@@ -14,7 +14,7 @@ import {
 } from '../../../src/logical/token-fields.js'
 import { EMPTY_TOKEN_FIELDS, makeRequest, refusal } from '../../support/backend-harness.js'
 
-/** What a write of `body` makes of `current`. */
+/** Returns the result of merging `body` into `current`. */
 const apply = async (body: JsonObject, current: TokenSettings = DEFAULT_TOKEN_SETTINGS) => {
   let result: ReturnType<typeof applyTokenFields> | undefined
   const backend: Backend = {

@@ -107,7 +107,7 @@ test('one changed character anywhere spoils a sealed token', () => {
       fc.pre(next !== token.charAt(at))
       const changed = token.slice(0, at) + next + token.slice(at + 1)
       const opened = open(changed, key.privateKey)
-      // What opens all the same must say the same: a letter in a key's JSON spelling, say.
+      // A changed text that still opens must have the same content, for example an equivalent JSON escape.
       if (opened) expect(opened).toEqual(bundle)
     }),
     { seed, numRuns: 300 },

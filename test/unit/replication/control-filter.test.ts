@@ -100,7 +100,7 @@ const EU = mount('eu', 'EU_data/')
 const US = mount('us', 'US_data/')
 const NKV = mount('nkv', 'ns1/kv/', { namespacePath: 'ns1/' })
 
-/** Filters that follow what is written to the storage. */
+/** Creates filters that follow the writes to the storage. */
 const createFilters = (
   options: { storage?: MemoryStorage } & Partial<ConstructorParameters<typeof FilterStore>[0]>,
 ) => {
@@ -110,7 +110,7 @@ const createFilters = (
   return filters
 }
 
-/** A filter for `c`, whose mounts move as those of a primary do. */
+/** Creates a filter for `c`, whose mounts move as on a primary. */
 const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
   let mounts = MOUNTS
   const storage = new MemoryStorage()
@@ -124,7 +124,7 @@ const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
       mounts = mounts.flatMap((row) => (row.uuid === before.uuid ? (after ?? []) : row))
       if (fails) throw new Error('no space left on device')
     })
-    // The table says the new path, the record is not stored yet.
+    // The table has the new path; the record is not stored yet.
     expect(filters.compiled('c')?.filteredMounts.has(before.uuid)).toBe(true)
     await stored.finally(() => {
       if (fails) mounts = MOUNTS
@@ -161,7 +161,7 @@ test('a mount that is not allowed stays so in an allowed namespace, and at a pat
   await world.change(US, move(US, 'soon/'))
   expect([world.shows('eu'), world.shows('us'), world.paths()]).toEqual([false, false, ['ns1/']])
   expect(world.filters.compiled('c')?.dynamicMounts).not.toContain('ns1/eu/')
-  // A new rule is a new decision.
+  // A new rule replaces all earlier decisions.
   await world.filters.put('c', { mode: 'allow', paths: ['ns1/eu/'] })
   expect(world.shows('eu')).toBe(true)
 })
@@ -181,7 +181,7 @@ test('a mount that is allowed stays allowed by its new path, and what it was all
   expect(filters.find('c')?.paths).toEqual(['here/', 'ns1/'])
   expect(filters.compiled('c')?.filteredMounts.has('us')).toBe(false)
   expect(filters.known('c').digest, 'nothing has to be compared').toBe(digest)
-  // What was allowed with its namespace only is not allowed outside of it.
+  // A mount that was allowed only through its namespace is not allowed outside of it.
   await follow(NKV, move(NKV, 'kv/'))
   expect(filters.compiled('c')?.filteredMounts.has('nkv')).toBe(true)
   expect(filters.known('c').digest).not.toBe(digest)

@@ -38,7 +38,7 @@ test(`a walk of ${STEPS} random steps over both kinds never breaks a rule`, () =
     const decision = decisionsAt({ ...SAFE, isSyncComplete: isSafe })[event](kind, facts)
     const before = records
     const record = records[kind]
-    // No copy of a primary comes to its end where none is followed.
+    // A cluster without a primary cannot finish a first copy.
     if (event === 'finish-bootstrap' && 'hasFollowed' in record && !record.credentials) continue
     if (!decision.ok) {
       expect(decision.reason).not.toBe('')
@@ -54,7 +54,7 @@ test(`a walk of ${STEPS} random steps over both kinds never breaks a rule`, () =
     checkRules(before, records, event, kind)
     reached.add(`${kind} ${event}`)
   }
-  // Whatever can happen did happen, or the walk has shown nothing.
+  // All possible events have occurred; otherwise the walk proves nothing.
   expect(EVENTS.length).toBeGreaterThan(5)
   expect(reached.size).toBe(EVENTS.length * 2)
 })
@@ -89,18 +89,18 @@ const run = (records: Records, { change }: Extract<Decision, { ok: true }>, give
 const checkRules = (before: Records, after: Records, event: Event, kind: Kind) => {
   const other: Kind = kind === 'dr' ? 'performance' : 'dr'
   const [was, is] = [before[kind], after[kind]]
-  // The set id is stable but for enabling and joining.
+  // The set ID changes only when a cluster enables replication or joins.
   if (was.mode !== 'disabled' && is.mode !== 'disabled' && event !== 'update-primary') expect(is.setId).toBe(was.setId)
   if (event === 'promote' && was.mode !== 'disabled' && is.mode !== 'disabled') {
     expect(compareEpochs(was.epochs, is.epochs)).toBe('newer')
     expect(currentEpoch(is.epochs)?.parent).toBe(currentEpoch(was.epochs)?.id)
   }
   if (is.mode === 'primary' && was.mode !== 'primary') expect(is.registrations).toEqual([])
-  // Performance operations never touch the DR record, and change nothing behind a DR secondary.
+  // Performance operations never change the DR record, and change nothing behind a DR secondary.
   if (kind === 'performance') {
     expect(after.dr).toBe(before.dr)
     expect(isSecondaryStage(stageOf(before.dr))).toBe(false)
   }
-  // The other record changes with a promotion or an end of the DR role only.
+  // The other record changes only with a promotion, or at the end of the DR role.
   if (after[other] !== before[other]) expect(['promote', 'disable-secondary']).toContain(event)
 }

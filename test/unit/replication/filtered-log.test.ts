@@ -10,7 +10,7 @@ import { verifyStored } from '../../../src/storage/inspection/inspect.js'
 import { openStore, put } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 
-/** What a client has deleted before a filter came is in no tree, and in the log all the same. */
+/** Data that a client deleted before the filter was set is in no tree, but still in the log. */
 
 const REMOTE = { index: 7, hash: Buffer.alloc(20, 7), epoch: 'one' }
 

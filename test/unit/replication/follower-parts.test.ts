@@ -111,7 +111,7 @@ describe('what is received', () => {
     await applier.apply(slices.slice(0, 2))
     const place = b.remotePosition
     if (!place) throw new Error('nothing was applied')
-    // As a batch that has failed and is stored all the same.
+    // As after a failed batch that was stored nonetheless.
     await b.applyEntries([], { ...place, index: 3 })
     const { position } = b
     await expect(applier.apply(slices.slice(2))).rejects.toThrow('the storage was reopened, and is at index 3 now')
@@ -161,7 +161,7 @@ describe('what is received', () => {
   })
 })
 
-/** The far end of a call, by hand. */
+/** The remote end of a call, controlled by the test. */
 class FakeCall extends EventEmitter {
   readonly written: { message: string; done: () => void }[] = []
   isPaused = false

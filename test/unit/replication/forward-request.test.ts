@@ -17,7 +17,7 @@ const GOOD = {
 
 const decode = (text: string) => decodeRequest(Buffer.from(text))
 
-/** One field at a time becomes something else; `undefined` leaves it out. */
+/** One field at a time gets another value; `undefined` removes it. */
 const JUNK: readonly (readonly [keyof typeof GOOD, unknown])[] = [
   ...['id', 'path', 'remoteAddress'].flatMap((name) =>
     [undefined, null, 5, {}, ['x'], true].map((value) => [name as keyof typeof GOOD, value] as const),

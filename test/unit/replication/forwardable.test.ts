@@ -8,7 +8,7 @@ import { makeIdentity } from '../../support/identity-mount.js'
 import { APPROLE_OPTIONS } from '../auth/approle/approle-mount.js'
 import { makeUserpass } from '../auth/userpass/userpass-mount.js'
 
-/** Writes by their verb that change nothing that is shared: a secondary answers them itself. */
+/** Requests with a write verb that change no replicated data: a secondary answers them itself. */
 const ANSWERED_HERE: ReadonlySet<string> = new Set([
   'approle role/:role_name/secret-id/lookup/? update',
   'approle role/:role_name/secret-id-accessor/lookup/? update',

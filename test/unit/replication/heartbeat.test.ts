@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { Heartbeat } from '../../../src/replication/secondary/heartbeat.js'
 import { TIMES } from '../../support/replication-fixture.js'
 
-/** A primary that answers at the moments the test wants, on a clock that the test moves. */
+/** A primary that responds when the test says so, on a clock that the test controls. */
 const world = () => {
   let nowMs = 1000
   let lastIndex = 0

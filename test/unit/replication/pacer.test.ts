@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ManualClock } from '../../support/manual-clock.js'
 import { Pacer } from '../../../src/replication/primary/pacer.js'
 
-/** How a copy for a secondary gives way to those who write on its primary. */
+/** How a copy for a secondary pauses in favor of writers on its primary. */
 const start = () => {
   const clock = new ManualClock()
   let index = 7

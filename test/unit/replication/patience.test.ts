@@ -11,7 +11,7 @@ import { StreamReader } from '../../../src/replication/secondary/stream-reader.j
 import type { SecondaryHooks } from '../../../src/replication/model/types.js'
 import { openStore, put } from '../../support/replication-fixture.js'
 
-/** A follower ends a connection on which its primary owes it something and is silent. */
+/** A follower ends a connection if its primary owes a message and sends none. */
 
 class SilentCall extends EventEmitter {
   write(_message: StreamUp, done: () => void): boolean {
@@ -30,7 +30,7 @@ const hooks = {
   onSynced: async () => undefined,
 } as unknown as SecondaryHooks
 
-/** A reader that stands at the end of its primary's log, or nowhere, and how its stream ended. */
+/** Starts a reader at the end of its primary's log, or without a position, and returns how its stream ended. */
 const begin = async ({ isPlaced = false, lagMs = 0 }) => {
   const clock = new ManualClock()
   const [primary, store] = [await openStore(), await openStore()]

@@ -7,7 +7,7 @@ import { KEYS } from '../../../src/storage/keys/key-families.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 import { until } from '../../support/until.js'
 
-/** When data that a filter takes away is marked, and when the files that held it are to be destroyed. */
+/** When filtered data is marked, and when the files that contained it are destroyed. */
 let storage: MemoryStorage
 let filtered: Set<string>
 let isResyncing: boolean

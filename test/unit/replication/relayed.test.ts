@@ -13,7 +13,7 @@ import {
 import { decodeRelayed, encodeRelayed } from '../../../src/replication/forwarding/relayed-request.js'
 import { refusalCodeOf } from '../../../src/replication/rpc/refusal.js'
 
-/** How a request travels from a standby to the active node, and its answer back. */
+/** The path of a request from a standby to the active node, and of its response. */
 
 const REQUEST: IncomingRequest = {
   id: 'r1',

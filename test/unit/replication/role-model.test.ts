@@ -10,7 +10,9 @@ import {
 import { after, answersOf, type RoleAction, type RoleCall, type Roles } from '../../simulation/role-model.js'
 import { decisionsAt, SAFE } from '../../support/role-decisions.js'
 
-/** The model by which the simulation judges answers is made from the contract alone: here the machine is held against it. */
+/**
+ * The simulation judges responses with a model of the contract. This test compares that model with the state machine.
+ */
 
 const STAGES = Object.keys(TRANSITIONS) as Stage[]
 

@@ -13,7 +13,7 @@ afterEach(() => {
   sessions = []
 })
 
-/** Two ends of a connection whose messages take `delayMs`. */
+/** Connects two ends whose messages take `delayMs`. */
 const connect = async (delayMs: number) => {
   const clock = new ManualClock()
   const network = new SimulatedNetwork(clock, () => delayMs)

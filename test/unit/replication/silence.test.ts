@@ -8,7 +8,7 @@ const LIMIT_MS = 1000
 const STEP_MS = 50
 const MIB = 1024 * 1024
 
-/** A connection whose traffic is numbers, under a clock that moves in small steps. */
+/** A connection with simulated traffic, on a clock that advances in small steps. */
 const watch = () => {
   const clock = new ManualClock()
   const socket = {
@@ -50,7 +50,7 @@ it('a connection lasts while single bytes arrive', async () => {
 
 it('a peer that was sent 16 MiB may work on it for eight seconds, and is cut when it stays silent', async () => {
   const { socket, pass } = watch()
-  // The peer confirms what it reads until it has all of it.
+  // The peer acknowledges what it reads until it has read everything.
   await pass(400, () => {
     socket.bytesWritten += 2 * MIB
     socket.bytesRead += 13

@@ -25,10 +25,10 @@ import path from 'node:path'
 
 const SPEC = path.join(import.meta.dirname, '..', '..', '..', 'src', 'replication', 'SPEC.md')
 
-/** A table by its first column, then by the heading of the column. */
+/** A table: rows by the first column, then cells by the heading of the column. */
 type SpecTable = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** The table below a heading of SPEC.md. Throws where there is none. */
+/** Returns the table below a heading of SPEC.md. Throws if there is none. */
 const readSpecTable = (heading: string): SpecTable => {
   const text = readFileSync(SPEC, 'utf8')
   const [, section] = text.split(`\n### ${heading}\n`)
@@ -48,7 +48,7 @@ const readSpecTable = (heading: string): SpecTable => {
   )
 }
 
-/** Every cell of the columns, made by a function. */
+/** Fills every cell of the columns with the result of a function. */
 const tableOf = <Row extends string, Column extends string>(
   rows: readonly Row[],
   columns: readonly Column[],
@@ -56,7 +56,7 @@ const tableOf = <Row extends string, Column extends string>(
 ): SpecTable =>
   Object.fromEntries(rows.map((row) => [row, Object.fromEntries(columns.map((column) => [column, cell(row, column)]))]))
 
-/** States or events of one name: as many as there are cases of it. */
+/** Samples of the states or events with one name, one per case. */
 type Samples<T, Key extends 'is' | 'on'> = {
   readonly [Name in T extends Readonly<Record<Key, infer N extends string>> ? N : never]: readonly Extract<
     T,
@@ -67,8 +67,8 @@ type Samples<T, Key extends 'is' | 'on'> = {
 const NEVER = / cannot come while /
 
 /**
- * What a machine does with each of its events in each of its states, as SPEC.md writes it: `state; effect, effect`, `-` for
- * what cannot come, `or` between the outcomes of several samples.
+ * Returns the table of a machine as SPEC.md writes it: `state; effect, effect`, `-` for an impossible event, and `or`
+ * between the outcomes of several samples.
  */
 const machineTable = <State extends { readonly is: string }, Event extends { readonly on: string }, Effect>(
   table: StateTable<State, Event, Effect>,
@@ -92,7 +92,7 @@ const machineTable = <State extends { readonly is: string }, Event extends { rea
   })
 }
 
-/** SPEC.md says what the machines do, and the machines do what it says: each table there is compared with the code. */
+/** The tables of SPEC.md, compared with the machines. */
 
 const STAGES = Object.keys(TRANSITIONS) as Stage[]
 const EVENTS = Object.keys(TRANSITIONS.disabled) as Event[]
@@ -139,7 +139,7 @@ test('every event has the effects that the table says, from wherever it is accep
       const changes = listed(change.map(nameOf))
       const actual = {
         prepare: listed(prepare.map((effect) => effect.do)),
-        // The one exception is said below the table.
+        // The only exception is described below the table.
         change: event === 'update-primary' && stage === 'bootstrapping' ? changes.replace(stage, 'secondary') : changes,
         end,
       }

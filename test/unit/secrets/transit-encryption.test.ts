@@ -32,7 +32,7 @@ const materialOf = async (name: string, version = '1') => {
   return Buffer.from(String(keys[version]), 'base64')
 }
 
-/** What is behind `vault:v1:`. */
+/** Returns the bytes after `vault:v1:`. */
 const bytesOf = (ciphertext: string) => Buffer.from(String(ciphertext.split(':')[2]), 'base64')
 
 it.each(['aes128-gcm96', 'aes256-gcm96', 'chacha20-poly1305', 'rsa-2048'])(

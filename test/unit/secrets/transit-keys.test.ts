@@ -290,7 +290,7 @@ describe('where nothing can be written', () => {
     for (const path of ['keys/b', 'keys/a/rotate', 'encrypt/b']) {
       expect((await refusal(secondary.write(path, { plaintext: HELLO })))[0]).toBe('read-only')
     }
-    // What is there already needs no primary to say so.
+    // An existing key is reported without a request to the primary.
     expect((await secondary.write('keys/a'))?.warnings).toEqual(['key a already existed'])
   })
 })

@@ -24,29 +24,29 @@ import { until } from '../../support/until.js'
 import { entriesAfter, GatedEngine, openFixture } from '../storage/fixture.js'
 
 /**
- * Everything that remembers stored values follows every commit, in whichever way it comes: what is read, and so remembered,
- * before it is not what is read after it.
+ * All caches of stored values follow every commit, wherever it comes from: no read after a commit returns the cached
+ * value from before it.
  */
 
 interface Probe {
   readonly key: string
-  /** A value that the key has not had yet, and what shows it. */
+  /** Writes a value that the key never had, and reads its effect. */
   readonly next: (
     turn: number,
   ) => { readonly value: Buffer; readonly shows: unknown } | Promise<{ value: Buffer; shows: unknown }>
   readonly read: () => unknown
-  /** Where a write of its own takes effect by other means. */
+  /** True if an own write takes effect without the cache. */
   readonly skipsOwn?: true
-  /** Whatever is stored, a start on it shows this. */
+  /** The value after a start, independent of the stored data. */
   readonly atStart?: unknown
 }
 
-/** Nothing of these keys is remembered, or only together with the stored bytes that it was made of. */
+/** Values of these keys are not cached, or only together with the stored bytes from which they were made. */
 const READ_ANEW = 'read anew'
-/** Made once, before anything reads it. */
+/** Created once, before the first read. */
 const CONSTANT = 'constant'
 
-/** A whole server. What is open of it is another one after each start. */
+/** A whole server. Its open cluster is a new one after each start. */
 interface Subject {
   readonly server: Server
   readonly engine: GatedEngine
@@ -100,7 +100,7 @@ const rootKeyOf = ({ seal: { rootKey } }: Runtime): Buffer => {
   return rootKey
 }
 
-/** A barrier of another cluster of the set, which has the same values of these keys. */
+/** Opens a barrier of another cluster of the set with the same values of these keys. */
 const openTwin = async (keys: readonly string[]) => {
   const { store } = await openFixture()
   const barrier = new Barrier({ store, clock: systemClock, random: createSystemRandom() })
@@ -114,7 +114,7 @@ const openTwin = async (keys: readonly string[]) => {
 
 type Values = ReadonlyMap<string, Buffer>
 
-/** What another cluster of the set logs and stores when it writes these values. */
+/** Returns what another cluster of the set logs and stores for these values. */
 const writeElsewhere = async (
   values: Values,
 ): Promise<{ entries: readonly WalEntry[]; stored: { key: string; value: Buffer | undefined }[] }> => {
@@ -135,7 +135,7 @@ const writeHere = (values: Values): Promise<void> => writeTo(subject.runtime.bar
 
 const REMOTE = { index: 7, hash: Buffer.alloc(20, 7), epoch: 'elsewhere' }
 
-/** Values in a copy of all data, before anybody opens it. */
+/** Writes values into a copy of all data before the copy is opened. */
 const fillCopy = async (fresh: Engine, old: Engine, rootKey: Buffer, values: Values): Promise<void> => {
   await fillEngine(fresh, old.scan({}))
   const { store } = await openFixture({ engine: fresh })
@@ -147,15 +147,15 @@ const fillCopy = async (fresh: Engine, old: Engine, rootKey: Buffer, values: Val
 
 interface Way {
   readonly commit: (values: Values) => Promise<void>
-  /** What does not change in this way. */
+  /** Selects the values that this kind of change does not affect. */
   readonly leavesOut?: (probe: Probe) => boolean
   readonly isStart?: true
 }
 
-/** What another cluster of the set never writes. */
+/** Returns true for keys that no other cluster of the set writes. */
 const isOwnAlone = ({ key }: Probe): boolean => categoryOf(key) === 'ignored'
 
-/** The ways in which stored values become others. */
+/** The ways in which stored values can change. */
 const WAYS: Readonly<Record<string, Way>> = {
   'a write of its own': {
     leavesOut: ({ skipsOwn }) => skipsOwn === true,
@@ -246,7 +246,7 @@ const ask = async (entry: MountEntry, operation: 'read' | 'create' | 'update', p
   return dispatch(backend, makeRequest(operation, path, body), path)
 }
 
-/** Where the mount is found. */
+/** Probes whether the mount is found. */
 const mountProbe = async (kind: MountKind, isLocal: boolean): Promise<Probe> => {
   const type = kind === 'auth' ? 'approle' : 'kv'
   const name = `${kind}-${isLocal}`
@@ -262,7 +262,7 @@ const mountProbe = async (kind: MountKind, isLocal: boolean): Promise<Probe> => 
   }
 }
 
-/** The settings of a mount. */
+/** Probes the settings of a mount. */
 const configProbe = async (isLocal: boolean): Promise<Probe> => {
   const entry = await enableMount('secret', 'kv-v2', `kv2-${isLocal}/`, isLocal)
   return {
@@ -275,7 +275,7 @@ const configProbe = async (isLocal: boolean): Promise<Probe> => {
   }
 }
 
-/** Whether the role is found: by what is hashed with the salt of its mount. */
+/** Probes whether the role is found by a hash with the salt of its mount. */
 const saltProbe = async (isLocal: boolean): Promise<Probe> => {
   const entry = await enableMount('auth', 'approle', `salted-${isLocal}/`, isLocal)
   const cidr = { bind_secret_id: false, secret_id_bound_cidrs: '127.0.0.0/8' }
@@ -350,7 +350,7 @@ const identityProbes = async (): Promise<Probe[]> => {
   ]
 }
 
-/** By family of keys. A new family has to say how it follows. */
+/** Probes by family of keys. A new family must state how its cached values follow. */
 const makeProbes = async (): Promise<
   Readonly<Record<keyof typeof KEYS, readonly Probe[] | typeof READ_ANEW | typeof CONSTANT>>
 > => {
@@ -431,7 +431,7 @@ const makeProbes = async (): Promise<
         skipsOwn: true,
       },
     ],
-    // Nobody else writes it.
+    // No other writer exists.
     drRole: CONSTANT,
     filters: [
       {
@@ -453,7 +453,7 @@ const makeProbes = async (): Promise<
         key: KEYS.settledFilter,
         next: (turn) => ({ value: json({ digest: `${turn}` }), shows: `${turn}` }),
         read: () => replication().settledFilter.current.digest,
-        // Nobody feeds this cluster.
+        // This cluster has no primary.
         atStart: '',
       },
     ],

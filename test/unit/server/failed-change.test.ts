@@ -8,14 +8,14 @@ import { SimulatedWorld } from '../../../src/server/simulated/cluster.js'
 interface Scene {
   readonly node: SimulatedNode
   readonly send: (call: Call) => Promise<Answer | undefined>
-  /** Opens it, once it was sealed. */
+  /** Unseals the cluster again. */
   readonly unseal: () => Promise<unknown>
   readonly until: (fact: () => Promise<boolean>) => Promise<void>
 }
 
 const LIMIT_MS = 60_000
 
-/** One open server in virtual time. `diskDelayMsMax`: how long a batch may take. */
+/** Runs an open server in virtual time. `diskDelayMsMax`: maximum duration of a batch. */
 const withSimulatedServer = async (
   story: (scene: Scene) => Promise<void>,
   { diskDelayMsMax = 1 }: { readonly diskDelayMsMax?: number } = {},
@@ -60,7 +60,9 @@ const enablePrimary = async (scene: Scene, kind: string): Promise<void> => {
   await scene.until(() => hasMode(scene, kind, 'primary'))
 }
 
-/** What was decided of an open cluster is not done any more once it was sealed, whoever opens it again meanwhile. */
+/**
+ * A decision of an open cluster is not carried out after a seal, even if the cluster is unsealed again in the meantime.
+ */
 
 const KIND = 'dr'
 const SLOW = { diskDelayMsMax: 500 }
@@ -77,7 +79,7 @@ it('a demotion that waits for writes when the cluster is sealed is not done, als
     expect((await demotion)?.status).toBe(503)
     await write
     expect(await hasMode(scene, KIND, 'primary')).toBe(true)
-    // Nothing is in the way of it any more, and clients write again.
+    // The cause of the delay is gone, and clients can write again.
     expect((await send({ method: 'PUT', path: 'kv/slow', body: { value: 'w' } }))?.status).toBe(204)
     expect((await send({ method: 'PUT', path: `sys/replication/${KIND}/primary/demote` }))?.status).toBe(200)
     await scene.until(() => hasMode(scene, KIND, 'secondary'))
@@ -85,7 +87,7 @@ it('a demotion that waits for writes when the cluster is sealed is not done, als
 
 /** A change whose batch the disk has written and answered by an error: it is there when the storage was reopened. */
 
-/** Another runtime than that one is open. */
+/** Returns true if another runtime is open. */
 const isAnew = ({ node: { server } }: Scene, before: Runtime | undefined) =>
   server?.runtime?.cluster !== undefined && server.runtime !== before
 
@@ -109,7 +111,7 @@ it('a failed change of a filter makes connected secondaries compare again', () =
     scene.node.disk.failuresLeft = 1
     const answer = await scene.send({ method: 'PUT', path, body: { mode: 'deny', paths: ['secret/'] } })
     expect(answer?.status).toBe(503)
-    // Streams that are opened anew say under which filter they have compared.
+    // Reopened streams send the filter of their last comparison.
     await scene.until(async () => isAnew(scene, runtime))
     expect((await scene.send({ method: 'GET', path }))?.status).toBe(200)
   }))

@@ -4,7 +4,7 @@ import type { Server } from '../../../src/server/server.js'
 import { ANY_PORTS, localConfig } from '../../support/local-config.js'
 import { startServer } from '../../support/memory-server.js'
 
-/** The events of a server for its own page: how many may read them. */
+/** The event stream of a server's own page: the maximum number of readers. */
 
 const started: Server[] = []
 afterEach(async () => {

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createDirectoryStorage } from '../../../src/server/data/server-storage.js'
 
-/** What servers of this process leave on disk is what a process would have left that ended so. */
+/** A server in this process leaves the same files on disk as a separate process that ended in the same way. */
 let directory: string
 
 beforeEach(() => {
@@ -22,7 +22,7 @@ it('seals the files of a server that was stopped, and not those of one that was 
   expect(isThere('generation-1/files.sha256')).toBe(true)
   const killed = await storage.open()
   storage.kill()
-  // What is left of a killed server ends in its own way.
+  // The rest of a killed server ends by itself.
   await killed.close().catch(() => undefined)
   await storage.release()
   expect(isThere('generation-1/files.sha256')).toBe(false)

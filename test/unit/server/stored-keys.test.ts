@@ -24,7 +24,7 @@ import { freePorts, localConfig } from '../../support/local-config.js'
 import { startServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
 
-/** Servers with something of everything that there is: what they store is what the table of keys says. */
+/** The keys that servers with every kind of data store, compared with the table of keys. */
 
 interface Started {
   readonly client: ApiClient
@@ -36,7 +36,7 @@ const SEAL = { static: { current_key_id: '1', current_key: Buffer.alloc(32, 1).t
 
 interface Kind {
   readonly isAuto?: boolean
-  /** Of a node of several. */
+  /** Set on a node of several. */
   readonly sharedLog?: SharedLog
 }
 
@@ -147,7 +147,7 @@ test('every key that servers store is in the table', () => {
 
 test('every row of the table is stored, but for what lies there while something is under way', () => {
   const seen = new Set(stored.map((key) => findFamily(key)?.at))
-  // Of the last, only a secondary that is behind its primary keeps any.
+  // Only a secondary that is behind its primary keeps such a key.
   const passing: readonly string[] = [
     KEYS.cleanupOrders,
     KEYS.localCleanupOrders,
@@ -155,7 +155,7 @@ test('every row of the table is stored, but for what lies there while something 
     KEYS.losses,
     KEYS.purgeMark,
     KEYS.announced,
-    // Of servers that others may join.
+    // Keys of servers that other servers can join.
     KEYS.peers,
     KEYS.autopilot,
     KEYS.revokedNodes,

@@ -124,7 +124,7 @@ describe('a barrier', () => {
     expect(other.deriveKey('x')).toEqual(barrier.deriveKey('x'))
     expect(rootsOf(joined.store)).toEqual(rootsOf(store))
 
-    // A rotation arrives with the values that need it.
+    // A rotation arrives together with the values that need it.
     const from = store.position.index
     await barrier.rotate()
     await put(barrier, 'logical/b', 'after rotation')

@@ -7,7 +7,7 @@ import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-eng
 import { put } from './fixture.js'
 import { contentOf, NodeWorld, TestNode } from './node-world.js'
 
-/** Shows an image first whose other entries are forgotten by the time that they are asked for. */
+/** A log whose first image becomes incomplete: the following entries are removed before they are read. */
 class BusyLog extends MemorySharedLog {
   readonly #meanwhile: () => Promise<void>
   imagesRead = 0

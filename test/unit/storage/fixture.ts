@@ -12,20 +12,20 @@ export const bytes = (text: string): Buffer => Buffer.from(text)
 export class GatedEngine implements Engine {
   readonly name = 'memory'
   readonly inner: Engine
-  /** Batches written, and operations in each. */
+  /** Written batches, with the number of operations of each. */
   readonly batches: number[] = []
   readonly durable: boolean[] = []
-  /** Batches given up. */
+  /** Discarded batches. */
   discarded = 0
   failure: Error | undefined
-  /** Batches are applied, and fail all the same. */
+  /** The error that a batch reports although it was applied. */
   lateFailure: Error | undefined
-  /** The engine is opened again when this has resolved. */
+  /** The engine reopens when this promise resolves. */
   reopening: Promise<void> | undefined
   reopenFailure: Error | undefined
   #gate: { readonly when: 'before' | 'after'; readonly opened: Promise<void> } | undefined
 
-  /** What was acknowledged at each settlement. */
+  /** The acknowledged position at each settlement. */
   readonly settled: Engine['acknowledged'][] = []
   settleFailure: Error | undefined
 
@@ -44,7 +44,9 @@ export class GatedEngine implements Engine {
     return this.inner.acknowledged
   }
 
-  /** Batches wait from now on until the result is called: before they are applied, or before they are said to be. */
+  /**
+   * Delays batches until the returned function is called: before they are applied, or before the caller is notified.
+   */
   shut(when: 'before' | 'after' = 'before'): () => void {
     let open: () => void = () => undefined
     const opened = new Promise<void>((resolve) => {
@@ -126,13 +128,13 @@ export const rootsOf = (store: Pick<SyncSnapshot, 'trees'>): string[] => [
   store.trees.local.root().toString('hex'),
 ]
 
-/** Everything a store logged behind an index, decoded. */
+/** Returns all decoded entries of a store's log after an index. */
 export const entriesAfter = async (store: Store, index: number): Promise<WalEntry[]> => {
   const frames = await store.framesAfter(index, Number.MAX_SAFE_INTEGER)
   return (frames ?? []).flatMap((frame) => [...store.decodeFrame(frame)])
 }
 
-/** Copies all of a store's data into another, as a resync does. */
+/** Copies all data of a store into another one, as a resync does. */
 export const copyAll = async (from: Store, to: Store): Promise<RemotePosition> => {
   const snapshot = from.snapshot()
   for (const tree of ['replicated', 'local'] as const) {

@@ -3,7 +3,9 @@ import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { MemoryDirectory, openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 
-/** The two media of generations: each makes a data directory that can be opened again and again. `path` is asked for then. */
+/**
+ * The two kinds of generations: each creates a data directory that can be opened repeatedly. `path` is evaluated then.
+ */
 export const generationKinds = (
   path: () => string,
 ): readonly (readonly [string, () => { open: () => Promise<EngineSource> }])[] => [

@@ -39,7 +39,7 @@ it('the high-water mark is the last write, even if smaller or empty', async () =
 it('the high-water mark falls back one write after a torn one, and reports an unreadable file', async () => {
   await write(1, 2)
   const bytes = await readFile(file)
-  // The second write stands in the first place.
+  // The second write is in the first slot.
   bytes.writeUInt8(bytes.readUInt8(20) ^ 1, 20)
   await writeFile(file, bytes)
   expect(await read()).toEqual({ revision: 1, index: 2 })

@@ -16,15 +16,15 @@ import { bytes } from './fixture.js'
 import { createHash, type Hash } from 'node:crypto'
 
 interface Turns {
-  /** Turns of the event loop that went by. */
+  /** Turns of the event loop during the work. */
   readonly passed: number
-  /** Turns that the work itself has waited for. */
+  /** Turns that the work itself waited for. */
   readonly given: number
-  /** The most bytes that were given to hashes piece by piece, in one turn. */
+  /** Maximum number of bytes that one turn hashed in pieces. */
   readonly hashedMax: number
 }
 
-/** What others have had of the event loop until `work` was done. */
+/** Measures the turns of the event loop until `work` has ended. */
 const watchTurns = async (work: () => Promise<unknown>): Promise<Turns> => {
   const hash = Object.getPrototypeOf(createHash('sha256')) as Hash
   const { update } = hash
@@ -81,7 +81,7 @@ const put = async (values: Readonly<Record<string, Buffer>>, isDurable = true): 
 
 const files = async (): Promise<string[]> => (await readdir(directory)).filter((name) => name.endsWith('.value'))
 
-/** As after the end of a process. */
+/** Simulates the end of the process. */
 const crash = async (): Promise<void> => {
   await engine.discard()
   engine = await open()
@@ -241,7 +241,7 @@ describe('the file of a large value', () => {
   it('a small value that looks like a reference to a value file gets its own value file', async () => {
     const seen: Buffer[] = []
     await put({ a: large(1) })
-    // What the database itself holds for it, taken from its log.
+    // The record of the value in the database, from its log.
     const log = (await readdir(directory)).find((name) => /^\d+\.log$/.test(name)) ?? ''
     const written = await readFile(join(directory, log))
     const mark = written.indexOf(Buffer.from('c4a1f3e2967d4b58a90e57d2186bcf03', 'hex'))
@@ -253,7 +253,7 @@ describe('the file of a large value', () => {
   })
 })
 
-/** A start as after a kill: what `work` makes of the store, or how the start was refused. */
+/** Starts as after a kill. Returns the result of `work`, or the error of the start. */
 const startAgain = async <T>(path: string, work: (store: Store) => T | Promise<T>): Promise<T | string> => {
   const source = await openGenerations(path, silentLog).catch((error: unknown) => String(error))
   if (typeof source === 'string') return source
@@ -277,7 +277,7 @@ it('a store whose large values are not as they were, or are gone, is not served 
   expect(await read()).toBe(true)
   const generation = join(path, 'generation-1')
   const names = (await readdir(generation)).filter((name) => name.endsWith('.value'))
-  // Of the value and of the frame of the log that holds it.
+  // The value file, and the file of the log frame with the value.
   expect(names).toHaveLength(2)
   for (const name of names) {
     const whole = await readFile(join(generation, name))
@@ -296,7 +296,7 @@ it('a large value that finds no place fails by itself: what fits is written all 
   const path = join(directory, 'data')
   await startAgain(path, async (store) => {
     const put = (name: string, value: Buffer) => store.write((tx) => tx.put(`logical/mount/${name}`, value))
-    // Where the frame of the log would go that holds the value.
+    // The path of the log frame with the value.
     const place = join(path, 'generation-1', '000002.value')
     await mkdir(place)
     const behind: Promise<unknown>[] = []
@@ -319,10 +319,10 @@ describe('work on many large values', () => {
   const MIB = 1024 * 1024
   const OPTIONS = { walRetentionEntries: 16, walRetentionBytes: 1 << 28 }
   const openAgain = () => openStore({ engine, ...OPTIONS })
-  /** Of the values, and about as many of the frames that hold them. */
+  /** Size of the values, and of the log frames that contain them. */
   const TOTAL_MIB = 3 * 8
 
-  /** A store that has just written three values of 8 MiB. */
+  /** Returns a store that has just written three values of 8 MiB. */
   const written = async (): Promise<Store> => {
     const store = await openAgain()
     for (let n = 1; n <= 3; n++) await store.write((tx) => tx.put(`logical/${n}`, Buffer.alloc(8 * MIB, n)))
@@ -388,7 +388,7 @@ describe('work on many large values', () => {
       writing ??= store.write((tx) => tx.put(key, Buffer.alloc(8 * MIB, 2)))
     }
     const { hashedMax } = await watchTurns(() => store.rebuild({ onProgress }))
-    // The write itself hashes its value at once.
+    // The write itself hashes its value in one turn.
     expect(hashedMax).toBeLessThanOrEqual(9 * MIB)
     await writing
     expect((await store.check()).replicated.size).toBe(0)

@@ -8,7 +8,7 @@ import type { LogPosition } from '../../../src/storage/shared-log/shared-log.js'
 
 const LEASE_MS = 3000
 
-/** A leadership whose renewals are answered after so long; undefined: never. */
+/** Creates a leadership whose renewals are answered after this time; undefined: never. */
 const lead = (
   clock: ManualClock,
   answeredAfterMs: number | undefined,

@@ -8,7 +8,7 @@ const write = async (engine: MemoryEngine, key: string, isDurable: boolean): Pro
   await batch.write({ isDurable })
 }
 
-/** One key that is durable, and three batches that are not; each of them deletes it. */
+/** One durable key, and three batches that are not durable; each deletes the key. */
 const written = async () => {
   const disk = new MemoryDisk()
   const engine = new MemoryEngine(disk)

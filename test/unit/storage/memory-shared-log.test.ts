@@ -10,7 +10,7 @@ import { LOG_START } from '../../../src/storage/shared-log/raw-batch.js'
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-/** Follows the log, and is cut off from it as a simulated process that dies is: nothing of it ever comes to an end. */
+/** Follows the log and is disconnected like a killed process: no pending call ever ends. */
 const followAndDie = async (): Promise<WeakRef<MemoryLog>> => {
   const log = new MemoryLog({ clock: new ManualClock(), leaseMs: 1_000 })
   const shared = new MemorySharedLog(log, log.clock)

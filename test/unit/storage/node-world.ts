@@ -15,7 +15,7 @@ import { GatedEngine } from './fixture.js'
 
 const LEASE_MS = 2000
 
-/** A cluster's shared log in memory, and its time. */
+/** The shared log of a cluster in memory, and its clock. */
 export class NodeWorld {
   readonly clock = new ManualClock()
   readonly log: MemoryLog
@@ -26,7 +26,7 @@ export class NodeWorld {
     this.options = options
   }
 
-  /** Lets time go by until the fact holds. */
+  /** Advances the clock until the condition holds. */
   async until(fact: () => boolean): Promise<void> {
     for (;;) {
       for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -36,7 +36,7 @@ export class NodeWorld {
   }
 }
 
-/** A life of a node: a process with its store, from start to crash. */
+/** One life of a node: a process with its store, from start to crash. */
 interface Life {
   readonly engine: GatedEngine
   readonly shared: MemorySharedLog
@@ -45,7 +45,7 @@ interface Life {
   readonly follower: Follower
 }
 
-/** A node with a disk that outlives its crashes. It follows, or leads where it is told to. */
+/** A node with a disk that outlives its crashes. It follows, or becomes the leader when the test says so. */
 export class TestNode {
   readonly name: string
   readonly disk = new MemoryDisk()
@@ -94,7 +94,7 @@ export class TestNode {
     return this.leadership?.isHeld === true
   }
 
-  /** Resolves when this node leads and its store takes writes, or it has failed to and leaves it to others. */
+  /** Resolves when this node is the leader and its store accepts writes, or when it has failed to become the leader. */
   async lead(): Promise<void> {
     const { life } = this
     if (!life) return
@@ -111,16 +111,17 @@ export class TestNode {
       await life.follower.lead(won)
       this.leadership = won
     } catch {
-      // Crashed, led too late, or told to follow meanwhile. A lease that is held is renewed until it is given up.
+      // The node has crashed, became the leader too late, or must follow by now. A lease is renewed until it is
+      // resigned.
       if (this.life === life) await leadership?.resign()
     }
   }
 
-  /** Its process dies, and its disk loses what was not synced. */
+  /** Kills the process; its disk loses unsynced writes. */
   crash(): void {
     this.#campaign?.abort(new Error('crashed'))
     this.life?.shared.crash()
-    // What it was asked while it stood still is answered nowhere, and is of unknown outcome.
+    // Requests during the suspension get no response; their outcome is unknown.
     this.life?.clock.thaw()
     this.life = undefined
     this.leadership = undefined
@@ -138,7 +139,7 @@ export class TestNode {
   }
 }
 
-/** What lies on a disk, without what differs in order alone. */
+/** Returns the content of a disk, without differences in order. */
 export const contentOf = (disk: MemoryDisk): Record<string, string> =>
   Object.fromEntries(
     disk.map.frozen().flatMap(({ keys, values }) => keys.map((key, at) => [key, values[at]?.toString('hex') ?? ''])),

@@ -11,7 +11,7 @@ const startAll = async (world: NodeWorld, ...names: string[]): Promise<TestNode[
 
 const [A, B] = ['logical/a', 'logical/b']
 
-/** A node that leads and one that follows. */
+/** Starts a leader and a follower. */
 const startTwo = async (entriesMax = 1000, options = {}) => {
   const world = new NodeWorld(entriesMax, options)
   const [leader, standby] = (await startAll(world, 'one', 'two')) as [TestNode, TestNode]

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../../support/until.js'
 import { openFixture, put, rootsOf } from './fixture.js'
 
-/** Lets queued writes finish: a write of our own resolves behind them. */
+/** Waits for queued writes: a new write resolves after them. */
 const settle = async (store: { write: (fn: () => void) => Promise<unknown> }): Promise<void> => {
   await store.write(() => undefined)
 }

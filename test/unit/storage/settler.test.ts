@@ -4,7 +4,9 @@ import { MemoryDisk } from '../../../src/storage/engine/memory-engine.js'
 import { until } from '../../support/until.js'
 import { openFixture, put } from './fixture.js'
 
-/** What was acknowledged survives power loss outside of the data as well, or its loss could not be told. */
+/**
+ * The acknowledged position survives a power loss independently of the data; otherwise lost data would go unnoticed.
+ */
 
 it('the position settles one second after a commit, once for all later ones', async () => {
   const { store, engine, clock } = await openFixture()
@@ -30,7 +32,7 @@ it('settling delays no commit', async () => {
   await put(store, 'logical/b', 'v')
   expect([engine.acknowledged?.index, engine.settled]).toEqual([2, []])
   release()
-  // What came meanwhile has its own turn, whether or not anything follows it.
+  // Writes during a settlement get their own settlement, even if no further write follows.
   await until(() => engine.settled.length === 1)
   clock.advance(1000)
   release()

@@ -112,13 +112,13 @@ describe('applying entries of another log', () => {
     expect(page?.filtered).toBeDefined()
     await snapshot.close()
 
-    // A copy of this store follows it by the log alone.
+    // A copy follows this store only through its log.
     const { store: copy } = await openFixture({}, undefined, 'copy')
     await copy.importMutations([], { ...remoteOf(secondary), index: secondary.firstIndex - 1 })
     await copy.applyEntries(await entriesAfter(secondary, secondary.firstIndex - 1), remoteOf(secondary))
     expect(rootsOf(copy)).toEqual(rootsOf(primary))
 
-    // Lifting the filter: the keys arrive and nothing is filtered any more.
+    // The filter is removed: the keys arrive, and nothing is filtered any more.
     const entries = { replicated: [{ key: 'logical/secret', value: bytes('2') }] }
     const hash = NO_LEAF
     await secondary.importMutations(entries.replicated, remoteOf(primary), [

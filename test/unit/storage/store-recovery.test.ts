@@ -9,7 +9,7 @@ const spoil = (disk: MemoryDisk, key: string, at: number): void => {
   disk.map.set(key, value)
 }
 
-/** A disk with three frames, left as a crash leaves it. */
+/** Returns a disk with three frames, as after a crash. */
 const crashed = async (): Promise<MemoryDisk> => {
   const { store, disk } = await openFixture()
   for (const name of ['a', 'b', 'c']) await put(store, `logical/${name}`, name)

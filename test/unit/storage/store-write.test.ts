@@ -105,7 +105,7 @@ describe('a write', () => {
     const { store, engine } = await openFixture()
     const open = engine.shut()
     const first = put(store, 'logical/first', 'x')
-    // The first batch is under way before the others are queued.
+    // The first batch is being written before the others are queued.
     while (engine.batches.length < 2) await Promise.resolve()
     const others = Array.from({ length: 50 }, (_, i) => put(store, `logical/${i}`, 'x'))
     open()
@@ -244,7 +244,7 @@ describe('a batch that is written and fails all the same', () => {
     engine.lateFailure = undefined
     expect(store.position.index).toBe(1)
     expect(() => store.snapshot()).toThrow(expect.objectContaining({ code: 'unavailable' }))
-    // Who has it from a snapshot that was taken while it was written has nothing that this log is sure to lack.
+    // A follower that got the position from a snapshot during the write has nothing that this log certainly lacks.
     expect(store.isAstray({ index: 2, hash: Buffer.alloc(20) })).toBe(false)
     while (store.position.index < 2) {
       clock.advance(1000)

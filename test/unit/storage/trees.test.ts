@@ -7,7 +7,7 @@ import { categoryOf } from '../../../src/storage/keys/key-families.js'
 import type { Store } from '../../../src/storage/store/store.js'
 import { bytes, openFixture, put, rootsOf, textOf } from './fixture.js'
 
-/** The tree over some entries, made from the definition. */
+/** Returns the tree over some entries, computed from the definition. */
 const treeOver = (entries: ReadonlyMap<string, string>): MerkleTree => {
   const tree = new MerkleTree()
   for (const [key, value] of entries) tree.change(subPageOf(key), leafHash(key, bytes(value)))
@@ -27,7 +27,7 @@ const step = fc.record({
   key: fc.constantFrom(...KEYS),
   value: fc.option(fc.string({ maxLength: 8 }), { nil: undefined }),
 })
-/** Transactions that are queued together, then awaited; and what happens between. */
+/** Transactions that are queued together and then awaited, and the events in between. */
 const rounds = fc.array(
   fc.record({
     transactions: fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 5 }),
@@ -186,7 +186,7 @@ describe('checking and rebuilding', () => {
     }
     const scan = engine.scan
     let isFirst = true
-    // Writes go on between the scan's beginning and the repair.
+    // Writes continue between the start of the scan and the repair.
     engine.scan = async function* (range, options) {
       yield* scan(range, options)
       if (!isFirst) return

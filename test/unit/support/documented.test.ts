@@ -10,9 +10,11 @@ import { STEPS } from '../../../src/lab/drills/steps/steps.js'
 import { OWN_KEYS } from '../../../src/server/config/tables.js'
 import { readPages, ROOT } from '../../support/pages.js'
 
-/** The documentation is complete: CONTRIBUTING.md promises that these tests fail until a new thing has its place in `docs/`. */
+/**
+ * The documentation is complete: CONTRIBUTING.md promises that these tests fail until `docs/` describes each addition.
+ */
 
-/** Code spans of one line, and fenced blocks. */
+/** Inline code and fenced code blocks. */
 const CODE = /```[\s\S]*?```|`[^`\n]+`/g
 
 const codeIn = (text: string): string[] => text.match(CODE) ?? []
@@ -31,7 +33,7 @@ it.each([
   expect(names.filter((name) => !WORDS.has(name))).toEqual([])
 })
 
-/** The anchor of a heading, as GitHub and the site make it. */
+/** Returns the anchor of a heading, as GitHub and the documentation site create it. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Registers } from '../../simulation/registers.js'
 
-/** What the simulation holds against reads of a secondary, which may be behind. */
+/** The rules with which the simulation judges reads of a secondary, which may be behind. */
 
 const PATH = 'one/a'
 

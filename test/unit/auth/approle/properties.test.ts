@@ -7,9 +7,9 @@ interface Row {
   readonly first: Record<string, unknown>
   readonly sent: JsonObject
   readonly shown: Record<string, unknown>
-  /** What the role shows then. */
+  /** The fields of the role afterwards. */
   readonly ofRole: Record<string, unknown>
-  /** The refusal of a write without the field; null where that does nothing. */
+  /** The error of a write without the field; null if such a write has no effect. */
   readonly missing: string | null
   readonly afterDelete: Record<string, unknown>
 }
@@ -159,7 +159,7 @@ describe.each(PROPERTIES)('role/:role_name/$path', ({ path, first, sent, shown, 
 const PERIOD = 'is greater than the backend\'s maximum lease TTL of "768h0m0s"'
 const CONSTRAINT = 'at least one constraint should be enabled on the role'
 
-/** Role as it is, endpoint, what is sent, and the refusal. */
+/** The role before, the endpoint, the body, and the error. */
 const REFUSED: readonly (readonly [JsonObject, string, JsonObject, string])[] = [
   [{}, 'secret-id-num-uses', { secret_id_num_uses: -1 }, 'secret_id_num_uses cannot be negative'],
   [{}, 'token-num-uses', { token_num_uses: -1 }, "'token_num_uses' cannot be negative"],

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../../src/logical/json.js'
 import { ApproleMount } from './approle-mount.js'
 
-/** What a role write refuses; a text that ends with `...` is a prefix. */
+/** Role writes that are rejected. A text that ends with `...` is a prefix. */
 const REFUSED: readonly (readonly [JsonObject, string])[] = [
   [{ bind_secret_id: false }, 'at least one constraint should be enabled on the role'],
   [{ secret_id_bound_cidrs: '10.0.0.1' }, 'failed to validate CIDR blocks: invalid CIDR address: 10.0.0.1'],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../../../src/logical/json.js'
 import { ApproleMount } from './approle-mount.js'
 
-/** Every field of the specification's table: its default, values as they may be sent and are then read, and its reset. */
+/** Every field of the specification's table: its default, valid values with their stored form, and its reset. */
 const FIELDS: readonly {
   readonly field: string
   readonly defaultValue: unknown
@@ -119,7 +119,7 @@ const FIELDS: readonly {
 ]
 
 describe.each(FIELDS)('role field $field', ({ field, defaultValue, sent, reset }) => {
-  // Another constraint, so that the one under test may be taken away.
+  // Another constraint, so that the tested one can be removed.
   const other = field === 'token_bound_cidrs' ? {} : { token_bound_cidrs: '127.0.0.0/8' }
   const shown = async (approle: ApproleMount) => (await approle.read('role/r')).data?.[field]
 

@@ -8,7 +8,7 @@ const MOUNT_MAX = 2_764_800
 
 const sorted = (keys: unknown) => (Array.isArray(keys) ? [...keys].sort() : keys)
 
-/** The two endpoints that make SecretIDs; the custom one takes the value. */
+/** The two endpoints that create SecretIDs; the custom one contains the value. */
 const ENDPOINTS = [
   ['secret-id', {}],
   ['custom-secret-id', { secret_id: 'mine' }],

@@ -79,7 +79,7 @@ describe('tidy', () => {
   it('tidy removes local SecretIDs of deleted roles', async () => {
     await approle.issue('l')
     await approle.issue('l')
-    // The role goes as it does when another cluster deletes it: nothing happens to what is local here.
+    // The role is removed as if another cluster had deleted it: local data is not touched.
     await approle.storage.write((tx) => tx.delete('role/l'))
     expect((await keys()).local).toBe(4)
     await run()

@@ -6,7 +6,7 @@ import { makeUserpass } from './userpass-mount.js'
 const LOCKED = ['permission-denied', 'permission denied']
 const WRONG = ['invalid-request', 'invalid username or password']
 const MINUTE = 60_000
-/** The cost of a hash is its owner's choice: these tests log in often. */
+/** A hash with a low cost, because these tests log in often. */
 const RIGHT = { password_hash: bcrypt.hashSync('right', 4) }
 
 describe('a user who fails too often', () => {

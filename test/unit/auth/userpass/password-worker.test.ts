@@ -3,7 +3,7 @@ import bcrypt from 'bcrypt'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PasswordWorker } from '../../../../src/auth/userpass/password-worker.js'
 
-/** Slow enough to be still at work when a look at the disk is through. */
+/** A hash slow enough to be in progress while the disk is used. */
 const SLOW = `$2b$13$${'a'.repeat(22)}`
 const QUICK = `$2b$04$${'a'.repeat(22)}`
 
@@ -35,7 +35,7 @@ describe('the thread for passwords', () => {
   it('the password worker queues a limited number of tasks and answers 503 to more', async () => {
     worker = new PasswordWorker(2)
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => worker.hash('secret', QUICK)))
-    // The first is at work, and the oldest of those that wait give way.
+    // The first job is running, and the oldest waiting ones are evicted.
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled', 'fulfilled'])
     expect(results[1]).toMatchObject({ reason: { code: 'unavailable' } })
   })

@@ -9,7 +9,7 @@ import { STEPS as VERBS } from '../../../../src/lab/drills/steps/steps.js'
 
 const HEAD = 'apiVersion: understudy/v1\nkind: Drill\ntopology: pr-dr\n'
 
-/** One of each, as people write it. */
+/** One step of each verb, as in a drill file. */
 const STEPS: Readonly<Record<keyof typeof VERBS, string>> = {
   start: 'A',
   stop: '[A, B]',
@@ -62,7 +62,7 @@ const EXPECTED: Readonly<Record<keyof typeof EXPECTATIONS, string>> = {
   call: '{ cluster: A, path: sys/health }',
 }
 
-/** Nine of nine of nine. */
+/** An alias bomb: nine levels with nine references each. */
 const BOMB = [...'abcdefg']
   .map(
     (name, index, all) =>

@@ -39,7 +39,7 @@ it('the compose export waits for healthy servers before it wires them, and publi
   expect(file?.text).not.toContain('sleep')
 })
 
-/** Line breaks of YAML 1.1 and 1.2, and what a terminal takes for orders. */
+/** Line breaks of YAML 1.1 and 1.2, and terminal escape sequences. */
 const SPLIT = 'first\nservices: {evil: {}}\rsecond\u0085third\u2028fourth\u2029fifth\u001b[2J'
 
 it('the compose export keeps a topology description in one comment line, and rejects unknown settings', () => {
@@ -164,7 +164,7 @@ it('the compose export creates certificates and seal keys in a volume before the
   const config = services.b?.environment.VAULT_LOCAL_CONFIG ?? ''
   for (const part of ['cert.pem"', 'key.pem"', 'api_addr     = "https://b:8200"', '"file:///vault/secrets/B.key"'])
     expect(config).toContain(part)
-  // Without TLS of its own it finds the certificate authority of its primary all the same.
+  // Without its own TLS, it still gets the certificate authority of its primary.
   expect(services.c).toMatchObject({
     volumes: ['c-data:/vault/file', 'secrets:/vault/secrets:ro'],
     depends_on: { secrets: { condition: 'service_completed_successfully' } },

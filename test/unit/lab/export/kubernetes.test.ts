@@ -13,8 +13,8 @@ import { loadServerConfig } from '../../../../src/server/config/server-config.js
 import { parseTopology } from '../../../../src/lab/topology/parse.js'
 
 /**
- * The objects as they are written, checked against the schema that Kubernetes publishes: types, required fields and choices
- * by the validators that `kubernetes-models` makes of it. That no field has a name of its own is the compiler's to say.
+ * The generated objects, checked with the schema that Kubernetes publishes: types, required fields and choices, by the
+ * validators of `kubernetes-models`. The compiler checks that no field is unknown.
  */
 
 interface Loose {
@@ -28,7 +28,7 @@ interface Loose {
 
 type Model = new (data: Loose) => { validate(): void }
 
-/** By a name that is computed, since the types of that package do not hold to this project's rules. */
+/** Imported by a computed name, because the types of that package violate the rules of this project. */
 const validate = async (object: Loose): Promise<void> => {
   const name = `kubernetes-models/${object.apiVersion}/${object.kind}`
   const { [object.kind]: Model } = (await import(/* @vite-ignore */ name)) as Record<string, Model>
@@ -139,11 +139,12 @@ describe('objects of Kubernetes', () => {
     const all = await exportObjects('dr', { nodes: 3, tls: true })
     for (const object of all) await expect(validate(object), object.kind).resolves.toBeUndefined()
     const set = find('StatefulSet', 'lab-b', all)
-    // In turn, none after the first would begin before that is ready, which takes a majority and the wiring.
+    // Not in sequence: the other pods would start only when the first one is ready, which requires a majority and the
+    // wiring.
     expect(set.spec).toMatchObject({ replicas: 3, podManagementPolicy: 'Parallel', serviceName: 'lab-b' })
     expect(find('Service', 'lab-b', all).spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true })
     const { env, readinessProbe, livenessProbe } = containerOf(set)
-    // Of a DR secondary neither the active node nor a standby serves clients.
+    // On a DR secondary, neither the active node nor a standby serves clients.
     expect(readinessProbe.httpGet.path).toBe('/v1/sys/health?standbyok=true&perfstandbyok=true')
     expect(livenessProbe.httpGet.path).toContain('drsecondarycode=200')
     const variables = Object.fromEntries(env.map(({ name, value }: { name: string; value?: string }) => [name, value]))

@@ -192,7 +192,7 @@ const drillResult = (change: Partial<DrillResult> = {}): DrillResult => ({
 
 const HOSTILE = `<script>alert(1)</script>&"'\u0000\u0007\ud800]]><!--`
 
-/** Every text of a value replaced, but those that a type lists. */
+/** Replaces every text in a value, except for those that a type lists. */
 const poison = (value: unknown, key = ''): unknown => {
   if (typeof value === 'string') return KEPT.has(key) ? value : `${value}${HOSTILE}`
   if (Array.isArray(value)) return value.map((one) => poison(one, key))
@@ -210,7 +210,7 @@ interface Found {
   readonly text: string
 }
 
-/** Elements in the order in which they begin. Throws where the XML is not well-formed. */
+/** Returns the elements in document order. Throws if the XML is not well-formed. */
 const readXml = (xml: string): Found[] => {
   const parser = new DOMParser({ onError: onErrorStopParsing })
   return [...parser.parseFromString(xml, 'text/xml').getElementsByTagName('*')].map((element) => ({
@@ -344,7 +344,7 @@ describe('report.html', () => {
     expect(html).not.toContain('<!--')
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;')
     for (const drawing of html.match(/<svg[\s\S]*?<\/svg>/g) ?? []) readXml(drawing)
-    // Every attribute is closed where it was meant to be.
+    // Every attribute ends where it should.
     expect(html.match(/data-head="[^"<]*"/g)).toHaveLength(html.split('data-head=').length - 1)
   })
 

@@ -58,7 +58,7 @@ test('a connection is kept for the term of the active node, and made anew for it
   const link = linkOver(connect, authority, random)
   const first = await link.connect(at('a:1', 1))
   expect(await link.connect(at('a:1', 1))).toBe(first)
-  // It lost its power, and was elected again before anybody missed it.
+  // It lost its role, and was elected again before any peer noticed.
   expect(await link.connect(at('a:1', 3))).not.toBe(first)
   expect([dials, closed]).toEqual([2, [1]])
   link.close()

@@ -9,7 +9,7 @@ import {
   TRANSITIONS,
 } from '../../../../src/server/nodes/machine.js'
 
-/** The tables of SPEC.md, held against the code. */
+/** The tables of SPEC.md, compared with the code. */
 
 const spec = readFileSync(path.join(import.meta.dirname, '../../../../src/server/nodes/SPEC.md'), 'utf8')
 
@@ -57,7 +57,7 @@ test('the page says what is done', () => {
 })
 
 test('whatever happens, a node that led ceases before it stands for election again', () => {
-  // Without a runtime that is open it gives up at once.
+  // Without an open runtime, it gives up at once.
   const ends = [undefined, 'taking-over', 'active', 'changing', 'ceasing']
   for (const state of ['taking-over', 'active', 'changing'] as const) {
     for (const event of NODE_EVENTS) {

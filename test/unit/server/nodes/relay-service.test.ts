@@ -9,7 +9,7 @@ import { createRelayService } from '../../../../src/server/nodes/relay-service.j
 import { RequestQueue } from '../../../../src/server/runtime/admission.js'
 import { request } from './request.js'
 
-/** What the active node does with the calls of standbys. */
+/** How the active node handles calls of standbys. */
 
 test('a large answer holds its room until its call has ended', async () => {
   const room = new ResponseBudget(systemClock, { bytesMax: 100 })

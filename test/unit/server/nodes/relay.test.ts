@@ -8,7 +8,7 @@ import { OwnTurn, Relay } from '../../../../src/server/nodes/standby.js'
 import type { LeaderRecord } from '../../../../src/storage/shared-log/shared-log.js'
 import { request } from './request.js'
 
-/** What becomes of a request that a standby hands on, by what the active node makes of it. */
+/** The result of a forwarded request, by the response of the active node. */
 
 const leader = (term: number): LeaderRecord => ({
   nodeId: `node${term}`,
@@ -22,10 +22,10 @@ const OK: Rendered = { status: 200, contentType: 'application/json', headers: {}
 
 type Step = 'unreachable' | 'not active' | 'unreadable' | 'failed' | 'cut' | Rendered | LogicalError
 
-/** A relay whose attempts end as the steps say; another node is active as soon as somebody waits for one. */
+/** A relay whose attempts end as the steps specify. Another node becomes active as soon as the relay waits for one. */
 const relayOver = (...steps: Step[]) => relayFor(1, steps)
 
-/** For so many waits. */
+/** Number of waits. */
 const relayFor = (waitMs: number, steps: Step[]) => {
   const seen = {
     sent: 0,

@@ -1,7 +1,7 @@
 import type { IncomingRequest } from '../../../../src/logical/incoming.js'
 import { type Operation, ROOT_NAMESPACE } from '../../../../src/logical/request.js'
 
-/** As a client sends it to a standby. */
+/** A request as a client sends it to a standby. */
 export const request = (operation: Operation): IncomingRequest => ({
   id: 'r1',
   operation,

@@ -4,7 +4,7 @@ import { ManualClock } from '../../../support/manual-clock.js'
 import { createSeededRandom } from '../../../../src/base/random.js'
 import { StandbyCopy } from '../../../../src/server/runtime/standby-copy.js'
 
-/** How a standby comes to its copy, and gives it up. */
+/** How a standby gets its copy, and how it discards the copy. */
 
 const createDeferred = <T>() => {
   let resolve: (value: T) => void = () => undefined
@@ -14,7 +14,7 @@ const createDeferred = <T>() => {
   return { promise, resolve }
 }
 
-/** Half a second passes, and what waits for that goes on. */
+/** Advances the clock by half a second, and lets waiting work continue. */
 const pass = async (clock: ManualClock, ms = 500) => {
   clock.advance(ms)
   await new Promise((resolve) => setImmediate(resolve))
@@ -57,7 +57,7 @@ test('a copy that could not be opened is tried again, at longer and longer inter
   expect([attempts, copy.readable]).toEqual([1, undefined])
   while (!copy.readable) await pass(clock)
   expect([attempts, copy.readable]).toEqual([4, cluster])
-  // Even pauses of half a second would have been over sooner.
+  // Pauses of half a second each would have taken less time.
   expect(clock.monotonic()).toBeGreaterThan(2000)
   expect(said.filter((text) => text.startsWith('error'))).toHaveLength(3)
   expect(said.at(-1)).toMatch(/^info/)

@@ -20,7 +20,7 @@ const secondary: KindRecord = {
   ...{ mode: 'secondary', setId: 'set', epochs, secondaryId: 'b', hasFollowed: true, incarnation: 0 },
 }
 
-/** The names under which the standby of a cluster with these roles answers. */
+/** Returns the names under which the standby of a cluster with these roles answers. */
 const servedWith = async (dr: KindRecord, performance: KindRecord): Promise<readonly string[]> => {
   const storage = new MemoryStorage()
   for (const [kind, record] of Object.entries({ dr, performance }) as ['dr' | 'performance', KindRecord][])

@@ -5,7 +5,7 @@ import { History } from '../../../../src/server/simulated/history.js'
 import { Network } from '../../../../src/server/simulated/network.js'
 import { SimulatedClock } from '../../../../src/server/simulated/simulated-clock.js'
 
-/** What is left of a connection once nobody is at either end: nothing, whoever of the two was told of the end of the other. */
+/** A closed connection leaves no resources, whichever end was notified of the close. */
 
 const ADDRESS = '10.0.0.1:8201'
 const LONG_MS = 1_000
@@ -21,7 +21,7 @@ interface Scene {
   readonly clock: SimulatedClock
   readonly dialer: Life
   readonly listener: Life
-  /** The end of the dialer. */
+  /** The dialer's end. */
   readonly wire: Wire
 }
 
