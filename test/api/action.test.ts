@@ -154,7 +154,7 @@ const expectNothingLeft = (home: LabHome) =>
   expect({ labs: home.left(), processes: home.processes() }).toEqual({ labs: [], processes: [] })
 
 describe('the action', () => {
-  it('starts a lab for the steps that follow, hands on where it is, and takes it down', async () => {
+  it('the action starts a lab for later steps, passes its location on, and takes it down', async () => {
     await using home = new LabHome()
     const job = jobIn(home)
     const { hasFailed, env, outputs, log } = await job.use(ACTION, { topology: 'dr', package: 'none' })
@@ -173,7 +173,7 @@ describe('the action', () => {
     expectNothingLeft(home)
   })
 
-  it('runs a command in the lab, keeps its logs where it fails, and takes the lab down all the same', async () => {
+  it('the action runs a command in the lab, saves the logs on failure, and takes the lab down in any case', async () => {
     await using home = new LabHome()
     const job = jobIn(home)
     const run = 'curl -fsS "$VAULT_ADDR_A/v1/sys/health" && echo "as a test that fails" && false'
@@ -188,7 +188,7 @@ describe('the action', () => {
     expectNothingLeft(home)
   })
 
-  it('fails with the message of the command where the topology is not known', async () => {
+  it('the action fails with the error of the command for an unknown topology', async () => {
     await using home = new LabHome()
     const { hasFailed, steps, log } = await jobIn(home).use(ACTION, { topology: 'pr-rd', package: 'none' })
     expect({ hasFailed, steps }).toEqual({ hasFailed: true, steps: ['Start the lab'] })

@@ -50,12 +50,12 @@ describe('Vault Agent', () => {
     expect([typeof self?.ttl, self?.renewable, self?.type]).toEqual(['number', true, 'service'])
   }
 
-  it('logs in with a plain SecretID', async () => {
+  it('Vault Agent logs in with a plain SecretID', async () => {
     const secret = (await root('PUT', 'auth/approle/role/agent/secret-id', 'null')).json?.data
     await follow((await login(roleId, secret?.secret_id)).json?.auth)
   })
 
-  it('looks a wrapped SecretID up, compares where it was made, unwraps it once, and logs in', async () => {
+  it('Vault Agent looks up a wrapped SecretID, compares its creation path, unwraps it once, and logs in', async () => {
     const wrapped = await root('PUT', 'auth/approle/role/agent/secret-id', 'null', { 'X-Vault-Wrap-TTL': '5m' })
     const { token, wrapped_accessor } = wrapInfoOf(wrapped)
     const own = holding(token)
@@ -72,7 +72,7 @@ describe('Vault Agent', () => {
     expect([again.status, again.json?.errors]).toEqual([400, ['wrapping token is not valid or does not exist']])
   })
 
-  it('logs in without a SecretID where the role wants none', async () => {
+  it('Vault Agent logs in without a SecretID if the role requires none', async () => {
     const bare = await makeRole(
       'bare',
       '{"bind_secret_id":false,"token_bound_cidrs":"127.0.0.0/8","token_policies":"app","token_ttl":"2m"}',
@@ -81,7 +81,7 @@ describe('Vault Agent', () => {
     await follow(answer.json?.auth)
   })
 
-  it('logs in again when its token cannot be renewed any more', async () => {
+  it('Vault Agent logs in again when its token can no longer be renewed', async () => {
     const short = await makeRole('short', '{"token_ttl":"1s","token_max_ttl":"1s"}')
     const secret = (await root('PUT', 'auth/approle/role/short/secret-id', 'null')).json?.data
     const { auth } = (await login(short, secret?.secret_id)).json ?? {}
@@ -123,7 +123,7 @@ describe('Terraform', () => {
     token_type: 'default',
   }
 
-  it('reads a role back as it was written, so that the next plan is empty', async () => {
+  it('Terraform reads a role as it was written, so that the next plan is empty', async () => {
     await inRun(async (send) => {
       const body = JSON.stringify({ ...ROLE, role_id: 'chosen' })
       expect((await send('PUT', 'auth/approle/role/tf', body)).status).toBe(204)
@@ -135,7 +135,7 @@ describe('Terraform', () => {
     })
   })
 
-  it('updates a role without local_secret_ids, which is 400 when it changes', async () => {
+  it('Terraform updates a role without local_secret_ids, whose change is 400', async () => {
     await inRun(async (send) => {
       const { local_secret_ids, ...rest } = ROLE
       const update = JSON.stringify({ ...rest, token_ttl: 900, role_id: 'chosen' })
@@ -145,7 +145,7 @@ describe('Terraform', () => {
     })
   })
 
-  it('keeps a secret-id resource by its accessor, and sees when it is gone', async () => {
+  it('Terraform tracks a secret-id resource by its accessor, and detects its removal', async () => {
     await inRun(async (send) => {
       const body = '{"cidr_list":"","metadata":"{\\"env\\":\\"test\\"}","token_bound_cidrs":null}'
       const made = dataOf(await send('PUT', 'auth/approle/role/tf/secret-id', body))
@@ -159,7 +159,7 @@ describe('Terraform', () => {
     })
   })
 
-  it('keeps a wrapped secret-id by the accessor of what is wrapped', async () => {
+  it('Terraform tracks a wrapped secret-id by its wrapped accessor', async () => {
     await inRun(async (send) => {
       const wrapped = await send('PUT', 'auth/approle/role/tf/secret-id', '{}', { 'X-Vault-Wrap-TTL': '300s' })
       const { wrapped_accessor, accessor, token } = wrapInfoOf(wrapped)
@@ -169,7 +169,7 @@ describe('Terraform', () => {
     })
   })
 
-  it('deletes a role, also one that is gone', async () => {
+  it('Terraform deletes a role, even if it no longer exists', async () => {
     await inRun(async (send) => {
       expect((await send('DELETE', 'auth/approle/role/tf')).status).toBe(204)
       expect([204, 404]).toContain((await send('DELETE', 'auth/approle/role/tf')).status)
@@ -181,7 +181,7 @@ describe('Terraform', () => {
 describe('Spring Vault', () => {
   const TYPES = { Accept: 'application/json, application/*+json', 'Content-Type': 'application/json' }
 
-  it('pulls the RoleID and a SecretID without a body, logs in, and looks at its token', async () => {
+  it('Spring Vault fetches the RoleID and a SecretID without a body, logs in, and looks up its token', async () => {
     await makeRole('spring', '{"token_policies":"app","token_ttl":"5m"}')
     const role = await root('GET', 'auth/approle/role/spring/role-id', undefined, { Accept: TYPES.Accept })
     const secret = await root('POST', 'auth/approle/role/spring/secret-id', '', { Accept: TYPES.Accept })
@@ -202,7 +202,7 @@ describe('Spring Vault', () => {
     expect((await own('GET', 'auth/token/lookup-self')).status).toBe(403)
   })
 
-  it('unwraps a response with the wrapping token in the header', async () => {
+  it('Spring Vault unwraps a response with the wrapping token in the header', async () => {
     const wrapped = await root('POST', 'auth/approle/role/spring/secret-id', '', { 'X-Vault-Wrap-TTL': '60' })
     const own = wire(server.address, { ...TYPES, 'X-Vault-Token': String(wrapped.json?.wrap_info.token) })
     expect((await own('POST', 'sys/wrapping/unwrap', '')).json?.data.secret_id).toEqual(expect.any(String))

@@ -38,13 +38,13 @@ const tune = (lockout: Record<string, unknown>) =>
   server.client.write('sys/auth/approle/tune', { user_lockout_config: lockout })
 
 describe('role names', () => {
-  it.each(['a b', ' ', '.hidden', '_x_', 'A.b-C_d'])('%j is one', async (name) => {
+  it.each(['a b', ' ', '.hidden', '_x_', 'A.b-C_d'])('%j is a valid role name', async (name) => {
     expect((await ask('POST', `role/${name}`, {})).status).toBe(204)
     expect((await ask('GET', `role/${name}/role-id`)).status).toBe(200)
     expect((await ask('DELETE', `role/${name}`)).status).toBe(204)
   })
 
-  it.each(['a+b', 'ä', 'a%', 'a%20b', '\n', 'x'.repeat(4096)])('%j is none', async (name) => {
+  it.each(['a+b', 'ä', 'a%', 'a%20b', '\n', 'x'.repeat(4096)])('%j is not a valid role name', async (name) => {
     for (const [method, rest] of [
       ['POST', ''],
       ['GET', ''],
@@ -58,7 +58,7 @@ describe('role names', () => {
 })
 
 describe('uses', () => {
-  it('100 logins at once with a SecretID of one use get one token', async () => {
+  it('100 concurrent logins with a SecretID of one use get one token', async () => {
     await tune({ lockout_disable: true })
     await makeRole('once')
     const secretId = await issue('once', { num_uses: 1 })
@@ -71,7 +71,7 @@ describe('uses', () => {
 })
 
 describe('lockout', () => {
-  it('locks a RoleID after five wrong SecretIDs, until the mount is tuned to lock nobody', async () => {
+  it('five wrong SecretIDs lock a RoleID, until tuning disables the lockout of the mount', async () => {
     await makeRole('guessed')
     const secretId = await issue('guessed')
     for (let count = 0; count < 5; count++) expect((await login('guessed', 'wrong')).status).toBe(400)

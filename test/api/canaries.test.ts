@@ -188,13 +188,13 @@ const WRONG: readonly ((secret: string) => readonly [string, string, string | un
   (secret) => ['GET', 'sys/mounts', undefined, { Cookie: secret, 'X-Vault-MFA': secret }],
 ]
 
-it('there are enough of every kind', () => {
+it('the test has enough secrets of every kind', () => {
   for (const [kind, count] of Object.entries(canaries.counts))
     expect({ kind, count }).toSatisfy(() => count >= EACH / 4)
   expect(Object.keys(canaries.counts).length).toBeGreaterThanOrEqual(8)
 })
 
-it('no answer to a request with a secret in the wrong place repeats it', async () => {
+it('no response repeats a secret in the wrong place of its request', async () => {
   const samples = ['value', 'token', 'password'].map((kind) => chosen(`misplaced ${kind}`))
   const used = [tokens[0] ?? '', primary.unsealKeys[7] ?? '', ...samples]
   const repeated: string[] = []
@@ -225,7 +225,7 @@ it('the response to a rejected path does not repeat the path', async () => {
   }
 })
 
-it('the audit file and the logs hold none', async () => {
+it('the audit file and the logs contain no secret', async () => {
   expect(readFileSync(auditFile, 'utf8').split('\n').length).toBeGreaterThan(10 * EACH)
   // By contract, paths are in plain text. This also shows that the search works.
   expect(canaries.findInFiles(auditFile)).toEqual([IN_PATH])
@@ -235,7 +235,7 @@ it('the audit file and the logs hold none', async () => {
   }
 })
 
-it('the files of the data directories hold none', async () => {
+it('the files of the data directories contain no secret', async () => {
   for (const { server, dataDir } of [primary, dr]) {
     await server.stop()
     expect(canaries.findInFiles(dataDir)).toEqual([])

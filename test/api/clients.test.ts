@@ -260,7 +260,7 @@ describe('curl', () => {
   const url = (path: string) => `${server.address}/v1/${path}`
   const header = () => ['-H', `X-Vault-Token: ${rootToken}`]
 
-  it('sends LIST', async () => {
+  it('curl sends LIST', async () => {
     const listed = await curl('-X', 'LIST', ...header(), url('one'))
     expect([listed.status, listed.body?.data]).toEqual([200, { keys: ['a/'] }])
     const asked = await curl(...header(), url('one?list=true'))
@@ -274,7 +274,7 @@ describe('curl', () => {
     expect((await curl('-X', 'LIST', ...header(), url('one/none'))).status).toBe(404)
   })
 
-  it('sends JSON under the content type of a form, forms, and null', async () => {
+  it('curl sends JSON with the content type of a form, forms, and null', async () => {
     expect((await curl('-d', '{"word":"json"}', ...header(), url('one/curl'))).status).toBe(204)
     expect((await curl(...header(), url('one/curl'))).body?.data).toEqual({ word: 'json' })
     expect((await curl('-d', 'word=form&n=1', ...header(), url('one/curl'))).status).toBe(204)
@@ -290,7 +290,7 @@ describe('curl', () => {
     expect([nothing.status, nothing.body?.errors]).toEqual([400, ['missing data fields']])
   })
 
-  it('sends bodies from standard input in pieces, deletes, patches and asks for headers only', async () => {
+  it('curl sends chunked bodies from standard input, deletes, patches, and requests only headers', async () => {
     const put = await curl(
       '-X',
       'PUT',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { startOpenServerProcess } from '../support/server-process.js'
 
-it('asks for a token with sudo before a ceremony of key shares, when it is set to', async () => {
+it('a setting requires a token with sudo for ceremonies of key shares', async () => {
   await using server = await startOpenServerProcess({ allow_generate_root_unauthenticated: false })
   const stranger = server.client.with({ token: undefined })
   expect((await stranger.send('GET', 'sys/generate-root/attempt')).status).toBe(403)

@@ -74,7 +74,7 @@ describe.each(Object.keys(ASK) as (keyof typeof ASK)[])('completion in %s', (she
   })
 })
 
-it('offers what the program has, from a file that was made with the package', () => {
+it('the completion of a shell equals that of the program, from a file of the package', () => {
   const file = path.join(ROOT, 'dist', 'cli', 'completion', 'words.json')
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(JSON.parse(JSON.stringify(shippedWords())))
 })

@@ -10,7 +10,7 @@ import { until } from '../support/until.js'
 /** Damage of a running server's files, and of the files of a killed server. */
 const configOf = (dataDir: string) => localConfig(ANY_PORTS, { storage: { file: { path: dataDir } } })
 
-it('keys that a wrong bit in a file has taken are told by merkle-check, and no reindex makes that the truth', async () => {
+it('merkle-check reports keys lost through a flipped bit, and a reindex does not accept the loss', async () => {
   const clusters = new Clusters()
   try {
     const cluster = await clusters.add('A')
@@ -53,7 +53,7 @@ it('keys that a wrong bit in a file has taken are told by merkle-check, and no r
   }
 })
 
-it('a frame of the log whose file was lost, or replaced by a pipe, is given up by the command that the refusal names', async () => {
+it('the command in the error discards a log frame whose file is missing or replaced by a pipe', async () => {
   using at = new Workplace()
   const clusters = new Clusters()
   try {
@@ -95,7 +95,7 @@ it('a frame of the log whose file was lost, or replaced by a pipe, is given up b
   }
 })
 
-it('a server whose log was cut after a kill does not say that it was never initialized: it does not start', async () => {
+it('a server with a truncated log does not start, instead of reporting that it is not initialized', async () => {
   using at = new Workplace()
   const clusters = new Clusters()
   try {

@@ -5,7 +5,7 @@ import { LabHome } from '../support/lab-home.js'
 
 const NAMED = ['--name', 'one'] as const
 
-it('hides a fault that only its symptoms show, and judges when it is mended', async () => {
+it('drill find injects a fault that only its symptoms show, and verifies the fix', async () => {
   await using home = new LabHome()
   const find = (...args: string[]) => home.run('drill', 'find', ...args, ...NAMED)
   expect((await home.run('up', 'pr-dr', '--ports', 'random', ...NAMED)).status).toBe(0)

@@ -140,7 +140,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 describe('an export of the package', () => {
-  it.each(EXPORTS)('$id says what it is, with an example that compiles by itself', ({ id, name, text, example }) => {
+  it.each(EXPORTS)('$id has a description, and an example that compiles on its own', ({ id, name, text, example }) => {
     expect(text, 'what it says').toMatch(/^[A-Z`][\s\S]*[.:]/)
     expect(example, 'its example').toMatch(new RegExp(`\\b${name}\\b`))
     expect(complaintsOf(id)).toEqual([])
@@ -154,7 +154,7 @@ describe('a member', () => {
 })
 
 describe('a page', () => {
-  it.each(ON_PAGES)('compiles: $place', ({ place }) => {
+  it.each(ON_PAGES)('the example of a page compiles: $place', ({ place }) => {
     expect(complaintsOf(place)).toEqual([])
   })
 })

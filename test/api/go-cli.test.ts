@@ -28,14 +28,14 @@ afterAll(() => server?.[Symbol.asyncDispose]())
 const ENVELOPE = ['request_id', 'lease_id', 'renewable', 'lease_duration', 'data', 'wrap_info', 'warnings', 'auth']
 
 describe('starting', () => {
-  it('status of a new server', async () => {
+  it('the requests of vault status work on a new server', async () => {
     const status = await anonymous('GET', 'sys/seal-status')
     expect(status.json).toMatchObject({ type: 'shamir', initialized: false, sealed: true, t: 0, n: 0, progress: 0 })
     const leader = await anonymous('GET', 'sys/leader')
     expect([leader.status, leader.json?.errors]).toEqual([503, ['Vault is sealed']])
   })
 
-  it('operator init', async () => {
+  it('the requests of vault operator init work', async () => {
     expect((await anonymous('GET', 'sys/seal-status')).status).toBe(200)
     const made = await anonymous(
       'PUT',
@@ -51,7 +51,7 @@ describe('starting', () => {
     expect((await anonymous('GET', 'sys/init')).json).toEqual({ initialized: true })
   })
 
-  it('operator unseal', async () => {
+  it('the requests of vault operator unseal work', async () => {
     const unseal = (key: string) => anonymous('PUT', 'sys/unseal', `{"key":"${key}","reset":false,"migrate":false}\n`)
     expect((await unseal(keys[0] ?? '')).json).toMatchObject({ sealed: true, t: 3, n: 5, progress: 1 })
     expect((await anonymous('PUT', 'sys/unseal', '{"reset":true}\n')).json).toMatchObject({ progress: 0 })
@@ -62,7 +62,7 @@ describe('starting', () => {
     expect(Object.keys(leader.json ?? {})).not.toContain('data')
   })
 
-  it('login with a token', async () => {
+  it('the requests of vault login with a token work', async () => {
     const self = await root('GET', 'auth/token/lookup-self')
     expect(Object.keys(self.json ?? {}).slice(0, 8)).toEqual(ENVELOPE)
     expect(dataOf(self)).toMatchObject({
@@ -76,7 +76,7 @@ describe('starting', () => {
 })
 
 describe('secrets', () => {
-  it('secrets enable, kv put, get, list, delete, undelete, destroy in version 2', async () => {
+  it('the requests of vault kv put, get, list, delete, undelete and destroy work in version 2', async () => {
     const enable =
       '{"type":"kv","description":"","config":{"options":null,"default_lease_ttl":"0s","max_lease_ttl":"0s","force_no_cache":false},"local":false,"seal_wrap":false,"external_entropy_access":false,"options":{"version":"2"}}\n'
     expect((await root('POST', 'sys/mounts/secret', enable)).status).toBe(204)
@@ -97,7 +97,7 @@ describe('secrets', () => {
     expect(dataOf(await root('GET', 'secret/metadata/a')).versions).toMatchObject({ 1: { destroyed: true } })
   })
 
-  it('kv patch, with the media type and without the right', async () => {
+  it('the requests of vault kv patch work with the media type, and without the patch capability', async () => {
     await root('PUT', 'secret/data/p', '{"data":{"a":"1","b":"2"},"options":{}}\n')
     const patched = await root('PATCH', 'secret/data/p', '{"data":{"a":null,"c":"3"},"options":{}}\n', {
       'Content-Type': 'application/merge-patch+json',
@@ -108,7 +108,7 @@ describe('secrets', () => {
     expect(dataOf(fallback).version).toBe(3)
   })
 
-  it('kv rollback and kv metadata put, get, delete', async () => {
+  it('the requests of vault kv rollback and kv metadata put, get and delete work', async () => {
     expect(dataOf(await root('GET', 'secret/data/p')).metadata).toMatchObject({ version: 3 })
     const old = dataOf(await root('GET', 'secret/data/p?version=1')).data
     const back = await root('PUT', 'secret/data/p', JSON.stringify({ data: old, options: { cas: 3 } }))
@@ -125,7 +125,7 @@ describe('secrets', () => {
     expect((await root('GET', 'secret/metadata/p')).json).toEqual({ errors: [] })
   })
 
-  it('kv put and get in version 1', async () => {
+  it('the requests of vault kv put and get work in version 1', async () => {
     expect((await root('POST', 'sys/mounts/one', '{"type":"kv","options":null}\n')).status).toBe(204)
     const preflight = dataOf(await root('GET', 'sys/internal/ui/mounts/one/a'))
     expect([preflight.path, preflight.type]).toEqual(['one/', 'kv'])
@@ -137,7 +137,7 @@ describe('secrets', () => {
 })
 
 describe('access', () => {
-  it('auth enable approle, policy write and list, login by write', async () => {
+  it('the requests of vault auth enable, policy write and list, and a login by write work', async () => {
     expect((await root('POST', 'sys/auth/approle', '{"type":"approle"}\n')).status).toBe(204)
     const policy = JSON.stringify({ policy: 'path "secret/data/*" { capabilities = ["read"] }' })
     expect((await root('PUT', 'sys/policies/acl/app', policy)).status).toBe(204)
@@ -149,7 +149,7 @@ describe('access', () => {
     expect(login.json?.auth).toMatchObject({ policies: ['app', 'default'], token_type: 'service', orphan: true })
   })
 
-  it('token create, lookup, renew, capabilities and revoke', async () => {
+  it('the requests of vault token create, lookup, renew, capabilities and revoke work', async () => {
     const made = await root('POST', 'auth/token/create', '{"policies":["app"],"ttl":"1h","type":"service"}\n')
     const { client_token, accessor } = authOf(made)
     const own = client(server.address, String(client_token))
@@ -167,7 +167,7 @@ describe('access', () => {
     expect((await own('PUT', 'auth/token/revoke-self', 'null\n')).status).toBe(403)
   })
 
-  it('audit enable file, and unwrap', async () => {
+  it('the requests of vault audit enable and unwrap work', async () => {
     const audit = '{"type":"file","description":"","options":{"file_path":"discard"},"local":false}\n'
     expect((await root('PUT', 'sys/audit/file', audit)).status).toBe(204)
     const wrapped = await root('GET', 'secret/metadata?list=true', undefined, { 'X-Vault-Wrap-TTL': '5m' })
@@ -184,7 +184,7 @@ describe('access', () => {
 })
 
 describe('replication and root tokens', () => {
-  it('enabling a DR primary with no data, a secondary-token, and the status', async () => {
+  it('the requests to enable a DR primary without data, to issue a secondary-token and to read the status work', async () => {
     const enabled = await root('PUT', 'sys/replication/dr/primary/enable', 'null\n')
     expect([enabled.status, Object.keys(enabled.json ?? {}).slice(0, 8)]).toEqual([200, ENVELOPE])
     expect(enabled.json?.warnings).toHaveLength(1)
@@ -194,7 +194,7 @@ describe('replication and root tokens', () => {
     expect(status).toMatchObject({ mode: 'primary', state: 'running' })
   })
 
-  it('generate-root with a one-time password of its own, canceled and done', async () => {
+  it("the requests of generate-root with the caller's OTP work, canceled and completed", async () => {
     const before = await anonymous('GET', 'sys/generate-root/attempt')
     expect(before.json).toMatchObject({ started: false, otp_length: 28, otp: '', nonce: '' })
     const otp = 'A'.repeat(28)

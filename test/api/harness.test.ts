@@ -47,7 +47,7 @@ const enable = async (kind: 'performance' | 'dr', secondary: Cluster) => {
   expect((await statusOf(primary, kind))?.merkle_root).toBe((await statusOf(secondary, kind))?.merkle_root)
 }
 
-it('a performance pair: the secondary knows the leader, and shows and loses a mount of the primary', async () => {
+it('a performance pair: the secondary reports the leader, and gains and loses a mount of the primary', async () => {
   await enable('performance', performance)
   const leader = (await anonymous(primary)('GET', 'sys/leader')).json
   expect((await statusOf(performance, 'performance'))?.known_primary_cluster_addrs).toContain(
@@ -68,7 +68,7 @@ it('a performance pair: the secondary knows the leader, and shows and loses a mo
   })
 })
 
-it('a DR pair: the secondary streams, and follows a token that is made and revoked', async () => {
+it('a DR pair: the secondary streams, and replicates the creation and revocation of a token', async () => {
   await enable('dr', dr)
   expect((await anonymous(dr)('GET', 'sys/health')).status).toBe(472)
   await poll(dr, 'sys/replication/dr/status', { state: 'stream-wals' })

@@ -367,7 +367,7 @@ describe('hostile bodies', () => {
     loop?.[Symbol.dispose]()
   })
 
-  it('hostile bodies that need no token take no time', async () => {
+  it('hostile unauthenticated bodies take little CPU time', async () => {
     const cases = OPEN.flatMap(([path, field]) =>
       [64 * KIB, MIB].flatMap((size) => [
         ...Object.entries(SHAPES).map(([name, make]) => ({ name, path, body: () => make(size, field) })),
@@ -390,7 +390,7 @@ describe('hostile bodies', () => {
     }
   })
 
-  it('hostile bodies that never end hold at most their share of memory', async () => {
+  it('endless hostile bodies use at most their memory budget', async () => {
     const clients = await Promise.all(
       Array.from({ length: 400 }, () => RawClient.connect(server.address.slice('http://'.length))),
     )
@@ -410,7 +410,7 @@ describe('hostile bodies', () => {
   })
 
   describe.each(['without an audit device', 'with one'])('of the largest size with a token, %s', (audited) => {
-    it('hostile bodies of the largest size hold the event loop for at most half a second', async () => {
+    it('hostile bodies of the maximum size block the event loop for at most half a second', async () => {
       if (audited === 'with one') {
         await server.client.write('sys/audit/file', { type: 'file', options: { file_path: `${server.dataDir}.audit` } })
       }
@@ -435,7 +435,7 @@ describe('hostile bodies', () => {
       expect(memoryMax).toBeLessThan(MEMORY_MAX)
     })
 
-    it('many clients read a value of the largest size at the same time', async () => {
+    it('many clients read a value of the maximum size at the same time', async () => {
       const body = Buffer.from(`{"data":{"a":"${'x'.repeat(30 * MIB)}"}}`)
       expect((await send('secret/data/large', body, { token: server.rootToken })).status).toBe(200)
       await watched(`${READERS} readers`, Number.POSITIVE_INFINITY, async () => {

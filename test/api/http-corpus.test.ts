@@ -287,7 +287,7 @@ describe('bad input', () => {
     return found
   }
 
-  it(`bad input gets an answer in JSON below 500, or a closed connection (${CASES.length} cases)`, async () => {
+  it(`malformed input gets a JSON response below 500, or a closed connection (${CASES.length} cases)`, async () => {
     expect(CASES.length).toBeGreaterThan(300)
     const found: string[] = []
     const waiting = [...CASES]
@@ -298,7 +298,7 @@ describe('bad input', () => {
     expect(found).toEqual([])
   })
 
-  it('bad input leaves the server as it was', async () => {
+  it('malformed input does not affect the server', async () => {
     const client = await RawClient.connect(face.address)
     await client.send('LIST /v1/secret HTTP/1.1\r\nHost: a\r\n\r\n')
     expect(JSON.parse((await client.answer())?.body ?? '')).toMatchObject({ data: { operation: 'list' } })

@@ -35,7 +35,7 @@ const errorsOf = ({ status, headers, json }: WireAnswer): [number, unknown] => [
 ]
 
 describe('system', () => {
-  it('is_initialized, initialize, submit_unseal_keys, is_authenticated', async () => {
+  it('hvac initializes and unseals a server, and checks its token', async () => {
     expect((await send('GET', 'sys/init')).json).toEqual({ initialized: false })
     expect((await send('HEAD', 'sys/health')).status).toBe(501)
     const made = await send('PUT', 'sys/init', '{"secret_shares": 3, "secret_threshold": 2}', JSON_TYPE)
@@ -50,14 +50,14 @@ describe('system', () => {
     expect((await send('GET', 'auth/token/lookup-self')).status).toBe(200)
   })
 
-  it('read_health_status is HEAD without a body, or GET with one that is ignored', async () => {
+  it('hvac read_health_status sends HEAD without a body, or GET with an ignored body', async () => {
     const head = await send('HEAD', 'sys/health')
     expect([head.status, head.text]).toEqual([200, ''])
     const got = await send('GET', 'sys/health?standbyok=True', '{"a": 1}', JSON_TYPE)
     expect([got.status, got.json?.initialized]).toEqual([200, true])
   })
 
-  it('create_or_update_policy, enable_auth_method, enable_audit_device', async () => {
+  it('hvac writes a policy, and enables an auth method and an audit device', async () => {
     const body = '{"policy": "path \\"secret/*\\" {capabilities = [\\"read\\"]}"}'
     expect((await send('PUT', 'sys/policy/reader', body, JSON_TYPE)).status).toBe(204)
     const policy = await send('GET', 'sys/policy/reader')
@@ -69,7 +69,7 @@ describe('system', () => {
 })
 
 describe('approle', () => {
-  it('create_or_update_approle takes comma strings and a field that is unknown to it', async () => {
+  it('hvac create_or_update_approle sends comma-separated strings and an unknown field', async () => {
     const role = {
       token_policies: 'reader,other',
       token_ttl: '10m',
@@ -86,12 +86,12 @@ describe('approle', () => {
     })
   })
 
-  it('list_roles sends LIST, and with strict_http a query', async () => {
+  it('hvac list_roles sends LIST, or a query with strict_http', async () => {
     expect((await send('LIST', 'auth/approle/role')).json?.data.keys).toEqual(['app'])
     expect((await send('GET', 'auth/approle/role?list=True')).json?.data.keys).toEqual(['app'])
   })
 
-  it('generate_secret_id takes metadata as JSON text; login answers with the token', async () => {
+  it('hvac generate_secret_id sends metadata as JSON text, and login returns the token', async () => {
     const { role_id } = dataOf(await send('GET', 'auth/approle/role/app/role-id'))
     const made = await post('auth/approle/role/app/secret-id', { metadata: '{"env": "test"}' })
     const { secret_id, secret_id_accessor } = dataOf(made)
@@ -106,7 +106,7 @@ describe('approle', () => {
     ])
   })
 
-  it('generate_secret_id with wrap_ttl answers with wrap_info', async () => {
+  it('hvac generate_secret_id with wrap_ttl returns wrap_info', async () => {
     const wrapped = await send('POST', 'auth/approle/role/app/secret-id', '{}', {
       ...JSON_TYPE,
       'X-Vault-Wrap-TTL': '60s',
@@ -118,7 +118,7 @@ describe('approle', () => {
 })
 
 describe('kv version 2', () => {
-  it('create_or_update_secret to delete_metadata_and_all_versions', async () => {
+  it('hvac handles the life cycle of a KV version 2 secret', async () => {
     const mount = {
       type: 'kv',
       description: null,

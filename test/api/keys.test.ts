@@ -126,7 +126,7 @@ describe('PGP', () => {
     return String((await openpgp.decrypt({ message, decryptionKeys: privateKey })).data)
   }
 
-  it('a root token is made for the holder of a key', async () => {
+  it('a root token is encrypted for the holder of a PGP key', async () => {
     const holder = await newHolder()
     const attempt = await anyone('PUT', 'sys/generate-root/attempt', { pgp_key: publicKeyOf(holder) })
     const fingerprint = holder.publicKey.getFingerprint()
@@ -137,7 +137,7 @@ describe('PGP', () => {
     expect(dataOf(await as(server.address, token)('GET', 'auth/token/lookup-self')).policies).toEqual(['root'])
   })
 
-  it('new shares are encrypted one by one, and kept as a backup where that was asked for', async () => {
+  it('new shares are encrypted individually, and stored as a backup on request', async () => {
     const holders = [await newHolder(), await newHolder()]
     const wish = { secret_shares: 2, secret_threshold: 2, pgp_keys: holders.map(publicKeyOf), backup: true }
     const { json } = await anyone('PUT', 'sys/rekey/init', wish)

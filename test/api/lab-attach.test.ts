@@ -8,7 +8,7 @@ import { LabHome } from '../support/lab-home.js'
 import { startServerProcess } from '../support/server-process.js'
 import { until } from '../support/until.js'
 
-it('wires servers that run already, works on them as a lab, and forgets it without touching them', async () => {
+it('attach wires running servers and operates them as a lab, and down only unregisters them', async () => {
   await using home = new LabHome()
   await using a = await startServerProcess()
   await using b = await startServerProcess()
@@ -84,7 +84,7 @@ it('wires servers that run already, works on them as a lab, and forgets it witho
   expect((await b.client.send('GET', 'sys/health')).status).toBe(200)
 })
 
-it('takes keys as operator init prints them, and warns of a file that others can read', async () => {
+it('attach accepts the output of operator init as keys, and warns about a readable file', async () => {
   await using home = new LabHome()
   await using a = await startServerProcess()
   const init = await home.run(
@@ -132,7 +132,7 @@ it('takes keys as operator init prints them, and warns of a file that others can
   expect(home.left()).toEqual(['one'])
 })
 
-it('keeps the keys of servers that it could not join', async () => {
+it('attach saves the keys of servers that it could not join', async () => {
   await using home = new LabHome()
   await using a = await startServerProcess()
   await using b = await startServerProcess({ license: 'none' })

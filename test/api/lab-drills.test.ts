@@ -34,7 +34,7 @@ expect:
   - primaries: { kind: dr, are: [B] }
 `
 
-it('shows drills, and says where a file is wrong', async () => {
+it('drill commands show drills, and name the position of an error in a file', async () => {
   await using home = new LabHome()
   const good = write(home, 'good.yaml', FAILOVER)
   expect(await home.run('drill', 'validate', good)).toMatchObject({
@@ -69,7 +69,7 @@ it('shows drills, and says where a file is wrong', async () => {
   }
 })
 
-it('plays a drill on a lab of its own, judges it, and leaves nothing', { timeout: 600_000 }, async () => {
+it('drill run plays a drill on its own lab, judges it, and leaves nothing', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const out = path.join(home.directory, 'out')
   const file = write(home, 'failover.yaml', FAILOVER)
@@ -93,7 +93,7 @@ it('plays a drill on a lab of its own, judges it, and leaves nothing', { timeout
   expect(failed.stderr).toContain('did not pass: sys/health of B answers 472; rto at most 1ms')
 })
 
-it('measures on a lab that is up what somebody else measures there, and leaves it up', {
+it('a drill on a running lab measures the same as an independent observer, and leaves it running', {
   timeout: 600_000,
 }, async () => {
   await using home = new LabHome()
@@ -128,7 +128,7 @@ it('measures on a lab that is up what somebody else measures there, and leaves i
   expect((await home.run('drill', 'run', file, '--name', 'one', '--json')).status).toBe(0)
 })
 
-it('takes its lab down when it is interrupted', { timeout: 600_000 }, async () => {
+it('an interrupted drill run takes its lab down', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const file = write(home, 'long.yaml', 'topology: single\nload: { writers: 1 }\nsteps:\n  - wait: 10m\n')
   await using program = home.begin('drill', 'run', file)
@@ -151,7 +151,7 @@ const isGone = (noted: string): boolean => {
   return ![shell, background].some((pid) => table.find(Number(pid))) && !existsSync(searched.split(':').at(-1) ?? '')
 }
 
-it('ends what its steps run with the drill, also when it is killed', { timeout: 240_000 }, async () => {
+it('the processes of drill steps end with the drill, even if it is killed', { timeout: 240_000 }, async () => {
   await using home = new LabHome()
   const first = path.join(home.directory, 'first')
   const second = path.join(home.directory, 'second')

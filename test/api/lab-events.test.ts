@@ -20,7 +20,7 @@ const shown = (events: readonly LabEvent[]) =>
     return [cluster, kind, replication, from, to, verb].filter((part) => part !== undefined).join(' ')
   })
 
-it('tells what commands and clusters did, while it happens and after the lab daemon was killed', async () => {
+it('events reports actions of commands and clusters, live and after the lab daemon was killed', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'dr', '--ports', 'random', ...NAMED)).status).toBe(0)
   await until(async () => shown(await eventsOf(home)).includes('- lab-up'))
@@ -65,7 +65,7 @@ it('tells what commands and clusters did, while it happens and after the lab dae
   expect([home.processes(), home.left()]).toEqual([[], []])
 })
 
-it('ends when it is interrupted and when nobody reads any more', async () => {
+it('events ends when it is interrupted, and when its output is closed', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'single', '--ports', 'random', ...NAMED)).status).toBe(0)
   const follower = home.begin('events', '-f', ...NAMED)

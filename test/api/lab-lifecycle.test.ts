@@ -14,7 +14,7 @@ import { until } from '../support/until.js'
 const UP = ['--ports', 'random', '--name', 'one']
 
 describe('a lab', () => {
-  it('belongs to one of two that start it at once, and is refused while it runs', async () => {
+  it('one of two concurrent starts of a lab succeeds, and a start of a running lab is rejected', async () => {
     await using home = new LabHome()
     const [one, other] = await Promise.all([home.run('up', 'single', ...UP), home.run('up', 'single', ...UP)])
     expect([one.status, other.status].sort()).toEqual([0, 5])
@@ -28,7 +28,7 @@ describe('a lab', () => {
     expect([home.processes(), home.left()]).toEqual([[], []])
   })
 
-  it('begins anew on other ports where one is taken after it was chosen', async () => {
+  it('the start of a lab retries on other ports if a chosen port is taken', async () => {
     await using home = new LabHome()
     await using holder = await PortHolder.listen()
     vi.stubEnv('XDG_STATE_HOME', home.directory)
@@ -57,7 +57,7 @@ describe('a lab', () => {
     expect([home.processes(), home.left()]).toEqual([[], []])
   })
 
-  it('opens what runs and is sealed, and makes a new cluster of one whose data was removed', async () => {
+  it('start unseals sealed servers, and creates a new cluster if the data was removed', async () => {
     await using home = new LabHome()
     const on = (...args: string[]) => home.run(...args, '--name', 'one')
     expect((await home.run('up', 'dr', ...UP, '--shamir', '3/2')).status).toBe(0)
@@ -77,7 +77,7 @@ describe('a lab', () => {
     expect((await on('down')).status).toBe(0)
   })
 
-  it('signals no process that only has a recorded number', async () => {
+  it('lab commands signal no unrelated process with a recorded ID', async () => {
     await using home = new LabHome()
     await using stranger = new Stranger()
     const up = await home.run('up', 'single', ...UP)
@@ -132,7 +132,7 @@ describe('a lab', () => {
     expect([home.processes(), home.left()]).toEqual([[], []])
   })
 
-  it('tells at once that a server ended, with its last lines, and keeps its logs', async () => {
+  it('the start of a lab reports an exited server at once with its last lines, and keeps its logs', async () => {
     await using home = new LabHome()
     const up = home.begin('up', 'dr', ...UP)
     await until(() => home.servers().length > 0)
@@ -156,7 +156,7 @@ describe('a lab', () => {
     expect((await home.run('down', 'one')).status).toBe(0)
   })
 
-  it('begins nothing where its data can be kept nowhere', async () => {
+  it('the start of a lab fails at once if its data cannot be stored', async () => {
     await using home = new LabHome()
     const { status, stderr } = await home.run('up', 'single', ...UP, '--data-dir', '/proc/none')
     expect([status, stderr]).toEqual([1, expect.stringContaining('give --data-dir another directory')])
@@ -197,7 +197,7 @@ describe('a lab', () => {
     expect([home.processes(), home.left()]).toEqual([[], []])
   })
 
-  it('asks for a token before it is tampered with where others reach it, and its own commands have that', async () => {
+  it('a reachable lab requires a token for faults, and its own commands have the token', async () => {
     await using home = new LabHome()
     const on = (...args: string[]) => home.run(...args, '--name', 'one')
     expect(await on('up', 'single', '--ports', 'random', '--bind', '0.0.0.0')).toMatchObject({ status: 0 })
@@ -230,7 +230,7 @@ describe('a lab', () => {
     expect([home.record('one').state, home.processes()]).toEqual(['failed', []])
   })
 
-  it('hides a chosen root token from the list of processes while it stays', async () => {
+  it('a chosen root token is not visible in the process list', async () => {
     await using home = new LabHome()
     const token = `hidden-${process.pid}-token`
     await using up = home.begin('up', 'single', '--ports', 'random', '--foreground', '--root-token', token)
@@ -247,7 +247,7 @@ describe('a lab', () => {
     expect(await up.end()).toBe(130)
   })
 
-  it('gives the environment of a role, with the token that works there now', async () => {
+  it('env prints the environment of a role, with its valid token', async () => {
     await using home = new LabHome()
     const env = async (...args: string[]) => (await home.run('env', ...args, '--name', 'one')).stdout
     expect((await home.run('up', 'dr', ...UP)).status).toBe(0)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { LabHome } from '../support/lab-home.js'
 import { as } from '../support/wire.js'
 
-it('a log follows its lab from start to end, and one request from cluster to cluster', async () => {
+it('logs follows a lab from start to end, and one request across clusters', async () => {
   await using home = new LabHome()
   const up = await home.run('up', 'pr', '--ports', 'random', '--log-level', 'debug')
   expect(up.status, up.stderr).toBe(0)

@@ -18,7 +18,7 @@ const done = async (home: LabHome, line: string): Promise<string> => {
   return stderr
 }
 
-it('sets and heals faults of nodes by their names, and of all nodes by that of their cluster', {
+it('faults are set and healed by node name, and for all nodes by cluster name', {
   timeout: 120_000,
 }, async () => {
   await using home = new LabHome()

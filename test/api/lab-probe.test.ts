@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { ProbeResult } from '../../src/lab/live/probe.js'
 import { LabHome } from '../support/lab-home.js'
 
-it('measures the lag of each cluster that follows the primary', async () => {
+it('probe measures the lag of each secondary', async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, '--name', 'one')
   expect((await on('up', 'pr-dr', '--ports', 'random')).status).toBe(0)

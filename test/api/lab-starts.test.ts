@@ -67,7 +67,7 @@ const runInterruptions = async (home: LabHome, rounds: number, seed: number): Pr
 const INTERRUPTED = soakRounds(6)
 const WHOLE = soakRounds(2)
 
-it('leaves nothing behind when the start of a lab is interrupted at any moment', {
+it('a start that is interrupted at any moment leaves nothing behind', {
   timeout: soakTimeoutMs(INTERRUPTED),
 }, async () => {
   // Every run draws other moments. A failure prints the seed that repeats it.
@@ -77,7 +77,7 @@ it('leaves nothing behind when the start of a lab is interrupted at any moment',
   await runInterruptions(home, INTERRUPTED, seed)
 })
 
-it('starts and stops two labs side by side, each whole and alone', { timeout: soakTimeoutMs(WHOLE) }, async () => {
+it('two labs can be started and stopped at the same time', { timeout: soakTimeoutMs(WHOLE) }, async () => {
   await using home = new LabHome()
   const both = (...args: string[]) => Promise.all(['one', 'two'].map((name) => home.run(...args, '--name', name)))
   for (let round = 0; round < WHOLE; round++) {

@@ -8,7 +8,7 @@ import { until } from '../support/until.js'
 const NAMED = ['--name', 'one'] as const
 const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
 
-it('shows who follows whom and what is on the way, once and again', async () => {
+it('status shows the replication topology and the lag, once and repeatedly', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'dr', '--ports', 'random', ...NAMED)).status).toBe(0)
   const survey = async () => JSON.parse((await home.run('status', '--json', ...NAMED)).stdout) as LabView
@@ -38,7 +38,7 @@ it('shows who follows whom and what is on the way, once and again', async () => 
   expect([await watching.end(), await lines.end()]).toEqual([0, 0])
 })
 
-it('leaves the terminal as it was, when it is quit and when it is ended', async () => {
+it('status --watch restores the terminal when it is quit or killed', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'single', '--ports', 'random', ...NAMED)).status).toBe(0)
   for (const end of ['q', '\x03'] as const) {
@@ -73,7 +73,7 @@ const write = async (home: LabHome, cluster: string, path: string, body: object)
   return (await answer.json().catch(() => ({}))) as Record<string, unknown>
 }
 
-it('tells a split brain and a secondary whose data is not that of its primary', async () => {
+it('status reports a split brain, and a secondary whose data differs from its primary', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', '--in-process', '--ports', 'random', ...NAMED)).status).toBe(0)
   const status = () => home.run('status', ...NAMED)

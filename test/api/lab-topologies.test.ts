@@ -47,7 +47,7 @@ it('a lab with TLS, auto-unseal and a chosen root token switches over', { timeou
   await until(async () => (await home.run('status')).status === 0)
 })
 
-it('a lab withholds the paths that the filters of its topology name', { timeout: 600_000 }, async () => {
+it('the filters of a topology withhold their paths', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'filtered', '--ports', 'random')).status).toBe(0)
   const read = async (cluster: string, secret: string) => {
@@ -71,7 +71,9 @@ it('a lab withholds the paths that the filters of its topology name', { timeout:
   ])
 })
 
-it('a secondary reaches a primary by its balancer or its cluster port alone', { timeout: 600_000 }, async () => {
+it('a secondary reaches a primary through its load balancer, or only through its cluster port', {
+  timeout: 600_000,
+}, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'lb', '--ports', 'random', '--prove')).status).toBe(0)
   const { balancer, clusterAddress } = clusterOf(home, 'A')

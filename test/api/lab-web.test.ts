@@ -164,7 +164,7 @@ describe('the way to a cluster', () => {
     '/A/v1/%E0%A4%A',
     '/Z/v1/sys/health',
     '/v1/sys/health',
-  ])('the cluster proxy leads to the public API and to nothing else: %s', async (at) => {
+  ])('the cluster proxy permits only the public API: %s', async (at) => {
     const target = new URL(origin)
     const { status, text } = await askRaw(target, CLUSTERS + at, cookie)
     // At most the public API is reached. It rejects a caller without a token, and redirects to a clean path below /v1.
@@ -299,7 +299,7 @@ it('the compressed files of the lab page fit their size budget', () => {
 })
 
 describe('the command', () => {
-  it('refuses what cannot be', async () => {
+  it('the web command rejects invalid arguments', async () => {
     expect(await home.run('web', 'nowhere')).toMatchObject({ status: 1, stderr: expect.stringContaining('nowhere') })
     expect(await home.run('web', '--port', '70000')).toMatchObject({ status: 1 })
     const { port } = new URL(origin)
@@ -309,7 +309,7 @@ describe('the command', () => {
     })
   })
 
-  it('outlives the lab, which may come again, and ends with 0 when it is interrupted', async () => {
+  it('the web command continues after the lab ends, serves the next one, and exits with 0 when interrupted', async () => {
     const begun = await begin()
     await using second = begun.program
     const [set = ''] = (await ask(begun.link)).headers['set-cookie'] ?? []

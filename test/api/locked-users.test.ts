@@ -27,11 +27,11 @@ const lockOut = async (roleId: string): Promise<void> => {
 
 const list = async (query = ''): Promise<Json | undefined> => (await root('GET', `sys/locked-users${query}`)).json?.data
 
-it('nobody is locked at first', async () => {
+it('no user is locked at first', async () => {
   expect(await list()).toEqual({ by_namespace: [], total: 0 })
 })
 
-it('a user is listed once he is locked, and not before', async () => {
+it('a user is listed only while locked', async () => {
   await login('two', 'wrong')
   await lockOut('one')
   const row = { mount_accessor: accessor, counts: 1, alias_identifiers: ['one'] }
@@ -44,7 +44,7 @@ it('a user is listed once he is locked, and not before', async () => {
   expect(await list('?mount_accessor=auth_approle_none')).toEqual({ by_namespace: [], total: 0 })
 })
 
-it('a user who is unlocked may log in, also when the name has a slash', async () => {
+it('an unlocked user can log in, even with a slash in the name', async () => {
   await lockOut('with/slash')
   for (const [role, roleId] of [
     ['one', 'one'],
@@ -58,11 +58,11 @@ it('a user who is unlocked may log in, also when the name has a slash', async ()
   expect(await list()).toEqual({ by_namespace: [], total: 0 })
 })
 
-it('unlocking one who is not locked changes nothing', async () => {
+it('unlocking a user who is not locked changes nothing', async () => {
   expect((await root('POST', `sys/locked-users/${accessor}/unlock/nobody`)).status).toBe(204)
 })
 
-it('refuses an accessor of no such mount, and clients without the right', async () => {
+it('unlock rejects an unknown accessor, and clients without permission', async () => {
   expect(refusalOf(await root('POST', 'sys/locked-users/kv_1/unlock/a'))).toEqual([
     400,
     ['no auth mount with user lockout has the accessor "kv_1"'],

@@ -37,7 +37,7 @@ describe('a misspelt word', () => {
     [['up', 'pr-rd'], 'did you mean "pr-dr"?'],
     [['vault', 'staus'], 'Did you mean "status"?'],
     [['vault', 'status', '-adress=x'], 'Did you mean -address?'],
-  ])('%j is asked about', async (args, question) => {
+  ])('%j gets a suggestion', async (args, question) => {
     const { status, stdout, stderr } = await runProgram(args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     if (args[0] !== 'vault') expect(stderr).toMatch(/^understudy: /)

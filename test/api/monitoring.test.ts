@@ -265,7 +265,7 @@ describe('the files for Prometheus and Grafana', () => {
   })
 
   it.skipIf(PROMTOOL === undefined)(
-    `promtool accepts the alert rules and their tests${PROMTOOL === undefined ? ' (not run: there is none)' : ''}`,
+    `promtool accepts the alert rules and their tests${PROMTOOL === undefined ? ' (not run: not installed)' : ''}`,
     () => {
       const promtool = (...args: string[]) => execFileSync(PROMTOOL ?? '', args, { cwd: FILES, encoding: 'utf8' })
       expect(promtool('check', 'rules', 'alerts.yaml')).toContain('7 rules found')
@@ -282,7 +282,7 @@ describe('the files for Prometheus and Grafana', () => {
   )
 
   it.skipIf(PROMETHEUS === undefined)(
-    `Prometheus loads the documented configuration, and its alerts fire${PROMETHEUS === undefined ? ' (not run: there is none)' : ''}`,
+    `Prometheus loads the documented configuration, and its alerts fire${PROMETHEUS === undefined ? ' (not run: not installed)' : ''}`,
     async () => {
       const [told = ''] = /(?<=```yaml\n).*?(?=```)/s.exec(read('../how-to/monitor.md')) ?? []
       const config = parse(told) as { scrape_configs: { job_name: string }[] }

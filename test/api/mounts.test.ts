@@ -21,7 +21,7 @@ const isGood = async (token: string): Promise<boolean> =>
   (await as(server.address, token)('GET', 'auth/token/lookup-self')).status === 200
 
 describe('sys/remount', () => {
-  it('moves a secret engine with its data, and tells so afterwards', async () => {
+  it('sys/remount moves a secrets engine with its data, and reports the move afterwards', async () => {
     await root('POST', 'sys/mounts/a/b', { type: 'kv' })
     await root('PUT', 'a/b/x', { word: 'kept' })
     const moved = await root('POST', 'sys/remount', { from: 'a/b', to: 'c/d/' })
@@ -35,7 +35,7 @@ describe('sys/remount', () => {
     expect((await root('GET', 'a/b/x')).status).toBe(404)
   })
 
-  it('moves an auth method, whose tokens end', async () => {
+  it('sys/remount moves an auth method and revokes its tokens', async () => {
     await root('POST', 'sys/auth/from', { type: 'userpass' })
     await root('POST', 'auth/from/users/ann', { password: 'pw' })
     const token = await loginAt('from')
@@ -55,11 +55,11 @@ describe('sys/remount', () => {
     [{ from: 'auth/userpass', to: 'auth/to' }, 'path is already in use at to/'],
     [{ from: 'c/d', to: 'c/d' }, 'path is already in use at c/d/'],
     [{ from: 'c/d', to: 'c/d/e' }, 'path is already in use at c/d/'],
-  ])('refuses %j', async (body, text) => {
+  ])('sys/remount rejects %j', async (body, text) => {
     expect(refusalOf(await root('POST', 'sys/remount', body))).toEqual([400, [text]])
   })
 
-  it('knows no move that never was, and needs sudo', async () => {
+  it('sys/remount/status rejects an unknown move, and requires sudo', async () => {
     expect((await root('GET', 'sys/remount/status/none')).status).toBe(404)
     await root('PUT', 'sys/policies/acl/mover', { policy: 'path "sys/remount" { capabilities = ["update"] }' })
     const { client_token } = authOf(await root('POST', 'auth/token/create', { policies: ['mover'] }))
@@ -67,12 +67,12 @@ describe('sys/remount', () => {
     expect(refusalOf(await weak('POST', 'sys/remount', { from: 'c/d', to: 'e' }))).toEqual([403, [DENIED]])
   })
 
-  it('leaves the mount where it was when it refuses', async () => {
+  it('a rejected sys/remount does not move the mount', async () => {
     expect(dataOf(await root('GET', 'c/d/x'))).toEqual({ word: 'kept' })
   })
 })
 
-describe('a method that is mounted anew', () => {
+describe('an auth method that is mounted again', () => {
   it('a method that is mounted again does not bring back the tokens of its predecessor', async () => {
     await root('POST', 'sys/auth/again', { type: 'userpass' })
     await root('POST', 'auth/again/users/ann', { password: 'pw' })

@@ -16,26 +16,26 @@ beforeAll(async () => {
 })
 afterAll(() => server?.[Symbol.asyncDispose]())
 
-it('there is none at first', async () => {
+it('a new server has no namespaces', async () => {
   expect(refusalOf(await root('LIST', 'sys/namespaces'))).toEqual([404, []])
   expect(refusalOf(await root('GET', 'sys/namespaces/team'))).toEqual([404, []])
 })
 
-it('one is made with an id, a path and metadata, and read back', async () => {
+it('a namespace is created with an ID, a path and metadata, and can be read', async () => {
   const made = dataOf(await root('POST', 'sys/namespaces/team', { custom_metadata: { owner: 'me' } }))
   expect(made).toEqual({ id: expect.stringMatching(/^\w{5}$/), path: 'team/', custom_metadata: { owner: 'me' } })
   expect(dataOf(await root('GET', 'sys/namespaces/team'))).toEqual(made)
   expect(dataOf(await root('LIST', 'sys/namespaces'))).toEqual({ keys: ['team/'], key_info: { 'team/': made } })
 })
 
-it('metadata is patched', async () => {
+it('a patch changes the metadata of a namespace', async () => {
   const merge = { 'Content-Type': 'application/merge-patch+json' }
   const patched = await root('PATCH', 'sys/namespaces/team', { custom_metadata: { more: 'x' } }, merge)
   expect(dataOf(patched).custom_metadata).toEqual({ owner: 'me', more: 'x' })
   expect((await root('PATCH', 'sys/namespaces/none', { custom_metadata: {} }, merge)).status).toBe(404)
 })
 
-it('they nest, under the header and under the path', async () => {
+it('namespaces nest, by header and by path', async () => {
   expect(dataOf(await inside('team')('POST', 'sys/namespaces/child')).path).toBe('team/child/')
   expect(dataOf(await root('POST', 'team/child/sys/namespaces/deep')).path).toBe('team/child/deep/')
   expect(dataOf(await inside('team')('LIST', 'sys/namespaces')).keys).toEqual(['child/'])
@@ -43,7 +43,7 @@ it('they nest, under the header and under the path', async () => {
   expect(dataOf(await root('LIST', 'sys/namespaces')).keys).toEqual(['team/'])
 })
 
-it('each has mounts of its own, reached by header, by path or by both, and the header is echoed', async () => {
+it('a namespace has its own mounts, addressed by header, path or both, and responses repeat the header', async () => {
   expect((await inside('team/child')('POST', 'sys/mounts/kv', { type: 'kv' })).status).toBe(204)
   expect((await inside('team')('PUT', 'child/kv/a', { word: 'x' })).status).toBe(204)
   for (const [namespace, path] of [
@@ -60,7 +60,7 @@ it('each has mounts of its own, reached by header, by path or by both, and the h
   expect(dataOf(await root('GET', 'team/child/sys/internal/ui/mounts/kv/a')).path).toBe('kv/')
 })
 
-it('one that is not known is 404, and what belongs to the root alone is 400 elsewhere', async () => {
+it('an unknown namespace is 404, and a root-only path is 400 in other namespaces', async () => {
   expect(refusalOf(await inside('none')('GET', 'sys/mounts'))).toEqual([404, ['namespace not found']])
   expect(refusalOf(await inside('team')('PUT', 'sys/replication/dr/primary/enable'))).toEqual([
     400,
@@ -68,7 +68,7 @@ it('one that is not known is 404, and what belongs to the root alone is 400 else
   ])
 })
 
-it('policies and tokens are of their namespace and hold below it, not above or beside', async () => {
+it('policies and tokens apply in their namespace and below it, not above or beside it', async () => {
   const policy = 'path "kv/*" { capabilities = ["read"] } path "child/kv/*" { capabilities = ["read"] }'
   await inside('team')('PUT', 'sys/policies/acl/reader', { policy })
   expect((await root('GET', 'sys/policies/acl/reader')).status).toBe(404)
@@ -82,12 +82,12 @@ it('policies and tokens are of their namespace and hold below it, not above or b
   expect(refusalOf(await as(server.address, token)('GET', 'sys/mounts'))).toEqual([403, [DENIED]])
 })
 
-it('a namespace with children is not deleted', async () => {
+it('a namespace with children cannot be deleted', async () => {
   expect((await root('DELETE', 'sys/namespaces/team')).status).toBe(400)
   expect((await root('GET', 'sys/namespaces/team')).status).toBe(200)
 })
 
-it('a namespace is deleted with its mounts, policies and tokens, and a new one of its name is empty', async () => {
+it('deleting a namespace removes its mounts, policies and tokens, and a new one of its name is empty', async () => {
   const { client_token } = authOf(
     await inside('team/child/deep')('POST', 'auth/token/create', { policies: ['default'] }),
   )

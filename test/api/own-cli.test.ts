@@ -11,7 +11,7 @@ describe('a misspelt command of ours', () => {
     ['vualt', 'vault'],
     ['sever', 'server'],
     ['docter', 'doctor'],
-  ])('understudy %s is asked about: %s', async (typed, meant) => {
+  ])('understudy %s gets a suggestion: %s', async (typed, meant) => {
     const { status, stdout, stderr } = await runProgram([typed])
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toContain(`Did you mean ${meant}?`)
@@ -70,13 +70,13 @@ describe('the command line asked for help', () => {
     expect(stderr).toContain('did you mean -dev-tls?')
   })
 
-  it.each([[['help', 'staus']], [['staus', '--help']]])('the command line names the mistake in %j', async (args) => {
+  it.each([[['help', 'staus']], [['staus', '--help']]])('the command line names the error in %j', async (args) => {
     const { status, stderr } = await runProgram(args)
     expect(status).toBe(1)
     expect(stderr).toContain('staus')
   })
 
-  it('the command line reports no failure to a reader that went away', async () => {
+  it('the command line reports no failure if its output is closed', async () => {
     const script = `"${process.execPath}" dist/main.js --help | head -n 1; "${process.execPath}" dist/main.js vault -help | head -n 1`
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script])
     expect(stderr).toBe('')
@@ -85,7 +85,7 @@ describe('the command line asked for help', () => {
 })
 
 describe('understudy wire', () => {
-  it('initializes nothing when one of the servers is not new, and says what to do', async () => {
+  it('wire initializes nothing if one of the servers is not new, and names the next step', async () => {
     using at = new Workplace()
     const addresses = ['', '']
     const open = async (index: number, args: readonly string[]) => {
@@ -107,7 +107,7 @@ describe('understudy wire', () => {
     expect(await asked.json()).toMatchObject({ initialized: false })
   })
 
-  it('keeps keys only where they can be written', async () => {
+  it('wire checks that the keys file can be written before it starts', async () => {
     const args = [
       'wire',
       '--topology',
@@ -123,7 +123,7 @@ describe('understudy wire', () => {
   })
 })
 
-it('wire names a file of keys that holds none, and touches no server', async () => {
+it('wire rejects a keys file without keys, and changes no server', async () => {
   using at = new Workplace()
   for (const text of ['{"clusters":', '[]', '']) {
     const keep = at.write('keys.json', text)

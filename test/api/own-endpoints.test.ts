@@ -101,7 +101,7 @@ describe('the examples of the document', () => {
 })
 
 describe('a server', () => {
-  it('serves the document and lists what is there', async () => {
+  it('a server serves its description, and lists its endpoints', async () => {
     const served = await ask(server, 'GET', '/_understudy/v1/openapi.json')
     expect(served).toMatchObject({ status: 200, type: 'application/json' })
     expect((JSON.parse(served.text) as typeof document).paths).toEqual(document.paths)
@@ -116,7 +116,7 @@ describe('a server', () => {
     }
   })
 
-  it('takes what the document says and answers as it says', async () => {
+  it('the endpoints of a server accept and return what their description states', async () => {
     // An unused activation token, for the endpoint that revokes it.
     const { rootToken, dataDir } = home.record('default').clusters[0] ?? { rootToken: '', dataDir: '' }
     const headers = { 'X-Vault-Token': rootToken }
@@ -135,7 +135,7 @@ describe('a server', () => {
     expect(wrong).toEqual([])
   })
 
-  it('tells what audit devices wrote to whoever may know of them, and to nobody else', async () => {
+  it('audit lines are readable with permission on audit devices only', async () => {
     const { rootToken } = home.record('default').clusters[0] ?? { rootToken: '' }
     const as = (token: string, more = {}) => ({ ...server, headers: { 'X-Vault-Token': token, ...more } })
     const audit = '/_understudy/v1/audit'
@@ -163,7 +163,7 @@ describe('a server', () => {
     await ask(as(rootToken), 'DELETE', '/v1/sys/audit/out')
   })
 
-  it('refuses a verb that is not described, and a path that is not', async () => {
+  it('a server rejects a verb or a path that is not described', async () => {
     for (const [method, path, status] of [
       ['DELETE', 'info', 405],
       ['GET', 'clock', 405],

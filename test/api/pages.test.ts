@@ -128,7 +128,7 @@ const expectToRun = async (page: Page, reader: Reader): Promise<void> => {
 }
 
 describe('commands of a page', { timeout: LONG_MS }, () => {
-  it.each(pagesOfDay('sh').map((page) => [page.name, page] as const))('%s run as they stand there', (_, page) =>
+  it.each(pagesOfDay('sh').map((page) => [page.name, page] as const))('%s run unchanged', (_, page) =>
     expectToRun(page, 'job'),
   )
 
@@ -161,7 +161,7 @@ describe('commands of a page', { timeout: LONG_MS }, () => {
 })
 
 describe('programs of a page', { timeout: LONG_MS }, () => {
-  it.each(pagesOfDay('ts').map((page) => [page.name, page] as const))('%s run as they stand there', async (_, page) => {
+  it.each(pagesOfDay('ts').map((page) => [page.name, page] as const))('%s run unchanged', async (_, page) => {
     await using home = new LabHome()
     const desk = makeDesk(home)
     for (const { text, line } of blocksToRun(page, 'ts')) {

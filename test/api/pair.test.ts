@@ -23,7 +23,7 @@ const partsOf = (index: string): string[] => Buffer.from(index, 'base64').toStri
 const idOf = async (cluster: Cluster) => (await on(cluster)('GET', 'sys/health')).json?.cluster_id
 
 describe('X-Vault-Index', () => {
-  it('comes with writes and never with reads or refusals, and names who committed', async () => {
+  it('responses to writes have X-Vault-Index, responses to reads and errors do not', async () => {
     for (const cluster of [primary, secondary]) {
       const shared = await on(cluster)('PUT', 'kv/a', { word: 'x' })
       expect([shared.status, partsOf(indexOf(shared))]).toEqual([
@@ -44,7 +44,7 @@ describe('X-Vault-Index', () => {
     }
   })
 
-  it('that is not reached is 412, held with await-state, and 200 once it is', async () => {
+  it('a state that is not reached is 412, or waits with await-state until it is reached', async () => {
     const { link } = primary
     link.partition()
     const written = await on(primary)('PUT', 'kv/late', { word: 'late' })
@@ -65,7 +65,7 @@ describe('X-Vault-Index', () => {
     expect(dataOf(await read())).toEqual({ word: 'late' })
   })
 
-  it('that nobody of the set has made is ignored', async () => {
+  it('a state that no member of the set created is ignored', async () => {
     const text = Buffer.from(`v1:${await idOf(primary)}:999999:999999:${'0'.repeat(64)}`).toString('base64')
     for (const index of ['x', '', text]) {
       const answer = await on(secondary)('GET', 'kv/a', undefined, { 'X-Vault-Index': index })
@@ -78,7 +78,7 @@ describe('sys/remount on the secondary', () => {
   it.each([
     ['kv-old', 'kv-new'],
     ['auth/old', 'auth/new'],
-  ])('answers the status of the move of %s, which the primary made', async (from, to) => {
+  ])('a secondary returns the status of a move of %s on the primary', async (from, to) => {
     const type = from.startsWith('auth/') ? 'userpass' : 'kv'
     expect(
       (await on(secondary)('POST', from === 'kv-old' ? `sys/mounts/${from}` : `sys/${from}`, { type })).status,
@@ -109,22 +109,25 @@ describe('tokens of the secondary', () => {
   it.each([
     ['disabled', (mount: string) => ['DELETE', `sys/auth/${mount}`, undefined] as const],
     ['moved', (mount: string) => ['POST', 'sys/remount', { from: `auth/${mount}`, to: `auth/${mount}-new` }] as const],
-  ])('end when their method is %s on the primary, and their leases go', async (what, make) => {
-    await enable(what)
-    const token = await loginAt(what)
-    const child = String(authOf(await on(secondary, token)('POST', 'auth/token/create', {})).client_token)
-    expect([await isGood(token), await isGood(child)]).toEqual([true, true])
-    const [method, target, body] = make(what)
-    expect((await on(primary)(method, target, body)).status).toBeLessThan(300)
-    await secondary.until('refuse the token', async () => ((await isGood(token)) ? 'it is good' : undefined))
-    expect(await isGood(child)).toBe(false)
-    await secondary.until('have no lease of it', async () => {
-      const { status } = await on(secondary)('LIST', `sys/leases/lookup/auth/${what}/login/ann`)
-      return status === 404 ? undefined : `status ${status}`
-    })
-  })
+  ])(
+    'tokens of the secondary end with their leases when their auth method is %s on the primary',
+    async (what, make) => {
+      await enable(what)
+      const token = await loginAt(what)
+      const child = String(authOf(await on(secondary, token)('POST', 'auth/token/create', {})).client_token)
+      expect([await isGood(token), await isGood(child)]).toEqual([true, true])
+      const [method, target, body] = make(what)
+      expect((await on(primary)(method, target, body)).status).toBeLessThan(300)
+      await secondary.until('refuse the token', async () => ((await isGood(token)) ? 'it is good' : undefined))
+      expect(await isGood(child)).toBe(false)
+      await secondary.until('have no lease of it', async () => {
+        const { status } = await on(secondary)('LIST', `sys/leases/lookup/auth/${what}/login/ann`)
+        return status === 404 ? undefined : `status ${status}`
+      })
+    },
+  )
 
-  it('end when their namespace is deleted on the primary, and do not come back with its name', async () => {
+  it('tokens of the secondary end when their namespace is deleted on the primary, even if it is created again', async () => {
     const team = { 'X-Vault-Namespace': 'team' }
     await on(secondary)('POST', 'sys/namespaces/team')
     const made = await on(secondary, secondary.rootToken, team)('POST', 'auth/token/create', { policies: ['default'] })

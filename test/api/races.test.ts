@@ -52,20 +52,20 @@ const login = (cluster: Cluster, role: string, secretId: string) =>
 describe.each(['primary', 'secondary'])('on a performance %s, of 100 clients at once exactly one', (role) => {
   const cluster = () => (role === 'primary' ? primary : secondary)
 
-  it('uses a token of one use', async () => {
+  it('exactly one of 100 concurrent requests uses a token with one use', async () => {
     const token = await makeToken(cluster().client, { policies: ['wide'], num_uses: 1 })
     const answers = await repeat(AT_ONCE, () => cluster().client.send('GET', 'auth/token/lookup-self', { token }))
     expect(tally(answers)).toEqual({ 200: 1, 403: 99 })
   })
 
-  it('reads the cubbyhole with a last use', async () => {
+  it('exactly one of 100 concurrent requests reads the cubbyhole with a last use', async () => {
     const token = await makeToken(cluster().client, { policies: ['wide'], num_uses: 2 })
     await cluster().client.send('PUT', 'cubbyhole/response', { token, body: { word: 'once' } })
     const answers = await repeat(AT_ONCE, () => cluster().client.send('GET', 'cubbyhole/response', { token }))
     expect(tally(answers)).toEqual({ 200: 1, 403: 99 })
   })
 
-  it('unwraps a wrapping token, whichever way it is sent', async () => {
+  it('exactly one of 100 concurrent requests unwraps a wrapping token, however it is sent', async () => {
     const headers = { 'X-Vault-Wrap-TTL': '60' }
     const wrapped = await cluster().client.send('POST', 'sys/wrapping/wrap', { headers, body: { word: 'once' } })
     const token = String(json(wrapped).wrap_info.token)
@@ -117,7 +117,7 @@ describe('SecretIDs', () => {
     expect((await primary.client.send('LIST', 'auth/approle/role/doomed/secret-id')).status).toBe(404)
   })
 
-  it('a SecretID survives tidy at any time between its creation and its use', async () => {
+  it('tidy at any time does not remove an unused SecretID', async () => {
     await makeRole('tidied')
     let isOver = false
     const tidying = (async () => {

@@ -27,7 +27,7 @@ const restore = (cluster: Cluster, raw: Buffer, path = 'sys/storage/raft/snapsho
   cluster.client.send('POST', path, { raw, headers: { 'Content-Type': 'application/octet-stream' } })
 
 describe('status', () => {
-  it('raft status shows one node that leads', async () => {
+  it('raft status shows one node, which is the leader', async () => {
     const { data } = await a.client.read('sys/storage/raft/configuration')
     const { config } = data as { config: { index: number; servers: unknown[] } }
     expect(config.servers).toEqual([
@@ -81,7 +81,7 @@ describe('status', () => {
     })
   })
 
-  it('raft endpoints answer only with the storage label raft, and name the storage otherwise', async () => {
+  it('raft endpoints require the storage label raft, and name the storage otherwise', async () => {
     const { api } = await freePorts()
     await using program = new Program([
       'server',
@@ -98,7 +98,7 @@ describe('status', () => {
     }
   })
 
-  it('join fails on a server that is initialized, and names a leader that it cannot reach', async () => {
+  it('join fails on an initialized server, and names an unreachable leader', async () => {
     const empty = await clusters.addStarted('E')
     const body = { leader_api_addr: 'http://127.0.0.1:1' }
     const own = await a.anonymous.send('POST', 'sys/storage/raft/join', { body })

@@ -13,7 +13,7 @@ const run = async (config: string, env: Record<string, string>, use: (program: P
   expect(await program.exit).toBe(0)
 }
 
-it('a static seal gives recovery keys, opens by itself, and changes its key by way of the previous one', async () => {
+it('a static seal issues recovery keys, unseals at startup, and changes its key with the help of the previous one', async () => {
   using at = new Workplace()
   const [first, second] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')]
   const seal = (id: string, key: string, before = '') =>
@@ -52,7 +52,7 @@ it('a static seal gives recovery keys, opens by itself, and changes its key by w
   })
 })
 
-it('other seals are refused, unless they are simulated, which is said loudly', async () => {
+it('other seals are rejected unless they are simulated, which a warning states', async () => {
   using at = new Workplace()
   const { config, client } = await writeSite(at, 'seal "awskms" {\n region = "eu"\n}')
   const refused = await runProgram(['server', `-config=${config}`])

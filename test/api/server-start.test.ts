@@ -165,7 +165,7 @@ describe('a stop', () => {
       socket.once('error', () => resolve(true))
     })
 
-  it('by SIGTERM accepts nobody, answers what is in flight, and ends with 0', async () => {
+  it('SIGTERM makes the server reject connections, complete pending requests, and exit with 0', async () => {
     const { api, program, rootToken, pidFile } = await openSite()
     expect(readFileSync(pidFile, 'utf8')).toBe(`${program.pid}\n`)
     const request = await slowRequest(api, rootToken, '{"policy":"path \\"x\\" {', '}"}')
@@ -180,7 +180,7 @@ describe('a stop', () => {
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'by a %s that comes with its first line ends with 0, every time',
+    '%s during the first log line always ends the server with 0',
     async (name) => {
       for (let round = 0; round < 5; round++) {
         const { api } = await freePorts()
@@ -191,7 +191,7 @@ describe('a stop', () => {
     },
   )
 
-  it('by no SIGHUP, also while it starts', async () => {
+  it('SIGHUP never stops the server, even during its start', async () => {
     const { api } = await freePorts()
     const program = start(['-dev', `-dev-listen-address=127.0.0.1:${api}`])
     await untilHeard(program.pid, 'SIGHUP')
@@ -213,7 +213,7 @@ describe('a stop', () => {
       WAIT_MS,
     )
 
-  it('by a second SIGTERM ends at once', async () => {
+  it('a second SIGTERM stops the server at once', async () => {
     const { api, program, rootToken } = await openSite()
     const request = await slowRequest(api, rootToken, '{"policy":', '""}')
     await untilReadThrough(api)
@@ -269,7 +269,7 @@ describe('a licence', () => {
     ['plus', 'dr', 400],
     ['none', 'performance', 404],
     ['none', 'dr', 404],
-  ])('"%s" refuses to be a primary of %s', async (license, kind, status) => {
+  ])('the license "%s" does not permit a primary of %s', async (license, kind, status) => {
     const { config, client } = await site()
     const program = start([`-config=${config}`], { env: { UNDERSTUDY_LICENSE: license } })
     await program.untilPrinted(STARTED)
@@ -281,7 +281,7 @@ describe('a licence', () => {
     expect(errorsOf(answer).join()).not.toBe('')
   })
 
-  it('"plus" includes performance replication', async () => {
+  it('the license "plus" includes performance replication', async () => {
     const { config, client } = await site('understudy {\n  license = "plus"\n}\n')
     const program = start([`-config=${config}`])
     await program.untilPrinted(STARTED)
@@ -296,7 +296,7 @@ describe('a licence that does not include a role', () => {
     ['none', 'performance', 'performance replication'],
     ['none', 'dr', 'DR replication'],
     ['plus', 'dr', 'DR replication'],
-  ])('"%s" keeps a cluster with a role in %s from starting', async (license, kind, what) => {
+  ])('the license "%s" prevents the start of a cluster with a role in %s', async (license, kind, what) => {
     const { config, client } = await site()
     const first = start([`-config=${config}`])
     await first.untilPrinted(STARTED)

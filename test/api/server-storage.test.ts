@@ -9,7 +9,7 @@ import { ANY_PORTS, localConfig } from '../support/local-config.js'
 import { runProgram, Workplace } from '../support/program.js'
 
 /** `understudy storage list|verify` on the directory of a running, a stopped and a damaged server. */
-it('tells what is stored, whether it is sound, and refuses while a server runs', async () => {
+it('storage commands list and verify the data, and reject a running server', async () => {
   using at = new Workplace()
   const clusters = new Clusters()
   try {

@@ -59,7 +59,7 @@ const ask = (socket: TLSSocket): Promise<string> =>
   })
 
 describe('-dev-tls', () => {
-  it('makes a CA and a certificate, prints where they are, and speaks https', async () => {
+  it('-dev-tls creates a CA and a certificate, prints their paths, and serves HTTPS', async () => {
     const at = keep(new Workplace())
     const { api } = await freePorts()
     const directory = at.path('made/here')
@@ -89,7 +89,7 @@ describe('-dev-tls', () => {
     expect(existsSync(ca), 'files of a chosen directory stay').toBe(true)
   })
 
-  it('-dev-three-node serves one cluster at three addresses, and ends all of it', async () => {
+  it('-dev-three-node serves one cluster at three addresses, and stops all nodes together', async () => {
     const { api } = await freePorts()
     const flags = ['-dev-three-node', `-dev-listen-address=127.0.0.1:${api}`, '-dev-root-token-id=root']
     const program = keep(new Program(['server', ...flags]))
@@ -125,7 +125,7 @@ describe('-dev-tls', () => {
     expect(program.stderr).toContain(`127.0.0.1:${api + 1} is taken`)
   })
 
-  it('without a directory uses a temporary one, which goes with the server', async () => {
+  it('-dev-tls without a directory uses a temporary one and removes it with the server', async () => {
     const { api } = await freePorts()
     const program = keep(new Program(['server', '-dev-tls', `-dev-listen-address=127.0.0.1:${api}`]))
     await program.untilPrinted(STARTED)

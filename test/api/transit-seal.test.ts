@@ -23,7 +23,7 @@ const stop = async (program: Program): Promise<void> => {
 const POLICY = `path "transit/encrypt/autounseal" { capabilities = ["update"] }
 path "transit/decrypt/autounseal" { capabilities = ["update"] }`
 
-it('a cluster is unsealed by the transit key of another one, as soon as that is back', async () => {
+it('the transit key of another cluster unseals a cluster as soon as that cluster is reachable', async () => {
   using at = new Workplace()
   const helper = await siteOf(at, 'helper')
   await using firstHelper = await start(helper.config)
@@ -80,7 +80,7 @@ it('a cluster is unsealed by the transit key of another one, as soon as that is 
   await stop(secondHelper)
 })
 
-it('an initialization says that the cluster of the seal is away, and can be tried again', async () => {
+it('an initialization reports that the cluster with the seal key is unreachable, and can be repeated', async () => {
   using at = new Workplace()
   const { address } = await siteOf(at, 'nobody')
   const seal = `seal "transit" {

@@ -80,7 +80,7 @@ describe('operator rekey', () => {
 })
 
 describe('what else operators ask', () => {
-  it('the versions that ran here, the state and the measures of autopilot', async () => {
+  it('operator commands show the installed versions and the state of autopilot', async () => {
     expect(await ok('version-history')).toMatch(/^Version +Installation Time +Build Date\n/)
     expect(await json('version-history')).toMatchObject({ data: { keys: [expect.stringMatching(/^\d/)] } })
     expect(await ok('operator raft autopilot state')).toMatch(/^Healthy: +true\n.*\n {6}Node Type: +voter\n$/s)
@@ -94,17 +94,17 @@ describe('what else operators ask', () => {
     expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('min_quorum of at least 3') })
   })
 
-  it('a peer that there is not is removed without a word more', async () => {
+  it('removing an unknown peer succeeds silently', async () => {
     expect(await ok('operator raft remove-peer other')).toBe('Peer removed successfully!\n')
   })
 
-  it('what one node cannot do is refused with its reason', async () => {
+  it('an operation that one node cannot execute is rejected with the reason', async () => {
     const { status, stderr } = await shell.run(words('operator raft join -retry -leader-ca-cert=x http://127.0.0.1:1'))
     expect(status).toBe(2)
     expect(stderr).toMatch(/has a cluster already/)
   })
 
-  it('a snapshot is saved without a word', async () => {
+  it('a snapshot is saved without output', async () => {
     const file = path.join(shell.home, 'a.snap')
     expect(await shell.run(['operator', 'raft', 'snapshot', 'save', file])).toEqual({
       status: 0,
@@ -114,7 +114,7 @@ describe('what else operators ask', () => {
     expect(readFileSync(file).length).toBeGreaterThan(100)
   })
 
-  it('what is in the file of a snapshot, where it is whole', async () => {
+  it('operator raft snapshot inspect shows the content of a valid file', async () => {
     const file = path.join(shell.home, 'b.snap')
     await ok(`operator raft snapshot save ${file}`)
     const shown = await ok(`operator raft snapshot inspect ${file}`)
@@ -126,7 +126,7 @@ describe('what else operators ask', () => {
     expect(damaged).toMatchObject({ status: 1, stderr: expect.stringContaining('the snapshot cannot be used') })
   })
 
-  it('-format=json after the path, as scripts write it to a file', async () => {
+  it('-format=json works after the path, as in scripts', async () => {
     const made = await shell.ok(words('write auth/token/create -format=json ttl=1h policies=default'))
     expect(JSON.parse(made)).toMatchObject({ auth: { lease_duration: 3600 } })
     expect(JSON.parse(await shell.ok(words('secrets -format=json list')))).toHaveProperty('sys/')

@@ -81,7 +81,7 @@ describe('a new server', () => {
 })
 
 describe('logging in', () => {
-  it('refuses without a token, and a wrong one', async () => {
+  it('vault login rejects a missing and a wrong token', async () => {
     const { status, stderr } = await run('secrets list')
     expect(status).toBe(2)
     expect(stderr).toContain(`URL: GET ${server.address}/v1/sys/mounts\nCode: 403. Errors:\n\n* permission denied`)
@@ -89,7 +89,7 @@ describe('logging in', () => {
     expect((await run('token lookup')).status).toBe(2)
   })
 
-  it('keeps the token for its owner alone, and only login does', async () => {
+  it('only vault login stores the token, readable by its owner only', async () => {
     const shown = await ok(`login ${rootToken}`)
     expect(shown).toContain('Success! You are now authenticated.')
     expect(cell(shown, 'token')).toBe(rootToken)
@@ -102,7 +102,7 @@ describe('logging in', () => {
     expect((await run('print token', { VAULT_TOKEN: 'other' })).stdout).toBe('other\n')
   })
 
-  it('takes user and password, a secret typed in, or a login path of another method', async () => {
+  it('vault login accepts user and password, a typed secret, or the login path of another method', async () => {
     await ok('auth enable userpass')
     await ok('write auth/userpass/users/ann password=word policies=default')
     const first = await shell.ok(words('login -method=userpass -no-store -field=token username=ann'), {
@@ -126,7 +126,7 @@ describe('logging in', () => {
 describe('policies and tokens', () => {
   const POLICY = 'path "secret/data/team/*" {\n  capabilities = ["create", "read"]\n}\n'
 
-  it('write a policy from standard input and from a file', async () => {
+  it('vault policy write reads standard input and a file', async () => {
     expect(await ok('policy write Team -', POLICY)).toBe('Success! Uploaded policy: team\n')
     expect(await ok('policy read team')).toBe(POLICY)
     expect((await shell.json(['policy', 'list'])) as string[]).toEqual(['default', 'root', 'team'])
@@ -144,7 +144,7 @@ describe('policies and tokens', () => {
     expect(bad.stderr).toContain('failed to parse policy')
   })
 
-  it('make batch tokens with a token role, and tell what a token may do', async () => {
+  it('vault creates batch tokens with a token role, and shows the capabilities of a token', async () => {
     const role = 'allowed_policies=team orphan=true renewable=false token_type=batch'
     expect(await ok(`write auth/token/roles/dr ${role}`)).toBe('Success! Data written to: auth/token/roles/dr\n')
     const batch = await ok('token create -role=dr -policy=team -ttl=8h -field=token')
@@ -154,7 +154,7 @@ describe('policies and tokens', () => {
     expect(looked.data).toMatchObject({ type: 'batch', orphan: true })
   })
 
-  it('create, look up, renew and revoke', async () => {
+  it('vault token creates, looks up, renews and revokes tokens', async () => {
     const made = await json('token create -policy=team -ttl=1h -period=2h -use-limit=0 -metadata=a=b -display-name=x')
     const { client_token: token, accessor } = made.auth as Record<string, string>
     expect(made.auth).toMatchObject({ policies: ['default', 'team'], lease_duration: 7200, metadata: { a: 'b' } })
@@ -170,7 +170,7 @@ describe('policies and tokens', () => {
 })
 
 describe('secrets', () => {
-  it('enable, tune, move, list and disable engines', async () => {
+  it('vault secrets enables, tunes, moves, lists and disables engines', async () => {
     expect(await ok('secrets enable -path=secret -version=2 -description=team kv')).toBe(
       'Success! Enabled the kv secrets engine at: secret/\n',
     )
@@ -187,7 +187,7 @@ describe('secrets', () => {
     expect(taken.stderr).toContain('* path is already in use at secret/')
   })
 
-  it('enable, tune, list and disable auth methods', async () => {
+  it('vault auth enables, tunes, lists and disables methods', async () => {
     await ok('auth enable -path=team -token-type=batch -description=x approle')
     await ok('auth tune -default-lease-ttl=10m -user-lockout-threshold=3 team')
     const tuned = await json('read sys/auth/team/tune')
@@ -200,7 +200,7 @@ describe('secrets', () => {
 })
 
 describe('kv', () => {
-  it('writes and reads versions', async () => {
+  it('vault kv writes and reads versions', async () => {
     const put = await shell.ok(words('kv put secret/team/a user=ann pin=-'), { stdin: '12' })
     expect(put).toMatch(/^===* Secret Path ===*\nsecret\/data\/team\/a\n\n======= Metadata =======\nKey {16}Value\n/)
     expect(cell(put, 'custom_metadata')).toBe('<nil>')
@@ -224,7 +224,7 @@ describe('kv', () => {
     expect(await shell.json(words('kv list secret/team'))).toEqual(['a'])
   })
 
-  it('patches, checks, rolls back, deletes, undeletes and destroys', async () => {
+  it('vault kv patches, rolls back, deletes, undeletes and destroys', async () => {
     await ok('kv patch secret/team/a pin=13')
     await ok('kv patch -method=rw -remove-data=user secret/team/a pin=14')
     expect((await json('kv get secret/team/a')).data).toMatchObject({ data: { pin: '14' }, metadata: { version: 3 } })
@@ -243,7 +243,7 @@ describe('kv', () => {
     expect([none.status, none.stderr]).toEqual([2, 'No value found at secret/data/team/none\n'])
   })
 
-  it('keeps metadata', async () => {
+  it('vault kv metadata stores metadata', async () => {
     await ok('kv metadata put -max-versions=9 -delete-version-after=1h -custom-metadata=owner=ann secret/team/a')
     await ok('kv metadata patch -custom-metadata=kind=x -remove-custom-metadata=owner secret/team/a')
     const shown = await ok('kv metadata get secret/team/a')
@@ -254,7 +254,7 @@ describe('kv', () => {
     expect((await run('kv list secret')).status).toBe(2)
   })
 
-  it('speaks version 1 as well, and turns it into version 2', async () => {
+  it('vault kv supports version 1, and upgrades it to version 2', async () => {
     await ok('secrets enable -path=plain -version=1 kv')
     expect(await ok('kv put plain/a b=c')).toBe('Success! Data written to: plain/a\n')
     expect(cell(await ok('kv get plain/a'), 'refresh_interval')).toBe('768h')
@@ -267,7 +267,7 @@ describe('kv', () => {
     await ok('kv enable-versioning plain')
   })
 
-  it('keeps every digit of a number', async () => {
+  it('vault kv keeps every digit of a number', async () => {
     await ok('secrets enable -path=numbers kv')
     await shell.ok(words('write numbers/a -'), { stdin: '{"n": 12345678901234567890, "f": 1.50}' })
     const text = await ok('read -format=json numbers/a')
@@ -305,7 +305,7 @@ describe('formats', () => {
 })
 
 describe('wrapping', () => {
-  it('wraps an answer and gives it back once', async () => {
+  it('vault unwrap returns a wrapped response exactly once', async () => {
     await ok('kv put secret/w a=1')
     const wrapped = await ok('kv get -wrap-ttl=60s secret/w')
     expect(cell(wrapped, 'wrapping_token_ttl:')).toBe('1m')
@@ -318,7 +318,7 @@ describe('wrapping', () => {
 })
 
 describe('generate-root', () => {
-  it('makes a root token from three shares, without a token', async () => {
+  it('operator generate-root creates a root token from three shares, without a token', async () => {
     const nobody = { VAULT_TOKEN: 'nobody' }
     const generate = async (...args: string[]) => {
       const result = await shell.run(['operator', 'generate-root', '-format=json', ...args], { env: nobody })
@@ -339,7 +339,7 @@ describe('generate-root', () => {
     expect((await run('token lookup', { VAULT_TOKEN: String(token) })).status).toBe(0)
   })
 
-  it('shows the pad that the server made, and can be cancelled', async () => {
+  it('operator generate-root shows the generated OTP, and can be canceled', async () => {
     const started = await ok('operator generate-root -init')
     expect(cell(started, 'OTP')).toMatch(/^[0-9A-Za-z]{28}$/)
     expect(cell(started, 'Progress')).toBe('0/3')
@@ -350,7 +350,7 @@ describe('generate-root', () => {
 })
 
 describe('leases, audit devices and namespaces', () => {
-  it('look up and revoke what logins made', async () => {
+  it('vault lease looks up and revokes the leases of logins', async () => {
     const login = () => shell.ok(words('login -method=userpass -token-only username=ann password=word'))
     const token = await login()
     const [lease] = (await shell.json(words('list sys/leases/lookup/auth/userpass/login/ann'))) as string[]
@@ -361,7 +361,7 @@ describe('leases, audit devices and namespaces', () => {
     expect((await run('token lookup', { VAULT_TOKEN: token })).status).toBe(2)
   })
 
-  it('log to a file', async () => {
+  it('vault audit enables a file device', async () => {
     const none = await run('audit list')
     expect([none.status, none.stderr]).toEqual([2, 'No audit devices are enabled.\n'])
     const file = path.join(shell.home, 'audit.log')
@@ -376,7 +376,7 @@ describe('leases, audit devices and namespaces', () => {
     expect(readFileSync(file, 'utf8')).toContain('"path":"sys/audit"')
   })
 
-  it('hold mounts of their own', async () => {
+  it('vault namespace creates namespaces with their own mounts', async () => {
     expect(cell(await ok('namespace create -custom-metadata=a=b team'), 'path')).toBe('team/')
     await ok('secrets enable -ns=team -path=inner kv')
     expect(Object.keys(await json('secrets list'))).not.toContain('inner/')
@@ -390,7 +390,7 @@ describe('leases, audit devices and namespaces', () => {
 })
 
 describe('the operator', () => {
-  it('sees members, keys and storage', async () => {
+  it('operator commands show members, keys and storage', async () => {
     expect(await ok('operator members')).toMatch(/^Host Name {4,}API Address {4,}Cluster Address/)
     expect(cell(await ok('operator key-status'), 'Key Term')).toBe('1')
     expect(cell(await ok('operator rotate'), 'Key Term')).toBe('2')
@@ -400,7 +400,7 @@ describe('the operator', () => {
     expect(await ok('operator step-down')).toBe(`Success! Stepped down: ${server.address}\n`)
   })
 
-  it('saves a snapshot and restores it', async () => {
+  it('operator raft snapshot saves and restores a snapshot', async () => {
     await ok('kv put secret/snap a=before')
     const file = path.join(shell.home, 'raft.snap')
     await ok(`operator raft snapshot save ${file}`)
@@ -409,7 +409,7 @@ describe('the operator', () => {
     await expect.poll(async () => (await run('kv get -field=a secret/snap')).stdout, { timeout: 90_000 }).toBe('before')
   })
 
-  it('seals the server', async () => {
+  it('operator seal seals the server', async () => {
     expect(await ok('operator seal')).toBe('Success! Vault is sealed.\n')
     const { status, stdout } = await run('status')
     expect([status, cell(stdout, 'Sealed')]).toEqual([2, 'true'])

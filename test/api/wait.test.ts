@@ -10,7 +10,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const wait = (...args: string[]) => runProgram(['wait', '--addr', server.address, '--timeout', '2s', ...args])
 
-it('waits for a server to be as far as is asked, and says what is still false', async () => {
+it('wait continues until the condition holds, and reports what is still missing', async () => {
   expect((await wait('--for', 'answering')).status).toBe(0)
   const early = await wait('--for', 'unsealed')
   expect([early.status, early.stderr]).toEqual([4, expect.stringContaining('it is not initialized')])
@@ -26,7 +26,7 @@ it('waits for a server to be as far as is asked, and says what is still false', 
   expect([alone.status, alone.stderr]).toEqual([4, expect.stringContaining('dr: not connected are away')])
 })
 
-it('refuses what is no state and no duration', async () => {
+it('wait rejects an unknown state and an invalid duration', async () => {
   expect((await wait('--for', 'ever')).status).toBe(1)
   expect((await runProgram(['wait', '--addr', server.address, '--timeout', 'soon'])).status).toBe(1)
   expect(await runProgram(['wait', '--addr', '127.0.0.1:8200', '--timeout', '1m'])).toMatchObject({
@@ -35,7 +35,7 @@ it('refuses what is no state and no duration', async () => {
   })
 })
 
-it('ends at once where no waiting helps', async () => {
+it('wait ends at once if waiting cannot help', async () => {
   const web = createServer((_, response) => response.end('<html></html>'))
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve))
   const { port } = web.address() as AddressInfo

@@ -61,7 +61,7 @@ const expectJoined = async (on: Drill, id: string): Promise<void> => {
   await on.refused(C, 'GET', 'own/it', undefined, 404, 'no handler for route')
 }
 
-it('F12 joins with an encrypted token, without the API of the primary', () =>
+it('F12: a secondary joins with an encrypted token, without the API of the primary', () =>
   drill('F12 encrypted token', async (on) => {
     const key = (await on.ok(C, 'POST', 'sys/replication/performance/secondary/generate-public-key')).data
     const issue = 'sys/replication/performance/primary/secondary-token'
@@ -88,7 +88,7 @@ it('F12 joins with an encrypted token, without the API of the primary', () =>
     await expectJoined(on, 'f12')
   }))
 
-it('F18 refuses a primary whose CA it does not know', () =>
+it('F18: a secondary rejects a primary with an unknown CA', () =>
   drill('F18 wrong CA', async (on) => {
     const primary_api_addr = front.address
     const token = await on.token(A, 'performance', 'f18')
@@ -118,7 +118,7 @@ it('F18 refuses a primary whose CA it does not know', () =>
     await expectJoined(on, 'f18')
   }))
 
-it('F19 refuses tokens whose time is over, and used ones', () =>
+it('F19: a secondary rejects expired and used activation tokens', () =>
   drill('F19 expired activation token', async (on) => {
     const expired = await on.token(A, 'performance', 'f19', { ttl: '2s' })
     on.step('three seconds later, by the clock of the primary')
@@ -145,7 +145,7 @@ it('F19 refuses tokens whose time is over, and used ones', () =>
     await on.refused(A, 'POST', issue, { id: 'f19' }, 400, 'id "f19" is already in use by a secondary; revoke it first')
   }))
 
-it('F14 begins a new set after both sides were disabled', () =>
+it('F14: clusters join in a new set after both were disabled', () =>
   drill('F14 disable and enable again', async (on) => {
     const { cluster_id: first } = await A.status('performance')
     await on.change(

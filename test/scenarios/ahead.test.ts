@@ -26,7 +26,7 @@ beforeAll(async () => {
   await clusters.join(A, B, 'dr', 'dr-b')
 })
 
-it('follows a primary that knows less, and lists what it gave up', () =>
+it('a secondary follows a promoted copy with fewer entries, and lists the discarded ones', () =>
   drill('a secondary ahead of the promoted copy', async (on) => {
     on.step(`B applies nothing any more; C gets ${LEAD} writes and a deletion that B does not`)
     await on.ok(B, 'POST', '/_understudy/v1/states/hold', { state: 'apply', kind: 'dr' })

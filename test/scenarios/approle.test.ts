@@ -115,7 +115,7 @@ it('a cluster loses its own SecretIDs and tokens when it becomes a secondary', (
     await on.ok(A, 'POST', 'sys/replication/performance/primary/revoke-secondary', { id: 'e' })
   }))
 
-it('local SecretIDs stay on the cluster that made them', () =>
+it('local SecretIDs stay on the cluster that issued them', () =>
   drill('local SecretIDs', async (on) => {
     await on.ok(A, 'POST', 'auth/approle/role/local', { local_secret_ids: true, secret_id_num_uses: 9 })
     const id = await roleId(on, A, 'local')

@@ -25,7 +25,7 @@ beforeAll(async () => {
   B = await clusters.add('B')
 })
 
-it('F1 sets a DR pair up', () =>
+it('F1: a DR pair is set up', () =>
   drill('F1 DR setup', async (on) => {
     on.step('neither cluster replicates')
     const before = await on.ok(A, 'GET', 'sys/replication/status')
@@ -74,7 +74,7 @@ it('F1 sets a DR pair up', () =>
     expect(Number((await B.status('dr')).last_remote_wal)).toBeGreaterThan(Number(earlier.last_remote_wal))
   }))
 
-it('F2 fails over as planned', () =>
+it('F2: a planned failover promotes the DR secondary', () =>
   drill('F2 planned failover', async (on) => {
     on.step('A has an operation token of the batch kind, an application token and a lease')
     await on.ok(A, 'PUT', 'sys/policies/acl/failover', { policy: HANDLER_POLICY })
@@ -150,7 +150,7 @@ it('F2 fails over as planned', () =>
     A.seal = { ...A.seal, rootToken: '' }
   }))
 
-it('F3 takes the old primary back', () =>
+it('F3: the old primary rejoins as a DR secondary', () =>
   drill('F3 rejoin of the old primary', async (on) => {
     await on.write(B, 'kv/f3', 'written on B')
     const token = await on.token(B, 'dr', 'dr-a')
@@ -173,7 +173,7 @@ it('F3 takes the old primary back', () =>
     await on.refused(A, 'POST', 'sys/replication/dr/secondary/promote', body, 403, 'permission denied')
   }))
 
-it('F4 fails back', () =>
+it('F4: a failback restores the original roles', () =>
   drill('F4 failback', async (on) => {
     const rootToken = B.rootToken
     const generations = [await generationOf(on, A), await generationOf(on, B)]

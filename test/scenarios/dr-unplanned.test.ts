@@ -36,7 +36,7 @@ beforeAll(async () => {
   await clusters.untilReplicated(A, B, 'dr')
 })
 
-it('F5 fails over from a primary that was lost', () =>
+it('F5: the DR secondary of a lost primary is promoted', () =>
   drill('F5 unplanned failover', async (on) => {
     await checkMonitoring(on, A, B, 'dr', 'dr-b')
     on.step(`A accepts ${UNREPLICATED} writes that do not reach B any more, and is killed`)
@@ -67,7 +67,7 @@ it('F5 fails over from a primary that was lost', () =>
     expect(await on.read(B, 'kv/lost-0')).toBeUndefined()
   }))
 
-it('F5 fences the old primary when it returns', () =>
+it('F5: the old primary is fenced when it returns', () =>
   drill('F5 the old primary returns', async (on) => {
     on.step('A starts again and says, as in reality, that it is primary')
     A.link.clearFaults()
@@ -86,7 +86,7 @@ it('F5 fences the old primary when it returns', () =>
     expect(await on.read(B, 'kv/fenced')).toBeUndefined()
   }))
 
-it('F5 lists exactly what was lost when the old primary rejoins', () =>
+it('F5: the old primary lists exactly the lost entries when it rejoins', () =>
   drill('F5 rejoin and losses', async (on) => {
     const generation = await generationOf(on, A)
     const lostEpoch = (await infoOf(on, A)).epoch
@@ -121,7 +121,7 @@ it('F5 lists exactly what was lost when the old primary rejoins', () =>
     await checkMonitoring(on, B, A, 'dr', 'dr-a')
   }))
 
-it('F5 the other way: disabling both kinds ends the old role', () =>
+it('F5: disabling both kinds also ends the role of the old primary', () =>
   drill('F5 disable instead of demote', async (on) => {
     on.step('A is lost once more, as the primary that it becomes for it')
     const operation = await on.ceremony(A)

@@ -30,6 +30,6 @@ it.each(playable)('$name', async (drill) => {
   expect(result.expectations.length).toBeGreaterThan(0)
 })
 
-it.each(listDrills())('$name says what one sees and what mends it', ({ purpose, symptom = '', fix = '' }) => {
+it.each(listDrills())('$name describes its symptom and its fix', ({ purpose, symptom = '', fix = '' }) => {
   for (const text of [purpose, symptom, fix]) expect(text.trim()).toMatch(/^[A-Z].+\.$/s)
 })

@@ -72,7 +72,7 @@ const MOMENTS: Readonly<Record<string, Step>> = {
 const flap = async (test: LinkUnderTest): Promise<void> => {
   for (const [moment, untilMoment] of Object.entries(MOMENTS)) {
     for (const [how, breakLink] of Object.entries(BREAKS)) {
-      test.on.step(`broken while ${moment}: ${how}`)
+      test.on.step(`the link is broken while ${moment}: ${how}`)
       await untilMoment(test)
       await breakLink(test)
     }
@@ -147,7 +147,7 @@ it.each(['both', 'up', 'down'] as const)('replication recovers from a partition 
   }),
 )
 
-it.for(['the primary', 'the secondaries'] as const)('replication continues after %s froze', (who, context) => {
+it.for(['the primary', 'the secondaries'] as const)('replication continues after %s was suspended', (who, context) => {
   needsProcess(context, 'SIGSTOP: it would stop the test as well; in-process, a held link shows that a peer is silent')
   return drill(`${who} frozen`, async (on) => {
     const frozen = who === 'the primary' ? [A] : [B, C]
@@ -182,7 +182,7 @@ it.each(['both', 'up', 'down'] as const)('replication continues after a silent l
   }),
 )
 
-it('replication continues after a link that flapped', () =>
+it('replication continues after a flapping link', () =>
   drill('flapping link', async (on) => {
     load.start()
     await flap({ on, primary: A, secondary: C })

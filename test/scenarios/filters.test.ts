@@ -64,7 +64,7 @@ const untilGone = (on: Drill, cluster: Cluster) =>
     return found.size === 0 ? undefined : [...found].join()
   })
 
-it('F7 keeps data from a secondary that has yet to join', () =>
+it('F7: a filter withholds data from a secondary that joins later', () =>
   drill('F7 filter before joining', async (on) => {
     for (const mount of ['EU_data', 'US_data']) {
       await on.ok(A, 'POST', `sys/mounts/${mount}`, { type: 'kv', options: { version: '2' } })
@@ -95,7 +95,7 @@ it('F7 keeps data from a secondary that has yet to join', () =>
     expect([...findInFiles(A.dataDir, needles())], 'the search finds what is there').toHaveLength(needles().size)
   }))
 
-it('F7 shows the data once the filter is lifted', () =>
+it('F7: a secondary shows the data after the filter is removed', () =>
   drill('F7 filter lifted', async (on) => {
     expect((await on.ok(A, 'DELETE', FILTER)).status).toBe(204)
     await on.wait(C, 'the EU secret', async () => {
@@ -110,7 +110,7 @@ it('F7 shows the data once the filter is lifted', () =>
       expect([...findInFiles(cluster.dataDir, needles())], cluster.name).toHaveLength(needles().size)
   }))
 
-it('F7 destroys the data on the secondary and its DR copy when the filter comes back', () =>
+it('F7: a filter that is set again destroys the data on the secondary and its DR copy', () =>
   drill('F7 filter added to a joined secondary', async (on) => {
     const before = generationsOf(C.dataDir)
     const startedMs = on.elapsedMs
@@ -148,7 +148,7 @@ it('F7 destroys the data on the secondary and its DR copy when the filter comes 
     await checkMonitoring(on, A, C, 'performance', 'c')
   }))
 
-it('F7 destroys the data although the secondary is killed on the way, and its DR copy was away', () =>
+it('F7: filtered data is destroyed even if the secondary is killed and its DR copy was unreachable', () =>
   drill('F7 crash before the purge', async (on) => {
     await on.ok(A, 'DELETE', FILTER)
     await on.wait(C, 'the EU secret', async () => {
@@ -183,7 +183,7 @@ it('F7 destroys the data although the secondary is killed on the way, and its DR
     await checkMonitoring(on, C, D, 'dr', 'dr-d')
   }))
 
-it('F7 allows only what is listed, and both sides name what falls under the rule unlisted', () =>
+it('F7: an allow filter shows only listed mounts, and both sides report the dynamically affected mounts', () =>
   drill('F7 allow', async (on) => {
     await on.ok(A, 'DELETE', FILTER)
     await on.wait(C, 'the EU secret', async () => {

@@ -84,7 +84,7 @@ const listed = async (on: Drill, cluster: Cluster, folder: string): Promise<read
 }
 
 it(
-  'what a forced failover under load loses is listed, no more and no less',
+  'the list of losses of a forced failover under load is exact',
   () =>
     drill(`${ROUNDS} forced failovers`, async (on) => {
       const seed = soakSeed()

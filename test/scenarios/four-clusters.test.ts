@@ -36,7 +36,7 @@ const follows = async (on: Drill, secondary: Cluster, primary: Cluster): Promise
   await checkMonitoring(on, primary, secondary, 'performance', 'c')
 }
 
-it('F9 shows four clusters at rest', () =>
+it('F9: four clusters are replicated and idle', () =>
   drill('F9 set-up', async (on) => {
     await checkMonitoring(on, A, B, 'dr', 'dr-b')
     await checkMonitoring(on, A, C, 'performance', 'c')
@@ -54,7 +54,7 @@ it('F9 shows four clusters at rest', () =>
     expect(await on.read(A, 'kv/through-c')).toBe('forwarded to A')
   }))
 
-it('F9 goes over to B when A is killed', () =>
+it('F9: B replaces A after A is killed', () =>
   drill('F9 A is lost', async (on) => {
     await on.ok(C, 'POST', 'sys/mounts/c-local', { type: 'kv', local: true })
     await on.write(C, 'c-local/here', 'on C only')
@@ -72,7 +72,7 @@ it('F9 goes over to B when A is killed', () =>
     await checkMonitoring(on, C, D, 'dr', 'dr-d')
   }))
 
-it('F9 goes over to D when C is killed', () =>
+it('F9: D replaces C after C is killed', () =>
   drill('F9 C is lost', async (on) => {
     await C.server.crash()
     await promoteDr(D, C.rootToken)
@@ -92,7 +92,7 @@ it('F9 goes over to D when C is killed', () =>
     expect(await on.read(C, 'kv/newest')).toBeUndefined()
   }))
 
-it('a DR copy takes over from a performance primary that was stopped cleanly', () =>
+it('a DR copy replaces a performance primary that was stopped cleanly', () =>
   drill('clean stop', async (on) => {
     on.step('C is rid of its old role, and follows B as another secondary')
     expect((await on.ok(C, 'POST', 'sys/replication/performance/secondary/disable')).status).toBe(200)

@@ -195,7 +195,7 @@ it.each([
   ['performance', performance],
   ['dr', disasterRecovery],
 ] as const)(
-  'a helper that never pauses and repeats only after 5xx gets through (%s)',
+  'a test helper without pauses that retries only after 5xx succeeds (%s)',
   (kind, steps) =>
     drill(`${ROUNDS} runs of a helper, ${kind}`, async (on) => {
       const helper = new Helper(on)

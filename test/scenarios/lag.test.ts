@@ -34,7 +34,7 @@ const allData = async (on: Drill, cluster: Cluster): Promise<ReadonlyMap<string,
   return values
 }
 
-it('F20 finds and repairs a corrupt tree', () =>
+it('F20: a check finds a corrupt tree, and a reindex repairs it', () =>
   drill('F20 merkle corruption', async (on) => {
     const page = 42
     await checkMonitoring(on, A, C, 'performance', 'c')
@@ -76,7 +76,7 @@ it('F20 finds and repairs a corrupt tree', () =>
     )
   }))
 
-it('F13 catches up by comparing trees when the log does not reach back', () =>
+it('F13: a secondary compares trees if the log no longer contains its position', () =>
   drill('F13 lag and catch-up', async (on) => {
     await checkMonitoring(on, A, B, 'dr', 'dr-b')
     await checkMonitoring(on, A, C, 'performance', 'c')
@@ -137,7 +137,7 @@ it('F13 catches up by comparing trees when the log does not reach back', () =>
     expect(losses).toEqual([expect.objectContaining({ reason: expect.stringContaining('sync incomplete') })])
   }))
 
-it('refuses an unknown state to hold, with the list of those that exist', () =>
+it('hold rejects an unknown state and lists the known ones', () =>
   drill('holding nothing', async (on) => {
     const body = { state: 'asleep', kind: 'dr' }
     await on.refused(

@@ -35,7 +35,7 @@ const SHAPES: readonly (readonly [name: string, path: string, make: (size: numbe
   ['characters that are printed shorter', 'kv/large', (size) => bodyOf('{"a":"', size, '\\u007f', '"}')],
 ]
 
-it.each(SHAPES)('a write of %s is taken by the primary and through its secondary', async (_, path, make) => {
+it.each(SHAPES)('a write of %s succeeds on the primary and through its secondary', async (_, path, make) => {
   for (const size of [16 * MIB, 24 * MIB, 28 * MIB, LARGEST]) {
     const raw = make(size)
     for (const cluster of [A, C]) {

@@ -51,22 +51,20 @@ const tokenOf = (json: Readonly<Record<string, unknown>> | undefined): string =>
 
 const refused = ['namespaced', 'bound', 'service', 'root'] as const
 
-it.each(refused)(
-  'refuses as an operation token what is no batch token of the root namespace in its bounds: %s',
-  (name) =>
-    drill(`${name} token`, async (on) => {
-      const dr_operation_token = tokens[name]
-      expect(dr_operation_token).toMatch(/^hv[bs]\./)
-      for (const operation of ['promote', 'merkle-check', 'disable', 'update-primary', 'operation-token/delete']) {
-        await on.refused(B, 'POST', `${DR}/${operation}`, { dr_operation_token }, 403, 'permission denied')
-      }
-      const raft = `sys/storage/raft/autopilot/state?dr_operation_token=${dr_operation_token}`
-      await on.refused(B, 'GET', raft, undefined, 400, DR_GATE)
-      expect(await B.status('dr')).toMatchObject({ mode: 'secondary' })
-    }),
+it.each(refused)('a DR secondary rejects as an operation token: %s', (name) =>
+  drill(`${name} token`, async (on) => {
+    const dr_operation_token = tokens[name]
+    expect(dr_operation_token).toMatch(/^hv[bs]\./)
+    for (const operation of ['promote', 'merkle-check', 'disable', 'update-primary', 'operation-token/delete']) {
+      await on.refused(B, 'POST', `${DR}/${operation}`, { dr_operation_token }, 403, 'permission denied')
+    }
+    const raft = `sys/storage/raft/autopilot/state?dr_operation_token=${dr_operation_token}`
+    await on.refused(B, 'GET', raft, undefined, 400, DR_GATE)
+    expect(await B.status('dr')).toMatchObject({ mode: 'secondary' })
+  }),
 )
 
-it('takes a batch token of the root namespace, for the paths of its policies', () =>
+it('a DR secondary accepts a batch token of the root namespace for the paths of its policies', () =>
   drill('a batch token', async (on) => {
     await on.ok(B, 'POST', `${DR}/merkle-check`, { dr_operation_token: tokens.own })
     await on.ok(B, 'POST', `${DR}/generate-public-key`, { dr_operation_token: tokens.own })
@@ -85,7 +83,7 @@ it('takes a batch token of the root namespace, for the paths of its policies', (
     expect((await on.call(B, 'POST', `${DR}/merkle-check`, body, inNamespace)).status).toBe(400)
   }))
 
-it('lets an operator with a client token of the root namespace make a public key there', () =>
+it('a client token of the root namespace can generate a public key on a DR secondary', () =>
   drill('generate-public-key', async () => {
     const statuses: Record<string, number> = {}
     for (const name of ['own', 'service', 'root', 'namespaced', 'bound'] as const) {
@@ -95,7 +93,7 @@ it('lets an operator with a client token of the root namespace make a public key
     expect(statuses).toEqual({ own: 200, service: 200, root: 200, namespaced: 403, bound: 403 })
   }))
 
-it('tells a read of the ceremony’s second step that it carries no key', () =>
+it('a read of the second ceremony step fails because it has no key', () =>
   drill('GET update', async (on) => {
     const step = `${DR}/generate-operation-token/update`
     const asked = await on.refused(B, 'GET', step, undefined, 400, '')
@@ -103,7 +101,7 @@ it('tells a read of the ceremony’s second step that it carries no key', () =>
     expect(asked.errors).toBe((await on.call(A, 'GET', 'sys/generate-root/update')).errors)
   }))
 
-it('judges the token of a public key on a cluster that is no DR secondary as on any other path', () =>
+it('outside of DR secondaries, generate-public-key checks the token like any other path', () =>
   drill('generate-public-key on a primary', async (on) => {
     const call = (token: string) => on.call(A, 'POST', `${DR}/generate-public-key`, {}, { token })
     const { accessor: _, ...poor } = (await A.client.write('auth/token/create', { policies: ['default'] })).auth as {

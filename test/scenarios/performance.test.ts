@@ -22,7 +22,7 @@ beforeAll(async () => {
 const loginOf = (answer: { readonly body: Readonly<Record<string, unknown>> }) =>
   String((answer.body.auth as { client_token: string }).client_token)
 
-it('F6 sets a performance pair up', () =>
+it('F6: a performance pair is set up', () =>
   drill('F6 performance setup', async (on) => {
     on.step('A has users, a policy and a secret')
     await on.ok(A, 'POST', 'sys/auth/userpass', { type: 'userpass' })
@@ -78,7 +78,7 @@ it('F6 sets a performance pair up', () =>
     await checkMonitoring(on, A, C, 'performance', 'c')
   }))
 
-it('F8 keeps local mounts where they are', () =>
+it('F8: local mounts do not replicate', () =>
   drill('F8 local mounts', async (on) => {
     await clusters.join(A, B, 'dr', 'dr-b')
     await on.ok(C, 'POST', 'sys/mounts/us_west', { type: 'kv', local: true })
@@ -97,7 +97,7 @@ it('F8 keeps local mounts where they are', () =>
     await checkMonitoring(on, A, B, 'dr', 'dr-b')
   }))
 
-it('F10 finds the primary under another address', () =>
+it('F10: a secondary follows its primary to another address', () =>
   drill('F10 update_primary_addrs', async (on) => {
     const update = 'sys/replication/performance/secondary/update-primary'
     const direct = `127.0.0.1:${A.server.ports.cluster}`
@@ -153,7 +153,7 @@ it('F10 finds the primary under another address', () =>
     await checkMonitoring(on, A, C, 'performance', 'c')
   }))
 
-it('F15 reads what was written elsewhere', () =>
+it('F15: a cluster serves reads of writes from the other cluster', () =>
   drill('F15 read your writes', async (on) => {
     await on.ok(C, 'POST', '/_understudy/v1/states/hold', { state: 'apply', kind: 'performance' })
     const written = await on.write(A, 'kv/f15', 'written on A')

@@ -31,7 +31,7 @@ const linkOf = async (id: string): Promise<unknown> => {
     ?.connection_status
 }
 
-it('F11 revokes a secondary and takes it back', () =>
+it('F11: a revoked secondary can join again', () =>
   drill('F11 revoke', async (on) => {
     const unused = await on.token(A, 'performance', 'unused')
     await on.ok(A, 'POST', 'sys/replication/performance/primary/paths-filter/c', { mode: 'deny', paths: ['nowhere/'] })
@@ -65,7 +65,7 @@ it('F11 revokes a secondary and takes it back', () =>
     await on.refused(A, 'GET', 'sys/replication/performance/primary/paths-filter/c', undefined, 404, '')
   }))
 
-it.each(['merkle-diff', 'merkle-sync', 'apply'] as const)('F11 cuts a secondary that is in %s', (state) =>
+it.each(['merkle-diff', 'merkle-sync', 'apply'] as const)('F11: a revocation disconnects a secondary in %s', (state) =>
   drill(`F11 revoke in ${state}`, async (on) => {
     const lab = (path: string, body: object) => on.ok(C, 'POST', `/_understudy/v1/states/${path}`, body)
     await clusters.untilReplicated(A, C, 'performance')
@@ -94,7 +94,7 @@ it.each(['merkle-diff', 'merkle-sync', 'apply'] as const)('F11 cuts a secondary 
   }),
 )
 
-it(`F11 has cut by the time of the answer, and ships nothing after it, in ${ROUNDS} rounds under load`, () =>
+it(`F11: a revoked secondary is disconnected before the response and receives nothing more, in ${ROUNDS} rounds under load`, () =>
   drill('F11 how fast', async (on) => {
     const cuts: number[] = []
     const seenLate: string[] = []

@@ -79,7 +79,7 @@ const observe = async (cluster: Cluster) => {
   }
 }
 
-it('answers throughout a promotion', () =>
+it('a cluster responds to all requests throughout a promotion', () =>
   drill('promotion watched', async (on) => {
     on.step('A is killed; B is promoted under watch')
     const rootToken = A.rootToken
@@ -97,7 +97,7 @@ it('answers throughout a promotion', () =>
     expect([...watch.seen.client].sort()).toEqual(['200 ', `400 ${GATE}`])
   }))
 
-it('an overtaken primary with fence_client_writes refuses writes, and its health is 503', () =>
+it('an overtaken primary with fence_client_writes rejects writes, and its health is 503', () =>
   drill('fence_client_writes', async (on) => {
     await A.reopen()
     await on.wait(A, 'to be fenced', async () => {

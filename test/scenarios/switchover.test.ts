@@ -29,7 +29,7 @@ beforeAll(async () => {
   await A.client.write('eu_local/it', { value: 'on A and its copy' })
 })
 
-it('F16 exchanges primary and secondary', () =>
+it('F16: primary and secondary exchange their roles', () =>
   drill('F16 performance switchover', async (on) => {
     const { cluster_id: setId } = await A.status('performance')
     await checkMonitoring(on, A, C, 'performance', 'c')
@@ -89,7 +89,7 @@ it('F16 exchanges primary and secondary', () =>
     await on.reads(D, 'kv/first', 'the first of C')
   }))
 
-it('F16 shows two primaries when the secondary is promoted first', () =>
+it('F16: both clusters are primaries if the secondary is promoted first', () =>
   drill('F16 promote before demote', async (on) => {
     const { cluster_id: setId } = await C.status('performance')
     await on.change(A, 'performance/secondary/promote', {}, 'is being promoted')

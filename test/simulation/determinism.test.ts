@@ -11,7 +11,7 @@ it.each(shareOfDay(SEEDS, 1))('seed %i has the same history each time', async (s
   expect(again.events).toBe(first.events)
 })
 
-it('each seed has its own history, with and without a story', async () => {
+it('each seed has its own history, with and without recorded events', async () => {
   const [one, two] = [await simulate(1), await simulate(2)]
   expect(one.hash).not.toBe(two.hash)
   expect(one.story).toEqual([])

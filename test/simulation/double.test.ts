@@ -9,7 +9,7 @@ const seed = soakSeed()
 const PAUSE_MS_MAX = 3_000
 
 it(
-  `a primary and all secondaries are whole after each of ${rounds} double promotions in virtual time`,
+  `a primary and all secondaries are consistent after each of ${rounds} double promotions in virtual time`,
   async () => {
     console.log(`seed ${seed}`)
     const failed: string[] = []

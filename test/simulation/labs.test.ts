@@ -64,7 +64,7 @@ describe('a simulated lab', () => {
     expect(third.keys).not.toEqual(one.keys)
   })
 
-  it('a simulated lab makes RSA keys, which no seed determines, without delay', async () => {
+  it('a simulated lab creates RSA keys without delay, independent of its seed', async () => {
     await using lab = await startLab('single', { simulated: true })
     await lab.A.client.write('sys/mounts/transit', { type: 'transit' })
     await lab.A.client.write('transit/keys/rsa', { type: 'rsa-2048' })
@@ -204,7 +204,7 @@ describe('a simulated lab', () => {
     expect((await lab.A.stepDown()).isActive).toBe(true)
   })
 
-  it('a simulated lab returns a cluster that was stopped or killed, and starts it again', async () => {
+  it('a simulated lab starts stopped and killed clusters again', async () => {
     await using lab = await startLab('single', { simulated: true, nodes: 3 })
     for (const end of ['stop', 'crash'] as const) {
       const ended = await lab.A[end]()
@@ -221,7 +221,7 @@ describe('a simulated lab', () => {
     expect(other.hash).not.toBe(first.hash)
   })
 
-  it('a simulated lab stands still while no caller waits', async () => {
+  it('the time of a simulated lab stops while no caller waits', async () => {
     await using lab = await startLab('single', { simulated: true })
     const { hash } = lab.history
     const beforeMs = lab.clock.monotonic()
@@ -244,7 +244,7 @@ describe('a simulated lab', () => {
   })
 })
 
-it('a lab is simulated or not as the program decides when it runs', async () => {
+it('a program can decide at run time whether a lab is simulated', async () => {
   for (const simulated of [true, false]) {
     await using lab = await startLab('single', { simulated })
     expect('history' in lab).toBe(simulated)
@@ -256,7 +256,7 @@ describe('a simulated lab refuses', () => {
   const one: Topology = { name: 'one', about: 'one', clusters: ['A'], links: [] }
   const usage = (text: string) => expect.objectContaining({ code: 'usage', message: expect.stringContaining(text) })
 
-  it('what needs files, sockets or logs', async () => {
+  it('a simulated lab rejects options that need files, sockets or logs', async () => {
     const start = (options: object) => startLab('single', { simulated: true, ...options } as { simulated: true })
     await expect(start({ storage: 'disk' })).rejects.toEqual(usage('takes no option "storage"'))
     for (const simulated of [1, 'yes', null])
@@ -271,14 +271,14 @@ describe('a simulated lab refuses', () => {
     )
   })
 
-  it('seeds that are none', async () => {
+  it('a simulated lab rejects invalid seeds', async () => {
     for (const none of [Number.NaN, Number.POSITIVE_INFINITY, null, {}, ''])
       await expect(startLab('single', { simulated: true, seed: none as number })).rejects.toEqual(
         usage('seed is a number'),
       )
   })
 
-  it('a duration, a link and a latency that are none', async () => {
+  it('a simulated lab rejects invalid durations, links and latencies', async () => {
     await using lab = await startLab('dr', { simulated: true })
     await expect(lab.clock.advance('soon')).rejects.toEqual(usage('"soon" is not a duration'))
     await expect(lab.clock.advance('31')).rejects.toEqual(usage('"31" has no unit: say 31ms or 31s'))
@@ -291,7 +291,7 @@ describe('a simulated lab refuses', () => {
     expect(() => lab.link('A', 'B').partition('C')).toThrow(LabError)
   })
 
-  it('what other labs have, and says why', async () => {
+  it('a simulated lab rejects features of other labs, with the reason', async () => {
     await using lab = await startLab('dr', { simulated: true, nodes: 3 })
     const untyped = (one: object) => one as Record<string, (...given: unknown[]) => unknown>
     expect(() => untyped(lab).drill?.('dr-failover')).toThrow(
@@ -306,7 +306,7 @@ describe('a simulated lab refuses', () => {
     expect(() => lab.node('B4')).toThrow(usage('there is no node B4'))
   })
 
-  it('what was stored, and so the memory for it, once it is closed', async () => {
+  it('a closed simulated lab releases its stored data', async () => {
     const lab = await startLab('dr', { simulated: true })
     const crash = vi.spyOn(MemoryDisk.prototype, 'crash')
     await lab.close()
@@ -319,7 +319,7 @@ describe('a simulated lab refuses', () => {
     expect(lab.A.name).toBe('A')
   })
 
-  it('everything, once it is closed', async () => {
+  it('a closed simulated lab rejects every call', async () => {
     const lab = await startLab('dr', { simulated: true })
     const waiting = lab.clock.advance('1h')
     await lab.close()
@@ -332,7 +332,7 @@ describe('a simulated lab refuses', () => {
     await expect(lab.converged()).rejects.toMatchObject(closed)
   })
 
-  it('requests to a cluster that does not run, and all once it is closed', async () => {
+  it('a simulated lab rejects requests to a stopped cluster, and all requests after its close', async () => {
     const lab = await startLab('single', { simulated: true })
     const { client } = lab.A
     await lab.A.crash()

@@ -14,7 +14,7 @@ const plant = async () => {
   return loadPlanted(bug)
 }
 
-it('shrink keeps the steps of a story that make it fail, and removes the others', async () => {
+it('shrink keeps the acts that make a run fail, and removes the others', async () => {
   const planted = await plant()
   const whole = await planted.simulate(SEED)
   const shrunk = await shrink(SEED, planted.simulate)
@@ -23,7 +23,7 @@ it('shrink keeps the steps of a story that make it fail, and removes the others'
   expect(shrunk?.outcome.failure?.message).toContain('a token of')
 })
 
-it('shrink returns the shortest story so far when it is stopped', async () => {
+it('shrink returns the shortest failing run when it is stopped', async () => {
   const planted = await plant()
   const lengths: number[] = []
   const shrunk = await shrink(SEED, planted.simulate, (left, tries) => {

@@ -96,4 +96,4 @@ const turnBits = async () => {
   expect(silent).toEqual([])
 }
 
-it('a turned bit in a file is never served', turnBits, soakTimeoutMs(FLIPS))
+it('a server never serves a value with a flipped bit', turnBits, soakTimeoutMs(FLIPS))

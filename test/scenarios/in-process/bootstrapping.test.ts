@@ -13,7 +13,7 @@ const ALWAYS_SERVED = [
   'sys/replication/performance/status',
 ]
 
-it.each(KINDS)('a %s secondary that was wiped and cannot reach its primary still says what it is', async (kind) => {
+it.each(KINDS)('a wiped %s secondary without a reachable primary still reports its role', async (kind) => {
   await using lab = await startLabOf<'A' | 'B'>(TOPOLOGY)
   await lab.B.anonymous.send('POST', '/_understudy/v1/states/hold', { body: { kind, state: 'bootstrapping' } })
   await enablePrimary(lab.A.client, kind)
@@ -37,7 +37,7 @@ it.each(KINDS)('a %s secondary that was wiped and cannot reach its primary still
   expect(await lab.B.status(kind)).toMatchObject({ mode: 'bootstrapping' })
 })
 
-it('a performance secondary that was revoked before its first copy is given up by holders of the key shares', async () => {
+it('key shares can disable a performance secondary that was revoked before its first copy', async () => {
   await using lab = await startLabOf<'A' | 'B'>(TOPOLOGY)
   const { A, B } = lab
   await B.anonymous.send('POST', '/_understudy/v1/states/hold', {

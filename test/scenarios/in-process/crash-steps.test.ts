@@ -449,7 +449,7 @@ const OPERATIONS: readonly [Operation, number][] = [
 ]
 
 it.each(OPERATIONS.map(([operation, stepsMin]) => ({ name: operation.name, operation, stepsMin })))(
-  '$name leaves the state before or after, wherever its process dies',
+  '$name leaves the state before or after it, at whichever step its process dies',
   async ({ operation, stepsMin }) => {
     const { steps, found } = await enumerateCrashes(operation, SEED)
     console.log(`${operation.name}: ${steps.length} steps (${steps.join(', ')}); ${JSON.stringify(found)}`)

@@ -10,7 +10,7 @@ const seed = soakSeed()
 const PAUSE_MS_MAX = 1_500
 
 it(
-  `a primary and all secondaries are whole after each of ${rounds} double promotions`,
+  `a primary and all secondaries are consistent after each of ${rounds} double promotions`,
   async () => {
     console.log(`seed ${seed}`)
     const failed: string[] = []

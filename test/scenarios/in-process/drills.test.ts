@@ -230,7 +230,7 @@ expect:
   expect(result.expectations[1]?.evidence.join()).toContain('not measured')
 })
 
-it('a drill cannot be played where a verb does not exist, which is no failure of the clusters', async () => {
+it('a drill with an unsupported verb is an error of the drill, not of the clusters', async () => {
   const result = await play('single', 'steps: [{ pause: A }]\nexpect: [{ health: { cluster: A, is: 200 } }]')
   expect([result.verdict, result.error]).toEqual(['error', expect.stringContaining('"pause" cannot be done')])
 })

@@ -19,7 +19,7 @@ const asker =
 const idOf = async (primary: { status(kind: 'performance'): Promise<Record<string, unknown>> }): Promise<string> =>
   String((await primary.status('performance')).known_secondaries)
 
-it('a secondary can neither move, tune nor delete a mount that it may not see, nor a namespace around it', async () => {
+it('a secondary cannot move, tune or delete a hidden mount, or a namespace around it', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   const kv = { type: 'kv' }
@@ -59,7 +59,7 @@ it('a secondary can neither move, tune nor delete a mount that it may not see, n
   expect(await ask('DELETE', 'sys/mounts/us-new')).toBe('204')
 })
 
-it('a mount that the primary moves stays away from the secondary: no name of a key travels, before or after', async () => {
+it('a filtered mount that the primary moves stays filtered: the secondary receives no key name', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   const { client } = A
@@ -122,7 +122,7 @@ it('a mount that the primary moves stays away from the secondary: no name of a k
   expect((await C.status('performance')).merkle_root).toBe(root)
 })
 
-it('a mount that is moved to where a filter denies it leaves the secondary; deleting a namespace mends the rules', async () => {
+it('a mount moved to a denied path leaves the secondary, and deleting a namespace updates the rules', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   const { client } = A
@@ -150,7 +150,7 @@ it('a mount that is moved to where a filter denies it leaves the secondary; dele
   expect((await client.read(filter)).data).toEqual({ mode: 'allow', paths: ['soon/'] })
 })
 
-it('while the data of a lifted filter is on its way reads are 503, never 404', async () => {
+it('while the data of a removed filter is replicating, reads are 503, never 404', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   await A.client.write('sys/mounts/kv', { type: 'kv' })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
 
-it('a forced promotion of a filtered secondary writes down that it does not hold all data', async () => {
+it('a forced promotion of a filtered secondary records that its data is incomplete', async () => {
   await using lab = await startLab('pr')
   await lab.A.client.write('sys/mounts/denied', { type: 'kv', options: { version: '1' } })
   await lab.A.client.write('denied/secret', { value: 'kept from C' })

@@ -5,7 +5,7 @@ import { enablePrimary, secondaryToken } from '../../../src/lab/requests/replica
 const NS1 = { headers: { 'X-Vault-Namespace': 'ns1' } }
 const FILTERS = 'sys/replication/performance'
 
-it('what a filter holds back is not shown by the secondary, whichever way it is asked for', async () => {
+it('no request to a secondary reveals filtered mounts', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   await A.client.write('sys/namespaces/ns1', {})
@@ -43,7 +43,7 @@ it('what a filter holds back is not shown by the secondary, whichever way it is 
   for (const path of shown) expect(await asked(path), path).toBe('200 ')
 })
 
-it('a secondary that has no namespaces yet says that it is not ready, not that there is none', async () => {
+it('a secondary without namespaces yet responds that it is not ready, not that the namespace is unknown', async () => {
   const topology = { name: 'strangers', about: 'two strangers', clusters: ['A', 'B'], links: [] }
   await using lab = await startLabOf<'A' | 'B'>(topology)
   const { A, B } = lab

@@ -164,7 +164,7 @@ const rows = (): string[] =>
     Object.entries(patterns).flatMap(([pattern, writes]) => writes.map((name) => `${mount} ${pattern} ${name}`)),
   )
 
-it('every row of the table of what is forwarded is a write that works on a secondary', async () => {
+it('every row of the forwarding table is a write that works on a secondary', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   await C.takeRoot()
@@ -198,7 +198,7 @@ it('every row of the table of what is forwarded is a write that works on a secon
   }
 })
 
-it('a token that a role gives to somebody new is made by the secondary, with an entity of the primary', async () => {
+it('a secondary creates the token of a new user, with an entity from the primary', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   await A.client.write('auth/token/roles/t', { allowed_entity_aliases: 'me', allowed_policies: 'default' })
@@ -215,7 +215,7 @@ it('a token that a role gives to somebody new is made by the secondary, with an 
   expect((again.auth as Record<string, string>).entity_id).toBe(id)
 })
 
-it('what belongs to the primary alone is refused on a secondary, and not handed on', async () => {
+it('a secondary rejects requests that only the primary may execute, and does not forward them', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   await C.takeRoot()
@@ -249,7 +249,7 @@ const forged = (operation: string, path: string, data: object = {}) =>
     token: { isRoot: true, policies: ['root'] },
   })
 
-it('whoever has the certificate of a secondary gets nothing but writes that its filter shows', async () => {
+it('the certificate of a secondary permits only writes to mounts that its filter shows', async () => {
   await using lab = await startLab('pr')
   const { A } = lab
   const { client } = A

@@ -5,7 +5,7 @@ import { until } from '../../support/until.js'
 
 type Fields = Record<string, unknown>
 
-it('entities are written through a performance secondary, count on every cluster, and are closed on a DR copy', async () => {
+it('entities are written through a performance secondary, apply on every cluster, and are unavailable on a DR copy', async () => {
   await using lab = await startLab('pr-dr')
   const { A, B, C } = lab
   await A.client.write('sys/auth/userpass', { type: 'userpass' })
@@ -61,7 +61,7 @@ it('entities are written through a performance secondary, count on every cluster
   }
 })
 
-it('the tokens of a deleted entity are refused on every cluster, and those of one that is yet to come are not', async () => {
+it('every cluster rejects the tokens of a deleted entity, but not those of an entity that is still replicating', async () => {
   await using lab = await startLab('pr-dr')
   const { A, B, C } = lab
   await A.client.write('sys/auth/userpass', { type: 'userpass' })

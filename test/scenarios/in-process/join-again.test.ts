@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
 import { joinSecondary } from '../../../src/lab/wiring/wire.js'
 
-it('a lab joins a cluster whose earlier try took the id or joined already', async () => {
+it('a lab joins a cluster whose earlier attempt took the ID or has already joined', async () => {
   await using lab = await startLab('dr')
   await using other = await startLab('single')
   const link = { kind: 'dr', primary: 'A', secondary: 'B' } as const

@@ -14,7 +14,7 @@ const FAR = {
 it.each([
   ['real', {}],
   ['virtual', { simulated: true as const }],
-])('a link whose round trip takes longer than keepalive comes up and stays, in %s time', async (_, how) => {
+])('a link with a round trip longer than keepalive connects and stays connected, in %s time', async (_, how) => {
   await using lab = await startLab(FAR, { ...how, settings: KEEPALIVE } as { settings: typeof KEEPALIVE })
   const { A, C } = lab
   await A.client.write('sys/mounts/kv', { type: 'kv' })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
 import { until } from '../../support/until.js'
 
-it('a lab endpoint says when it could not do what it was asked', async () => {
+it('a lab endpoint reports a failed action', async () => {
   await using lab = await startLab('single')
   const { A } = lab
   const post = async (path: string, body: object) => {
@@ -21,7 +21,7 @@ it('a lab endpoint says when it could not do what it was asked', async () => {
   expect(await post('states/hold', { state: 'apply' })).toBe('204 ')
 })
 
-it('lab endpoints answer no page of a browser, and everybody with the token', async () => {
+it('lab endpoints reject browser pages, and accept callers with the token', async () => {
   for (const [settings, right, statuses] of [
     [{}, {}, [204, 403, 403]],
     [{ lab_api_token: 'open sesame' }, { 'x-understudy-token': 'open sesame' }, [204, 204, 204]],
@@ -34,7 +34,7 @@ it('lab endpoints answer no page of a browser, and everybody with the token', as
   }
 })
 
-it('a clock is not put where there are no times', async () => {
+it('a clock rejects an invalid time', async () => {
   await using lab = await startLab('single')
   const skew = async (by: string) =>
     (await lab.A.anonymous.send('POST', '/_understudy/v1/clock', { body: { skew: by } })).status
@@ -43,7 +43,7 @@ it('a clock is not put where there are no times', async () => {
   expect((await lab.A.anonymous.send('GET', '/v1/sys/health')).status).toBe(200)
 })
 
-it('a disk that is full, broken or slow refuses or delays writes, reads go on, and it recovers', async () => {
+it('a full, failing or slow disk rejects or delays writes, serves reads, and recovers', async () => {
   for (const storage of ['memory', 'disk'] as const) {
     await using lab = await startLab('single', { storage })
     const { A } = lab

@@ -111,7 +111,7 @@ describe('keys and tokens', () => {
 })
 
 describe('operations', () => {
-  it('activate a secondary with a filter, and show their calls', async () => {
+  it('operations activate a secondary with a filter, and show their calls', async () => {
     await using lab = await startLab(STRANGERS)
     await lab.A.client.write('sys/mounts/denied', { type: 'kv', options: { version: '1' } })
     await lab.A.client.write('denied/secret', { value: 1 })
@@ -126,7 +126,7 @@ describe('operations', () => {
     expect(await codeAndText(() => lab.activate('A', 'B', { kind: 'performance' }))).toContain('already')
   })
 
-  it('promote nobody who lacks writes of a primary that is alive', async () => {
+  it('promote rejects a secondary that lacks writes of a live primary', async () => {
     await using lab = await startLab('dr', { simulated: true })
     await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
     await lab.converged()
@@ -156,7 +156,7 @@ describe('operations', () => {
     expect((await lab.A.client.read('kv/greeting')).data).toEqual({ word: 'last' })
   })
 
-  it('start a server of virtual time again whose start was overtaken by a crash', async () => {
+  it('start repeats the start of a simulated server that crashed during it', async () => {
     await using lab = await startLab('single', { simulated: true, seed: 77 })
     await lab.A.crash()
     await Promise.allSettled([lab.A.start(), lab.A.crash(), lab.A.start()])
@@ -164,14 +164,14 @@ describe('operations', () => {
     expect(await lab.A.client.read('sys/health')).toMatchObject({ initialized: true, sealed: false })
   })
 
-  it('name the clusters there are', async () => {
+  it('an error about an unknown cluster lists the existing ones', async () => {
     await using lab = await startLab(STRANGERS)
     const dynamic = lab as unknown as { failover(lost: string, to: string): Promise<void> }
     expect(await codeAndText(() => dynamic.failover('A', 'Z'))).toMatch(/^usage: .*no cluster Z; it has A, B/)
     expect(await codeAndText(() => lab.failover('A', 'A'))).toBe('usage: name two clusters')
   })
 
-  it('say that somebody else is making an operation token, and how that is cancelled', async () => {
+  it('an error reports a pending operation token ceremony, and how to cancel it', async () => {
     await using lab = await startDr()
     await lab.converged()
     const attempt = 'sys/replication/dr/secondary/generate-operation-token/attempt'
@@ -183,7 +183,7 @@ describe('operations', () => {
     expect(await lab.operationToken('B')).toMatch(/./)
   })
 
-  it('name the cluster that does not answer, and what to do', async () => {
+  it('an error names the cluster that does not respond, and the next step', async () => {
     await using lab = await startDr()
     await lab.converged()
     const work = {
@@ -257,7 +257,7 @@ describe('drills and events', () => {
     ],
   }
 
-  it('a drill is played on a lab, and leaves its clients with good keys', async () => {
+  it('a drill on a lab leaves its clients with valid keys', async () => {
     await using lab = await startDr()
     await lab.converged()
     const result = await lab.drill(DRILL)
@@ -269,7 +269,7 @@ describe('drills and events', () => {
     expect(await codeAndText(() => lab.drill(DRILL))).toMatch(/^conflict: .*A does not answer; reset\(\) brings/)
   })
 
-  it('a drill ends with its lab, in whatever step it is', { timeout: 120_000 }, async () => {
+  it('a drill ends with its lab, at any step', { timeout: 120_000 }, async () => {
     const lab = await startDr()
     let ended: Promise<void> | undefined
     await new Promise<void>((begun) => {
@@ -280,7 +280,7 @@ describe('drills and events', () => {
     await ended
   })
 
-  it('events tell calls, faults and roles, and end with the lab', async () => {
+  it('events report calls, faults and roles, and end with the lab', async () => {
     const lab = await startDr()
     const seen: string[] = []
     const isDone = (async () => {
@@ -301,7 +301,7 @@ describe('drills and events', () => {
     expect(seen).toContainEqual(expect.stringMatching(/^fault-set .*"between":\["A","B"\].*"latency"/))
   })
 
-  it('events have the time of the clocks of the lab where that was moved', async () => {
+  it("events have the time of the lab's clock after it was advanced", async () => {
     const seen: LabEvent[] = []
     await using lab = await startDr()
     const stop = lab.localEvents.subscribe((event) => seen.push(event))

@@ -8,7 +8,7 @@ const statesOf = async ({ nodes }: LabCluster) =>
 
 const KV = { type: 'kv', options: { version: '1' } }
 
-it('reset and snapshots restore a lab with nodes, whichever nodes are active or stopped', async () => {
+it('reset and snapshots restore a lab with nodes for any active or stopped nodes', async () => {
   await using lab = await startLab('pr-dr', { nodes: 3 })
   await lab.A.client.write('sys/mounts/kv', KV)
   await lab.A.client.write('kv/a', { word: 'kept' })

@@ -85,7 +85,7 @@ describe('a lab in this process with several nodes', () => {
     expect((await statesOf(lab.A)).sort()).toEqual(['active', 'standby', 'standby'])
   })
 
-  it('a partition cuts two nodes from each other and no third one', async () => {
+  it('a partition between two nodes does not affect a third one', async () => {
     await using lab = await startLab('single', { nodes: 3 })
     const [one, two, three] = lab.A.nodes
     if (!one || !two || !three) throw new Error('there are three')
@@ -128,7 +128,7 @@ describe('a lab in this process with several nodes', () => {
     expect((await lab.C.client.read('kv/greeting')).data).toEqual({ word: 'hello' })
   })
 
-  it('a load balancer leads secondaries to the active node of a cluster', async () => {
+  it('a load balancer routes secondaries to the active node of a cluster', async () => {
     await using lab = await startLab('lb', { nodes: 3 })
     const words = ['first', 'second', 'third']
     await mountKv(lab.A)
@@ -186,7 +186,7 @@ describe('drills on nodes', () => {
     }
   })
 
-  it('drills on nodes leave a primary and its secondaries as they were', { timeout: 120_000 }, async () => {
+  it('drills on nodes restore a primary and its secondaries', { timeout: 120_000 }, async () => {
     const { name, topology } = loadDrill('primary-node-failover-seen-by-secondaries')
     await using lab = await startLab(loadTopology(topology))
     for (const _ of ['first', 'second']) {

@@ -4,7 +4,7 @@ import { until } from '../../support/until.js'
 import { wordOn } from '../../support/word-on.js'
 
 it.each(['memory', 'disk'] as const)(
-  'a lab with storage in %s goes back to its start and to snapshots',
+  'a lab with storage in %s is reset to its start and to snapshots',
   async (storage) => {
     await using lab = await startLab('pr-dr', { storage })
     const kv = { type: 'kv', options: { version: '1' } }
@@ -37,7 +37,7 @@ it.each(['memory', 'disk'] as const)(
   },
 )
 
-it('a filtered lab begins with what its topology says', async () => {
+it('a reset lab with filters has the filters of its topology', async () => {
   await using lab = await startLab('filtered')
   expect((await lab.C.client.send('GET', 'US_data/data/customers')).status).toBe(200)
   expect((await lab.C.client.send('GET', 'EU_data/data/customers')).status).toBe(404)
@@ -47,7 +47,7 @@ it('a filtered lab begins with what its topology says', async () => {
 
 const statusOf = async (work: Promise<{ readonly status: number }>): Promise<number> => (await work).status
 
-it('leaves nothing of what came after the snapshot', async () => {
+it('a snapshot load removes all later data', async () => {
   await using lab = await startLab('pr-dr')
   const { client } = lab.A
   const make = async () => ((await client.write('auth/token/create', {})).auth as { client_token: string }).client_token
@@ -77,7 +77,7 @@ it('leaves nothing of what came after the snapshot', async () => {
   await lab.healthy()
 })
 
-it('brings back clusters as they were, those that were sealed or stopped, too', async () => {
+it('a snapshot load restores sealed and stopped clusters', async () => {
   await using lab = await startLab('pr-dr')
   await lab.A.client.write('sys/policies/acl/early', { policy: 'path "kv/*" { capabilities = ["read"] }' })
   await lab.converged()
@@ -100,7 +100,7 @@ it('brings back clusters as they were, those that were sealed or stopped, too', 
   await lab.healthy()
 })
 
-it('brings back a chain, in which a secondary is a primary itself', async () => {
+it('a snapshot load restores a chain of secondaries', async () => {
   await using lab = await startLab('four')
   await lab.A.client.write('sys/policies/acl/late', { policy: 'path "kv/*" { capabilities = ["read"] }' })
   await lab.converged()

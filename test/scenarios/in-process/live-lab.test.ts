@@ -10,7 +10,7 @@ if (!topology) throw new Error('no topology')
 
 const TIMEOUT_MS = 20_000
 
-it('works on a lab in one process as on any other', async () => {
+it('all lab operations work on a lab in one process', async () => {
   await using inProcess = await InProcessLab.start(topology, { seed: 1 })
   await using lab = openInProcessLab(inProcess)
   const told: LabEvent[] = []

@@ -9,7 +9,7 @@ const read = async (cluster: LabCluster, name: string): Promise<number> => {
   return Number(line?.[1] ?? 0)
 }
 
-it('what operators watch of a link is counted on both of its sides', async () => {
+it('both sides of a link report the metrics that operators monitor', async () => {
   await using lab = await startLab('pr', { settings: { wal_retention_entries: 16 } })
   const { A, C } = lab
   const guards = async () => [

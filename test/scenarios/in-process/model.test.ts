@@ -444,4 +444,4 @@ const play = async () => {
   expect(steps).toBeGreaterThanOrEqual(path === undefined ? RUNS * STEPS_PER_RUN : STEPS_PER_RUN)
 }
 
-it('clusters keep their promises whatever they are asked for', play, soakTimeoutMs(RUNS))
+it('clusters keep their invariants for random requests', play, soakTimeoutMs(RUNS))

@@ -3,7 +3,7 @@ import { startLab } from '../../../src/index.js'
 
 const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
-it('neither a namespace nor a mount can be made where it would hide the other', async () => {
+it('a namespace and a mount cannot be created at conflicting paths', async () => {
   await using lab = await startLab('single')
   const { client } = lab.A
   const asked = async (method: string, path: string, body: object = {}, namespace = '') => {

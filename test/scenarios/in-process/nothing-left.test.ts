@@ -15,7 +15,7 @@ const resources = (): Record<string, number> => {
 
 const KINDS = ['TCPSocketWrap', 'TCPServerWrap']
 
-it.each(['stop', 'crash'] as const)('a server that ended by %s leaves no socket and no port behind', async (end) => {
+it.each(['stop', 'crash'] as const)('a server that ended by %s leaves no open socket or port', async (end) => {
   const before = resources()
   {
     await using lab = await startLab('pr-dr', { storage: 'disk' })
@@ -62,7 +62,7 @@ it.each(['is made', 'is opened'])('a lab whose storage fails when it %s leaves n
   expect(directories()).toEqual([])
 })
 
-it('labs side by side leave nothing behind, however often they are closed, and nothing of them starts again', async () => {
+it('concurrent labs leave no resources after repeated closes', async () => {
   const before = resources()
   const labs = await Promise.all([startLab(RICH), startLab(RICH, { storage: 'disk' })])
   const [one, other] = labs
@@ -85,7 +85,7 @@ it('labs side by side leave nothing behind, however often they are closed, and n
   expect(directories()).toEqual([])
 })
 
-it('a lab for the tests of a file ends although it is still starting, and starts once', async () => {
+it('a lab for a test file starts once, and can be closed during its start', async () => {
   const before = resources()
   const labs = new FreshLabs('single', {})
   const asked = [labs.next(), labs.next()]

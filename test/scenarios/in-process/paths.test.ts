@@ -312,7 +312,7 @@ const isLeaderSealed = (name: string, condition: Condition): boolean => name ===
 
 const rulesOf = (name: string): PathRules => paths.get(name)?.rules ?? NO_RULES
 
-test('every path in every state lets through whom its rules say', async () => {
+test('every path in every state permits exactly the callers of its rules', async () => {
   const unlike: string[] = []
   // sys/seal comes last, because a sealed server rejects all other paths.
   for (const name of [...paths.keys()].toSorted((a, b) => Number(a === 'sys/seal') - Number(b === 'sys/seal'))) {
@@ -323,7 +323,7 @@ test('every path in every state lets through whom its rules say', async () => {
   expect(unlike).toEqual([])
 })
 
-test('every path is audited, but for those whose rules say otherwise', () => {
+test('every path is audited unless its rules exempt it', () => {
   const lines = readFileSync(auditFile, 'utf8').trim().split('\n')
   const logged = new Set(lines.map((line) => (JSON.parse(line) as { request: { path: string } }).request.path))
   const silent = [...paths.keys()].filter((name) => !logged.has(name) && !logged.has(`${name}/`))

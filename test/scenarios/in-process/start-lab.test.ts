@@ -15,7 +15,7 @@ describe('a lab in this process', () => {
     expect((await lab.C.client.read('kv/greeting')).data).toEqual({ word: 'hello' })
   })
 
-  it('a lab in this process keeps acknowledged writes over a crash, and converges after it', async () => {
+  it('a lab in this process keeps acknowledged writes after a crash, and converges', async () => {
     await using lab = await startLab('pr-dr')
     await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
     await lab.A.client.write('kv/greeting', { word: 'hello' })

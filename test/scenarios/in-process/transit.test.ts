@@ -6,7 +6,7 @@ type Fields = Record<string, unknown>
 const plaintext = Buffer.from('hello').toString('base64')
 const dataOf = (answer: Fields): Fields => answer.data as Fields
 
-it('a transit key serves on a performance secondary, and after a failover on the DR copy', async () => {
+it('a transit key works on a performance secondary, and on the DR copy after a failover', async () => {
   await using lab = await startLab('pr-dr')
   const { A, B, C } = lab
   await A.client.write('sys/mounts/transit', { type: 'transit' })
@@ -38,7 +38,7 @@ it('a transit key serves on a performance secondary, and after a failover on the
   })
 })
 
-it('the right to update encrypts with keys that are there, and only the right to create makes one', async () => {
+it('the update capability encrypts with existing keys, and only the create capability creates one', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   await A.client.write('sys/mounts/transit', { type: 'transit' })
@@ -64,7 +64,7 @@ it('the right to update encrypts with keys that are there, and only the right to
   expect(dataOf(await A.client.call('LIST', 'transit/keys'))).toEqual({ keys: ['made-at-a', 'made-at-c', 'there'] })
 })
 
-it('keys of a mount that a filter holds back, and of a local one, are not on the secondary', async () => {
+it('keys of filtered and local mounts are not on the secondary', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab
   for (const [name, local] of [

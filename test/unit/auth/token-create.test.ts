@@ -152,7 +152,7 @@ describe('a token created by one without rights of its own', () => {
 })
 
 describe('sudo', () => {
-  it('gives any policy but root, an id, a period and orphans', async () => {
+  it('sudo permits any policy except root, a custom ID, a period and orphans', async () => {
     expect((await world.create({ policies: ['maker'] }, { as: sudo })).policies).toEqual(['default', 'maker'])
     expect((await world.create({ id: 'own', policies: ['default'] }, { as: sudo })).clientToken).toBe('own')
     const orphan = await world.create({ period: '10m', no_parent: true, policies: ['default'] }, { as: sudo })
@@ -164,7 +164,7 @@ describe('sudo', () => {
 })
 
 describe('who creates nothing', () => {
-  it('batch tokens, tokens with limited uses, and the dead', async () => {
+  it('batch tokens, tokens with limited uses, and invalid tokens cannot create tokens', async () => {
     const batch = await world.create({ type: 'batch' }, { as: maker })
     expect([batch.orphan, batch.policies, batch.renewable]).toEqual([false, ['default', 'maker'], false])
     expect(await refused({}, batch.clientToken)).toBe('batch tokens cannot create more tokens')
@@ -173,7 +173,7 @@ describe('who creates nothing', () => {
     expect((await refusal(world.create({}, { as: 'nobody' })))[0]).toBe('permission-denied')
   })
 
-  it('a root token that ends makes no root token that does not', async () => {
+  it('a root token with a TTL cannot create a root token without one', async () => {
     const ending = (await world.create({ ttl: '10m' })).clientToken
     expect(await refused({ policies: ['root'] }, ending)).toBe(
       'expiring root tokens cannot create non-expiring root tokens',
@@ -184,7 +184,7 @@ describe('who creates nothing', () => {
 })
 
 describe('what a child has from its parent', () => {
-  it('entity and address blocks, unless it is an orphan', async () => {
+  it('a child has the entity and the bound addresses of its parent, unless it is an orphan', async () => {
     await world.policies.put('root', 'maker', 'path "auth/token/create" { capabilities = ["update"] }')
     const { auth } = await world.login({ policies: ['maker'], boundCidrs: ['10.0.0.0/8'] })
     const child = await world.create({}, { as: auth.clientToken })

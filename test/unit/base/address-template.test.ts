@@ -37,7 +37,7 @@ describe('a template in an address', () => {
     ['{{ GetAllInterfaces | include "address" "^10[.]" | attr "mask_bits" }}', '24'],
     ['{{ GetAllInterfaces | sort "default,type,size" | attr "address" }}', '10.0.0.12'],
     ['a {{- GetPrivateIP -}} b', 'a10.0.0.12b'],
-  ])('%s becomes %s', (text, expanded) => {
+  ])('the address template %s expands to %s', (text, expanded) => {
     expect(expandTemplate(text, MACHINE)).toBe(expanded)
   })
 
@@ -57,7 +57,7 @@ describe('a template in an address', () => {
     ['{{ GetAllInterfaces | limit "1" | attr "name" }}', 'limit takes a count, not "1"'],
     ['{{ GetPrivateIP', 'is not a valid template'],
     ['GetPrivateIP }}', 'is not a valid template'],
-  ])('%s is refused: %s', (text, reason) => {
+  ])('the address template %s is rejected: %s', (text, reason) => {
     expect(() => expandTemplate(text, MACHINE)).toThrow(reason)
   })
 })

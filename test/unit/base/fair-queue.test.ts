@@ -16,13 +16,13 @@ it('sources take turns, and so do the names of a source', () => {
   expect(queue.shift()).toBeUndefined()
 })
 
-it('the oldest job of the name with most jobs gives way beyond the limit of a source', () => {
+it('beyond the limit of a source, the oldest job of the name with the most jobs is dropped', () => {
   const { queue, late } = queueOf(['a/x/1', 'a/x/2', 'a/y/1', 'a/z/1'], { waitingMax: 100, perSourceMax: 3 })
   expect(late).toEqual(['a/x/1'])
   expect(queue.clear().sort()).toEqual(['a/x/2', 'a/y/1', 'a/z/1'])
 })
 
-it('the source with most jobs gives way beyond the limit of all', () => {
+it('beyond the total limit, a job of the source with the most jobs is dropped', () => {
   const { queue, late } = queueOf(['a/x/1', 'a/y/1', 'b/x/1', 'c/x/1'], { waitingMax: 3, perSourceMax: 3 })
   expect(late).toEqual(['a/x/1'])
   expect(queue.clear()).toEqual(['b/x/1', 'c/x/1', 'a/y/1'])

@@ -25,7 +25,7 @@ describe('every spelling of a block with one label', () => {
     expect(blocks(text, 1)).toEqual([['one', '{"k":1}']])
   })
 
-  test('several, in order', () => {
+  test('several blocks are returned in order', () => {
     const expected = [
       ['x', '{"k":1}'],
       ['y', '{}'],
@@ -37,7 +37,7 @@ describe('every spelling of a block with one label', () => {
   })
 })
 
-test('blocks without a label', () => {
+test('blocks without a label are returned', () => {
   expect(blocks('b { k = 1 } b = { k = 2 }', 0)).toEqual([
     ['', '{"k":1}'],
     ['', '{"k":2}'],
@@ -51,6 +51,6 @@ test.each([
   ['b "x" "y" { }', 1, 'line 1, column 7: b takes 1 label(s)'],
   ['b { x y { } }', 1, 'line 1, column 7: b takes 1 label(s)'],
   ['{"b": {"x": 5}}', 1, 'line 1, column 13: b must be a block'],
-])('%s is refused', (text, labelCount, expected) => {
+])('a value that is not a block is rejected: %s', (text, labelCount, expected) => {
   expect(() => blocks(text, labelCount)).toThrow(expected)
 })

@@ -6,7 +6,7 @@ import { HclError } from '../../../src/base/hcl-tree.js'
 
 const plain = (text: string) => plainValue({ kind: 'object', body: parseHcl(text), line: 1, column: 1 })
 
-test('JSON documents mean what JSON says', () => {
+test('HCL reads JSON documents with the meaning of JSON', () => {
   const seed = Date.now() % 2 ** 31
   console.info(`hcl-json: seed ${seed}`)
   fc.assert(
@@ -37,7 +37,7 @@ test.each([
   ['{} x', '1:4 nothing was expected after the JSON document'],
   ['[1]', '1:1 a key was expected'],
   ['{// no\n}', '1:2 a key in double quotes was expected'],
-])('%j is refused', (text, expected) => {
+])('invalid JSON is rejected: %j', (text, expected) => {
   try {
     parseHcl(text)
     expect.unreachable()

@@ -53,7 +53,7 @@ test.each([
   ['.5', 0.5],
   ['1e3', 1000],
   ['-1.5E-2', -0.015],
-])('the number %s', (text, expected) => {
+])('HCL parses the number %s', (text, expected) => {
   expect(plain(`n = ${text}`)).toEqual({ n: expected })
   expect(parseHcl(`n = ${text}`).items[0]?.value).toMatchObject({ kind: 'number', text })
 })
@@ -66,7 +66,7 @@ test.each([
   [`"${DOLLAR}{ {a\n} }"`, `${DOLLAR}{ {a\n} }`],
   ['"$x {y} {{z}}"', '$x {y} {{z}}'],
   ['"{{identity.entity.id}}"', '{{identity.entity.id}}'],
-])('the string %s', (text, expected) => {
+])('HCL parses the string %s', (text, expected) => {
   if (expected === undefined) expect(mistake(`s = ${text}`)).toContain('not closed')
   else expect(plain(`s = ${text}`)).toEqual({ s: expected })
 })
@@ -79,11 +79,11 @@ test.each([
   ['a = <<-EOF\n  one\n    two\n    EOF\n', { a: '  one\n    two\n' }],
   ['a = [<<X\n1\nX\n, "2"]', { a: ['1\n', '2'] }],
   ['a = <<EOF\r\nx\r\nEOF\r\n', { a: 'x\r\n' }],
-])('the heredoc of %j', (text, expected) => {
+])('HCL parses the heredoc %j', (text, expected) => {
   expect(plain(text)).toEqual(expected)
 })
 
-describe('mistakes are told with their place', () => {
+describe('errors state their position', () => {
   test.each([
     ['path "x" {', '1:10 the bracket is not closed'],
     ['a = [1, 2', '1:5 the bracket is not closed'],
@@ -111,11 +111,11 @@ describe('mistakes are told with their place', () => {
     expect(mistake(text)).toBe(expected)
   })
 
-  test('the file is named', () => {
+  test('an HCL error names the file', () => {
     expect(() => parseHcl('a = ', { file: 'vault.hcl' })).toThrow('vault.hcl: line 1, column 5: a value was expected')
   })
 
-  test('nesting and length are bounded', () => {
+  test('HCL limits nesting and length', () => {
     expect(mistake(`a = ${'['.repeat(50_000)}`)).toContain('nested deeper than')
     expect(mistake('a {'.repeat(50_000))).toContain('nested deeper than')
     expect(mistake(`{"a":${'['.repeat(50_000)}`)).toContain('nested deeper than')
@@ -123,7 +123,7 @@ describe('mistakes are told with their place', () => {
   })
 })
 
-test('every node knows where it began', () => {
+test('every HCL node has its start position', () => {
   const body = parseHcl('# first\nlistener "tcp" {\n  address = "x"\n}\n')
   expect(body.items[0]).toMatchObject({ line: 2, column: 1, labels: [{ text: 'tcp', line: 2, column: 10 }] })
   const [block] = blocksOf(body, 'listener', 1)

@@ -28,19 +28,19 @@ const answering = async (bytes: string): Promise<string> => {
 const get = (url: string, call: Partial<HttpCall> = {}) => callHttp({ method: 'GET', url, timeoutMs: 5000, ...call })
 
 describe('an answer of a hostile server', () => {
-  it.each(['000', '099', '101'])('an answer with the status %s fails its call alone', async (status) => {
+  it.each(['000', '099', '101'])('a response with the status %s fails only its call', async (status) => {
     await expect(get(await answering(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`))).rejects.toThrow(
       /malformed HTTP response|closed|hang up|Parse Error/,
     )
   })
 
-  it('a call reads an answer up to its limit', async () => {
+  it('a call reads a response up to its limit', async () => {
     const url = await answering(`HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(1001)}`)
     await expect(get(url, { bytesMax: 1000 })).rejects.toThrow('the response is too large: the limit is 1000 bytes')
     expect((await get(url, { bytesMax: 1001 })).bytes).toHaveLength(1001)
   })
 
-  it('an answer whose body ends early fails its call', async () => {
+  it('a response whose body ends early fails its call', async () => {
     await expect(get(await answering('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx'))).rejects.toThrow()
   })
 
@@ -78,14 +78,14 @@ describe('a redirect', () => {
   const call = { redirectsMax: 1, tls: { rejectUnauthorized: false } }
   const secrets = { headers: { 'X-Vault-Token': 't' }, body: 'secret' }
 
-  it('to the same server is followed with token and body, as often as the call allows', async () => {
+  it('a redirect to the same server is followed with token and body, up to the limit of the call', async () => {
     const origin = await plain(() => '/end')
     expect(String((await get(`${origin}/x`, { ...call, ...secrets })).bytes)).toBe('end')
     expect(seen).toEqual(['/x', '/end'].map((url) => ({ url, token: 't', body: 'secret' })))
     expect(await get(`${origin}/x`)).toMatchObject({ status: 307 })
   })
 
-  it('from https to http is refused before anything is sent', async () => {
+  it('a redirect from https to http is rejected before anything is sent', async () => {
     const target = await plain(() => '/end')
     const origin = await secured(() => `${target}/end`)
     await expect(get(`${origin}/x`, call)).rejects.toThrow('redirect would cause protocol downgrade')
@@ -96,7 +96,7 @@ describe('a redirect', () => {
     ['a token', { headers: { 'x-vault-token': 't' } }],
     ['a body', { body: 'password' }],
     ['a lab token', { headers: { 'X-Understudy-Token': 't' } }],
-  ])('to another port is refused for a request with %s', async (_, secret) => {
+  ])('a redirect to another port is rejected for a request with %s', async (_, secret) => {
     const target = await plain(() => '/end')
     const origin = await plain(() => `${target}/end`)
     const sent = get(`${origin}/x`, { ...call, ...secret })
@@ -106,13 +106,13 @@ describe('a redirect', () => {
     expect(seen.map(({ url }) => url)).toEqual(['/x'])
   })
 
-  it('to another server is followed by a request without secrets', async () => {
+  it('a redirect to another server is followed if the request has no secrets', async () => {
     const target = await secured(() => '/end')
     const origin = await plain(() => `${target}/end`)
     expect(String((await get(`${origin}/x`, call)).bytes)).toBe('end')
   })
 
-  it.each(['http://[', 'file:///etc/passwd'])('to %s fails the call', async (location) => {
+  it.each(['http://[', 'file:///etc/passwd'])('a redirect to %s fails the call', async (location) => {
     await expect(get(await plain(() => location), call)).rejects.toThrow(/redirect/)
   })
 })

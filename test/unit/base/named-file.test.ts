@@ -46,7 +46,7 @@ const READERS: readonly [string, (name: string) => unknown][] = [
   ['development secrets', readDevKey],
 ]
 
-it.each(READERS)('a named pipe, a device and 40 MB are refused at once as a file of %s', (_, read) => {
+it.each(READERS)('a named pipe, a device and a 40 MB file are rejected at once as a file of %s', (_, read) => {
   expect(() => read(pipe)).toThrow('is not a regular file')
   expect(() => read('/dev/zero')).toThrow('is not a regular file')
   expect(() => read(large)).toThrow(`is too large: the limit is ${LIMITS.namedFileBytesMax} bytes`)
@@ -56,7 +56,7 @@ it('a file of addresses that is a pipe or a device has no addresses', () => {
   for (const name of [pipe, '/dev/zero', large]) expect(readAddressFile(name)).toEqual([])
 })
 
-it('a directory of authorities that lists a pipe or standard input is refused', async () => {
+it('a CA directory with a pipe or standard input is rejected', async () => {
   using shell = openShell({ VAULT_ADDR: 'http://127.0.0.1:1', VAULT_MAX_RETRIES: '0' })
   const place = mkdtempSync(path.join(directory, 'authorities-'))
   spawnSync('mkfifo', [path.join(place, 'pipe')])
@@ -70,7 +70,7 @@ it('a directory of authorities that lists a pipe or standard input is refused', 
   }
 })
 
-it('a configuration is refused that is a pipe, a device or larger than its limit', () => {
+it('a configuration file is rejected if it is a pipe, a device or too large', () => {
   for (const name of [pipe, '/dev/zero', large]) {
     const { problems } = loadServerConfig([`-config=${name}`], {})
     expect(problems.map(({ text }) => text).join()).toMatch(/not a regular file|too large/)
@@ -83,7 +83,7 @@ it.each([
   ['operator', 'raft', 'snapshot', 'restore', 'FILE'],
   ['operator', 'raft', 'snapshot', 'inspect', 'FILE'],
   ['read', '-ca-cert=FILE', 'x'],
-])('vault %s %s %s %s %s refuses a pipe and a device as a file', async (...args) => {
+])('vault %s %s %s %s %s rejects a pipe and a device as a file', async (...args) => {
   using shell = openShell({ VAULT_ADDR: 'http://127.0.0.1:1', VAULT_MAX_RETRIES: '0' })
   for (const name of [pipe, '/dev/zero']) {
     const { status, stderr } = await shell.run(args.filter(Boolean).map((arg) => arg.replace('FILE', name)))
@@ -96,6 +96,6 @@ it.each([
   ['braces', '{a: '.repeat(100_000)],
   ['dashes', '- '.repeat(100_000)],
   ['indentation', Array.from({ length: 1000 }, (_, level) => `${' '.repeat(level)}a:`).join('\n')],
-])('a YAML file of too many levels of %s is refused with its line', (_, text) => {
+])('a YAML file with too many levels of %s is rejected with its line', (_, text) => {
   expect(() => readTopologyFile(file('deep.yaml', text))).toThrow(/deep\.yaml:\d+:1: the file has more than 64 levels/)
 })

@@ -12,7 +12,7 @@ const closedPort = async (): Promise<number> => {
   return port
 }
 
-test('dials that fail leave no listener on the signal that they share', async () => {
+test('failed dials leave no listener on their shared signal', async () => {
   const { signal } = new AbortController()
   const address = `127.0.0.1:${await closedPort()}`
   for (let n = 0; n < 50; n++) await expect(systemNetwork.dial(address, { timeoutMs: 1000, signal })).rejects.toThrow()

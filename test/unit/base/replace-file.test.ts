@@ -18,7 +18,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 const at = (name: string): string => path.join(directory, name)
 const modeOf = (name: string): number => lstatSync(at(name)).mode & 0o777
 
-it('a replaced file has the mode of the new one, and the target of a link stays as it is', () => {
+it('a replaced file has the new mode, and the target of a link stays unchanged', () => {
   writeFileSync(at('target'), 'theirs', { mode: 0o644 })
   symlinkSync(at('target'), at('link'))
   symlinkSync(at('none'), at('dangling'))
@@ -43,7 +43,7 @@ it('a draft that is a link is not written through', () => {
   expect(readFileSync(at('target'), 'utf8')).toBe('theirs')
 })
 
-it('a device that is to be replaced is written into and stays', () => {
+it('replacing a device writes to it and keeps it', () => {
   symlinkSync('/dev/null', at('null'))
   replaceFile(at('null'), 'secret')
   expect(lstatSync(at('null')).isSymbolicLink()).toBe(true)
@@ -70,7 +70,7 @@ const WRITERS: readonly [string, string, () => unknown][] = [
   ['the keys of wired clusters', 'keys.json', () => writeKeysFile(at('keys.json'), {} as never)],
 ]
 
-it.each(WRITERS)('%s is readable by its owner alone, whatever was in its place', async (_, name, write) => {
+it.each(WRITERS)('%s is readable by its owner only, whatever it replaces', async (_, name, write) => {
   writeFileSync(at(name), 'old')
   chmodSync(at(name), 0o644)
   await write()

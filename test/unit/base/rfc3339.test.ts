@@ -10,7 +10,7 @@ it.each([
   expect(formatNanoTime(ms, microseconds)).toBe(shown)
 })
 
-it('a client that subtracts beginning from end and rounds down sees one second less than the life', () => {
+it('a client that subtracts creation from expiry and rounds down gets one second less than the TTL', () => {
   const parse = (text: string) => BigInt(Date.parse(text)) * 1_000_000n + BigInt(text.slice(-7, -1))
   const begin = 1_700_000_000_456
   const nanos = parse(formatNanoTime(begin + 60_000, END_SHOWN_EARLIER_US)) - parse(formatNanoTime(begin))

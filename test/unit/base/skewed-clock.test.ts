@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { skewedClock } from '../../../src/base/clock.js'
 import { ManualClock } from '../../support/manual-clock.js'
 
-test('a skewed clock shifts what is shown, and keeps the timers of whichever clock it stands on', async () => {
+test('a skewed clock shifts the time, and keeps the timers of its base clock', async () => {
   const clock = new ManualClock(1_000)
   const skewed = skewedClock(clock, () => 500)
   const fired: string[] = []

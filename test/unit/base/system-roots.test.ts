@@ -47,7 +47,7 @@ afterAll(async () => {
 const added = (env: Parameters<typeof readSystemRoots>[0]): string[] =>
   readSystemRoots(env).filter((pem) => !rootCertificates.includes(pem))
 
-test('the variables name the roots of the system, which stand beside those of Node and are listed once', () => {
+test('SSL_CERT_FILE and SSL_CERT_DIR replace the system CAs, which are added to those of Node without duplicates', () => {
   const [one = '', two = '', three = ''] = pems
   const bundle = file('bundle.pem', `# a comment\n${one}${rootCertificates[0]}\n${two.replace(/\n/g, '\r\n')}`)
   const empty = mkdtempSync(path.join(directory, 'empty-'))
@@ -64,14 +64,14 @@ test('the variables name the roots of the system, which stand beside those of No
   expect(added({ SSL_CERT_FILE: bundle, SSL_CERT_DIR: empty, NODE_EXTRA_CA_CERTS })).toHaveLength(3)
 })
 
-test('what cannot be read as a certificate is skipped', () => {
+test('unreadable certificates are skipped', () => {
   const broken = '-----BEGIN CERTIFICATE-----\nbm8gY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n'
   const SSL_CERT_FILE = file('broken.pem', `${broken}${pems[0]}`)
   expect(added({ SSL_CERT_FILE, SSL_CERT_DIR: `${directory}x` })).toHaveLength(1)
   expect(readSystemRoots({ SSL_CERT_FILE: directory, SSL_CERT_DIR: SSL_CERT_FILE })).toEqual(rootCertificates)
 })
 
-test('a variable of roots that names a device, a pipe or a large file is an error that names the variable', () => {
+test('a CA variable that names a device, a pipe or a large file is an error that names the variable', () => {
   const pipe = path.join(directory, 'pipe')
   spawnSync('mkfifo', [pipe])
   const large = file('large', '')
@@ -83,7 +83,7 @@ test('a variable of roots that names a device, a pipe or a large file is an erro
   }
 })
 
-test('a directory of roots is read without its pipes, devices, links to them and large files', () => {
+test('a CA directory is read without pipes, devices, links to them and large files', () => {
   const mixed = mkdtempSync(path.join(directory, 'mixed-'))
   symlinkSync('/dev/zero', path.join(mixed, 'zero.pem'))
   symlinkSync('/dev/stdin', path.join(mixed, 'stdin.pem'))
@@ -96,13 +96,13 @@ test('a directory of roots is read without its pipes, devices, links to them and
   expect(added({ SSL_CERT_FILE, SSL_CERT_DIR: `${mixed}:/dev:/dev/fd:/proc/self:/dev/zero` })).toHaveLength(1)
 })
 
-test('a bundle of a megabyte of beginnings without an end is read in linear time', () => {
+test('a bundle of a megabyte of unterminated certificates is read in linear time', () => {
   const beginning = '-----BEGIN CERTIFICATE-----\n'
   const SSL_CERT_FILE = file('begun.pem', `${beginning.repeat(37_000)}${pems[0]}`)
   expect(added({ SSL_CERT_FILE, SSL_CERT_DIR: `${directory}x` })).toHaveLength(1)
 })
 
-test('a client reports a variable of roots that names a device as the reason for no answer', async () => {
+test('a client reports a CA variable that names a device as the cause of its failure', async () => {
   process.env.SSL_CERT_FILE = '/dev/zero'
   const client = new ApiClient({ address: front.address })
   await expect(client.send('GET', 'sys/health')).rejects.toThrow('SSL_CERT_FILE: /dev/zero is not a regular file')
@@ -127,7 +127,7 @@ const CALLS: readonly (readonly [string, (caPem?: string) => Promise<{ readonly 
   ],
 ]
 
-test.each(CALLS)('%s trusts an authority of the system, unless it is given another one', async (_, call) => {
+test.each(CALLS)('%s trusts the system CAs unless another CA is given', async (_, call) => {
   process.env.SSL_CERT_FILE = file('unknown.pem', pems[0] ?? '')
   await expect(call()).rejects.toThrow(/certificate/)
   process.env.SSL_CERT_FILE = file('known.pem', front.caPem)

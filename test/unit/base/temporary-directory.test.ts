@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { findLeftDirectories, makeTemporaryDirectory } from '../../../src/base/temporary-directory.js'
 import { isRunning } from '../../../src/lab/processes/child-process.js'
 
-it('tells directories of processes that are gone from those that are used', () => {
+it('leftover directories of ended processes are distinguished from directories in use', () => {
   const parent = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
   try {
     const { pid: gone } = spawnSync(process.execPath, ['-e', ''])

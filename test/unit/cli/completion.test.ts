@@ -38,7 +38,7 @@ describe('completion', () => {
     ['nothing for files', ['wire', '--keep', ''], []],
     ['nothing of another program', ['exec', 'A', '--', 'st'], []],
     ['no commands that people do not type', ['keep'], []],
-  ])('offers %s', (_, words, offered) => {
+  ])('completion offers %s', (_, words, offered) => {
     expect(wordsFor(...words)).toEqual(offered)
   })
 })

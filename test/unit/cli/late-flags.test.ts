@@ -70,13 +70,13 @@ describe('-format is a flag wherever it stands before a --', () => {
     expect(lines).toEqual([request])
   })
 
-  it('-format is no flag after a --', async () => {
+  it('-format is an argument after a --', async () => {
     const { status, stderr } = await run('write a/b id=x -- -format=json')
     expect({ status, asked: lines.length }).toEqual({ status: 1, asked: 0 })
     expect(stderr).toContain('not of the form key=value')
   })
 
-  it('-format needs a known value', async () => {
+  it('-format rejects an unknown value', async () => {
     expect(await run('read a/b -format')).toMatchObject({ status: 1, stderr: 'flag needs an argument: -format\n' })
     expect(await run('read a/b -format=xml')).toMatchObject({ status: 1, stderr: 'Invalid output format: xml\n' })
   })

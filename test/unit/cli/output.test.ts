@@ -3,7 +3,7 @@ import { parseAllDocuments } from 'yaml'
 import { formatTable, ProcessOutput } from '../../../src/cli/terminal/output.js'
 
 describe('the output of a process', () => {
-  it('may be handed on a part at a time', () => {
+  it('process output can be written in parts', () => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     const { progress, complain } = new ProcessOutput(() => 0)
     progress('under way')
@@ -29,7 +29,7 @@ describe('output as YAML', () => {
 })
 
 describe('a table', () => {
-  it('wraps the text of its last column where a width is given, and loses none of it', () => {
+  it('a table with a width wraps its last column without losing text', () => {
     const text = 'a primary and its DR secondary, far apart'
     const table = formatTable(
       [

@@ -12,7 +12,7 @@ const filesIn = (files: Readonly<Record<string, string>>) => {
   return (name: string) => path.join(directory, name)
 }
 
-it('checks every file, whatever is wrong with those before it', () => {
+it('the topology command checks every file, even after errors in earlier files', () => {
   const at = filesIn({ 'bad.yaml': 'kind: [', 'good.yaml': topologyText('pr-dr') })
   const printed: string[] = []
   const command = topologyCommand({

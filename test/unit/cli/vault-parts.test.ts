@@ -27,25 +27,25 @@ const read = (args: string[], env: Record<string, string> = {}) => {
 }
 
 describe('flags of the vault command line', () => {
-  it('take one dash or two, a value after = or a space, and none for booleans', () => {
+  it('vault flags have one dash or two, and a value after = or a space, which booleans do not need', () => {
     const flags = read(['-orphan', '--ttl=90m', '-n', '5', '-renewable=false', '-ns', 'a/b', 'path', '-orphan=false'])
     expect(flags).toMatchObject({ orphan: true, ttl: '1h30m0s', shares: 5, renewable: false, namespace: 'a/b' })
     expect(flags.rest).toEqual(['path', '-orphan=false'])
   })
 
-  it('win over the environment, which wins over the fallback', () => {
+  it('vault flags override the environment, which overrides the default', () => {
     expect(read([], { VAULT_NAMESPACE: 'env' })).toMatchObject({ namespace: 'env', renewable: true })
     expect(read(['-namespace=own'], { VAULT_NAMESPACE: 'env' }).namespace).toBe('own')
   })
 
-  it('may be repeated where they hold several values', () => {
+  it('vault flags with several values can be repeated', () => {
     const flags = read(['-versions=1,2', '-versions', '3', '-policy=a,b', '-policy=c', '-meta=k=v=w', '-meta=x='])
     expect(flags.versions).toEqual(['1', '2', '3'])
     expect(flags.policy).toEqual(['a,b', 'c'])
     expect(flags.meta).toEqual({ k: 'v=w', x: '' })
   })
 
-  it('end at a lone dash, which is an argument, and after --', () => {
+  it('vault flags end at a lone dash, which is an argument, and after --', () => {
     expect(read(['-orphan', '-', '-n=1']).rest).toEqual(['-', '-n=1'])
     expect(read(['--', '-n=1']).rest).toEqual(['-n=1'])
   })
@@ -57,7 +57,7 @@ describe('flags of the vault command line', () => {
     ['-orphan=perhaps', 'invalid value "perhaps" for flag -orphan'],
     ['-shares', 'needs an argument: -shares'],
     ['-meta=x', 'key=value'],
-  ])('refuse %s', (arg, text) => {
+  ])('vault flags reject %s', (arg, text) => {
     expect(() => read([arg])).toThrow(text)
   })
 })
@@ -187,14 +187,14 @@ describe('the one-time pad', () => {
 })
 
 describe('formatting a policy', () => {
-  it('indents by braces and keeps comments and texts', () => {
+  it('policy fmt indents by braces and keeps comments and strings', () => {
     const text = 'path "a/{{x}}" {\ncapabilities=["read",\n"list"] # {\n}\n\n\n\n// end\n'
     const wanted = 'path "a/{{x}}" {\n  capabilities = ["read",\n    "list"] # {\n}\n\n// end\n'
     expect(formatHclText(text, 'p')).toBe(wanted)
     expect(formatHclText(wanted, 'p')).toBe(wanted)
   })
 
-  it('refuses what is no HCL', () => {
+  it('policy fmt rejects invalid HCL', () => {
     expect(() => formatHclText('path "a" {', 'p.hcl')).toThrow(/p\.hcl/)
   })
 })

@@ -243,7 +243,7 @@ describe('requests of a command', () => {
     expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' })
   })
 
-  it('carry token, namespace, wrapping time and own headers', async () => {
+  it('vault requests contain token, namespace, wrapping TTL and custom headers', async () => {
     answers = [DONE]
     await shell.ok(['write', '-ns=a/b', '-wrap-ttl=90s', '-header=X-One=1', 'x', 'k=v'])
     expect(seen[0]?.headers).toMatchObject({
@@ -255,13 +255,13 @@ describe('requests of a command', () => {
     })
   })
 
-  it('wrap for five minutes where nothing else is said', async () => {
+  it('vault wrap uses a TTL of five minutes by default', async () => {
     answers = [SECRET]
     await shell.ok(['write', 'sys/wrapping/wrap', 'k=v'])
     expect(seen[0]?.headers['x-vault-wrap-ttl']).toBe('5m')
   })
 
-  it('do not wrap the question about the mount', async () => {
+  it('vault commands do not wrap their mount lookup', async () => {
     answers = [KV2, SECRET]
     await shell.ok(['kv', 'get', '-wrap-ttl=60', 'secret/a'])
     expect(seen.map(({ headers }) => headers['x-vault-wrap-ttl'])).toEqual([undefined, '60'])
@@ -387,7 +387,7 @@ describe('control characters of a server', () => {
     expect((await shell.run(['read', 'x'])).stderr).toContain(`* ${shown}`)
   })
 
-  it('reach a program that asks for one field as they are', async () => {
+  it('-field prints control characters of a server unchanged', async () => {
     answers = [{ body: { request_id: 'r', data: { k: evil } } }]
     expect(await shell.ok(['read', '-field=k', 'x'])).toBe(evil)
     answers = [{ body: { request_id: 'r', data: { k: evil } } }]
@@ -464,7 +464,7 @@ describe('what a command prints', () => {
 describe('operator rekey', () => {
   const status = { nonce: 'n', started: true, t: 2, n: 3, progress: 1, required: 2, verification_required: false }
 
-  it('prints how far it is', async () => {
+  it('operator rekey prints its progress', async () => {
     answers = [{ body: status }]
     expect(await shell.ok(['operator', 'rekey', '-status'])).toBe(
       [
@@ -480,7 +480,7 @@ describe('operator rekey', () => {
     )
   })
 
-  it('prints the new keys in lines that scripts cut, with what they are encrypted for', async () => {
+  it('operator rekey prints the new keys in lines for scripts, with their PGP fingerprints', async () => {
     answers = [{ body: status }, { body: { nonce: 'n', complete: true, keys: ['0a'], keys_base64: ['Cg=='] } }]
     expect(await shell.ok(['operator', 'rekey', 'K'])).toMatch(/^Key 1: Cg==\n\nOperation nonce: n\n\nSuccess! /)
     const sealed = { nonce: 'n', complete: true, keys_base64: ['Cg=='], pgp_fingerprints: ['f'], backup: true }
@@ -491,20 +491,20 @@ describe('operator rekey', () => {
     expect(shown).toContain('Verification nonce: v')
   })
 
-  it('asks for a share that is not given, and names the operation', async () => {
+  it('operator rekey prompts for a missing share, and names the operation', async () => {
     answers = [{ body: status }, { body: { ...status, progress: 0 } }]
     await shell.ok(['operator', 'rekey'], { answers: ['K'] })
     expect(seen[1]?.body).toBe('{"key":"K","nonce":"n"}')
   })
 
-  it('warns that keys without -pgp-keys are shown once', async () => {
+  it('operator rekey warns that keys without -pgp-keys are shown only once', async () => {
     answers = [{ body: status }]
     const { stderr } = await shell.run(['operator', 'rekey', '-init'])
     expect(stderr).toMatch(/^WARNING! .*-pgp-keys/s)
   })
 })
 
-describe('a server that says no for a reason which a flag would mend', () => {
+describe('an error that a flag would resolve', () => {
   const refusal = { status: 400, body: { errors: ['path disabled in replication DR secondary mode'] } }
 
   it.each([
@@ -530,7 +530,7 @@ describe('a server that says no for a reason which a flag would mend', () => {
   })
 })
 
-describe('a misspelt command', () => {
+describe('a misspelled command', () => {
   it.each([
     ['staus', '"status"'],
     ['stauts', '"status"'],
@@ -541,13 +541,13 @@ describe('a misspelt command', () => {
     ['operator raft lst-peers', '"operator raft list-peers"'],
     ['servr -dev', '"server"'],
     ['polcy', '"policy"'],
-  ])('vault %s is asked about: %s', async (line, meant) => {
+  ])('vault %s gets a suggestion: %s', async (line, meant) => {
     const { status, stderr } = await shell.run(line.split(' '))
     expect(status).toBe(1)
     expect(stderr).toContain(`Did you mean ${meant}`)
   })
 
-  it('that resembles nothing is not', async () => {
+  it('a misspelled vault command without a similar one gets no suggestion', async () => {
     for (const line of ['zzzzzz', 'operator frobnicate']) {
       expect((await shell.run(line.split(' '))).stderr).not.toContain('Did you mean')
     }
@@ -555,20 +555,20 @@ describe('a misspelt command', () => {
 })
 
 describe('operator init', () => {
-  it('prints keys and token in lines that scripts cut', async () => {
+  it('operator init prints keys and token in lines for scripts', async () => {
     answers = [SEAL, { body: { keys: ['0a'], keys_base64: ['Cg=='], root_token: 'hvs.r' } }]
     const shown = await shell.ok(['operator', 'init', '-n=1', '-t=1'])
     expect(shown).toMatch(/^Unseal Key 1: Cg==\n\nInitial Root Token: hvs\.r\n\n/)
   })
 
-  it('prints recovery keys under auto-unseal', async () => {
+  it('operator init prints recovery keys for auto-unseal', async () => {
     const keys = { keys: [], keys_base64: [], recovery_keys: ['0a'], recovery_keys_base64: ['Cg=='] }
     answers = [{ body: { recovery_seal: true } }, { body: { ...keys, root_token: 'hvs.r' } }]
     const shown = await shell.ok(['operator', 'init'])
     expect(shown).toMatch(/^Recovery Key 1: Cg==\n\nInitial Root Token: hvs\.r\n\n/)
   })
 
-  it('takes public keys from files, binary or with armour', async () => {
+  it('operator init reads public keys from binary or armored files', async () => {
     const { publicKey } = await openpgp.generateKey({ userIDs: [{ name: 'a' }], format: 'object' })
     const binary = Buffer.from(publicKey.write())
     const files = { armoured: publicKey.armor(), binary, base64: binary.toString('base64') }
@@ -596,7 +596,7 @@ describe('headers of the caller', () => {
   })
 
   it.each(['$(touch /tmp/x)=x', 'a b=x', 'a:b=x', 'é=x', '@file=x', '=x', 'X-A=a\nb', 'X-A=\u{1f600}'])(
-    'the vault command refuses the header %j, which HTTP does not allow',
+    'the vault command rejects the header %j, which HTTP does not allow',
     async (header) => {
       for (const preview of [[], ['-output-curl-string']]) {
         const { status, stdout, stderr } = await shell.run(['read', `-header=${header}`, ...preview, 'x'])
@@ -607,8 +607,8 @@ describe('headers of the caller', () => {
   )
 })
 
-describe('nobody who answers', () => {
-  it('ends with 2, for status with 1', async () => {
+describe('an unreachable server', () => {
+  it('a vault command without a reachable server exits with 2, and status with 1', async () => {
     const port = (server.address() as AddressInfo).port
     await new Promise((resolve) => server.close(resolve))
     const read = await shell.run(['read', 'x'])

@@ -33,13 +33,13 @@ const failureOf = (address: string): Promise<unknown> => {
     .finally(() => client.close())
 }
 
-it.each(['http', 'https'])('a request that nothing answers is given up in the end (%s)', async (scheme) => {
+it.each(['http', 'https'])('a request without a response ends with a timeout (%s)', async (scheme) => {
   const failure = await failureOf(`${scheme}://${await listen(() => undefined)}`)
   expect(failure).toBeInstanceOf(ApiUnreachable)
   expect(String(failure)).toContain('no answer within 200 ms')
 })
 
-it('so is one whose answer comes byte by byte and never ends', async () => {
+it('a request with an endless response, byte by byte, ends with a timeout', async () => {
   const address = await listen((socket) => {
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n')
     const timer = systemClock.setRepeating(20, () => socket.write(' '))
@@ -48,7 +48,7 @@ it('so is one whose answer comes byte by byte and never ends', async () => {
   expect(String(await failureOf(`http://${address}`))).toContain('no answer within 200 ms')
 })
 
-it('a fact that is asked of it is waited for no longer than is asked for', async () => {
+it('a wait for a condition of an unresponsive server ends with its timeout', async () => {
   const client = new ApiClient({ address: `http://${await listen(() => undefined)}` })
   const fact = async () => String((await client.send('GET', 'sys/health')).status)
   const waiting = waitFor(systemClock, 'it to be active', fact, 200)
@@ -59,7 +59,7 @@ it('a fact that is asked of it is waited for no longer than is asked for', async
   client.close()
 })
 
-it('what was seen of it before is said too', async () => {
+it('the timeout of a wait reports the last known state', async () => {
   let turns = 0
   const fact = () => (turns++ === 0 ? Promise.resolve('it is sealed') : new Promise<undefined>(() => undefined))
   await expect(waitFor(systemClock, 'it to be active', fact, 50)).rejects.toMatchObject({

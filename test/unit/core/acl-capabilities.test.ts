@@ -29,7 +29,7 @@ describe('capabilities of a path', () => {
   })
 })
 
-test('root may do everything and every verdict says so', () => {
+test('root has every capability, and every verdict says so', () => {
   const acl = new Acl([], true)
   const query = { path: 'x', operation: 'delete', data: {}, wrap: undefined, needsSudo: true } as const
   expect(acl.capabilities('anything')).toEqual(['root'])
@@ -63,7 +63,7 @@ describe('whether anything below a mount is granted', () => {
     expect(aclOf(text).hasAccessBelow('secret/')).toBe(expected)
   })
 
-  test('a mount of two segments', () => {
+  test('access below a mount with two segments is found', () => {
     expect(aclOf('path "auth/+/login" { capabilities = ["update"] }').hasAccessBelow('auth/approle/')).toBe(true)
     expect(aclOf('path "auth/+" { capabilities = ["update"] }').hasAccessBelow('auth/approle/')).toBe(true)
     expect(aclOf('path "+" { capabilities = ["update"] }').hasAccessBelow('auth/approle/')).toBe(false)

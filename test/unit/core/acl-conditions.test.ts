@@ -139,7 +139,7 @@ describe('conditions of several policies on one path', () => {
   ])
 })
 
-test('a verdict names the policies that give what was needed', () => {
+test('a verdict names the policies that grant the request', () => {
   const acl = aclOf([
     'path "a" { capabilities = ["read"] }',
     'path "a" { capabilities = ["read", "update"] }',
@@ -154,7 +154,7 @@ test('a verdict names the policies that give what was needed', () => {
   expect(ask('update').map((policy) => policy.name)).toEqual(['p2'])
 })
 
-test('random parameters are judged as the rules of the reference judge them', () => {
+test('random parameters are judged like in the documented rules', () => {
   const seed = Date.now() % 2 ** 31
   console.info(`acl-conditions: seed ${seed}`)
   const text = fc.constantFrom('', '*', '**', 'a', 'ab', 'a*', '*b', '*a*', 'true', '1')

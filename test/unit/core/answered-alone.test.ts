@@ -4,7 +4,7 @@ import { startDevServer } from '../../support/memory-server.js'
 
 /** Compares the table of requests that a performance standby answers with the paths of a server. */
 
-test('everything in the table is a path that is there, with that verb', async () => {
+test('every row of the table is an existing path with that verb', async () => {
   await using server = await startDevServer()
   for (const type of ['approle', 'userpass']) await server.client.write(`sys/auth/${type}`, { type })
   await server.client.write('sys/mounts/transit', { type: 'transit' })
@@ -26,7 +26,7 @@ test('everything in the table is a path that is there, with that verb', async ()
   expect(updates.filter((path) => !has(path, 'post'))).toEqual([])
 })
 
-test('reads of mounts are answered, those of what the active node does are not, and writes only where they are named', () => {
+test('a standby answers reads of mounts, no reads about the active node, and only listed writes', () => {
   expect(isAnsweredAlone('kv', 'data/*path', 'read')).toBe(true)
   expect(isAnsweredAlone('kv', 'metadata/*path', 'list')).toBe(true)
   expect(isAnsweredAlone('kv', 'data/*path', 'update')).toBe(false)

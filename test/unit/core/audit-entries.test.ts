@@ -39,7 +39,7 @@ describe('entries of an audit device', () => {
     return last()
   }
 
-  it('describe a request in full', async () => {
+  it('an audit entry describes a request in full', async () => {
     expect(await requestLine()).toEqual({
       time: '2023-11-14T22:13:20.000Z',
       type: 'request',
@@ -81,14 +81,14 @@ describe('entries of an audit device', () => {
     })
   })
 
-  it('pair request and response by the id of the request', async () => {
+  it('audit entries pair request and response by the request ID', async () => {
     const request = await requestLine()
     await made.audit.logResponse(sampleEntry({}, { data: { k: 'v' } }))
     expect(last().type).toBe('response')
     expect(last().request.id).toBe(request.request.id)
   })
 
-  it('hide every string of the answer, raw text and what it nests included', async () => {
+  it('an audit entry hashes every string of a response, including nested and raw text', async () => {
     const line = await responseLine({
       data: { data: new RawJson('{"k":"swordfish","n":1.50}'), metadata: { version: 1 } },
     })
@@ -97,7 +97,7 @@ describe('entries of an audit device', () => {
     expect(made.lines[0]).not.toContain('swordfish')
   })
 
-  it('leave keys plain that the mount lists', async () => {
+  it('an audit entry shows the keys in plain text that the mount lists', async () => {
     const base = sampleEntry().mount
     if (!base) throw new Error('the sample has a mount')
     const config = {
@@ -111,19 +111,19 @@ describe('entries of an audit device', () => {
     expect(line.response.data).toEqual({ shown: 'plain', word: hash('hidden') })
   })
 
-  it('show everything where log_raw says so', async () => {
+  it('an audit entry with log_raw shows everything', async () => {
     const line = await requestLine({}, { log_raw: 'true' })
     expect(line.auth).toMatchObject({ client_token: 'hvs.presented', accessor: 'accessor-1' })
     expect(line.request.data).toMatchObject({ word: 'swordfish' })
   })
 
-  it('show accessors alone where hmac_accessor is off', async () => {
+  it('an audit entry without hmac_accessor shows only accessors in plain text', async () => {
     const line = await requestLine({}, { hmac_accessor: 'false' })
     expect(line.auth).toMatchObject({ client_token: hash('hvs.presented'), accessor: 'accessor-1' })
     expect(line.request.client_token_accessor).toBe('accessor-1')
   })
 
-  it('describe the token that a login gave, its metadata in plain text', async () => {
+  it('an audit entry describes the token of a login, with plain metadata', async () => {
     const line = await responseLine(
       {
         auth: {
@@ -153,7 +153,7 @@ describe('entries of an audit device', () => {
     expect(line.request.data).toEqual({ role_id: hash('r') })
   })
 
-  it('hide wrapping tokens and the accessor of what is wrapped', async () => {
+  it('an audit entry hashes wrapping tokens and the wrapped accessor', async () => {
     const line = await responseLine({
       wrapInfo: {
         token: 'hvs.wrap',
@@ -180,7 +180,7 @@ describe('entries of an audit device', () => {
     ['a stored document', { doc: new RawJson(`[${'"",'.repeat(400_000)}""]`) }],
     ['a stored document of moderate size', { doc: new RawJson(`[${'"",'.repeat(100_000)}""]`) }],
     ['long numbers', { n: new RawNumber(`1${'0'.repeat(200_000)}`) }],
-  ])('stay small and say so whatever is sent and answered: %s', async (_, data) => {
+  ])('an audit entry of large data stays small and says so: %s', async (_, data) => {
     const request = makeRequest('update', 'kv/a', data as unknown as JsonObject)
     const line = await responseLine({ data, warnings: ['w'.repeat(1_000_000)] }, { request })
     const text = printJson(data)
@@ -192,7 +192,7 @@ describe('entries of an audit device', () => {
     expect(made.lines[0]?.length).toBeLessThan(10_000)
   })
 
-  it('never take more than their bound', async () => {
+  it('an audit entry never exceeds its maximum size', async () => {
     await made.enable('d', { file_path: 'stdout' })
     const sizes: number[] = []
     for (const strings of [500, 5_000, 20_000, 350_000]) {
@@ -203,44 +203,44 @@ describe('entries of an audit device', () => {
     expect(Math.max(...sizes)).toBeLessThan(LIMITS.auditDataBytesMax + 2_000)
   })
 
-  it('show a large single secret as one hash, as any other', async () => {
+  it('an audit entry shows a large single secret as one hash', async () => {
     const secret = 'x'.repeat(1_000_000)
     const line = await requestLine({ request: makeRequest('update', 'kv/a', { secret }) })
     expect(line.request.data).toEqual({ secret: hash(secret) })
   })
 
-  it('count long lists before anything else where lists are elided', async () => {
+  it('an audit entry counts long lists first if lists are elided', async () => {
     const request = makeRequest('list', 'kv/')
     const keys = Array.from({ length: 100_000 }, (_, n) => `key-${n}`)
     const line = await responseLine({ data: { keys } }, { request }, { elide_list_responses: 'true' })
     expect(line.response.data).toEqual({ keys: 100_000 })
   })
 
-  it('keep warnings and lease ids readable', async () => {
+  it('an audit entry shows warnings and lease IDs in plain text', async () => {
     const line = await responseLine({ warnings: ['beware'], leaseId: 'lease/1' })
     expect(line.response).toMatchObject({ warnings: ['beware'], secret: { lease_id: 'lease/1' } })
   })
 
-  it('replace lists by their length where elide_list_responses says so', async () => {
+  it('an audit entry with elide_list_responses replaces lists by their length', async () => {
     const request = makeRequest('list', 'kv/')
     const response = { data: { keys: ['a', 'b', 'c'], key_info: { a: {}, b: {} } } }
     const line = await responseLine(response, { request }, { elide_list_responses: 'true' })
     expect(line.response.data).toEqual({ keys: 3, key_info: 2 })
   })
 
-  it('leave other answers whole where lists are elided', async () => {
+  it('an audit entry with elide_list_responses keeps other responses complete', async () => {
     const line = await responseLine({ data: { keys: ['a'] } }, {}, { elide_list_responses: 'true' })
     expect(line.response.data).toEqual({ keys: [hash('a')] })
   })
 
-  it('say that a refused request was not allowed, and why', async () => {
+  it('an audit entry of a rejected request states the denial and its reason', async () => {
     const verdict = { isAllowed: false, grantingPolicies: [] }
     const line = await requestLine({ verdict, error: permissionDenied() })
     expect(line.auth.policy_results).toEqual({ allowed: false })
     expect(line.error).toBe('1 error occurred:\n\t* permission denied\n\n')
   })
 
-  it('hide a dead token, which is not allowed anything', async () => {
+  it('an audit entry hashes an invalid token and grants it nothing', async () => {
     const error = new LogicalError(
       'permission-denied',
       '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n',
@@ -254,7 +254,7 @@ describe('entries of an audit device', () => {
     expect(line.error).toContain('invalid token')
   })
 
-  it('tell no more of a bug than that there was one', async () => {
+  it('an audit entry of an internal error contains no details', async () => {
     expect((await requestLine({ error: new Error('swordfish') })).error).toBe('internal error')
   })
 
@@ -262,19 +262,19 @@ describe('entries of an audit device', () => {
     [0, undefined],
     [5, 5],
     [1, 1],
-  ])('show the uses that are left before the request takes its own: of %i %s', async (numUses, remaining) => {
+  ])('an audit entry shows the remaining uses before the request takes one: of %i %s', async (numUses, remaining) => {
     const { token } = sampleEntry()
     if (!token) throw new Error('the sample has a token')
     expect((await requestLine({ token: { ...token, numUses } })).auth.remaining_uses).toBe(remaining)
   })
 
-  it('begin with the prefix of the device and end with a line feed', async () => {
+  it('an audit line begins with the prefix of the device and ends with a line feed', async () => {
     await made.enable('d', { file_path: 'stdout', prefix: '@cee: ' })
     await made.audit.logRequest(sampleEntry())
     expect(made.lines[0]).toMatch(/^@cee: \{.*\}\n$/)
   })
 
-  it('show audited headers alone, hidden where that is asked for', async () => {
+  it('an audit entry shows only audited headers, hashed if configured', async () => {
     await made.audit.headers.set('X-Team', { hmac: false })
     await made.audit.headers.set('X-More', { hmac: true })
     const line = await requestLine()
@@ -284,7 +284,7 @@ describe('entries of an audit device', () => {
     expect(Object.keys(last().request.headers as object)).toEqual(['x-more'])
   })
 
-  it('name the namespace of the request', async () => {
+  it('an audit entry names the namespace of the request', async () => {
     const namespace = { id: 'abcde', path: 'team/' }
     const line = await requestLine({ request: makeRequest('read', 'kv/a', {}, { namespace }) })
     expect(line.request.namespace).toEqual({ id: 'abcde', path: 'team/' })

@@ -13,7 +13,7 @@ describe('sys/audit', () => {
   const enable = (name: string, more: Record<string, string | boolean> = {}) =>
     sys.write(`audit/${name}`, { type: 'file', options: { file_path: 'discard' }, ...more })
 
-  it('lists devices by path, at the top of the answer as well', async () => {
+  it('sys/audit lists devices by path, also at the top level of the response', async () => {
     expect(dataOf(await sys.read('audit'))).toEqual({})
     expect(await enable('d1', { description: 'first' })).toBeUndefined()
     await sys.write('audit/d2', {
@@ -35,7 +35,7 @@ describe('sys/audit', () => {
     })
   })
 
-  it('refuses what is in use and what it does not know', async () => {
+  it('sys/audit rejects a path in use and an unknown type', async () => {
     await enable('d1')
     expect(await refusal(enable('d1'))).toEqual(['invalid-request', 'path already in use'])
     expect(await refusal(sys.write('audit/x', {}))).toEqual(['invalid-request', 'unknown backend type: ""'])
@@ -46,14 +46,14 @@ describe('sys/audit', () => {
     expect(await refusal(sys.write('audit/x', { type: 'file' }))).toEqual(['invalid-request', 'file_path is required'])
   })
 
-  it('disables devices, those that are not there too', async () => {
+  it('sys/audit disables devices, including unknown ones', async () => {
     await enable('d1')
     expect(await sys.call('delete', 'audit/d1')).toBeUndefined()
     expect(await sys.call('delete', 'audit/d1')).toBeUndefined()
     expect(dataOf(await sys.read('audit'))).toEqual({})
   })
 
-  it('tells the hash of a text', async () => {
+  it('sys/audit-hash returns the hash of a text', async () => {
     await enable('d1')
     const hash = async () => dataOf(await sys.write('audit-hash/d1', { input: 'secret' }))
     expect(await hash()).toEqual({ hash: expect.stringMatching(/^hmac-sha256:[0-9a-f]{64}$/) })
@@ -65,7 +65,7 @@ describe('sys/audit', () => {
     ])
   })
 
-  it('keeps the headers to be logged', async () => {
+  it('sys/config/auditing stores the audited headers', async () => {
     const path = 'config/auditing/request-headers'
     expect(await sys.write(`${path}/X-Team`, { hmac: true })).toBeUndefined()
     expect(dataOf(await sys.read(`${path}/X-Team`))).toEqual({ 'X-Team': { hmac: true } })

@@ -28,7 +28,7 @@ const NONE = {
   otp_length: 28,
 }
 
-test('the newer name of the ceremony is the same attempt', async () => {
+test('the newer path of generate-root uses the same attempt', async () => {
   const { call, keys, start, status, update } = await open()
   const { body } = await start()
   expect((await call('read', 'generate-root-token/attempt')).body).toEqual(await status())
@@ -41,23 +41,23 @@ test('the newer name of the ceremony is the same attempt', async () => {
 })
 
 describe('starting', () => {
-  test('without an attempt the status still says how long a one-time pad must be', async () => {
+  test('the status without an attempt shows the OTP length', async () => {
     expect(await (await open()).status()).toEqual(NONE)
   })
 
-  test('the pad that the server makes is shown in the first answer only', async () => {
+  test('a generated OTP is shown only in the first response', async () => {
     const { start, status } = await open()
     const { body } = await start()
     expect(body).toMatchObject({ started: true, otp: expect.stringMatching(/^[0-9A-Za-z]{28}$/), otp_length: 28 })
     expect(await status()).toEqual({ ...NONE, started: true, nonce: body?.nonce })
   })
 
-  test('a pad of the caller is never repeated', async () => {
+  test('an OTP of the caller is never returned', async () => {
     const { start } = await open()
     expect((await start({ otp: 'a'.repeat(28), pgp_key: '' })).body).toMatchObject({ started: true, otp: '' })
   })
 
-  test('a pad of the wrong length is refused, attempt or not', async () => {
+  test('an OTP of the wrong length is rejected, with and without an attempt', async () => {
     const { start } = await open()
     expect((await start({ otp: 'short' })).message).toBe('OTP string has incorrect length')
     await start()
@@ -65,13 +65,13 @@ describe('starting', () => {
     expect((await start()).message).toBe('root generation already in progress')
   })
 
-  test('pad and PGP key exclude each other, and a bad key is refused', async () => {
+  test('OTP and PGP key exclude each other, and an invalid key is rejected', async () => {
     const { start } = await open()
     expect(await start({ otp: 'a'.repeat(28), pgp_key: 'x' })).toMatchObject({ code: 'invalid-request' })
     expect((await start({ pgp_key: 'bm8=' })).message).toMatch(/^error parsing PGP key/)
   })
 
-  test('cancelling is fine with and without an attempt, and forgets the shares', async () => {
+  test('cancel succeeds with and without an attempt, and discards the shares', async () => {
     const { call, start, update, keys, status } = await open()
     const { body } = await start()
     await update(keys[0], body?.nonce)
@@ -82,7 +82,7 @@ describe('starting', () => {
 })
 
 describe('giving shares', () => {
-  test('the threshold completes, and the token comes out by the pad', async () => {
+  test('the share at the threshold completes the attempt, and the OTP decodes the token', async () => {
     const { start, update, status, keys, keys64 } = await open()
     const { body: begun } = await start()
     const first = await update(keys[0], begun?.nonce)
@@ -94,7 +94,7 @@ describe('giving shares', () => {
     expect(await status()).toEqual(NONE)
   })
 
-  test('what is refused, word for word', async () => {
+  test('generate-root errors have the documented texts', async () => {
     const { call, start, update, keys } = await open()
     expect((await update(keys[0], 'x')).message).toBe('no root generation in progress')
     const nonce = (await start()).body?.nonce
@@ -110,7 +110,7 @@ describe('giving shares', () => {
     )
   })
 
-  test('wrong shares at the threshold take the progress, not the attempt', async () => {
+  test('wrong shares at the threshold reset the progress and keep the attempt', async () => {
     const { start, update, status, keys } = await open()
     const { body: begun } = await start()
     await update(keys[0], begun?.nonce)
@@ -120,7 +120,7 @@ describe('giving shares', () => {
     expect((await update(keys[1], begun?.nonce)).body).toMatchObject({ complete: true })
   })
 
-  test('for a PGP key the token is encrypted, and the fingerprint named', async () => {
+  test('a PGP key encrypts the token, and the response shows its fingerprint', async () => {
     const holder = await openpgp.generateKey({ userIDs: [{ name: 'holder' }], format: 'object' })
     const { start, update, keys } = await open()
     const { body: begun } = await start({ pgp_key: Buffer.from(holder.publicKey.write()).toString('base64') })
@@ -133,7 +133,7 @@ describe('giving shares', () => {
   })
 })
 
-test('a DR operation token is made by the same machine, and leaves encoded_root_token empty', async () => {
+test('a DR operation token uses the same state machine, with an empty encoded_root_token', async () => {
   const { drAttempt, start, status, keys } = await open()
   const begun = await drAttempt.start({ otp: '', pgpKey: '' })
   expect((await start()).message).toBe('root generation already in progress')
@@ -145,13 +145,13 @@ test('a DR operation token is made by the same machine, and leaves encoded_root_
   expect(decodeWithOtp(String(done.encoded_token), String(begun.otp))).toHaveLength(28)
 })
 
-test('an attempt of one kind takes no shares through the other', async () => {
+test('an attempt of one kind rejects shares sent to the other kind', async () => {
   const { drAttempt, update, keys } = await open()
   const begun = await drAttempt.start({ otp: '', pgpKey: '' })
   expect((await update(keys[0], begun.nonce)).message).toMatch(/^incorrect strategy supplied/)
 })
 
-test('an attempt that is cancelled while its last share is tried makes no token', async () => {
+test('an attempt that is canceled during its last share creates no token', async () => {
   const { call, start, update, keys } = await open()
   const { body } = await start()
   await update(keys[0], body?.nonce)
@@ -169,7 +169,7 @@ test('an attempt ends when the server is sealed', async () => {
   expect((await update(keys[0], body?.nonce)).message).toBe('no root generation in progress')
 })
 
-test('a sealed server, and one that is not initialized, make no tokens', async () => {
+test('a sealed or uninitialized server generates no tokens', async () => {
   const { call } = await open()
   await call('update', 'seal')
   expect(await call('read', 'generate-root/attempt')).toEqual({ code: 'sealed', message: 'Vault is sealed' })

@@ -62,7 +62,7 @@ test.each<[Presence, string | undefined]>([
   expect(refused).toBe(text)
 })
 
-test('a local mount keeps its path from a shared one, which shows when it is gone; the log tells of both', async () => {
+test('a local mount hides a replicated one until its removal, and the log reports both', async () => {
   const lines: string[] = []
   const note = (message: string, fields?: Record<string, unknown>) => lines.push(`${message}: ${String(fields?.path)}`)
   const log: Log = { ...silentLog, info: note, warn: note, with: () => log }

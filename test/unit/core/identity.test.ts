@@ -55,20 +55,20 @@ describe('entities', () => {
 })
 
 describe('where shared data cannot be written', () => {
-  it('a new alias is refused with read-only, and a known one is found', async () => {
+  it('a new alias fails with read-only, and a known alias is found', async () => {
     const { id } = await identity.findOrCreate(ALIAS)
     storage.writeError = new LogicalError('read-only', 'forward it')
     expect((await identity.findOrCreate({ ...ALIAS, metadata: { role_name: 'z' } })).id).toBe(id)
     expect((await refusal(identity.findOrCreate({ ...ALIAS, name: 'new' })))[0]).toBe('read-only')
   })
 
-  it('other failures are not swallowed', async () => {
+  it('other failures are reported', async () => {
     await identity.findOrCreate(ALIAS)
     storage.writeError = new LogicalError('unavailable', 'the disk is full')
     expect((await refusal(identity.findOrCreate({ ...ALIAS, metadata: {} })))[0]).toBe('unavailable')
   })
 
-  it('what replication brings is seen', async () => {
+  it('replicated entities are visible', async () => {
     const primary = new IdentityStore({ storage, random: createSeededRandom('primary'), clock: new ManualClock() })
     expect(identity.findByAlias(ALIAS)).toBeUndefined()
     const { id } = await primary.findOrCreate(ALIAS)
@@ -78,7 +78,7 @@ describe('where shared data cannot be written', () => {
   })
 })
 
-it('an entity that was stored before entities could be managed is read, and found by name from its next change on', async () => {
+it('an entity in the earliest format is readable, and found by name after its next change', async () => {
   const first = { id: 'e-1', name: 'entity_1', metadata: {}, namespaceId: 'root' }
   const { id } = await identity.findOrCreate(ALIAS)
   const [aliasKey = ''] = await storage.keys('alias/')

@@ -32,21 +32,21 @@ describe('a read whose answer is large', () => {
   }
   const tries = `try ${text.length}`
 
-  it('a read with a large answer runs again after its answer fits', async () => {
+  it('a read with a large response is repeated once its response fits', async () => {
     expect(await read(false, large, 'b')).toEqual(['read', tries, 'wait', 'read'])
     expect(await read(false, { data: large.data.data }, 'c')).toEqual(['read', tries, 'wait', 'read'])
     expect(await read(false, { data: new RawJson(Buffer.from(text)) }, 'd')).toEqual(['read', tries, 'wait', 'read'])
     expect(await read(true, large, 'e')).toEqual(['read', tries])
   })
 
-  it('a read whose answer was large waits first, until its answer was small once', async () => {
+  it('a read waits first if its last response was large', async () => {
     await read(true, large, 'f')
     expect(await read(false, large, 'f')).toEqual([tries, 'wait', 'read'])
     expect(await read(true, undefined, 'f')).toEqual([tries, 'read'])
     expect(await read(false, { data: new RawJson('{}') }, 'f')).toEqual(['read'])
   })
 
-  it('a read whose answer grew is counted again with its new size', async () => {
+  it('a read whose response grew is counted again with its new size', async () => {
     const smaller = { data: new RawJson(text.slice(0, 70_000)) }
     await read(true, smaller, 'g')
     expect(await read(true, large, 'g')).toEqual(['try 70000', 'read', tries])
@@ -55,7 +55,7 @@ describe('a read whose answer is large', () => {
     expect(await read(true, smaller, 'g')).toEqual([tries, 'read'])
   })
 
-  it('a read with a small answer never waits', async () => {
+  it('a read with a small response never waits', async () => {
     expect(await read(false, { data: new RawJson('{}') })).toEqual(['read'])
     expect(await read(false, undefined)).toEqual(['read'])
   })

@@ -34,7 +34,7 @@ const login = async () => {
 }
 
 describe('looking up', () => {
-  it('tells when a lease was issued and when it ends', async () => {
+  it('lease lookup shows issue time and expiry', async () => {
     const { lease, token } = await login()
     world.clock.advance(600_000)
     expect((await put('leases/lookup', { lease_id: lease }))?.data).toEqual({
@@ -53,7 +53,7 @@ describe('looking up', () => {
     })
   })
 
-  it('refuses what is no lease, or one of another namespace', async () => {
+  it('lease lookup rejects an unknown lease and one of another namespace', async () => {
     const { lease } = await login()
     const wrong = ['auth/approle/login/none', 'none', lease.replace('approle', 'other'), `${lease}x`]
     for (const lease_id of wrong) {
@@ -63,14 +63,14 @@ describe('looking up', () => {
     expect((await refusal(put('leases/lookup')))[1]).toBe('lease_id must be specified')
   })
 
-  it('knows no lease of a root token without an end', async () => {
+  it('a root token without expiry has no lease', async () => {
     const { storageId } = world.entry(world.root)
     expect((await refusal(put('leases/lookup', { lease_id: `auth/token/root/${storageId}` })))[1]).toBe('invalid lease')
   })
 })
 
 describe('listing', () => {
-  it('walks down the paths at which leases were created', async () => {
+  it('lease listing descends the creation paths', async () => {
     const { lease } = await login()
     expect(await list('leases/lookup')).toEqual(['auth/'])
     expect(await list('leases/lookup/auth')).toEqual(['approle/'])
@@ -78,7 +78,7 @@ describe('listing', () => {
     expect(await list('leases/lookup/none')).toBeUndefined()
   })
 
-  it('shows no empty folder for a path that asked for a list', async () => {
+  it('lease listing shows no empty folder for a list path', async () => {
     const wrapping = await world.tokens.issueWrapping({
       ttlSeconds: 60,
       creationPath: 'kv/',
@@ -133,7 +133,7 @@ describe.each(['leases/revoke-prefix', 'revoke-prefix'])('%s', (path) => {
   })
 })
 
-it('revoking by force does not exist', async () => {
+it('sys/leases has no revoke-force', async () => {
   for (const path of ['leases/revoke-force/auth', 'revoke-force/auth', 'leases/tidy', 'leases/count']) {
     expect((await refusal(put(path)))[0], path).toBe('unsupported-path')
   }

@@ -49,7 +49,7 @@ const createMounts = () => {
 
 const pathsOf = (table: MountTable): string[] => table.all().map(({ path }) => path)
 
-test('two mounts that move to one path at once do not both get it', async () => {
+test('one of two concurrent moves to one path succeeds', async () => {
   const { table, mounts } = createMounts()
   const [a, b] = [mount('a/'), mount('b/')]
   await table.add([a, b])
@@ -58,7 +58,7 @@ test('two mounts that move to one path at once do not both get it', async () => 
   expect(pathsOf(table).sort()).toEqual(['b/', 'c/'])
 })
 
-test('a move to where a mount is names that mount, and one to where none can be says so', async () => {
+test('a move to a used path names its mount, and a move to a reserved path is rejected', async () => {
   const { table, mounts } = createMounts()
   const a = mount('a/')
   await table.add([a, mount('cubbyhole/')])
@@ -67,7 +67,7 @@ test('a move to where a mount is names that mount, and one to where none can be 
   expect(pathsOf(table).sort()).toEqual(['a/', 'cubbyhole/'])
 })
 
-test('a mount does not move to where another is being enabled', async () => {
+test('a mount cannot move to a path where another one is being enabled', async () => {
   const { table, mounts } = createMounts()
   const a = mount('a/')
   await table.add([a])
@@ -76,7 +76,7 @@ test('a mount does not move to where another is being enabled', async () => {
   expect(pathsOf(table).filter((path) => path === 'c/')).toHaveLength(1)
 })
 
-test('a move that could not be stored leaves the mount where it was', async () => {
+test('a failed move does not change the path of the mount', async () => {
   const { storage, table, mounts } = createMounts()
   const a = mount('a/')
   await table.add([a])
@@ -85,7 +85,7 @@ test('a move that could not be stored leaves the mount where it was', async () =
   expect(pathsOf(table)).toEqual(['a/'])
 })
 
-test('a namespace that two ask for at once is made once', async () => {
+test('two concurrent requests create a namespace once', async () => {
   const { namespaces } = createMounts()
   const make = (id: string) => namespaces.add({ id, path: 'ns1/', customMetadata: {} }, () => undefined)
   const [one, two] = await Promise.all([make('aaaaa'), make('bbbbb')])
@@ -94,7 +94,7 @@ test('a namespace that two ask for at once is made once', async () => {
   expect(namespaces.all().map(({ id }) => id)).toEqual(['root', 'aaaaa'])
 })
 
-test('a namespace and a mount that are made at one path at once do not both get it', async () => {
+test('one of a namespace and a mount created concurrently at one path succeeds', async () => {
   const { namespaces, table } = createMounts()
   const both = await Promise.allSettled([
     table.add([mount('ns1/deep/')]),
@@ -109,14 +109,14 @@ const put = (storage: MemoryStorage, ...keys: string[]) =>
     for (const key of keys) tx.put(key, Buffer.from('{"prefixes":["local/logical/gone/","logical/gone/"]}'))
   })
 
-test('where shared data cannot be written, orders to delete local data are finished all the same', async () => {
+test('pending cleanups of local data complete even if replicated data is read-only', async () => {
   const storage = new MemoryStorage()
   await put(storage, 'local/purge/gone', 'local/logical/gone/x', 'core/settings/purge/other')
   await new MountCleanup(storage).resume({ isSharedReadOnly: true })
   expect(await storage.keys('')).toEqual(['core/settings/purge/other'])
 })
 
-test('a shared mount that left takes its local data along', async () => {
+test('removing a replicated mount deletes its local data', async () => {
   const storage = new MemoryStorage()
   const entry = mount('a/')
   await put(storage, `${localDataPrefix(entry)}x`, 'local/logical/other/x')
@@ -124,7 +124,7 @@ test('a shared mount that left takes its local data along', async () => {
   expect(await storage.keys('')).toEqual(['local/logical/other/x'])
 })
 
-test('what is decided and not yet committed is taken, and shown to nobody', async () => {
+test('an uncommitted mount occupies its path and is invisible', async () => {
   const { table, namespaces } = createMounts()
   const adding = table.add([mount('a/')])
   expect(pathsOf(table)).toEqual([])
@@ -138,7 +138,7 @@ test('what is decided and not yet committed is taken, and shown to nobody', asyn
   expect(namespaces.find('ns1/')?.id).toBe('n1')
 })
 
-test('what could not be committed takes no place and is remembered by nobody', async () => {
+test('a mount that failed to commit leaves no trace', async () => {
   const { storage, table, namespaces, mounts } = createMounts()
   const a = mount('a/')
   await table.add([a])
@@ -157,7 +157,7 @@ test('what could not be committed takes no place and is remembered by nobody', a
 })
 
 test.each(['../', '../x/', 'a/../b/', 'a/./b/', './', 'a//b/', 'a\tb/', 'a\u0000/', 'a\u202eb/', 'a\u00a0b/'])(
-  'a mount is neither made at nor moved to %j, which no request reaches',
+  'a mount cannot be created at or moved to the unreachable path %j',
   async (path) => {
     const { table, mounts } = createMounts()
     await table.add([mount('here/')])

@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 
 describe('the store', () => {
-  test('keeps a text byte for byte, whatever the case of the name', async () => {
+  test('a policy text is stored byte for byte, and its name is case-insensitive', async () => {
     const text = '# ünïcode\r\npath "j/*" { capabilities = ["read","list"] }  \n'
     await policies.put('root', 'UP', text)
     expect(policies.find('root', 'uP')).toEqual({ name: 'up', text })
@@ -29,13 +29,13 @@ describe('the store', () => {
     expect(policies.find('root', 'up')).toBeUndefined()
   })
 
-  test('lists flat and sorted, with root and without the hidden one', async () => {
+  test('the policy list is flat and sorted, with root and without the hidden policy', async () => {
     await policies.ensureDefaults('root')
     for (const name of ['b', 'team/x y', 'a', 'zebra']) await policies.put('root', name, READ_A)
     expect(await policies.list('root')).toEqual(['a', 'b', 'default', 'root', 'team/x y', 'zebra'])
   })
 
-  test('keeps namespaces apart', async () => {
+  test('policies of namespaces are separate', async () => {
     await policies.put('n1', 'p', READ_A)
     await policies.ensureDefaults('n1')
     expect(await policies.list('n1')).toEqual(['default', 'p'])
@@ -51,13 +51,13 @@ describe('the store', () => {
   test.each([
     ['root', 'cannot update "root" policy', 'cannot delete "root" policy'],
     ['Response-Wrapping', 'cannot update "response-wrapping" policy', 'cannot delete "response-wrapping" policy'],
-  ])('never changes %s', async (name, onPut, onRemove) => {
+  ])('the policy %s cannot be changed', async (name, onPut, onRemove) => {
     await expect(policies.put('root', name, READ_A)).rejects.toThrow(onPut)
     await expect(policies.remove('root', name)).rejects.toThrow(onRemove)
     expect(storage.writes).toBe(0)
   })
 
-  test('lets default be edited, not deleted, and does not put it back over an edited one', async () => {
+  test('the default policy can be edited, not deleted, and is never overwritten', async () => {
     await policies.ensureDefaults('root')
     expect(capabilities('auth/token/lookup-self', ['default'])).toEqual(['read'])
     await policies.put('root', 'default', READ_A)
@@ -66,7 +66,7 @@ describe('the store', () => {
     await expect(policies.remove('root', 'DEFAULT')).rejects.toThrow('cannot delete default policy')
   })
 
-  test('stores nothing when the text is no policy', async () => {
+  test('an invalid policy text stores nothing', async () => {
     await expect(policies.put('root', 'x', 'path "x" {')).rejects.toThrow(/^failed to parse policy/)
     expect(storage.writes).toBe(0)
   })

@@ -41,7 +41,7 @@ describe('policies', () => {
   const at = (path: string, operation: Operation, data?: JsonObject) =>
     ask(policyPaths({ policies }), path, operation, data)
 
-  test('one store behind two families, the older of which repeats its data at the top', async () => {
+  test('two path families share one store, and the older one repeats its data at the top level', async () => {
     expect(await at('policies/acl/a', 'update', { policy: READ_X })).toBeUndefined()
     expect(await at('policy/team/b c', 'update', { policy: READ_X })).toBeUndefined()
     expect(await at('policies/acl/team/b c', 'read')).toEqual({ data: { name: 'team/b c', policy: READ_X } })
@@ -55,20 +55,20 @@ describe('policies', () => {
     expect(await at('policy/a', 'read')).toBeUndefined()
   })
 
-  test('an upper-case name is lowered and said', async () => {
+  test('an upper-case policy name is converted with a warning', async () => {
     const warnings = ['policy name was converted to up']
     expect(await at('policies/acl/UP', 'update', { policy: READ_X })).toMatchObject({ warnings })
     expect(await at('policy/Up', 'read')).toMatchObject({ data: { name: 'up', rules: READ_X } })
   })
 
-  test('rules is an old name in the old family only', async () => {
+  test('rules is a deprecated field of the older family only', async () => {
     const warnings = ["'rules' is deprecated, please use 'policy' instead"]
     expect(await at('policy/c', 'update', { rules: READ_X })).toMatchObject({ warnings })
     expect(await at('policy/c', 'update', { rules: 'x', policy: READ_X })).toBeUndefined()
     await expect(at('policies/acl/c', 'update', { rules: READ_X })).rejects.toThrow(NO_TEXT)
   })
 
-  test('a text in base64 is stored decoded', async () => {
+  test('a policy text in base64 is stored decoded', async () => {
     const packed = Buffer.from(READ_X).toString('base64')
     await at('policies/acl/d', 'update', { policy: packed })
     await at('policies/acl/e', 'update', { policy: packed.replace(/(.{10})/g, '$1\n') })
@@ -82,11 +82,11 @@ describe('policies', () => {
     ['policies/acl/x', { policy: 'path "x" {' }, 'failed to parse policy'],
     ['policies/acl/ROOT', { policy: READ_X }, 'cannot update "root" policy'],
     ['policy/response-wrapping', { policy: READ_X }, 'cannot update "response-wrapping" policy'],
-  ])('%s refuses %j', async (path, data, expected) => {
+  ])('%s rejects %j', async (path, data, expected) => {
     await expect(at(path, 'update', data)).rejects.toThrow(expected)
   })
 
-  test('root can be read and has no text', async () => {
+  test('the root policy can be read and has no text', async () => {
     expect(await at('policies/acl/root', 'read')).toEqual({ data: { name: 'root', policy: '' } })
     expect(await at('policy/root', 'read')).toMatchObject({ data: { name: 'root', rules: '' } })
   })
@@ -108,7 +108,7 @@ describe('capabilities', () => {
   }
   const A = ['create', 'read', 'update']
 
-  test('one path is repeated as capabilities, by any name and by any way to a token', async () => {
+  test('a single path is repeated as capabilities, by every field name and endpoint', async () => {
     const expected = { data: { 'c/a': A, capabilities: A }, mirror: true }
     expect(await at('capabilities-self', { path: 'c/a' })).toEqual(expected)
     expect(await at('capabilities-self', { paths: ['c/a'] })).toEqual(expected)
@@ -116,7 +116,7 @@ describe('capabilities', () => {
     expect(await at('capabilities-accessor', { accessor: 'acc-t', path: 'c/a' })).toEqual(expected)
   })
 
-  test('several paths, the same twice, and none', async () => {
+  test('capabilities accepts several and repeated paths, and rejects none', async () => {
     expect(await at('capabilities-self', { paths: 'c/a,c/b,/c/none' })).toMatchObject({
       data: { 'c/a': A, 'c/b': ['deny'], '/c/none': ['deny'] },
     })
@@ -125,7 +125,7 @@ describe('capabilities', () => {
     await expect(at('capabilities-self', { paths: [], path: 'x' })).rejects.toThrow('paths must be supplied')
   })
 
-  test('root, and a path of another namespace', async () => {
+  test('capabilities handles root, and a path of another namespace', async () => {
     expect(await at('capabilities-self', { paths: ['x', 'sys/seal'] }, { clientToken: 'r' })).toMatchObject({
       data: { x: ['root'], 'sys/seal': ['root'] },
     })
@@ -135,7 +135,7 @@ describe('capabilities', () => {
     })
   })
 
-  test('a namespace sees the tokens of its own and of those below it', async () => {
+  test('capabilities shows tokens of the namespace and of those below it', async () => {
     const team = { id: 'n1', path: 'team/' }
     const child = { id: 'n2', path: 'team/child/' }
     const homes: Record<string, NamespaceRef> = { root: ROOT_NAMESPACE, team, child }
@@ -170,7 +170,7 @@ describe('capabilities', () => {
     ['capabilities', { token: 't' }, 'paths must be supplied', false],
     ['capabilities-accessor', { path: 'x' }, 'missing accessor', false],
     ['capabilities-accessor', { accessor: 'nonsense', path: 'x' }, 'invalid accessor', true],
-  ])('%s refuses %j', async (path, data, message, wrapped) => {
+  ])('%s rejects %j', async (path, data, message, wrapped) => {
     const refusal = await at(path, data).catch((error: unknown) => error)
     expect(refusal).toBeInstanceOf(LogicalError)
     expect(refusal).toMatchObject({ code: 'invalid-request', message, wrapped })

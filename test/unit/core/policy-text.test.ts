@@ -21,15 +21,15 @@ test.each([
   ['{"path":{"a":{"capabilities":["read"]}}}'],
   ['{"name":"mine","path":[{"a":{"capabilities":["read"]}}]}'],
   ['{"path":{"a":[{"capabilities":["read"],"policy":null}]}}'],
-])('%s gives read on a', (text) => {
+])('%s grants read on a', (text) => {
   expect(parsePolicy(text).rules).toMatchObject([{ path: 'a', capabilities: READ }])
 })
 
-test('a block without a label is for the path of that name', () => {
+test('a block without a label applies to the path named path', () => {
   expect(parsePolicy('path { capabilities = ["read"] }').rules).toMatchObject([{ path: 'path', capabilities: READ }])
 })
 
-test('what is set twice adds up where it is a list, is the last elsewhere, and is warned of', () => {
+test('repeated keys add up for lists, use the last value otherwise, and cause a warning', () => {
   const { rules, warnings } = parsePolicy(`path "a" {
     capabilities = ["read"]
     capabilities = ["list"]
@@ -49,12 +49,12 @@ test('what is set twice adds up where it is a list, is the last elsewhere, and i
   ])
 })
 
-test('a deny ends the list of capabilities, and nothing behind it is read', () => {
+test('a deny ends the list of capabilities', () => {
   const text = 'path "a" { capabilities = ["read", "deny", "fly"] min_wrapping_ttl = "soon" }'
   expect(parsePolicy(text).rules).toMatchObject([{ capabilities: bitsOf(['deny']) }])
 })
 
-test('unknown keys are listed as the reference does', () => {
+test('unknown policy keys are listed as in Vault', () => {
   expect(() => parsePolicy('paths "x" {}\npolicy = "y"')).toThrow(
     'failed to parse policy: 2 errors occurred:\n\t* invalid key "paths" on line 1\n\t* invalid key "policy" on line 2\n\n',
   )
@@ -67,7 +67,7 @@ test.each([['# nothing here'], [''], ['{}']])('%j is a policy without rules', (t
   expect(parsePolicy(text).rules).toEqual([])
 })
 
-test('conditions are read in both languages', () => {
+test('conditions are parsed in HCL and JSON', () => {
   const hcl = `path "a" {
     capabilities = ["update"]
     allowed_parameters { "Size" = ["s", 1] note = [] }
@@ -106,14 +106,14 @@ test('conditions are read in both languages', () => {
   }
 })
 
-test('a rule that denies keeps nothing else', () => {
+test('a deny rule has no other content', () => {
   const text = 'path "a" { policy = "write" capabilities = ["deny"] required_parameters = ["x"] max_wrapping_ttl = 5 }'
   expect(parsePolicy(text).rules).toMatchObject([
     { capabilities: bitsOf(['deny']), requiredParameters: [], maxWrappingTtlSeconds: 0 },
   ])
 })
 
-test('what has no effect here is said', () => {
+test('policy keys without effect cause a warning', () => {
   const text =
     'path "a" { capabilities = ["read"] mfa_methods = ["duo"] control_group = { factor "x" {} } subscribe_event_types = [] }'
   expect(parsePolicy(text).warnings).toEqual([
@@ -123,7 +123,7 @@ test('what has no effect here is said', () => {
   ])
 })
 
-describe('what is not understood is refused with its place', () => {
+describe('unsupported policy text is rejected with its position', () => {
   test.each([
     ['path "x" {', 'line 1, column 10: the bracket is not closed'],
     ['path = { "a" = { capabilities = ["read"] } }', 'path "path": invalid key "a" on line 1'],
@@ -167,7 +167,7 @@ test('the built-in policies can be read', () => {
   expect(parsePolicy(DEFAULT_POLICY_TEXT).isTemplated).toBe(true)
 })
 
-test('any text is a policy or is refused with the one error, and rules never fail for an entity', () => {
+test('any text is a policy or fails with one error, and rules never fail for an entity', () => {
   const seed = Date.now() % 2 ** 31
   console.info(`policy-text: seed ${seed}`)
   const pieces = fc.constantFrom(

@@ -6,7 +6,7 @@ beforeEach(async () => {
   world = await TokenWorld.open()
 })
 
-it('a salt of a write that failed is remembered by nobody', async () => {
+it('the salt of a failed write is not cached', async () => {
   const fresh = new TokenWorld()
   fresh.storage.commitError = new Error('no space left on device')
   const failed = await Promise.allSettled([fresh.tokens.createRoot('first'), fresh.tokens.createRoot('first')])
@@ -31,7 +31,7 @@ describe('what tokens look like', () => {
     })
   })
 
-  it('any other service token is handed out in the long form, and is found in the short form too', async () => {
+  it('other service tokens are issued in the long form, and found in both forms', async () => {
     const { clientToken } = await world.create({ policies: ['default'] })
     expect(clientToken).toMatch(/^hvs\.[0-9A-Za-z_-]{91}$/)
     const entry = world.entry(clientToken)
@@ -40,7 +40,7 @@ describe('what tokens look like', () => {
     expect(world.tokens.present(entry)).toBe(clientToken)
   })
 
-  it('a long form in which any one character is another is refused', async () => {
+  it('a long form with one changed character is rejected', async () => {
     const { clientToken } = await world.create({ policies: ['default'] })
     for (let at = 'hvs.'.length; at < clientToken.length; at++) {
       const other = clientToken[at] === 'A' ? 'B' : 'A'
@@ -50,13 +50,13 @@ describe('what tokens look like', () => {
     expect(world.tokens.find(clientToken)).toBeDefined()
   })
 
-  it('a long form that another keyring signed is refused', async () => {
+  it('a long form signed with another keyring is rejected', async () => {
     const other = await TokenWorld.open({ seed: 'other', keyring: 'other' })
     const entry = world.entry((await world.create({ policies: ['default'] })).clientToken)
     expect(world.tokens.find(other.tokens.present(entry))).toBeUndefined()
   })
 
-  it('nothing that was never a token is found', () => {
+  it('a text that was never a token is not found', () => {
     for (const text of [
       '',
       'x',
@@ -72,11 +72,11 @@ describe('what tokens look like', () => {
     }
   })
 
-  it('on a cluster that has no token yet nothing is found', () => {
+  it('a cluster without tokens finds none', () => {
     expect(new TokenWorld({ seed: 'new' }).tokens.find(world.root)).toBeUndefined()
   })
 
-  it('tokens and accessors of another namespace end with its id, in every form', async () => {
+  it('tokens and accessors of other namespaces end with the namespace ID, in every form', async () => {
     const { clientToken, accessor } = await world.create({ policies: ['default'] }, { namespace: TEAM })
     expect(clientToken).toMatch(/^hvs\.[0-9A-Za-z_-]{91}\.team1$/)
     expect(accessor).toMatch(/^[0-9A-Za-z]{24}\.team1$/)
@@ -88,7 +88,7 @@ describe('what tokens look like', () => {
     expect(world.tokens.find(batch.clientToken.replace('.team1', ''))).toBeUndefined()
   })
 
-  it('a token is nowhere in the database as it is, nor in the name of a key', async () => {
+  it('the database contains no token in plain text, not even in key names', async () => {
     const { clientToken, accessor } = await world.create({ policies: ['default'] })
     const { id } = world.entry(clientToken)
     for (const key of await world.storage.keys('')) {
@@ -141,7 +141,7 @@ describe('batch tokens', () => {
 })
 
 describe('a disaster-recovery copy', () => {
-  it('knows the tokens of its primary once it has their records and the salt', async () => {
+  it('a DR copy knows the tokens of its primary once it has the records and the salt', async () => {
     const { clientToken } = await world.create({ policies: ['default'] })
     const copy = new TokenWorld({ seed: 'copy', clock: world.clock })
     expect(copy.tokens.find(clientToken)).toBeUndefined()
@@ -150,7 +150,7 @@ describe('a disaster-recovery copy', () => {
     expect(copy.entry(world.root).isRoot).toBe(true)
   })
 
-  it('follows when a record changes or goes', async () => {
+  it('a DR copy follows changed and deleted token records', async () => {
     const { clientToken } = await world.create({ policies: ['default'], num_uses: 5 })
     const copy = new TokenWorld({ seed: 'copy', clock: world.clock })
     await copyAll(world, copy)

@@ -33,7 +33,7 @@ const opensWith = async ({ store }: Pick<SealFixtureOptions, 'store'>, shares: r
 }
 
 describe('rekeying', () => {
-  test('the present shares make new ones, which count from the next unseal on; the server stays open', async () => {
+  test('the current shares create new ones, which are valid from the next unseal on, and the server stays unsealed', async () => {
     const fixture = await open()
     const rootKey = fixture.seal.rootKey
     const { body: begun } = await fixture.start()
@@ -61,7 +61,7 @@ describe('rekeying', () => {
     expect(await opensWith(fixture, fixture.keys.slice(0, 2))).toBe(true)
   })
 
-  test('cancelling drops the attempt', async () => {
+  test('cancel ends the rekey attempt', async () => {
     const fixture = await open()
     await fixture.start()
     expect((await fixture.start()).message).toBe('rekey already in progress')
@@ -69,7 +69,7 @@ describe('rekeying', () => {
     expect((await fixture.start()).status).toBe(200)
   })
 
-  test('sealing drops the attempt', async () => {
+  test('a seal ends the rekey attempt', async () => {
     const fixture = await open()
     const { body } = await fixture.start()
     await fixture.give('update', fixture.keys.slice(0, 1), body?.nonce)
@@ -78,7 +78,7 @@ describe('rekeying', () => {
     expect((await fixture.call('read', 'rekey/init')).body).toMatchObject({ started: false, progress: 0 })
   })
 
-  test('what is refused', async () => {
+  test('invalid rekey requests are rejected', async () => {
     const { start, give, keys, call } = await open()
     expect((await give('update', keys.slice(0, 1), 'x')).message).toBe('no rekey in progress')
     expect((await call('read', 'rekey/verify')).message).toBe('no rekey configuration found')
@@ -91,7 +91,7 @@ describe('rekeying', () => {
     expect((await give('update', keys.slice(0, 1), body?.nonce)).message).toMatch(/already been provided/)
   })
 
-  test('on a secondary it is refused', async () => {
+  test('a secondary rejects a rekey', async () => {
     expect(await (await open({ isShareOwner: false })).start()).toMatchObject({ code: 'invalid-request' })
   })
 })
@@ -104,7 +104,7 @@ describe('with verification', () => {
     return { ...fixture, shares: done?.keys as string[], nonce: done?.verification_nonce }
   }
 
-  test('the old shares count until the new ones were shown', async () => {
+  test('the old shares stay valid until the new ones are verified', async () => {
     const { shares, nonce, give, call, ...fixture } = await pending()
     expect((await call('read', 'rekey/verify')).body).toMatchObject({ started: true, nonce, t: 3, n: 5, progress: 0 })
     expect(await opensWith(fixture, fixture.keys.slice(0, 2))).toBe(true)
@@ -114,7 +114,7 @@ describe('with verification', () => {
     expect(await opensWith(fixture, fixture.keys.slice(0, 2))).toBe(false)
   })
 
-  test('shares that are not the new ones fail it, and it can be begun again under a new nonce', async () => {
+  test('wrong shares fail the verification, which can be restarted with a new nonce', async () => {
     const { shares, nonce, give, call, keys } = await pending()
     expect(await give('verify', [...keys.slice(0, 2), shares[0] ?? ''], nonce)).toMatchObject({
       code: 'invalid-request',
@@ -126,7 +126,7 @@ describe('with verification', () => {
   })
 })
 
-test('encrypted shares can be left with the cluster', async () => {
+test('the cluster can store the encrypted shares', async () => {
   const holder = await openpgp.generateKey({ userIDs: [{ name: 'holder' }], format: 'object' })
   const pgpKey = Buffer.from(holder.publicKey.write()).toString('base64')
   const fixture = await open()

@@ -13,7 +13,7 @@ const open = async (status: NonNullable<SealFixtureOptions['status']> = {}) => {
 const DR: NonNullable<SealFixtureOptions['status']> = { replicationModes: { dr: 'secondary', performance: 'disabled' } }
 
 describe('sys/health', () => {
-  test('an active server is 200, with what clients read', async () => {
+  test('the health of an active server is 200 with all fields', async () => {
     const { health } = await open({ lastWal: 7 })
     const { status, body } = await health()
     expect(status).toBe(200)
@@ -30,7 +30,7 @@ describe('sys/health', () => {
     })
   })
 
-  test('a sealed server is 503 and shows neither cluster nor modes', async () => {
+  test('the health of a sealed server is 503 without cluster name and modes', async () => {
     const fixture = await createSeal()
     await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
     const { status, body } = await fixture.call('read', 'health')
@@ -49,7 +49,7 @@ describe('sys/health', () => {
     expect((await (await open(DR)).health(query)).status).toBe(status)
   })
 
-  test('a role change shows the code of the mode: a cluster of one node is never a standby', async () => {
+  test('during a role change, health has the code of the mode: a single node is never a standby', async () => {
     const { health } = await open({ isRestarting: true })
     expect(await health()).toMatchObject({ status: 200, body: { standby: false } })
     expect((await health({ standbycode: '299', standbyok: 'false' })).status).toBe(200)
@@ -85,11 +85,11 @@ describe('sys/health', () => {
     expect(answer.body).not.toHaveProperty('last_wal')
   })
 
-  test('a performance standby of a DR secondary would be that', async () => {
+  test('the health of a performance standby on a DR secondary is that of the DR secondary', async () => {
     expect((await (await open({ ...DR, isStandby: true, isPerformanceStandby: true })).health()).status).toBe(472)
   })
 
-  test.each(['dr', 'performance'] as const)('a first copy of kind %s is 503: nothing is served yet', async (kind) => {
+  test.each(['dr', 'performance'] as const)('the health during a first copy of kind %s is 503', async (kind) => {
     const replicationModes = { dr: 'disabled', performance: 'disabled', [kind]: 'bootstrapping' } as const
     const { health } = await open({ replicationModes })
     expect(await health()).toMatchObject({ status: 503, body: { sealed: false, standby: true } })
@@ -97,19 +97,19 @@ describe('sys/health', () => {
   })
 
   test.each([{ standbyok: 'perhaps' }, { activecode: 'abc' }, { sealedcode: '' }, { uninitcode: '12' }])(
-    '%j is a 400 with an empty list',
+    'the health parameter %j is a 400 with an empty list',
     async (query) => {
       expect(await (await open()).health(query)).toEqual({ code: 'invalid-request', message: '' })
     },
   )
 
-  test('the codes of other states change nothing', async () => {
+  test('health codes of other states have no effect', async () => {
     const { health } = await open()
     expect((await health({ standbycode: '418', sealedcode: '419', drsecondarycode: '421' })).status).toBe(200)
     expect((await health({ activecode: '299' })).status).toBe(299)
   })
 
-  test('other verbs are a 405 with an empty list', async () => {
+  test('other verbs of sys/health are a 405 with an empty list', async () => {
     const { call } = await open()
     expect(await call('update', 'health')).toEqual({ code: 'unsupported-operation', message: '' })
     expect(await call('list', 'health/')).toEqual({ code: 'unsupported-operation', message: '' })
@@ -118,12 +118,12 @@ describe('sys/health', () => {
   })
 })
 
-test('sys/leader says that there is no high availability where storage or settings rule it out', async () => {
+test('sys/leader reports ha_enabled false if storage or settings exclude it', async () => {
   const { call } = await open({ isHaEnabled: false })
   expect((await call('read', 'leader')).body).toMatchObject({ ha_enabled: false })
 })
 
-test('sys/leader gives both addresses, and says in the one text clients know that it is sealed', async () => {
+test('sys/leader returns both addresses, and a sealed server returns the documented text', async () => {
   const { call } = await open()
   expect((await call('read', 'leader')).body).toMatchObject({
     ha_enabled: true,
@@ -164,7 +164,7 @@ test('sys/leader of a standby names the active node, or none', async () => {
   expect(unknown.body).not.toHaveProperty('leader_cluster_address')
 })
 
-test('sys/ha-status lists all nodes, and when each standby was last heard of', async () => {
+test('sys/ha-status lists all nodes with the last heartbeat of each standby', async () => {
   const node = { ...OTHER, hostname: 'two', version: '1.20.4+ent' }
   const { call } = await open({
     nodes: async () => [
@@ -179,7 +179,7 @@ test('sys/ha-status lists all nodes, and when each standby was last heard of', a
   ])
 })
 
-test('the licence lists what it covers', async () => {
+test('the license status lists its features', async () => {
   const licenseOf = async (license: LicenseKind) => {
     const { body } = await (await open({ license })).call('read', 'license/status')
     return body?.autoloaded
@@ -195,7 +195,7 @@ test('the licence lists what it covers', async () => {
   expect(await licenseOf('none')).toMatchObject({ features: [] })
 })
 
-test('a rotation shows as a new term', async () => {
+test('sys/key-status shows a rotation as a new term', async () => {
   const { call } = await open()
   expect((await call('read', 'key-status')).body).toMatchObject({ term: 1, install_time: '2023-11-14T22:13:20.000Z' })
   expect((await call('update', 'rotate')).status).toBe(204)

@@ -12,14 +12,14 @@ const autoSeal = createStaticSeal({
 })
 
 describe('under Shamir', () => {
-  test('a new server says that it is not initialized', async () => {
+  test('a new server reports that it is not initialized', async () => {
     const { call } = await createSeal()
     expect(await call('read', 'init')).toEqual({ status: 200, body: { initialized: false } })
     expect((await call('read', 'seal-status')).body).toMatchObject({ initialized: false, sealed: true, t: 0, n: 0 })
     expect((await call('read', 'health')).status).toBe(501)
   })
 
-  test('five shares of 33 bytes come in hex and base64, with a root token; the server stays sealed', async () => {
+  test('init returns five shares of 33 bytes in hex and base64 and a root token, and the server stays sealed', async () => {
     const fixture = await createSeal()
     const { keys, keys64, rootToken } = await initWith(fixture, { secret_shares: 5, secret_threshold: 3 })
     expect(keys).toHaveLength(5)
@@ -31,7 +31,7 @@ describe('under Shamir', () => {
     expect(fixture.events).toEqual(['create, barrier open'])
   })
 
-  test('what the command line sends for parameters that do not apply is accepted', async () => {
+  test('init accepts the inapplicable parameters of the command line', async () => {
     const { keys } = await initWith(await createSeal(), {
       secret_shares: 5,
       secret_threshold: 3,
@@ -68,21 +68,21 @@ describe('under Shamir', () => {
     expect(store.position.index).toBe(0)
   })
 
-  test('an initialized server is not initialized again', async () => {
+  test('an initialized server cannot be initialized again', async () => {
     const fixture = await createSeal()
     await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
     const again = await fixture.call('update', 'init', { secret_shares: 1, secret_threshold: 1 })
     expect(again.message).toBe('Vault is already initialized')
   })
 
-  test('another verb is a 405 with an empty list', async () => {
+  test('other verbs of sys/init are a 405 with an empty list', async () => {
     const { call } = await createSeal()
     for (const operation of ['delete', 'list', 'patch'] as const) {
       expect(await call(operation, 'init')).toEqual({ code: 'unsupported-operation', message: '' })
     }
   })
 
-  test('an initialization that was interrupted can be begun again, and leaves nothing of the first', async () => {
+  test('an interrupted initialization can be repeated, and leaves nothing of the first attempt', async () => {
     const { seal, store } = await createSeal()
     const crash = seal.initialize({ shares: 1, threshold: 1 }, () => Promise.reject(new Error('power cut')))
     await expect(crash).rejects.toThrow('power cut')
@@ -94,7 +94,7 @@ describe('under Shamir', () => {
     expect((await restarted.call('update', 'unseal', { key: keys[0] ?? '' })).body).toMatchObject({ sealed: false })
   })
 
-  test('shares and root token are encrypted for PGP keys, each for its own', async () => {
+  test('shares and root token are encrypted for their own PGP keys', async () => {
     const holder = await openpgp.generateKey({ userIDs: [{ name: 'holder' }], format: 'object' })
     const pgpKey = Buffer.from(holder.publicKey.write()).toString('base64')
     const open = async (encrypted: Buffer): Promise<string> => {
@@ -117,7 +117,7 @@ describe('under Shamir', () => {
 describe('under auto-unseal', () => {
   const RECOVERY = { recovery_shares: 3, recovery_threshold: 2 }
 
-  test('the shares are recovery keys, and the server is open at once', async () => {
+  test('init returns recovery keys for auto-unseal, and the server is unsealed at once', async () => {
     const fixture = await createSeal({ autoSeal })
     const { keys, recoveryKeys } = await initWith(fixture, RECOVERY)
     expect(keys).toEqual([])
@@ -132,7 +132,7 @@ describe('under auto-unseal', () => {
     })
   })
 
-  test('unseal keys do not apply', async () => {
+  test('init rejects unseal key parameters for auto-unseal', async () => {
     const { call } = await createSeal({ autoSeal })
     const answer = await call('update', 'init', { secret_shares: 1, secret_threshold: 1, ...RECOVERY })
     expect(answer.message).toBe('parameters secret_shares,secret_threshold not applicable to seal type static')

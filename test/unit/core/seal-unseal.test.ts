@@ -25,7 +25,7 @@ const initialized = async () => {
 }
 
 describe('share by share', () => {
-  test('the third of three needed opens the server', async () => {
+  test('the third of three required shares unseals the server', async () => {
     const { offer, keys, keys64, events, seal } = await initialized()
     const first = await offer(keys[0])
     expect(first.body).toMatchObject({ sealed: true, progress: 1, nonce: expect.stringMatching(/^[0-9a-f-]{36}$/) })
@@ -51,21 +51,21 @@ describe('share by share', () => {
     ['{"shares":5,"thresho', 'it cannot be read'],
     ['{"shares":5,"threshnld":3}', 'it cannot be read'],
     ['null', 'it cannot be read'],
-  ])('a configuration that is damaged says so: %s', async (value, problem) => {
+  ])('a damaged seal configuration is reported: %s', async (value, problem) => {
     const { store, offer, keys } = await initialized()
     await createSealStorage(store).write([{ key: KEYS.sealConfig, value: Buffer.from(value) }])
     const message = `the stored configuration of the seal is damaged: ${problem}`
     expect(await offer(keys[0])).toEqual({ code: 'internal', message })
   })
 
-  test('the same share twice changes nothing', async () => {
+  test('a repeated share has no effect', async () => {
     const { offer, keys, progress } = await initialized()
     await offer(keys[0])
     expect((await offer(keys[0])).body).toMatchObject({ progress: 1 })
     expect(await progress()).toBe(1)
   })
 
-  test('a wrong share at the threshold is a 400, and all begins again', async () => {
+  test('wrong shares at the threshold are a 400 and reset the progress', async () => {
     const { offer, keys, progress, seal } = await initialized()
     await offer(keys[0])
     await offer(keys[1])
@@ -75,7 +75,7 @@ describe('share by share', () => {
     expect(seal.isSealed).toBe(false)
   })
 
-  test('a reset forgets the shares; on an open server it is refused', async () => {
+  test('a reset discards the shares, and is rejected on an unsealed server', async () => {
     const { call, offer, keys, progress } = await initialized()
     await offer(keys[0])
     expect((await call('update', 'unseal', { reset: true })).body).toMatchObject({ progress: 0, nonce: '' })
@@ -84,13 +84,13 @@ describe('share by share', () => {
     expect((await call('update', 'unseal', { reset: true })).message).toBe('vault is unsealed')
   })
 
-  test('an open server answers a share with its status', async () => {
+  test('an unsealed server responds to a share with its status', async () => {
     const { offer, keys } = await initialized()
     for (const key of keys.slice(0, 3)) await offer(key)
     expect((await offer(keys[0])).body).toMatchObject({ sealed: false, progress: 0 })
   })
 
-  test('two shares that arrive together both count', async () => {
+  test('two concurrent shares both count', async () => {
     const { offer, keys, seal } = await initialized()
     await Promise.all(keys.map((key) => offer(key)))
     expect(seal.isSealed).toBe(false)
@@ -100,36 +100,33 @@ describe('share by share', () => {
     ['', "'key' must be specified in request body as JSON, or 'reset' set to true"],
     ['not a key!', "'key' must be a valid hex or base64 string"],
     ['00112233', 'invalid key: key is shorter than minimum 16 bytes'],
-  ])('the key %j is refused', async (key, message) => {
+  ])('the unseal key %j is rejected', async (key, message) => {
     const { offer } = await initialized()
     expect(await offer(key)).toEqual({ code: 'invalid-request', message })
   })
 
-  test('the names of the fields may be written in any case', async () => {
+  test('unseal field names are case-insensitive', async () => {
     const { call, keys } = await initialized()
     expect((await call('update', 'unseal', { Key: keys[0] ?? '' })).body).toMatchObject({ progress: 1 })
     expect((await call('update', 'unseal', { RESET: true })).body).toMatchObject({ progress: 0 })
   })
 
-  test.each(['migrate', 'Migrate'])(
-    'a share is refused with %s where no change of the seal is pending',
-    async (name) => {
-      const { call, keys } = await initialized()
-      const refused = { code: 'invalid-request', message: "can't perform a seal migration, no migration seal found" }
-      expect(await call('update', 'unseal', { key: keys[0] ?? '', [name]: true })).toEqual(refused)
-      for (const key of keys.slice(0, 3)) await call('update', 'unseal', { key, [name]: false })
-      expect(await call('update', 'unseal', { key: keys[0] ?? '', [name]: true })).toEqual(refused)
-    },
-  )
+  test.each(['migrate', 'Migrate'])('a share with %s is rejected without a pending seal migration', async (name) => {
+    const { call, keys } = await initialized()
+    const refused = { code: 'invalid-request', message: "can't perform a seal migration, no migration seal found" }
+    expect(await call('update', 'unseal', { key: keys[0] ?? '', [name]: true })).toEqual(refused)
+    for (const key of keys.slice(0, 3)) await call('update', 'unseal', { key, [name]: false })
+    expect(await call('update', 'unseal', { key: keys[0] ?? '', [name]: true })).toEqual(refused)
+  })
 
-  test('there is nothing to unseal before init', async () => {
+  test('an uninitialized server rejects shares', async () => {
     const { call } = await createSeal()
     expect((await call('update', 'unseal', { key: '00'.repeat(16) })).message).toBe('Vault is not initialized')
   })
 })
 
 describe('one share', () => {
-  test('the share is a key of 32 bytes, and any other fails', async () => {
+  test('a single share is a key of 32 bytes, and any other share fails', async () => {
     const fixture = await createSeal()
     const { keys, keys64 } = await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
     const [key = ''] = keys
@@ -143,7 +140,7 @@ describe('one share', () => {
 })
 
 describe('sealing', () => {
-  test('the core stops before the barrier closes, and the root key is gone', async () => {
+  test('a seal stops the core before the barrier closes, and discards the root key', async () => {
     const { call, keys, offer, events, barrier, seal } = await initialized()
     for (const key of keys.slice(0, 3)) await offer(key)
     expect((await call('update', 'seal')).status).toBe(204)
@@ -153,14 +150,14 @@ describe('sealing', () => {
     expect((await call('update', 'seal')).status).toBe(204)
   })
 
-  test('a failure on the way up leaves the server sealed', async () => {
+  test('a failure during the unseal leaves the server sealed', async () => {
     const { seal, store } = await initialized()
     await store.write((tx) => tx.delete('core/keyring'))
     await expect(seal.openWith(Buffer.alloc(32))).rejects.toThrow()
     expect(seal.isSealed).toBe(true)
   })
 
-  test('a root key kept in memory opens the server again', async () => {
+  test('a root key in memory unseals the server again', async () => {
     const { seal, store, keys, offer } = await initialized()
     for (const key of keys.slice(0, 3)) await offer(key)
     const rebuilt = await createSeal({ store })
@@ -177,27 +174,27 @@ describe('auto-unseal', () => {
     return { store, recoveryKeys }
   }
 
-  test('a restart opens by itself', async () => {
+  test('a restart with auto-unseal unseals the server', async () => {
     const { store } = await autoInitialized()
     const { seal } = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await seal.autoUnseal()).toBe(true)
     expect(seal.isSealed).toBe(false)
   })
 
-  test('recovery keys do not unseal', async () => {
+  test('recovery keys cannot unseal the server', async () => {
     const { store, recoveryKeys } = await autoInitialized()
     const { call } = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await call('update', 'unseal', { key: recoveryKeys[0] ?? '' })).toMatchObject({ code: 'invalid-request' })
   })
 
-  test('a restart with a new key and the previous one moves to the new key', async () => {
+  test('a restart with a new and the previous seal key migrates to the new key', async () => {
     const { store } = await autoInitialized()
     expect(await (await createSeal({ store, autoSeal: staticSeal(keyB, keyA) })).seal.autoUnseal()).toBe(true)
     expect(await (await createSeal({ store, autoSeal: staticSeal(keyB) })).seal.autoUnseal()).toBe(true)
     expect(await (await createSeal({ store, autoSeal: staticSeal(keyA) })).seal.autoUnseal()).toBe(false)
   })
 
-  test('a Shamir cluster takes up auto-unseal when it is opened with its shares once more', async () => {
+  test('a Shamir cluster migrates to auto-unseal when its shares unseal it once more', async () => {
     const { store, keys } = await initialized()
     const migrating = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await migrating.seal.autoUnseal()).toBe(false)
@@ -296,13 +293,16 @@ describe('a cluster that joins another takes its shares over, whatever seal eith
     return { secondary: await createSeal(options), shares, material }
   }
 
-  test.each(['shamir', 'auto'] as const)('%s primary, Shamir secondary: the shares unseal it', async (primarySeal) => {
-    const { secondary, shares } = await adopt(primarySeal, 'shamir')
-    for (const key of shares.slice(1)) await secondary.call('update', 'unseal', { key })
-    expect((await secondary.call('read', 'seal-status')).body).toMatchObject({ sealed: false, t: 2, n: 3 })
-  })
+  test.each(['shamir', 'auto'] as const)(
+    'the shares of a %s primary unseal its Shamir secondary',
+    async (primarySeal) => {
+      const { secondary, shares } = await adopt(primarySeal, 'shamir')
+      for (const key of shares.slice(1)) await secondary.call('update', 'unseal', { key })
+      expect((await secondary.call('read', 'seal-status')).body).toMatchObject({ sealed: false, t: 2, n: 3 })
+    },
+  )
 
-  test('a secondary asks a server that joins for the shares of its primary, which were never shown to it', async () => {
+  test('a secondary requires the shares of its primary from a joining server', async () => {
     const { secondary, shares, material } = await adopt('shamir', 'shamir')
     await secondary.seal.openWith(material.rootKey)
     const secret = Buffer.alloc(32, 5)
@@ -316,7 +316,7 @@ describe('a cluster that joins another takes its shares over, whatever seal eith
   })
 
   test.each(['shamir', 'auto'] as const)(
-    '%s primary, auto secondary: the shares are its recovery keys',
+    'the shares of a %s primary are the recovery keys of its auto-unseal secondary',
     async (primarySeal) => {
       const { secondary, shares, material } = await adopt(primarySeal, 'auto')
       expect(await secondary.seal.autoUnseal()).toBe(true)

@@ -70,7 +70,7 @@ test('the table of rules in compatibility.md matches the rules of the server', (
   expect(table.trim().split('\n')).toEqual(['| rule | paths below `sys/` |', '|---|---|', ...lines])
 })
 
-test('settings close the ceremonies of key shares, and open metrics on a DR secondary, too', () => {
+test('settings restrict key-share ceremonies, and allow unauthenticated metrics, also on a DR secondary', () => {
   const other = systemRules({ unauthenticatedMetrics: true, own: { allowGenerateRootUnauthenticated: false } })
   const changed = Object.keys(rows).filter((name) => other.rows[name]?.access !== rows[name]?.access)
   expect(changed).toEqual([

@@ -71,14 +71,14 @@ describe('its type', () => {
     ['service', 'batch', 'service'],
     ['batch', 'service', 'batch'],
     [undefined, 'default', 'service'],
-  ] as const)('at a mount tuned to %s a role with %s makes %s', async (tokenType, asked, made) => {
+  ] as const)('a mount tuned to %s and a role with %s issue %s', async (tokenType, asked, made) => {
     const { auth } = await world.login({ tokenType: asked }, { tokenType })
     expect(auth.tokenType).toBe(made)
     expect([auth.accessor === '', auth.renewable]).toEqual([made === 'batch', made === 'service'])
     expect(auth.clientToken.startsWith(made === 'batch' ? 'hvb.' : 'hvs.')).toBe(true)
   })
 
-  it('batch and a limit of uses do not go together', async () => {
+  it('a batch token cannot have limited uses', async () => {
     const [, text] = await refusal(world.login({ numUses: 2 }, { tokenType: 'batch' }))
     expect(text).toBe('batch tokens cannot have "num_uses" set')
   })
@@ -149,7 +149,7 @@ describe('renewal of a login', () => {
     expect(renewed.auth).toMatchObject({ policies: ['default'], numUses: 0, leaseDurationSeconds: 5000 })
   })
 
-  it('a new period of a role rules renewals without being shown, and a removed one makes the token bounded again', async () => {
+  it('a new period of a role applies to renewals without being shown, and a removed one restores the maximum TTL', async () => {
     const { auth } = await world.login({ ttlSeconds: 3600, maxTtlSeconds: 7200 })
     roleSays({ periodSeconds: 600, maxTtlSeconds: 7200 })
     for (let hour = 0; hour < 40; hour++) {

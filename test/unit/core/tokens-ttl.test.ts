@@ -82,11 +82,11 @@ describe('the life that a renewal grants', () => {
   })
 })
 
-it('the smallest of what is set', () => {
+it('smallestSet returns the smallest value that is set', () => {
   expect([smallestSet(), smallestSet(0, 0), smallestSet(0, 5, 3), smallestSet(7)]).toEqual([0, 0, 3, 7])
 })
 
-it('keeps what is less than a second of a life, also at its end', () => {
+it('fractions of a second of a TTL are kept, also at its end', () => {
   expect(decideTtl(facts({ ttlSeconds: 0.5 }))).toEqual({ ttlSeconds: 0.5, warnings: [] })
   expect(decideTtl(facts({ explicitMaxTtlSeconds: 0.5 }))).toEqual({
     ttlSeconds: 0.5,

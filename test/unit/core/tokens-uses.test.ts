@@ -83,7 +83,7 @@ describe('limited uses', () => {
     expect(await restarted.keyCount()).toBe(before)
   })
 
-  it('whatever the order of requests, no more of them succeed than there are uses', async () => {
+  it('in any order, no more requests succeed than the token has uses', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 12 }),

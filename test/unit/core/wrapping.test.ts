@@ -37,7 +37,7 @@ const keep = (namespace: NamespaceRef) =>
     wrappedAccessor: '',
   })
 
-it.each([ROOT_NAMESPACE, TEAM])('a JWT stands for a token that nothing in it tells: %j', async (namespace) => {
+it.each([ROOT_NAMESPACE, TEAM])('a JWT does not reveal its wrapping token: %j', async (namespace) => {
   const { token } = await keep(namespace)
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
   expect(claims.jti).toMatch(namespace === TEAM ? /^hvs\.[0-9A-Za-z]{24}\.team1$/ : /^hvs\.[0-9A-Za-z]{24}$/)

@@ -12,7 +12,7 @@ import { certificatePem, fromP521Numbers, privateKeyPem, toP521Numbers } from '.
 const NOW_MS = Date.UTC(2026, 0, 1)
 const YEAR_MS = 365 * 86_400_000
 
-test('an authority is named on both sides, is on P-521, and lasts about 30 years', async () => {
+test('an authority has its name as subject and issuer, a P-521 key, and lasts about 30 years', async () => {
   const { certificate } = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
   const parsed = new X509Certificate(certificate)
   expect(findCommonName(certificate)).toBe('rep-1')
@@ -23,7 +23,7 @@ test('an authority is named on both sides, is on P-521, and lasts about 30 years
   expect((Date.parse(parsed.validTo) - NOW_MS) / YEAR_MS).toBeCloseTo(30, 0)
 })
 
-test('what an authority issues is its own, and not that of another of the same name', async () => {
+test('an issued certificate belongs to its authority, not to another one of the same name', async () => {
   const authority = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
   const twin = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
   const issued = await issueCertificate(authority, { name: 'client', nowMs: NOW_MS })
@@ -35,14 +35,14 @@ test('what an authority issues is its own, and not that of another of the same n
   expect(parsed.verify(new X509Certificate(twin.certificate).publicKey)).toBe(false)
 })
 
-test('PEM texts are those that node itself makes', async () => {
+test('PEM texts equal those of Node', async () => {
   const { certificate, privateKey } = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
   const key = createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' })
   expect(certificatePem(certificate)).toBe(new X509Certificate(certificate).toString())
   expect(privateKeyPem(privateKey)).toBe(key.export({ format: 'pem', type: 'pkcs8' }))
 })
 
-test('a private key travels as its numbers and signs as before', async () => {
+test('an exported private key signs as before', async () => {
   const { privateKey } = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
   const back = fromP521Numbers(toP521Numbers(privateKey)) ?? Buffer.alloc(0)
   const data = Buffer.from('data')
@@ -52,7 +52,7 @@ test('a private key travels as its numbers and signs as before', async () => {
   expect(fromP521Numbers({ x: 'AA', y: 'AA', d: 'AA' })).toBeUndefined()
 })
 
-test('every certificate of a PEM file is found, and a file without one is none', async () => {
+test('all certificates of a PEM file are found, and a file without any is rejected', async () => {
   const { certificate } = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
   const pem = certificatePem(certificate)
   expect(parsePemCertificates(`first\n${pem}second\n${pem}`)).toHaveLength(2)
@@ -61,7 +61,7 @@ test('every certificate of a PEM file is found, and a file without one is none',
   expect(findCommonName('nothing')).toBeUndefined()
 })
 
-test('two sides derive the same key, one for each purpose, and nobody else does', () => {
+test('two sides derive the same key per purpose, and no third party does', () => {
   const [a, b, c] = [createExchangeKey(), createExchangeKey(), createExchangeKey()]
   const shared = deriveSharedKey(a.privateKey, b.publicKey, 'bundle')
   expect(shared).toHaveLength(32)

@@ -36,7 +36,7 @@ const ANSWERS: Readonly<Record<string, Rendered>> = {
   unchanged: { ...OK, status: 304, body: '' },
 }
 
-describe('the fast lane and the long way', () => {
+describe("the fast lane and Node's server", () => {
   it('the fast path and the full path give the same bytes', async () => {
     const gets = Object.keys(ANSWERS).map((name) => GET(name))
     const messages = [

@@ -164,7 +164,7 @@ const split = (text: string, cuts: readonly number[]): Buffer[] => {
 
 describe('the gate in front of the parser', () => {
   const seed = Date.now() % 2 ** 31
-  it(`lets LIST through at the start of a message and nowhere else, one message at a time (seed ${seed})`, async () => {
+  it(`the gate replaces LIST only at the start of a message, one message at a time (seed ${seed})`, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(message, { minLength: 1, maxLength: 6 }),
@@ -179,7 +179,7 @@ describe('the gate in front of the parser', () => {
     )
   })
 
-  it('passes a message that comes byte by byte', async () => {
+  it('the gate passes a message that arrives byte by byte', async () => {
     const text =
       'LIST /v1/a HTTP/1.1\r\nHost: a\r\n\r\nPUT /b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nLIST \r\n0\r\n\r\n'
     const { seen } = await feed(
@@ -193,7 +193,7 @@ describe('the gate in front of the parser', () => {
     ])
   })
 
-  it('holds what is pipelined until the answer before it was sent', async () => {
+  it('the gate holds a pipelined message until the previous response is sent', async () => {
     const releases: (() => void)[] = []
     const turns = { free: 1 }
     const turn = () => (turns.free-- > 0 ? tick() : new Promise<void>((resolve) => releases.push(resolve)))

@@ -35,13 +35,13 @@ const WHOLE: readonly (readonly [string, Buffer, ProxyHeader & object])[] = [
 ]
 
 describe.each(WHOLE)('%s', (_name, header, known) => {
-  it('the header is found, whatever follows it', () => {
+  it('the PROXY header is parsed, whatever follows it', () => {
     expect(parseProxyHeader(header)).toEqual(known)
     for (const more of ['G', 'GET / HTTP/1.1\r\n\r\n', '\x16\x03\x01'])
       expect(parseProxyHeader(Buffer.concat([header, text(more)]))).toEqual(known)
   })
 
-  it('a header that is cut anywhere is incomplete, or is known but for what nothing needs', () => {
+  it('a truncated PROXY header is incomplete, or lacks only bytes that are not needed', () => {
     for (let at = 0; at < header.length; at++) {
       const found = parseProxyHeader(header.subarray(0, at))
       if (typeof found === 'string') expect(found).toBe('incomplete')
@@ -59,7 +59,7 @@ it.each([
   ['a blank line before a request', text('\r\n\r\nGET / HTTP/1.1\r\n')],
   ['a TLS handshake', Buffer.from('16030100', 'hex')],
   ['a lower-case word', text('proxy TCP4 1.2.3.4 1.2.3.4 1 2\r\n')],
-])('%s is no header', (_name, bytes) => {
+])('%s is not a PROXY header', (_name, bytes) => {
   expect(parseProxyHeader(bytes)).toBe('absent')
 })
 

@@ -13,8 +13,8 @@ const stays = () => {
   throw new Error('a body was told to give way')
 }
 
-describe('the room for request bodies', () => {
-  it('ends the body that began first when those of unknown senders are too many', () => {
+describe('the budget for request bodies', () => {
+  it('the oldest body of an unauthenticated sender is rejected if there are too many', () => {
     const room = new RequestBodyBudget(systemClock, { openBytesMax: 100 })
     const ended: string[] = []
     const [slow, , quick] = ['slow', 'second', 'quick'].map((name) => room.begin(() => ended.push(name)))
@@ -28,7 +28,7 @@ describe('the room for request bodies', () => {
     expect(ended).toEqual(['slow'])
   })
 
-  it('lets a large body wait until there is room for all of it, in the order of their coming', async () => {
+  it('a large body waits until it fits as a whole, in FIFO order', async () => {
     const room = new RequestBodyBudget(systemClock, { largeBytesMax: 100 })
     const { leave } = await room.enter(80, never(), stays)
     const admitted: number[] = []
@@ -41,7 +41,7 @@ describe('the room for request bodies', () => {
     expect(admitted).toEqual([60, 10])
   })
 
-  it('takes one that is larger than the room when it is empty', async () => {
+  it('an empty body budget accepts a body above its size', async () => {
     const room = new RequestBodyBudget(systemClock, { largeBytesMax: 100 })
     const { leave } = await room.enter(1000, never(), stays)
     const waiting = room.enter(1, never(), stays)
@@ -49,7 +49,7 @@ describe('the room for request bodies', () => {
     await waiting
   })
 
-  it('forgets those who went away while they waited, and refuses too many with 503', async () => {
+  it('the body budget removes disconnected clients, and rejects too many with 503', async () => {
     const room = new RequestBodyBudget(systemClock, { largeBytesMax: 1, largeWaitingMax: 1 })
     const { leave } = await room.enter(1, never(), stays)
     const gone = new AbortController()
@@ -73,7 +73,7 @@ describe('large bodies that come slowly', () => {
     return { clock, evicted, enter }
   }
 
-  it('give way to those that wait, the slowest first and no more than there is need for', async () => {
+  it('slow bodies are evicted for waiting ones, the slowest first, and only as many as needed', async () => {
     const { clock, evicted, enter } = world()
     const slow = await enter('slow', 50)
     const slowest = await enter('slowest', 50)
@@ -87,7 +87,7 @@ describe('large bodies that come slowly', () => {
     slowest.leave()
   })
 
-  it('stay while nobody waits, and leave as soon as somebody does', async () => {
+  it('slow bodies stay until another one waits', async () => {
     const { clock, evicted, enter } = world()
     await enter('slow', 100)
     clock.advance(60_000)
@@ -98,7 +98,7 @@ describe('large bodies that come slowly', () => {
     expect(evicted).toEqual(['slow request-timeout'])
   })
 
-  it('stay while they arrive at the minimum rate, and when they have arrived', async () => {
+  it('bodies stay if they arrive at the minimum rate, and after they have arrived', async () => {
     const { clock, evicted, enter } = world()
     const place = await enter('first', 100)
     const next = enter('next', 50)
@@ -115,7 +115,7 @@ describe('large bodies that come slowly', () => {
   })
 })
 
-describe('a body that is larger than anybody may send', () => {
+describe('a body over the limit of its sender', () => {
   const allowance: BodyAllowance = { bytesMax: 200 * KIB, valuesMax: 10, isAuthorised: true }
   const asked: string[] = []
   const start = (allowed: BodyAllowance = allowance) =>

@@ -80,7 +80,7 @@ describe('the token of a request', () => {
     [{ authorization: 'Basic b' }, undefined],
     [{ authorization: 'Bearer ' }, undefined],
     [{}, undefined],
-  ])('in %j is %j', (headers, token) => {
+  ])('the token in %j is %j', (headers, token) => {
     expect(findClientToken(headers)).toBe(token)
   })
 })
@@ -91,11 +91,11 @@ describe('the wrapping header', () => {
     ['60s', 60],
     ['5m', 300],
     ['2d', 172_800],
-  ])('%j asks for %d seconds', (text, ttlSeconds) => {
+  ])('the wrapping header %j requests %d seconds', (text, ttlSeconds) => {
     expect(parseWrap({ 'x-vault-wrap-ttl': text })).toEqual({ ttlSeconds, format: 'token' })
   })
 
-  it('asks for nothing when it is empty or zero', () => {
+  it('an empty or zero wrapping header requests nothing', () => {
     for (const text of ['', '0', '0s']) expect(parseWrap({ 'x-vault-wrap-ttl': text })).toBeUndefined()
   })
 
@@ -103,17 +103,17 @@ describe('the wrapping header', () => {
     expect(parseWrap({ 'x-vault-wrap-ttl': '500ms' })).toEqual({ ttlSeconds: 0.5, format: 'token' })
   })
 
-  it('may ask for a JWT', () => {
+  it('the wrapping header can request a JWT', () => {
     expect(parseWrap({ 'x-vault-wrap-ttl': '60', 'x-vault-wrap-format': 'jwt' })?.format).toBe('jwt')
   })
 
-  it.each(['soon', '-5', '-1s', '1.5'])('%j is refused', (text) => {
+  it.each(['soon', '-5', '-1s', '1.5'])('the wrapping header %j is rejected', (text) => {
     expect(() => parseWrap({ 'x-vault-wrap-ttl': text })).toThrow(/^error parsing X-Vault-Wrap-TTL header/)
   })
 })
 
 describe('the media type of a patch', () => {
-  it('must be merge-patch', () => {
+  it('a patch must have the merge-patch media type', () => {
     expect(() => checkPatchType({ 'content-type': 'application/merge-patch+json; charset=utf-8' })).not.toThrow()
     expect(() => checkPatchType({ 'content-type': 'application/json' })).toThrow(
       expect.objectContaining({

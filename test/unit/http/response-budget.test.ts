@@ -34,8 +34,8 @@ const world = (limits = { bytesMax: 100, waitingMax: 2, patienceMs: 5000 }) => {
   return { clock, client }
 }
 
-describe('the room for large answers', () => {
-  it('a large answer waits until earlier ones are delivered, in order of arrival', async () => {
+describe('the budget for large responses', () => {
+  it('a large response waits until earlier ones are delivered, in FIFO order', async () => {
     const { client } = world()
     const [first, second, third] = [client(), client(), client()]
     expect(first.place.tryEnter(80)).toBe(true)
@@ -51,7 +51,7 @@ describe('the room for large answers', () => {
     expect(admitted).toEqual(['second', 'third'])
   })
 
-  it('an answer that enters again counts with its new size', async () => {
+  it('a response that enters again counts with its new size', async () => {
     const { client } = world()
     const [first, second] = [client(), client()]
     expect(first.place.tryEnter(80)).toBe(true)
@@ -66,7 +66,7 @@ describe('the room for large answers', () => {
     expect(client().place.tryEnter(100)).toBe(true)
   })
 
-  it('waiting answers are read one after the other', async () => {
+  it('waiting responses are read one after the other', async () => {
     const { client } = world()
     const first = client()
     first.place.tryEnter(100)
@@ -83,13 +83,13 @@ describe('the room for large answers', () => {
     await Promise.all(reads)
   })
 
-  it('an empty response budget accepts an answer above its size', () => {
+  it('an empty response budget accepts a response above its size', () => {
     const { client } = world()
     expect(client().place.tryEnter(1000)).toBe(true)
     expect(client().place.tryEnter(1)).toBe(false)
   })
 
-  it('the slowest reader of a large answer is cut off while another client waits', async () => {
+  it('the slowest reader of a large response is disconnected while another client waits', async () => {
     const { client, clock } = world()
     const [made, slow, next] = [client(), client(), client()]
     made.place.tryEnter(10)
@@ -101,7 +101,7 @@ describe('the room for large answers', () => {
     expect([made.sink.socket.destroyed, slow.sink.socket.destroyed]).toEqual([false, true])
   })
 
-  it('the response budget forgets gone clients, and rejects more than its maximum of waiting ones', async () => {
+  it('the response budget removes disconnected clients, and rejects more than its maximum of waiting ones', async () => {
     const { client } = world()
     const [first, second, third] = [client(), client(), client()]
     first.place.tryEnter(100)
@@ -125,7 +125,7 @@ describe('the room for large answers', () => {
     expect(third.place.tryEnter(100)).toBe(true)
   })
 
-  describe('where large answers are expected', () => {
+  describe('if large responses are expected', () => {
     const ROOMY = { bytesMax: 10_000_000, waitingMax: 10, patienceMs: 5000 }
     const read = (responseBudget: ResponseReservation, run: () => void) =>
       readInRoom(
@@ -149,7 +149,7 @@ describe('the room for large answers', () => {
       expect(most.reads).toBe(1)
     })
 
-    it('an expected large answer is not read for a gone client', async () => {
+    it('an expected large response is not read for a disconnected client', async () => {
       const { client } = world(ROOMY)
       await read(client().place, () => undefined)
       const { sink, place } = client()

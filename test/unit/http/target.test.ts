@@ -62,7 +62,7 @@ describe('the canonical path', () => {
   )
 
   it.each(['/v1/%', '/v1/%zz', '/v1/%ff', '/v1/%c3', '/v1/\u00ff', '/v1/%ed%a0%80', '/v1/%c0%ae%c0%ae/x'])(
-    'the canonical path rejects %j, which is no UTF-8',
+    'the canonical path rejects %j, which is not UTF-8',
     (url) => {
       expect(() => parseTarget(url)).toThrow('not UTF-8')
     },

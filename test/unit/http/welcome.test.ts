@@ -31,13 +31,13 @@ describe('the address of a server, opened', () => {
     ['application/json', 'application/json'],
     ['*/*', 'text/plain; charset=utf-8'],
     ['image/png', 'text/plain; charset=utf-8'],
-  ])('the root of a server answers a client that accepts %s with %s', async (accept, contentType) => {
+  ])('the root of a server responds to a client that accepts %s with %s', async (accept, contentType) => {
     const { status, headers, body } = await open('GET', '/', accept)
     expect([status, headers['content-type']]).toEqual([200, contentType])
     expect(body).toContain('/v1/sys/health')
   })
 
-  it('the root of a server answers HEAD without a body, and rejects other methods and paths', async () => {
+  it('the root of a server responds to HEAD without a body, and rejects other methods and paths', async () => {
     expect(await open('HEAD', '/', 'text/html')).toMatchObject({ status: 200, body: '' })
     expect((await open('POST', '/')).status).toBe(404)
     expect((await open('GET', '/index.html')).status).toBe(404)

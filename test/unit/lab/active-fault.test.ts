@@ -11,7 +11,7 @@ const active = (id: number, fault: LinkFault, isOneWay = false): ActiveFault => 
 })
 
 describe('faults of a link', () => {
-  it('meet both directions, whoever dials, and no other link', () => {
+  it('faults of a link affect both directions, whichever side dials, and no other link', () => {
     const cut = [active(1, { name: 'partition' })]
     for (const [from, to] of [['A', 'C'] as const, ['C', 'A'] as const]) {
       for (const direction of ['up', 'down'] as const) {
@@ -21,7 +21,7 @@ describe('faults of a link', () => {
     }
   })
 
-  it('meet only what the first cluster sends when they go one way', () => {
+  it('one-way faults affect only data from the first cluster', () => {
     const cut = [active(1, { name: 'partition' }, true)]
     expect(directionState(cut, { from: 'A', to: 'C' }, 'up').passage).toBe('partitioned')
     expect(directionState(cut, { from: 'A', to: 'C' }, 'down').passage).toBe('open')
@@ -29,7 +29,7 @@ describe('faults of a link', () => {
     expect(directionState(cut, { from: 'C', to: 'A' }, 'down').passage).toBe('partitioned')
   })
 
-  it('add up: a cut wins over bytes that wait, the newer of two of one name counts', () => {
+  it('faults add up: a partition overrides a rate, and the newer of two with the same name applies', () => {
     const faults = [
       active(1, { name: 'hold' }),
       active(2, { name: 'latency', ms: 5 }),
@@ -48,7 +48,7 @@ describe('faults of a link', () => {
   })
 })
 
-it('gives every cluster a proxy of its own for every address of the others', () => {
+it('every cluster has its own proxy for every address of the others', () => {
   const reaches = new Map(
     ['A', 'B', 'C'].map((name, index) => [name, { ports: { api: 100 + index, cluster: 200 + index }, hidden: [] }]),
   )
@@ -61,7 +61,7 @@ it('gives every cluster a proxy of its own for every address of the others', () 
   )
 })
 
-it('leads from a load balancer to one server, or to whichever of several is active', () => {
+it('a load balancer routes to one server, or to the active one of several', () => {
   const pair = (api: number) => ({ api, cluster: api + 1 })
   const ofB = { cluster: 'B', hidden: [], balancer: pair(900) }
   const reaches = new Map<string, Reach>([

@@ -11,7 +11,7 @@ const withDr = (dr: ObservedRole): Observation => ({ ...well, roles: { dr, perfo
 const between = (before: Observation, after: Observation) =>
   changesBetween('B', before, after).map(({ kind, details }) => [kind, details])
 
-it('tells what changed between two looks, and nothing when nothing did', () => {
+it('the changes between two samples are reported, and none without a change', () => {
   expect(between(well, well)).toEqual([])
   expect(between(well, { ...well, process: 'silent' })).toEqual([['process', { from: 'running', to: 'silent' }]])
   expect(between(well, { ...well, seal: 'sealed' })).toEqual([['seal', { from: 'unsealed', to: 'sealed' }]])
@@ -26,7 +26,7 @@ it('tells what changed between two looks, and nothing when nothing did', () => {
   ])
 })
 
-it('compares with what was last known of a server that was away', () => {
+it('the changes of a server that was unreachable refer to its last known state', () => {
   const gone = mergeObservation(well, { process: 'stopped' })
   expect(between(well, gone)).toEqual([['process', { from: 'running', to: 'stopped' }]])
   const back = mergeObservation(gone, withDr({ mode: 'primary', state: '' }))
@@ -36,7 +36,7 @@ it('compares with what was last known of a server that was away', () => {
   ])
 })
 
-it('tells which of several nodes became active, and nothing of the kind of a cluster with one server', () => {
+it('a new active node is reported, but not for a cluster with one server', () => {
   const standby: Observation = { ...well, node: 'standby' }
   const active: Observation = { ...well, node: 'active' }
   const away = mergeObservation(active, { process: 'stopped' })

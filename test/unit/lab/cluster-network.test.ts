@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const TIMES = { timeoutMs: 5000 }
 
-it('cuts what a process had open, and lets what is left of it neither dial nor listen when the next one runs', async () => {
+it('a stopped process loses its connections, and its remains can neither dial nor listen while the next one runs', async () => {
   const cluster = new Links().networkOf('A')
   const first = cluster.begin()
   await first.dial(address, TIMES)

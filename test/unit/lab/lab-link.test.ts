@@ -5,7 +5,7 @@ import { LabLink } from '../../../src/lab/links/links.js'
 const set = (...given: readonly unknown[]) =>
   (new LabLink([]).setFault as (...given: readonly unknown[]) => void).bind(new LabLink([]))(...given)
 
-it('refuses a fault that nobody knows, and one without its numbers', () => {
+it('a link rejects an unknown fault, and one without its parameters', () => {
   expect(() => set('latancy', { ms: 3 })).toThrow('there is no fault "latancy"; did you mean "latency"?')
   expect(() => set('latency', { msec: 3 })).toThrow('there is no field of the fault latency "msec"')
   expect(() => set('latency', {})).toThrow('the fault latency needs the number "ms"')

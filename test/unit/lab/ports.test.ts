@@ -8,13 +8,13 @@ import { requireTopology } from '../../../src/lab/topology/catalogue.js'
 /** The same seed draws the same ports, unless one of them is in use. */
 const draw = (given?: ReadonlySet<number>) => randomSinglePorts(4, createSeededRandom('ports'), given)
 
-it('chooses no port that is given to somebody who does not listen yet', async () => {
+it('no chosen port is reserved by a server that does not listen yet', async () => {
   const [first = 0, second = 0, third = 0] = await draw()
   expect(new Set([first, second, third]).size).toBe(3)
   for (const given of [first, second, third]) expect(await draw(new Set([given]))).not.toContain(given)
 })
 
-it('gives each cluster two ports of its own', async () => {
+it('each cluster gets two ports', async () => {
   const clusters = ['A', 'B', 'C', 'D', 'E', 'F']
   const ports = await randomPorts(clusters, createSeededRandom('pairs'))
   expect([...ports.keys()]).toEqual(clusters)
@@ -22,7 +22,7 @@ it('gives each cluster two ports of its own', async () => {
   expect(new Set([...ports.values()].flatMap(({ api, cluster }) => [api, cluster])).size).toBe(12)
 })
 
-it('takes random ports from the range that it is told, and from no other', async () => {
+it('random ports are within the configured range', async () => {
   vi.stubEnv('UNDERSTUDY_RANDOM_PORTS', '31990-31997')
   onTestFinished(() => void vi.unstubAllEnvs())
   const ports = await randomSinglePorts(4)
@@ -30,11 +30,14 @@ it('takes random ports from the range that it is told, and from no other', async
   await expect(randomSinglePorts(10)).rejects.toThrow('no two neighbouring ports between 31990 and 31997 are free')
 })
 
-it.each(['8200', '9000-8000', '8200-8200', '0-100', '100-65536', 'a-b', '1-2-3'])('refuses %s as a range', (text) => {
-  expect(() => randomRange(text)).toThrow(`UNDERSTUDY_RANDOM_PORTS: "${text}" is no range of ports`)
-})
+it.each(['8200', '9000-8000', '8200-8200', '0-100', '100-65536', 'a-b', '1-2-3'])(
+  'the port range %s is rejected',
+  (text) => {
+    expect(() => randomRange(text)).toThrow(`UNDERSTUDY_RANDOM_PORTS: "${text}" is no range of ports`)
+  },
+)
 
-it.each(['lb', 'six'])('gives no port of %s to two', async (name) => {
+it.each(['lb', 'six'])('no port of %s is used twice', async (name) => {
   const topology = requireTopology(name)
   const ports = await randomPorts(topology.clusters)
   const { clusters, keeper } = await planLab({ name: 'one', topology, settings: {} }, ports, thisHost())

@@ -13,12 +13,12 @@ const from = (stateHome: string, home: string): string => {
   return stateDirectory()
 }
 
-test('labs are remembered in the directory that the user chose', () => {
+test('lab records are stored in the chosen directory', () => {
   expect(from('/state', '/home/ann')).toBe('/state/understudy')
   expect(from('', '/home/ann')).toBe('/home/ann/.local/state/understudy')
 })
 
-test('labs are in one place whatever directory a command is typed in', () => {
+test('lab records are independent of the working directory', () => {
   expect(from('state', '/home/ann')).toBe('/home/ann/.local/state/understudy')
   expect(from('', '')).toBe(path.join(userInfo().homedir, '.local/state/understudy'))
   expect(from('', 'ann')).toBe(path.join(userInfo().homedir, '.local/state/understudy'))

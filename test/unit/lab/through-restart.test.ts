@@ -30,7 +30,7 @@ const serve = async (...answers: readonly [status: number, body: object][]) => {
 
 const RESTARTING: [number, object] = [503, { errors: [RESTARTING_REFUSAL] }]
 
-it('asks a server again that restarts, until it has', async () => {
+it('a request to a restarting server is retried until it succeeds', async () => {
   const { ask, asked } = await serve(RESTARTING, RESTARTING, [200, { data: 'there' }])
   expect(await ask()).toMatchObject({ data: 'there' })
   expect(asked()).toBe(3)
@@ -39,20 +39,20 @@ it('asks a server again that restarts, until it has', async () => {
 it.each([
   ['while another node takes over', 'local node not active but active cluster node not found'],
   ['while it is given an image', 'an image is being loaded already'],
-])('asks again %s', async (_, text) => {
+])('a request is retried %s', async (_, text) => {
   const passing: [number, object] = [503, { errors: [text] }]
   const { ask, asked } = await serve(passing, passing, [200, { data: 'there' }])
   expect(await ask()).toMatchObject({ data: 'there' })
   expect(asked()).toBe(3)
 })
 
-it('asks nobody again who refuses', async () => {
+it('a rejected request is not retried', async () => {
   const { ask, asked } = await serve([503, { errors: ['Vault is sealed'] }])
   await expect(ask()).rejects.toThrow('Vault is sealed')
   expect(asked()).toBe(1)
 })
 
-it('gives up a server that never has', async () => {
+it('the retries of a server that never restarts end', async () => {
   const { ask } = await serve(RESTARTING)
   await expect(ask(1_000)).rejects.toThrow('it is restarting after a replication change')
 })

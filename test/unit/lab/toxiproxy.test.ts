@@ -270,7 +270,7 @@ it.each([
   ['POST', '/proxies', { name: 'a\u001b[2J', upstream: 'host:80' }, 400],
   ['POST', '/proxies/A-B-api/toxics', { type: 'latency', attributes: { latency: 1e300 } }, 400],
   ['POST', '/proxies/A-B-api/toxics', { type: '__proto__' }, 400],
-])('refuses %s %s with the body %j as a mistake of the client', async (method, path, body, expected) => {
+])('the toxiproxy API rejects %s %s with the body %j as a client error', async (method, path, body, expected) => {
   const { hostname, port } = new URL(control)
   const status = await new Promise((resolve, reject) => {
     const request = http.request({ hostname, port, method, path }, (response) => {
@@ -283,10 +283,13 @@ it.each([
   expect(status).toBe(expected)
 })
 
-it.each(['', 'evil.example', '127.0.0.1.evil.example', '127.0.0.1:x', '[::1'])('refuses the Host %j', async (host) => {
-  const { hostname, port } = new URL(control)
-  const socket = net.connect(Number(port), hostname)
-  socket.end(`GET /proxies HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
-  const [head] = (await once(socket, 'data')) as [Buffer]
-  expect(String(head)).toMatch(/^HTTP\/1\.1 40[03] /)
-})
+it.each(['', 'evil.example', '127.0.0.1.evil.example', '127.0.0.1:x', '[::1'])(
+  'the toxiproxy API rejects the Host %j',
+  async (host) => {
+    const { hostname, port } = new URL(control)
+    const socket = net.connect(Number(port), hostname)
+    socket.end(`GET /proxies HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    const [head] = (await once(socket, 'data')) as [Buffer]
+    expect(String(head)).toMatch(/^HTTP\/1\.1 40[03] /)
+  },
+)

@@ -5,7 +5,7 @@ import { nameSilent } from '../../../src/lab/requests/request-errors.js'
 const B = { name: 'B', apiAddress: 'http://127.0.0.1:8210' }
 const after = (cause: Error) => nameSilent(B, new ApiUnreachable('PUT', `${B.apiAddress}/v1/sys/x`, cause))
 
-it('tells a server that does not run from one that may have done what it was asked', () => {
+it('the error of a stopped server differs from that of a server that may have executed the request', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:8210'), { code: 'ECONNREFUSED' })
   expect(String(after(refused))).toMatch(/B does not answer .* and has to for this: start it first$/)
   expect(String(after(new Error('no answer within 10000 ms')))).toMatch(

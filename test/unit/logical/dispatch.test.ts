@@ -62,7 +62,7 @@ describe('finding a path', () => {
     if (found) expect(found.captured).toEqual(captured)
   })
 
-  it('tries rows in the order of the table, also those that begin with a capture', () => {
+  it('path rows are tried in table order, including those that begin with a capture', () => {
     const backend = backendOf(row(':any/x', { read: show }), row('a/x', { read: show }))
     expect(findPath(backend, 'a/x')?.spec.pattern).toBe(':any/x')
     expect(findPath(backendOf(row('*rest', { read: show })), '')?.captured).toEqual({ rest: '' })
@@ -70,7 +70,7 @@ describe('finding a path', () => {
 })
 
 describe('dispatch', () => {
-  it('answers 404 for an unknown path and 405 for a wrong verb, in the form of a list', async () => {
+  it('dispatch returns 404 for an unknown path and 405 for a wrong verb, as a list of errors', async () => {
     await expect(dispatch(sample, request('read'), 'nowhere')).rejects.toMatchObject({
       code: 'unsupported-path',
       message: 'unsupported path',
@@ -82,39 +82,39 @@ describe('dispatch', () => {
     })
   })
 
-  it('finds no path for a list of what cannot be listed, because of the slash', async () => {
+  it('dispatch finds no path for a list of an unlistable path', async () => {
     await expect(dispatch(sample, request('list'), 'mounts/')).rejects.toMatchObject({ code: 'unsupported-path' })
     await expect(dispatch(sample, request('list'), 'role/web/')).rejects.toMatchObject({ code: 'unsupported-path' })
     await expect(dispatch(sample, request('list'), 'data/')).rejects.toMatchObject({ code: 'unsupported-operation' })
   })
 
-  it('hands lists on without the slash that their path ends with', async () => {
+  it('dispatch passes list paths without the trailing slash', async () => {
     expect(await values('list', 'metadata/a/b/')).toEqual({ path: 'metadata/a/b', values: { path: 'a/b' } })
     expect(await values('list', 'metadata/')).toEqual({ path: 'metadata', values: { path: '' } })
     expect(await values('list', 'role/web/secret-id/')).toMatchObject({ values: { name: 'web' } })
   })
 
-  it('keeps the trailing slash of anything else', async () => {
+  it('dispatch keeps the trailing slash of other operations', async () => {
     expect((await values('read', 'data/a/')).values).toEqual({ path: 'a/' })
   })
 
-  it('asks the fallback for what no path matches', async () => {
+  it('dispatch calls the fallback if no path matches', async () => {
     const backend: Backend = { ...sample, fallback: (_, path) => ({ data: { path }, status: 404 }) }
     expect(await dispatch(backend, request('read'), 'nowhere/x')).toEqual({ data: { path: 'nowhere/x' }, status: 404 })
   })
 
-  it('tells create from update by the existence check, and says update where there is none', () => {
+  it('dispatch distinguishes create from update by the existence check, and uses update without one', () => {
     expect(decideWriteOperation(sample, request('update'), 'role/here')).toBe('update')
     expect(decideWriteOperation(sample, request('update'), 'role/new')).toBe('create')
     expect(decideWriteOperation(sample, request('update'), 'any/x')).toBe('update')
     expect(decideWriteOperation(sample, request('update'), 'nowhere')).toBe('update')
   })
 
-  it('answers a create with the update handler where there is no other', async () => {
+  it('dispatch uses the update handler for a create without a handler', async () => {
     expect((await values('create', 'role/new', { ttl: '5' })).values).toEqual({ name: 'new', ttl: 5, tags: [] })
   })
 
-  it('leaves the prefix out of field errors where existence is asked first', async () => {
+  it('dispatch omits the prefix of field errors if existence is checked first', async () => {
     const bad = { ttl: 'soon' }
     const bare = /^error converting input for field "ttl"/
     expect(() => decideWriteOperation(sample, request('update', bad), 'role/x')).toThrow(bare)
@@ -124,7 +124,7 @@ describe('dispatch', () => {
     )
   })
 
-  it('takes a list without keys for nothing', async () => {
+  it('dispatch treats a list without keys as empty', async () => {
     const listing = (data: Record<string, unknown>, warnings: string[] = []) =>
       dispatch(backendOf(row('x', { list: () => ({ data, warnings }) })), request('list'), 'x/')
     expect(await listing({ keys: [] })).toBeUndefined()
@@ -134,12 +134,12 @@ describe('dispatch', () => {
     expect(await listing({}, ['careful'])).toBeDefined()
   })
 
-  it('marks what is mirrored', async () => {
+  it('dispatch marks mirrored responses', async () => {
     expect((await dispatch(sample, request('read'), 'mounts'))?.mirror).toBe(true)
     expect((await dispatch(sample, request('read'), 'data/x'))?.mirror).toBeUndefined()
   })
 
-  it('explains a path', async () => {
+  it('dispatch returns the help of a path', async () => {
     const help = await dispatch(sample, request('help'), 'role/web')
     expect(help).toMatchObject({ bare: true, data: { help: expect.stringContaining('ttl (int)'), see_also: null } })
     const root = await dispatch(sample, request('help'), '')
@@ -160,7 +160,7 @@ describe('warnings about parameters', () => {
     ])
   })
 
-  it('an answer without a body has no parameter warnings', async () => {
+  it('a response without a body has no parameter warnings', async () => {
     expect(await warned({}, { zeta: 1 })).toBeUndefined()
     expect(await warned({ data: { a: 1 }, bare: true }, { zeta: 1 })).toBeUndefined()
     expect(await warned({ raw: { contentType: 'text/plain', body: '' } }, { zeta: 1 })).toBeUndefined()

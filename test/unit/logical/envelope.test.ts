@@ -36,7 +36,7 @@ describe('the envelope', () => {
     expect(body({ warnings: ['careful'] })).toMatchObject({ data: null, warnings: ['careful'] })
   })
 
-  it('an empty answer is 204 without an envelope', () => {
+  it('an empty response is 204 without an envelope', () => {
     expect(renderBody(ID, {})).toEqual({ status: 204, contentType: 'application/json', body: '', headers: {} })
     expect(renderBody(ID, { warnings: [], data: null })).toMatchObject({ status: 204, body: '' })
     expect(renderBody(ID, { status: 202 })).toMatchObject({ status: 202, body: '' })
@@ -67,7 +67,7 @@ describe('the envelope', () => {
     expect(Object.keys(body({ auth: { ...AUTH, tokenPolicies: [] } }).auth)).not.toContain('token_policies')
   })
 
-  it('the envelope of a wrapped answer hides its origin', () => {
+  it('the envelope of a wrapped response hides its origin', () => {
     const wrapInfo = {
       token: 't',
       accessor: 'a',
@@ -103,7 +103,7 @@ describe('the envelope', () => {
 })
 
 describe('other bodies', () => {
-  it('an answer without an envelope is bare data or the raw body of the handler', () => {
+  it('a response without an envelope is bare data or the raw body of the handler', () => {
     expect(renderBody(ID, { data: { sealed: true }, bare: true, status: 503 })).toMatchObject({
       status: 503,
       body: '{"sealed":true}',
@@ -120,7 +120,7 @@ describe('nothing to answer with', () => {
   const answer = (operation: 'read' | 'list' | 'update' | 'delete', response?: Response) =>
     renderAnswer({ id: ID, operation }, response)
 
-  it('an empty answer is 404 with no errors for read and list, and 204 otherwise', () => {
+  it('an empty response is 404 without errors for read and list, and 204 otherwise', () => {
     for (const operation of ['read', 'list'] as const) {
       expect(answer(operation)).toMatchObject({ status: 404, body: '{"errors":[]}' })
       expect(answer(operation, {})).toMatchObject({ status: 404, body: '{"errors":[]}' })
@@ -128,13 +128,13 @@ describe('nothing to answer with', () => {
     for (const operation of ['update', 'delete'] as const) expect(answer(operation)).toMatchObject({ status: 204 })
   })
 
-  it('an empty answer with its own status keeps it', () => {
+  it('an empty response with its own status keeps it', () => {
     expect(answer('read', { status: 200 })).toMatchObject({ status: 200, body: '' })
   })
 })
 
 describe('an answer with a large document in it', () => {
-  it('an answer with a large document is the same as bytes and as text', () => {
+  it('a response with a large document is the same as bytes and as text', () => {
     const text = JSON.stringify({ a: '\u4e2d'.repeat(100_000), n: 1 })
     const request = { id: 'the-id', operation: 'read' } as const
     const answer = (document: RawJson) => {

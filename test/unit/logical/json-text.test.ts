@@ -9,7 +9,7 @@ const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
 describe('parseJson', () => {
   it.each(['1.50', '12345678901234567890', '-0', '1e3', '1E+2', '0.10', '9007199254740993', '1e400'])(
-    'keeps the text of %s, which JavaScript would print in another way',
+    'parseJson keeps the text of %s, which JavaScript would print differently',
     (text) => {
       const object = parseJson(`{"n": ${text}}`) as JsonObject
       expect(object.n).toEqual(new RawNumber(text))
@@ -22,16 +22,16 @@ describe('parseJson', () => {
     ['-7', -7],
     ['1.5', 1.5],
     ['1700000000000', 1_700_000_000_000],
-  ])('reads %s as a plain number', (text, number) => {
+  ])('parseJson reads %s as a plain number', (text, number) => {
     expect(parseJson(text)).toBe(number)
   })
 
-  it('takes the last of two equal keys', () => {
+  it('parseJson uses the last of two equal keys', () => {
     expect(parseJson('{"k":"1","k":"2"}')).toEqual({ k: '2' })
     expect(printJson(parseJson('{"k":1,"k":1.0}'))).toBe('{"k":1.0}')
   })
 
-  it('treats names that objects inherit as keys like any other', () => {
+  it('parseJson treats inherited names as ordinary keys', () => {
     const object = parseJson('{"__proto__":{"isAdmin":true},"constructor":1,"a":{"toString":2}}') as JsonObject
     expect(object.isAdmin).toBeUndefined()
     expect(Object.keys(object)).toEqual(['__proto__', 'constructor', 'a'])
@@ -46,12 +46,12 @@ describe('parseJson', () => {
     ['"\\ud83d\\ud83d\\ude00"', '\ufffd\u{1f600}'],
     ['"\\ud83d\\ude00"', '\u{1f600}'],
     ['"\\ud800\\u0041"', '\ufffdA'],
-  ])('puts U+FFFD for half of a character, as the reference does: %s', (text, value) => {
+  ])('parseJson replaces a lone surrogate with U+FFFD, as in Vault: %s', (text, value) => {
     expect(parseJson(text)).toBe(value)
     expect(Object.keys(parseJson(`{${text}:1}`) as JsonObject)).toEqual([value])
   })
 
-  it('admits 300 levels and refuses 301', () => {
+  it('parseJson accepts 300 levels and rejects 301', () => {
     expect(parseJson(nested(300))).toBeInstanceOf(Array)
     expect(() => parseJson(nested(301))).toThrow(/^error parsing JSON/)
     expect(() => parseJson(nested(100_000))).toThrow(/^error parsing JSON/)
@@ -59,7 +59,7 @@ describe('parseJson', () => {
   })
 
   it.each(['', '{"k":', '{"k":"v",}', 'a=1&b=2', '{} {}', '{"a":01}', "{'a':1}", '{"a":"canary-\u0001"}'])(
-    'refuses %j without quoting it',
+    'parseJson rejects %j without quoting it',
     (text) => {
       expect(() => parseJson(text)).toThrow(
         expect.objectContaining({ code: 'invalid-request', message: 'error parsing JSON: the body is not valid JSON' }),
@@ -68,7 +68,7 @@ describe('parseJson', () => {
   )
 
   const seed = Date.now() % 2 ** 31
-  it(`reads what JSON.parse reads, and prints what JSON.stringify prints (seed ${seed})`, () => {
+  it(`parseJson and printJson equal JSON.parse and JSON.stringify (seed ${seed})`, () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value)
@@ -84,7 +84,7 @@ describe('parseJson', () => {
 })
 
 describe('printJson', () => {
-  it('prints raw documents and raw numbers as they are, wherever they stand', () => {
+  it('printJson prints raw documents and raw numbers unchanged at any position', () => {
     expect(printJson(new RawJson('{"a":1.0}'))).toBe('{"a":1.0}')
     expect(printJson({ a: [new RawNumber('1.50'), new RawJson('{ }'), 'x'], gone: undefined })).toBe(
       '{"a":[1.50,{ },"x"]}',
@@ -95,7 +95,7 @@ describe('printJson', () => {
 describe('printPieces', () => {
   const joined = (value: unknown) => printPieces(value).map(String).join('')
 
-  it('prints in pieces what is printed as a whole, and leaves bytes as they are', () => {
+  it('printPieces equals printJson, and keeps bytes unchanged', () => {
     const bytes = Buffer.from('{"\u4e2d":1.50}')
     const raw = new RawJson(bytes)
     const values = [

@@ -9,12 +9,12 @@ const table = new PathRuleTable({
 })
 const accessOf = (path: string) => table.find(path).access
 
-it('finds the row of the path itself', () => {
+it('the rules of a path are those of its own row', () => {
   expect(accessOf('login')).toBe('open')
   expect(accessOf('keys/own')).toBeUndefined()
 })
 
-it('else the row of the closest folder, which the folder itself is in only with its slash', () => {
+it('without an own row, the rules of the closest folder apply, to the folder itself only with its slash', () => {
   expect(accessOf('keys/a/b')).toBe('sudo')
   expect(accessOf('keys/')).toBe('sudo')
   expect(accessOf('keys/own/deep')).toBe('sudo')
@@ -22,12 +22,12 @@ it('else the row of the closest folder, which the folder itself is in only with 
   expect(accessOf('keys/own/deep/')).toBe('open')
 })
 
-it('else nothing', () => {
+it('a path without a row or a folder has no rules', () => {
   for (const path of ['', '/', 'login/', 'keys', 'other', 'other/keys/a', '/keys/a'])
     expect(table.find(path)).toEqual({})
 })
 
-it('takes a path of very many segments for what it begins with', () => {
+it('the rules of a path with very many segments are those of its folder', () => {
   expect(accessOf(`keys/${'a/'.repeat(100_000)}`)).toBe('sudo')
   expect(accessOf('a/'.repeat(100_000))).toBeUndefined()
 })

@@ -10,7 +10,7 @@ console.info(`records: seed ${seed}`)
 const put = (storage: MemoryStorage, value: unknown): Promise<void> =>
   storage.write((tx) => tx.put('role', Buffer.from(JSON.stringify(value))))
 
-it('a record that is read again and again is one object until it changes, and nobody can change it', async () => {
+it('a record that is read repeatedly is one frozen object until it changes', async () => {
   const storage = new MemoryStorage()
   expect(readRecord(storage, 'role')).toBeUndefined()
   await put(storage, { names: ['a'] })
@@ -22,7 +22,7 @@ it('a record that is read again and again is one object until it changes, and no
   expect(first).toEqual({ names: ['a'] })
 })
 
-it('a record that was put as one is read as the object that was put, and stands as its JSON', async () => {
+it('putRecord stores JSON, and a read returns the object that was put', async () => {
   const storage = new MemoryStorage()
   const record = { names: ['ä'] }
   await storage.write((tx) => putRecord(tx, 'role', record))
@@ -31,7 +31,7 @@ it('a record that was put as one is read as the object that was put, and stands 
   expect(storage.get('role')).toEqual(Buffer.from('{"names":["ä"]}'))
 })
 
-it('lists of names come out as if none were in order already', () => {
+it('sorted and unsorted name lists are normalized alike', () => {
   const name = fc.oneof(fc.constantFrom('a', 'b', 'app', 'root', ' a', 'B', ''), fc.string({ maxLength: 3 }))
   const names = fc.array(name, { maxLength: 5 })
   fc.assert(

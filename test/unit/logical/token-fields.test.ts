@@ -39,11 +39,11 @@ const apply = async (body: JsonObject, current: TokenSettings = DEFAULT_TOKEN_SE
 }
 
 describe('token fields', () => {
-  it('start empty', () => {
+  it('token fields are empty at first', () => {
     expect(tokenFieldsData(DEFAULT_TOKEN_SETTINGS)).toEqual(EMPTY_TOKEN_FIELDS)
   })
 
-  it('read back what was written', async () => {
+  it('token fields return the written values', async () => {
     const written = {
       token_bound_cidrs: ['10.0.0.0/8', '127.0.0.1'],
       token_explicit_max_ttl: 7200,
@@ -58,7 +58,7 @@ describe('token fields', () => {
     expect(tokenFieldsData((await apply(written)).settings)).toEqual(written)
   })
 
-  it('keep what a write does not name and reset what it names with zero', async () => {
+  it('token fields keep absent values, and reset values sent as zero', async () => {
     const { settings } = await apply({ token_ttl: '1h', token_num_uses: 3, token_policies: 'a,b' })
     const next = (await apply({ token_ttl: 0, token_policies: [] }, settings)).settings
     expect(next).toEqual({ ...settings, ttlSeconds: 0, policies: [] })
@@ -71,7 +71,7 @@ describe('token fields', () => {
     ['batch', 'batch', []],
     ['default-service', 'service', ['default-service has no useful meaning; adjusting to service']],
     ['default-batch', 'batch', ['default-batch has no useful meaning; adjusting to batch']],
-  ])('take the type %j as %s', async (token_type, type, warnings) => {
+  ])('the token type %j is stored as %s', async (token_type, type, warnings) => {
     expect(await apply({ token_type })).toMatchObject({ settings: { type }, warnings })
   })
 
@@ -88,17 +88,17 @@ describe('token fields', () => {
       `'token_type' cannot be 'batch' or 'default_batch' when set to generate periodic tokens`,
     ],
     [{ token_ttl: '2h', token_max_ttl: '1h' }, `'token_ttl' cannot be greater than 'token_max_ttl'`],
-  ])('refuse %j', async (body, text) => {
+  ])('token fields reject %j', async (body, text) => {
     expect(await refusal(apply(body))).toEqual(['invalid-request', text])
   })
 
-  it('judge the whole that results, not the write alone', async () => {
+  it('token fields validate the merged record, not only the write', async () => {
     const { settings } = await apply({ token_num_uses: 5 })
     const [, text] = await refusal(apply({ token_type: 'batch' }, settings))
     expect(text).toContain('limited use count')
   })
 
-  it('refuse what is no address, and spell addresses in one way', async () => {
+  it('token fields reject invalid addresses, and normalize valid ones', async () => {
     const [, text] = await refusal(apply({ token_bound_cidrs: 'nowhere' }))
     expect(text).toMatch(/^error parsing address "nowhere": /)
     const { settings } = await apply({ token_bound_cidrs: '127.0.0.1/32, 127.0.0.1/16,2001:DB8::1/128' })

@@ -39,7 +39,7 @@ const open = (token: string, privateKey: Buffer): Bundle | undefined => {
   return parsed?.form === 'sealed' ? openBundle(parsed.fields, privateKey) : undefined
 }
 
-test('a bundle has the fields that an unwrap is known to answer', () => {
+test('a bundle has the fields of an unwrap response', () => {
   const data = JSON.parse(JSON.stringify(encodeBundle(bundle)))
   expect(data).toMatchObject({
     cluster_id: 'set-1',
@@ -58,14 +58,14 @@ test('a bundle has the fields that an unwrap is known to answer', () => {
 })
 
 test.each(['ca_cert', 'client_cert', 'client_key', 'cluster_id', 'id', 'mode', 'primary_cluster_addr'])(
-  'a bundle without %s is none',
+  'a bundle without %s is rejected',
   (name) => {
     const { [name]: _, ...rest } = encodeBundle(bundle)
     expect(parseBundle(rest)).toBeUndefined()
   },
 )
 
-test('a sealed token opens with the key it was made for, as often as it is tried, and with no other', () => {
+test('a sealed token can be decrypted repeatedly with its key, and with no other key', () => {
   const key = createExchangeKey()
   const token = seal(key.publicKey)
   expect(open(token, key.privateKey)).toEqual(bundle)
@@ -74,7 +74,7 @@ test('a sealed token opens with the key it was made for, as often as it is tried
   expect(token).not.toContain(bundle.privateKey.toString('base64'))
 })
 
-test('no field of a sealed token can be exchanged for another', () => {
+test('no field of a sealed token can be replaced', () => {
   const key = createExchangeKey()
   const fields = JSON.parse(Buffer.from(seal(key.publicKey), 'base64').toString()) as Record<string, unknown>
   const other = JSON.parse(Buffer.from(seal(key.publicKey), 'base64').toString()) as Record<string, unknown>
@@ -95,7 +95,7 @@ test('no field of a sealed token can be exchanged for another', () => {
   }
 })
 
-test('one changed character anywhere spoils a sealed token', () => {
+test('one changed character invalidates a sealed token', () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
   console.info(`seed ${seed}`)
   const key = createExchangeKey()
@@ -114,7 +114,7 @@ test('one changed character anywhere spoils a sealed token', () => {
   )
 })
 
-test('a wrapped token tells where to unwrap it; anything else is no token', () => {
+test('a wrapped token contains the address to unwrap it; other texts are rejected', () => {
   const claims = Buffer.from(JSON.stringify({ addr: 'https://a:8200', jti: 'x' })).toString('base64url')
   expect(parseActivationToken(`e30.${claims}.sig`)).toEqual({
     form: 'wrapped',

@@ -40,7 +40,7 @@ const MOUNTS: readonly MountFact[] = [
 
 const compile = (mode: 'allow' | 'deny', ...paths: string[]) => compileFilter({ mode, paths }, MOUNTS, NAMESPACES)
 
-test('deny keeps what is named back and nothing else', () => {
+test('a deny rule withholds exactly the named mounts', () => {
   const filter = compile('deny', 'EU_data/')
   expect(filter.isFiltered('logical/eu/secret')).toBe(true)
   expect(filter.isFiltered('logical/us/secret')).toBe(false)
@@ -48,7 +48,7 @@ test('deny keeps what is named back and nothing else', () => {
   expect(filter.dynamicMounts).toEqual([])
 })
 
-test('allow keeps everything back but what is named, local mounts, and what every namespace needs', () => {
+test('an allow rule withholds all mounts except named, local and required ones', () => {
   const filter = compile('allow', 'US_data/')
   expect([...filter.filteredMounts].sort()).toEqual(['eu', 'nkv', 'nrole', 'role'])
   expect(filter.isFiltered('auth/role/salt')).toBe(true)
@@ -56,26 +56,29 @@ test('allow keeps everything back but what is named, local mounts, and what ever
   expect([...filter.hiddenNamespaces].sort()).toEqual(['ns1/', 'ns1/child/', 'other/'])
 })
 
-test.each(['allow', 'deny'] as const)('%s of a namespace means all in it, and lists what it did not name', (mode) => {
-  const filter = compile(mode, 'ns1/')
-  expect(filter.dynamicMounts).toEqual(['ns1/auth/approle/', 'ns1/kv/'])
-  expect(filter.dynamicNamespaces).toEqual(['ns1/child/'])
-  expect(filter.filteredMounts.has('nkv')).toBe(mode === 'deny')
-  expect([...filter.hiddenNamespaces].sort()).toEqual(mode === 'deny' ? ['ns1/', 'ns1/child/'] : ['other/'])
-})
+test.each(['allow', 'deny'] as const)(
+  '%s of a namespace covers all its mounts, and lists those that it does not name',
+  (mode) => {
+    const filter = compile(mode, 'ns1/')
+    expect(filter.dynamicMounts).toEqual(['ns1/auth/approle/', 'ns1/kv/'])
+    expect(filter.dynamicNamespaces).toEqual(['ns1/child/'])
+    expect(filter.filteredMounts.has('nkv')).toBe(mode === 'deny')
+    expect([...filter.hiddenNamespaces].sort()).toEqual(mode === 'deny' ? ['ns1/', 'ns1/child/'] : ['other/'])
+  },
+)
 
-test('a namespace stays while something in it is allowed', () => {
+test('a namespace with an allowed mount stays visible', () => {
   const filter = compile('allow', 'ns1/kv/')
   expect(filter.filteredMounts.has('nkv')).toBe(false)
   expect(filter.filteredMounts.has('nrole')).toBe(true)
   expect(filter.hiddenNamespaces.has('ns1/')).toBe(false)
 })
 
-test('paths are normalised, kept in order, and taken once', () => {
+test('filter paths are normalized and unique, in the given order', () => {
   expect(normalizePaths(['secret', '/secret/', 'b//', ' ', 'auth/approle'])).toEqual(['secret/', 'b/', 'auth/approle/'])
 })
 
-test('singletons cannot be filtered; unknown paths and paths below a mount are pointed out', () => {
+test('singleton mounts cannot be filtered; unknown paths and paths below a mount are reported', () => {
   for (const path of ['sys/', 'identity/', 'auth/token/', 'cubbyhole/', 'ns1/sys/', 'ns1/child/auth/token/']) {
     expect(findSingleton([path], MOUNTS, NAMESPACES), path).toBe(path)
   }
@@ -138,7 +141,7 @@ const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
   return { filters, change, add, shows, paths: () => filters.find('c')?.paths }
 }
 
-test('a mount that is denied stays denied wherever it is moved to, and the rule shows where it is', async () => {
+test('a denied mount stays denied after a move, and the rule shows its new path', async () => {
   const world = await createWorld('deny', 'EU_data/', 'x/')
   await world.change(EU, move(EU, 'us-deny/'))
   expect([world.shows('eu'), world.paths()]).toEqual([false, ['us-deny/', 'x/']])
@@ -149,13 +152,13 @@ test('a mount that is denied stays denied wherever it is moved to, and the rule 
   expect(world.filters.noteChange('c')).toBe(false)
 })
 
-test('a mount that is denied with its namespace stays denied outside of it, by a name of its own', async () => {
+test('a mount denied with its namespace stays denied outside of it, with its own path in the rule', async () => {
   const world = await createWorld('deny', 'ns1/')
   await world.change(NKV, move(NKV, 'kv/'))
   expect([world.shows('nkv'), world.paths()]).toEqual([false, ['ns1/', 'kv/']])
 })
 
-test('a mount that is not allowed stays so in an allowed namespace, and at a path that is allowed to nobody yet', async () => {
+test('a mount that is not allowed stays so after a move into an allowed namespace or to an allowed path', async () => {
   const world = await createWorld('allow', 'ns1/', 'soon/')
   await world.change(EU, move(EU, 'ns1/eu/', 'ns1/'))
   await world.change(US, move(US, 'soon/'))
@@ -166,7 +169,7 @@ test('a mount that is not allowed stays so in an allowed namespace, and at a pat
   expect(world.shows('eu')).toBe(true)
 })
 
-test('a mount that is allowed stays allowed by its new path, and what it was allowed by is free', async () => {
+test('an allowed mount stays allowed at its new path, and the old path leaves the rule', async () => {
   let mounts = MOUNTS
   const storage = new MemoryStorage()
   const filters = createFilters({ storage, mounts: () => mounts })
@@ -187,7 +190,7 @@ test('a mount that is allowed stays allowed by its new path, and what it was all
   expect(filters.known('c').digest).not.toBe(digest)
 })
 
-test('a mount that is unmounted leaves the rule, and stays filtered itself until the last of it is deleted', async () => {
+test('an unmounted mount leaves the rule, and stays filtered until its data is deleted', async () => {
   const world = await createWorld('deny', 'EU_data/', 'US_data/')
   await world.change(EU, undefined)
   world.add(mount('new', 'EU_data/'))
@@ -195,7 +198,7 @@ test('a mount that is unmounted leaves the rule, and stays filtered itself until
   expect([world.shows('eu'), world.shows('new')]).toEqual([false, true])
 })
 
-test('a mount that is unmounted leaves a rule that allows it: who comes to its path next was never asked for', async () => {
+test('an unmounted mount leaves an allow rule, so that a new mount at its path is not allowed', async () => {
   const storage = new MemoryStorage()
   const filters = createFilters({ storage })
   await filters.put('c', { mode: 'allow', paths: ['US_data/', 'auth/approle/'] })
@@ -204,7 +207,7 @@ test('a mount that is unmounted leaves a rule that allows it: who comes to its p
   expect(filters.find('c')?.paths).toEqual(['auth/approle/'])
 })
 
-test('a namespace that is deleted leaves every rule with all below it', async () => {
+test('a deleted namespace leaves every rule with all its mounts', async () => {
   const storage = new MemoryStorage()
   const filters = createFilters({ storage })
   const paths = ['ns1/', 'ns1/kv/', 'US_data/']
@@ -216,7 +219,7 @@ test('a namespace that is deleted leaves every rule with all below it', async ()
   expect(filters.find('denies')?.paths).toEqual(['US_data/'])
 })
 
-test('filters are bounded in number, also those of ids that nobody has', async () => {
+test('the number of filters is limited, including those of unknown IDs', async () => {
   const filters = createFilters({})
   const rule = { mode: 'deny', paths: ['EU_data/'] } as const
   await Promise.all(Array.from({ length: LIMITS.filtersMax - 1 }, (_, n) => filters.put(`id-${n}`, rule)))
@@ -227,13 +230,13 @@ test('filters are bounded in number, also those of ids that nobody has', async (
   await filters.put('one-more', rule)
 })
 
-test('a move that could not be stored changes no rule', async () => {
+test('a failed move changes no rule', async () => {
   const world = await createWorld('deny', 'EU_data/')
   await expect(world.change(EU, move(EU, 'kv/'), true)).rejects.toThrow('no space')
   expect([world.shows('eu'), world.paths()]).toEqual([false, ['EU_data/']])
 })
 
-test('rules that nobody has asked for since the start follow as well', async () => {
+test('rules that were not read since the start follow moves as well', async () => {
   const storage = new MemoryStorage()
   await createFilters({ storage }).put('unregistered', { mode: 'deny', paths: ['EU_data/'] })
   const filters = createFilters({ storage })
@@ -243,7 +246,7 @@ test('rules that nobody has asked for since the start follow as well', async () 
   expect(filters.find('unregistered')?.paths).toEqual(['kv/'])
 })
 
-test('a filter is another one when it comes to hold a mount back, and when it is replaced or gone, each time once', async () => {
+test('a filter change is reported once when it withholds a new mount, is replaced or is deleted', async () => {
   const { filters, change } = await createWorld('deny', 'ns1/')
   const isNoted = () => [filters.noteChange('c'), filters.noteChange('c')]
   await change(NKV, move(NKV, 'kv/'))

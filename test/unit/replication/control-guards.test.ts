@@ -102,7 +102,7 @@ test.each(ROLE_GUARDS)('%s', (_, decision, text) => {
   expect(decision).toMatchObject({ code: 'invalid-request' })
 })
 
-test('exactly one of a present token and a list of addresses is a form', () => {
+test('an update needs exactly one of a token and a list of addresses', () => {
   expect(parseUpdateForm(undefined, [])).toBe('neither')
   expect(parseUpdateForm('', [])).toBe('blank')
   expect(parseUpdateForm('t', [])).toBe('token')
@@ -122,11 +122,11 @@ test.each([
   ['no time', primary, { ...request, ttlSeconds: 0 }, 'invalid ttl'],
   ['more than 768 hours', primary, { ...request, ttlSeconds: 768 * 3600 + 1 }, 'invalid ttl'],
   ['a bad key', primary, { ...request, publicKey: 'bad' as const }, 'invalid secondary_public_key'],
-])('a token is refused for %s', (_, at, asked, text) => {
+])('a token for %s is rejected', (_, at, asked, text) => {
   expect(reason(decideIssueToken('dr', at, asked, nobody))).toBe(text)
 })
 
-test('a token is refused for an id in use, and given for a good one', () => {
+test('a token for an ID in use is rejected, and a token for a valid ID is issued', () => {
   const taken = { taken: new Set(['b']), count: 1 }
   const text = 'id "b" is already in use by a secondary; revoke it first'
   expect(reason(decideIssueToken('dr', primary, request, taken))).toBe(text)
@@ -136,7 +136,7 @@ test('a token is refused for an id in use, and given for a good one', () => {
   expect(reason(decideRevoke('dr', primary, ''))).toBe('missing id')
 })
 
-test('a bundle has to be of the kind, of the set, and of another cluster', () => {
+test('a bundle must match kind and set, and belong to another cluster', () => {
   const bundle = { kind: 'dr', setId: 's', isOwn: false } as const
   expect(checkBundle('dr', 's', bundle)).toEqual({ ok: true })
   expect(checkBundle('dr', undefined, bundle)).toEqual({ ok: true })
@@ -167,7 +167,7 @@ test.each([
   ['a sync', 'secondary', { ...SAFE, streamState: 'merkle-sync' as const }],
   ['a reindex', 'secondary', { ...SAFE, isReindexing: true }],
   ['entries not applied', 'secondary', { ...SAFE, announcedIndex: 8 }],
-])('%s holds a promotion back unless it is forced', (_, stage, safety) => {
+])('%s prevents a promotion without force', (_, stage, safety) => {
   const at = facts('disabled', stage as Stage)
   const refused = decidePromote('performance', at, safety, false)
   expect(refused).toMatchObject({ ok: false, code: 'unavailable' })
@@ -180,7 +180,7 @@ test.each([
   ['a filter that makes the sync incomplete', 'secondary', { ...SAFE, isSyncComplete: false, filter: 'deny EU_data/' }],
   ['entries not applied before the primary was forgotten', 'detached', { ...IDLE, announcedIndex: 8 }],
   ['a sync that nobody completes', 'detached', { ...IDLE, isSyncComplete: false }],
-])('%s, which does not pass by itself, is no reason to try again later', (_, stage, safety) => {
+])('the error for %s, which waiting does not resolve, does not suggest a retry', (_, stage, safety) => {
   const refused = decidePromote('performance', facts('disabled', stage as Stage), safety, false)
   expect(refused).toMatchObject({ ok: false, code: 'unavailable' })
   expect(reason(refused)).toContain('to promote anyway, provide the "force" argument')
@@ -188,12 +188,12 @@ test.each([
   expect(decidePromote('performance', facts('disabled', stage as Stage), safety, true).ok).toBe(true)
 })
 
-test('a promotion succeeds when everything is here, with the primary gone too', () => {
+test('a promotion succeeds with complete data, even without a primary', () => {
   expect(decidePromote('dr', facts('secondary', 'primary'), SAFE, false).ok).toBe(true)
   expect(decidePromote('dr', facts('detached', 'primary'), { ...SAFE, streamState: 'idle' }, false).ok).toBe(true)
 })
 
-test('a secondary may not be older than its primary', () => {
+test('a secondary cannot have an older version than its primary', () => {
   expect(findVersionObjection('1.20.4+ent', '1.20.4')).toBeUndefined()
   expect(findVersionObjection('1.21.0+ent', '1.20.4+ent')).toBeUndefined()
   expect(findVersionObjection('1.9.10', '1.10.0')).toContain('older')

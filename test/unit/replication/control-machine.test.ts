@@ -19,7 +19,7 @@ const EVENTS = Object.keys(TRANSITIONS.disabled) as Event[]
 
 const STEPS = 3000
 
-test(`a walk of ${STEPS} random steps over both kinds never breaks a rule`, () => {
+test(`a walk of ${STEPS} random steps over both kinds never violates an invariant`, () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
   console.info(`seed ${seed}`)
   const step = fc.record({

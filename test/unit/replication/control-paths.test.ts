@@ -40,7 +40,7 @@ const DR_OPERATIONS = [
   'operation-token/delete',
 ] as const
 
-test.each(DR_OPERATIONS)('dr/secondary/%s refuses in the order of the contract', async (operation) => {
+test.each(DR_OPERATIONS)('dr/secondary/%s checks a request in the order of the contract', async (operation) => {
   const path = `dr/secondary/${operation}`
   const a = await start('a')
   expect(await refused(a, 'read', path)).toContain('unsupported-operation')
@@ -53,7 +53,7 @@ test.each(DR_OPERATIONS)('dr/secondary/%s refuses in the order of the contract',
   expect(await refused(a, 'update', path, wrong)).toBe('permission-denied: permission denied')
 })
 
-test('an operation token does everything until it is deleted; a batch token what its policy names', async () => {
+test('an operation token permits everything until it is deleted, and a batch token what its policy permits', async () => {
   const a = await start('a')
   const batch = { dr_operation_token: await batchToken(a, 'sys/replication/dr/secondary/merkle-check') }
   await a.change('replication/dr/primary/enable')
@@ -69,7 +69,7 @@ test('an operation token does everything until it is deleted; a batch token what
   expect(again).toContain('permission-denied')
 })
 
-test('a new operation token ends the one before, and the end of the role ends it', async () => {
+test('a new operation token or the end of the role invalidates the previous token', async () => {
   const a = await start('a')
   await a.change('replication/dr/primary/enable')
   await a.change('replication/dr/primary/demote')
@@ -81,7 +81,7 @@ test('a new operation token ends the one before, and the end of the role ends it
   expect(a.status('dr')).toEqual({ mode: 'disabled' })
 })
 
-test('the ceremony is answered off a DR secondary as the contract says', async () => {
+test('outside of a DR secondary, the ceremony paths respond as the contract specifies', async () => {
   const a = await start('a')
   const path = 'replication/dr/secondary/generate-operation-token'
   const attempt = await a.call('read', `${path}/attempt`)
@@ -93,7 +93,7 @@ test('the ceremony is answered off a DR secondary as the contract says', async (
   expect(await refused(a, 'read', 'dr/secondary/generate-operation-token/update')).toBe(text)
 })
 
-test('a DR secondary tells of its licence, and nobody else does there', async () => {
+test('only a DR secondary serves its license status', async () => {
   const a = await start('a')
   const path = 'dr/secondary/license/status'
   expect(await refused(a, 'read', path)).toBe('invalid-request: cluster is not a DR secondary')
@@ -103,7 +103,7 @@ test('a DR secondary tells of its licence, and nobody else does there', async ()
   expect((await a.call('read', `replication/${path}`))?.data).toMatchObject({ autoloading_used: true })
 })
 
-test('the older paths mean performance replication', async () => {
+test('the older paths apply to performance replication', async () => {
   const a = await start('a')
   const response = await a.change('replication/primary/enable', { primary_cluster_addr: 'proxy:8201' })
   expect(response).toMatchObject({ data: null })
@@ -120,7 +120,7 @@ test('the older paths mean performance replication', async () => {
   expect(a.status('performance')).toEqual({ mode: 'disabled' })
 })
 
-test('a set that is enabled again is another set', async () => {
+test('enabling a primary again creates another set', async () => {
   const a = await start('a')
   await a.change('replication/dr/primary/enable')
   const before = a.status('dr').cluster_id
@@ -129,7 +129,7 @@ test('a set that is enabled again is another set', async () => {
   expect(a.status('dr').cluster_id).not.toBe(before)
 })
 
-test.each(['0', '-5m', 'soon', '769h', 0])('the ttl %j of an activation token is refused', async (ttl) => {
+test.each(['0', '-5m', 'soon', '769h', 0])('the ttl %j of an activation token is rejected', async (ttl) => {
   const a = await start('a')
   await a.change('replication/dr/primary/enable')
   expect(await refused(a, 'update', 'dr/primary/secondary-token', { id: 'b', ttl })).toBe(
@@ -160,7 +160,7 @@ test('public keys came with version 1.3', async () => {
   )
 })
 
-test('trees are rebuilt and checked only where something is replicated', async () => {
+test('reindex and merkle-check require enabled replication', async () => {
   const a = await start('a')
   for (const path of ['reindex', 'dr/reindex', 'performance/reindex', 'recover', 'merkle-check']) {
     expect(await refused(a, 'update', path), path).toBe('invalid-request: replication is not enabled')
@@ -189,7 +189,7 @@ test('trees are rebuilt and checked only where something is replicated', async (
   expect(a.status('performance')).toMatchObject({ corrupted_merkle_tree: false, merkle_root: root })
 })
 
-test('reindex is answered before the data is looked at, and ends without a rebuild where that is damaged', async () => {
+test('reindex responds before it checks the data, and stops without a rebuild if the data is damaged', async () => {
   const a = await start('a')
   await a.change('replication/performance/primary/enable')
   await a.writeValue(SHARED_KEY, 'x')
@@ -214,7 +214,7 @@ test('reindex is answered before the data is looked at, and ends without a rebui
   expect(a.status('performance').merkle_root).not.toBe(root)
 })
 
-test('filters are kept for whoever comes, and refused where they mean nothing', async () => {
+test('filters can be stored for future secondaries, and are rejected on other clusters', async () => {
   const a = await start('a')
   const filter = 'performance/primary/paths-filter/c'
   expect(await refused(a, 'update', filter)).toContain('cluster is not a performance primary')
@@ -239,7 +239,7 @@ test('filters are kept for whoever comes, and refused where they mean nothing', 
   expect(ambiguous).toBe(`invalid-request: id "${setId}" is ambiguous; use one of: c, d`)
 })
 
-test('a filter that names what is not there, or nothing, says what comes of it', async () => {
+test('a filter without a match causes a warning about its effect', async () => {
   const a = await start('a')
   await a.change('replication/performance/primary/enable')
   const put = async (data: JsonObject) =>
@@ -274,7 +274,7 @@ test('an unmounted path leaves the filters, and a new mount at that path is not 
   expect(filters.compiled('c')?.isFiltered('logical/m1/x'), 'the deletions of its keys').toBe(true)
 })
 
-test('a token that is null is none, and forgets no primary', async () => {
+test('a null token counts as absent, and does not remove the primary', async () => {
   const a = await start('a')
   await a.change('replication/performance/primary/enable')
   await a.change('replication/performance/primary/demote')
@@ -288,7 +288,7 @@ test('a token that is null is none, and forgets no primary', async () => {
   expect(a.server.runtime).toBe(runtime)
 })
 
-test('primary_cluster_addr is checked where it is given', async () => {
+test('primary_cluster_addr is validated on input', async () => {
   const a = await start('a')
   const enable = (primary_cluster_addr: string) => a.post('replication/dr/primary/enable', { primary_cluster_addr })
   for (const address of [

@@ -58,7 +58,7 @@ const RECORDS: readonly (readonly [string, KindRecord])[] = [
   ['detached', { mode: 'secondary', setId: 's', epochs: [], secondaryId: '', hasFollowed: false, incarnation: 0 }],
 ]
 
-test.each(RECORDS)('a %s record comes back as it was stored', async (stage, record) => {
+test.each(RECORDS)('a %s record is read as it was stored', async (stage, record) => {
   const storage = new MemoryStorage()
   await storage.write((tx) => putRecord(tx, 'dr', record))
   expect(readRecord(storage, 'dr')).toEqual(record)
@@ -66,12 +66,12 @@ test.each(RECORDS)('a %s record comes back as it was stored', async (stage, reco
   expect(stageOf(readRecord(storage, 'dr'))).toBe(stage)
 })
 
-test('the DR record stays, the performance record goes to DR copies', () => {
+test('the DR record never leaves the cluster, and the performance record replicates to DR copies', () => {
   expect(categoryOf(recordKey('dr'))).toBe('ignored')
   expect(categoryOf(recordKey('performance'))).toBe('local')
 })
 
-test('epochs tell who descends from whom, and agree on which of two promotions counts', () => {
+test('epochs show descent, and both sides agree on which of two promotions applies', () => {
   const first = extendChain([], 'e1', { forkIndex: 0 })
   const second = extendChain(first, 'e2', { forkIndex: 10 })
   const rival = extendChain(first, 'e3', { forkIndex: 7 })
@@ -85,7 +85,7 @@ test('epochs tell who descends from whom, and agree on which of two promotions c
   expect(compareEpochs([], first)).toBe('newer')
 })
 
-test('a chain tells what of a log another one does not build on', () => {
+test('an epoch chain shows the part of a log that another chain does not build on', () => {
   const parent = extendChain([], 'p', { forkIndex: 0 })
   const ahead = extendChain(parent, 'a', { forkIndex: 100, beginIndex: 40, alignedFrom: 70 })
   const behind = extendChain(parent, 'b', { forkIndex: 90, beginIndex: 95, alignedFrom: 0 })
@@ -104,7 +104,7 @@ test('a chain tells what of a log another one does not build on', () => {
   expect(chainUpTo(twice, 'x')).toEqual([])
 })
 
-test('a chain forgets its oldest epochs', () => {
+test('an epoch chain drops its oldest epochs', () => {
   let chain = extendChain([], 'e1', { forkIndex: 0 })
   for (let n = 2; n <= EPOCHS_KEPT_MAX + 5; n++) chain = extendChain(chain, `e${n}`, { forkIndex: n })
   expect(chain).toHaveLength(EPOCHS_KEPT_MAX)
@@ -123,7 +123,7 @@ test('announced indexes are compared within their epoch', () => {
   expect(measureProgress(undefined, undefined, chain)).toEqual({ applied: 0, announced: 0, isBehindEpoch: false })
 })
 
-test('a forwarded request keeps numbers as written and leaves its secrets behind', async () => {
+test('a forwarded request keeps the text of numbers and contains no secrets', async () => {
   const request: Request = {
     id: 'r',
     operation: 'update',
@@ -144,7 +144,7 @@ test('a forwarded request keeps numbers as written and leaves its secrets behind
   expect(Object.getPrototypeOf(decoded.data)).toBeNull()
 })
 
-test('an answer and an error come back as they were', () => {
+test('a forwarded response and an error are decoded unchanged', () => {
   const response = { data: { a: [1, 'x', null] }, warnings: ['w'], status: 204 }
   expect(decodeAnswer(encodeAnswer({ index: 3, response }))).toEqual({ index: 3, response })
   expect(decodeAnswer(encodeAnswer({ index: 3, response: undefined }))).toEqual({ index: 3, response: undefined })
@@ -159,7 +159,7 @@ test('an answer and an error come back as they were', () => {
   }
 })
 
-test('losses are listed in the order of time, with all their entries', async () => {
+test('losses are listed by time, with all their entries', async () => {
   const storage = new MemoryStorage()
   const entries = Array.from({ length: 2500 }, (_, n) => ({ index: n, path: `secret/${n}`, operation: 'put' as const }))
   const loss = { epoch: 'e1', firstIndex: 0, lastIndex: 2499, reason: 'why' }
@@ -171,7 +171,7 @@ test('losses are listed in the order of time, with all their entries', async () 
   ])
 })
 
-test('a list of losses is bounded, and says how many entries and frames it leaves out', async () => {
+test('a loss record is limited, and states how many entries and frames it omits', async () => {
   const perFrame = 10_000
   const frameBytes = LIMITS.lossFrameBytesMax / 4
   const frames = Array.from({ length: 7 }, (_, n) => {
@@ -203,7 +203,7 @@ test('a list of losses is bounded, and says how many entries and frames it leave
   expect(await readLosses(storage)).toMatchObject([{ entriesBeyond: 19_995, framesBeyond: 3 }])
 })
 
-test('the oldest list of losses makes room for one too many, with all that belongs to it', async () => {
+test('the oldest loss record is removed with all its parts beyond the maximum', async () => {
   const storage = new MemoryStorage()
   const entry = { index: 1, path: 'secret/1', operation: 'put' as const }
   const frame = { bytes: Buffer.from('frame') } as Frame

@@ -77,7 +77,7 @@ test('a disabled kind shows its mode and nothing else', () => {
   })
 })
 
-test('a primary shows every field, each of its type', () => {
+test('the status of a primary has every field with its type', () => {
   expect(renderStatus(PRIMARY)).toEqual({
     mode: 'primary',
     cluster_id: 'set',
@@ -97,7 +97,7 @@ test('a primary shows every field, each of its type', () => {
   expect(renderStatus({ ...PRIMARY, kind: 'dr' })).not.toHaveProperty('last_performance_wal')
 })
 
-test('secondaries are listed by id: connected, away, and never seen', () => {
+test('the status lists secondaries by ID: connected, disconnected and never seen', () => {
   const away = registration('b', {
     state: 'connected',
     apiAddress: 'https://b:8200',
@@ -135,7 +135,7 @@ test('secondaries are listed by id: connected, away, and never seen', () => {
   ])
 })
 
-test('a secondary shows every field, addresses with their scheme and once', () => {
+test('the status of a secondary has every field, with unique addresses and their scheme', () => {
   expect(renderStatus(SECONDARY)).toEqual({
     mode: 'secondary',
     cluster_id: 'set',
@@ -165,7 +165,7 @@ test('a secondary shows every field, addresses with their scheme and once', () =
   })
 })
 
-test('progress of a sync and of a reindex shows while it lasts', () => {
+test('the status shows the progress of a sync or reindex while it runs', () => {
   const maintenance = {
     ...MAINTENANCE,
     lastReindexMs: 7000,
@@ -191,7 +191,7 @@ test('a sync that has fetched nothing yet shows its progress, and no other state
   expect(renderStatus({ ...SECONDARY, state: 'merkle-diff' })).not.toHaveProperty('merkle_sync_progress')
 })
 
-test('a detached secondary has no primary, and still no null', () => {
+test('the status of a detached secondary has no primary and no null', () => {
   const status = renderStatus({
     ...SECONDARY,
     state: 'idle',
@@ -206,7 +206,7 @@ test('a detached secondary has no primary, and still no null', () => {
 })
 
 test.each(['lb:8201', 'http://lb:8201', 'https://lb:8201/', 'tcp://lb:8201'])(
-  'the address %s of a cluster port is shown with the scheme that it speaks',
+  'the status shows the address %s of a cluster port with its scheme',
   (primaryClusterAddr) => {
     expect(renderStatus({ ...PRIMARY, primaryClusterAddr }).primary_cluster_addr).toBe('https://lb:8201')
     const secondary = renderStatus({ ...SECONDARY, primaryClusterAddr, knownAddresses: [primaryClusterAddr] })

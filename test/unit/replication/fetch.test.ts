@@ -9,7 +9,7 @@ import { bytes, openFixture } from '../storage/fixture.js'
 const unasked = () => Promise.reject(new Error('not asked for'))
 
 it.each(['sys/token/x', 'core/replication/purge'])(
-  'an entry of another tree than was asked for, %s, is refused',
+  'an entry of another tree than the requested one is rejected: %s',
   async (key) => {
     const { store } = await openFixture()
     const packer = new Packer(64)

@@ -71,7 +71,7 @@ describe('a frame on its way to a secondary', () => {
   })
 })
 
-test('stretches without content grow together, and never over one with content', () => {
+test('adjacent slices without content are merged, and never across a slice with content', () => {
   const nothing = Buffer.alloc(0)
   const stretch = (first_index: number, last_index: number, frame: Buffer = nothing): FrameSliceMessage => ({
     first_index,

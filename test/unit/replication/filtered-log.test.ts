@@ -48,7 +48,7 @@ const open = async () => {
   return { source, store, filtered, purge, stored, settled, end }
 }
 
-test('a filter takes what was deleted before out of the log, and out of the files', async () => {
+test('a filter removes earlier deletions from the log and the files', async () => {
   const { source, store, filtered, purge, stored, settled, end } = await open()
   await put(store, 'logical/us/1', 'secret')
   await store.write((tx) => tx.delete('logical/us/1'))
@@ -68,7 +68,7 @@ test('a filter takes what was deleted before out of the log, and out of the file
   await again.close()
 })
 
-test('a filter that takes nothing away that was ever there leaves the log', async () => {
+test('a filter without local data keeps the log', async () => {
   const { source, store, filtered, purge, settled, end } = await open()
   await put(store, 'logical/eu/2', 'more')
   const [first, last] = [store.firstIndex, store.position]

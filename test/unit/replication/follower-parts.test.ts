@@ -11,7 +11,7 @@ import type { Store } from '../../../src/storage/store/store.js'
 import { openStore, put } from '../../support/replication-fixture.js'
 
 describe('addresses', () => {
-  test('known addresses show a scheme, and the one in use is dialled first', () => {
+  test('known addresses show a scheme, and the one in use is dialed first', () => {
     const addresses = new Addresses(['a:1', 'https://b:2'])
     expect(addresses.known).toEqual(['https://a:1', 'https://b:2'])
     expect(addresses.answered('b:2')).toBe(true)
@@ -39,7 +39,7 @@ describe('addresses', () => {
     expect([after.nextFormer(), after.nextFormer()]).toEqual(['https://a:1', 'https://a:1'])
   })
 
-  test('every address that the primary no longer names is dialled in turn', () => {
+  test('every address that the primary no longer names is dialed in turn', () => {
     const addresses = new Addresses(['a:1', 'b:2'])
     expect(addresses.nextFormer()).toBeUndefined()
     addresses.answered('c:3')
@@ -53,7 +53,7 @@ describe('addresses', () => {
   })
 })
 
-test('back-off doubles to its limit, stays within a fifth of that, and begins anew', () => {
+test('the backoff doubles up to its limit, varies by a fifth, and can be reset', () => {
   const backoff = new Backoff({ initialMs: 50, maxMs: 500 }, createSeededRandom('backoff'))
   const bases = [50, 100, 200, 400, 500, 500]
   for (const base of bases) {
@@ -178,7 +178,7 @@ class FakeCall extends EventEmitter {
 }
 
 describe('a stream of messages', () => {
-  test('makes its sender wait while too much is unsent', async () => {
+  test('a stream makes its sender wait while too much is unsent', async () => {
     const call = new FakeCall()
     const stream = new MessageStream<string, string>(call, () => undefined)
     await stream.send('small', 10)
@@ -192,7 +192,7 @@ describe('a stream of messages', () => {
     await sending
   })
 
-  test('stops reading while nobody takes, and hands over all at once', async () => {
+  test('a stream stops reading while its reader is idle, and then returns all messages at once', async () => {
     const call = new FakeCall()
     const stream = new MessageStream<string, string>(call, () => undefined)
     for (let i = 0; i < 16; i++) call.emit('data', `m${i}`)
@@ -201,7 +201,7 @@ describe('a stream of messages', () => {
     expect(call.isPaused).toBe(false)
   })
 
-  test('ends once, for the first reason, which everybody who waits gets', async () => {
+  test('a stream ends once, and all waiters get the first reason', async () => {
     const ends: unknown[] = []
     const stream = new MessageStream<string, string>(new FakeCall(), (error) => ends.push(error))
     const waiting = stream.receive()

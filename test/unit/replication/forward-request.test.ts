@@ -37,11 +37,11 @@ const JUNK: readonly (readonly [keyof typeof GOOD, unknown])[] = [
   ['remoteAddress', 'not an address'],
 ]
 
-test('what a secondary sends is taken as it is', () => {
+test('a request of a secondary is decoded unchanged', () => {
   expect(decode(JSON.stringify(GOOD))).toMatchObject({ ...GOOD, clientToken: undefined, wrap: undefined })
 })
 
-test.each(JUNK)('a forwarded request whose %s is %j is refused with a code', (name, value) => {
+test.each(JUNK)('a forwarded request whose %s is %j is rejected with a code', (name, value) => {
   const refuse = () => decode(JSON.stringify({ ...GOOD, [name]: value }))
   expect(refuse).toThrow(/^a forwarded request has an invalid \w+$/)
   try {
@@ -53,13 +53,13 @@ test.each(JUNK)('a forwarded request whose %s is %j is refused with a code', (na
 })
 
 test.each(['', 'x', 'null', '5', '"x"', '[]', '{', '\u0000', '['.repeat(400) + ']'.repeat(400), '{"id":1e400}'])(
-  'a forwarded request that is %j is refused with a code',
+  'a forwarded request that is %j is rejected with a code',
   (text) => {
     expect(() => decode(text)).toThrow(/^a forwarded request has an invalid \w+$/)
   },
 )
 
-test('a token that is sent along all the same goes nowhere, and neither do rights that are claimed', () => {
+test('tokens and permissions in a forwarded request are ignored', () => {
   const headers = { 'x-vault-token': 'hvs.x', cookie: 'c', 'x-trace': 't' }
   const claimed = { clientToken: 'hvs.x', token: { isRoot: true }, wrap: { ttlSeconds: 5, format: 'jwt' }, sight: {} }
   const decoded = decode(JSON.stringify({ ...GOOD, ...claimed, headers }))

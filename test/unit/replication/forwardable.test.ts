@@ -37,7 +37,7 @@ const BACKENDS = [
   new BackendHarness(createTransitType().factory),
 ].map(({ backend }) => backend)
 
-test('every write of every mount is either handed on to the primary or answered by the secondary, on purpose', () => {
+test('every write of every mount is listed as forwarded or as answered by the secondary', () => {
   const undecided = BACKENDS.flatMap(({ type, paths }) =>
     paths.flatMap(({ pattern, operations }) =>
       (['create', 'update', 'patch', 'delete'] as const)
@@ -49,7 +49,7 @@ test('every write of every mount is either handed on to the primary or answered 
   expect(new Set(undecided)).toEqual(ANSWERED_HERE)
 })
 
-test('nothing is in the table that no mount has', () => {
+test('every row of the forwarding table exists in a mount', () => {
   for (const name of ['approle', 'userpass', 'kv', 'transit', 'identity']) {
     const patterns = BACKENDS.filter(({ type }) => type === name).flatMap(({ paths }) =>
       paths.map((row) => row.pattern),
@@ -58,7 +58,7 @@ test('nothing is in the table that no mount has', () => {
   }
 })
 
-test('the status of a remount is the only read that is handed on, and nothing that an object inherits is', () => {
+test('the status of a remount is the only forwarded read, and inherited names are not forwarded', () => {
   const reads = Object.entries(FORWARDED).flatMap(([type, patterns]) =>
     Object.keys(patterns).filter((pattern) => isForwardable(type, pattern, 'read')),
   )

@@ -10,7 +10,7 @@ test.each([
   [status.INTERNAL, 'Received RST_STREAM with code 2', 'the connection was lost'],
   [status.DEADLINE_EXCEEDED, 'Deadline exceeded after 2.001s,LB pick: 0.001s', 'no response arrived in time'],
   [status.UNAVAILABLE, 'no such primary', 'no such primary'],
-])('a link that fails with %i %j is described without the words of a library', (code, details, words) => {
+])('a link failure %i %j is described without library terms', (code, details, words) => {
   const error = failed(code, details)
   expect(fromServiceError(error)).toMatchObject({ message: words, cause: error })
 })

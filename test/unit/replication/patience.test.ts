@@ -64,7 +64,7 @@ const OFFER = {
   } satisfies ResyncNeeded,
 } as unknown as ReceivedDown
 
-test('a primary that does not answer a stream that was opened is asked once more after 30 s', async () => {
+test('a stream without a first response is reopened after 30 s', async () => {
   const { stream, ended, pass } = await begin({})
   await pass(PATIENCE_MS - 1)
   expect(stream.ended.aborted).toBe(false)
@@ -72,7 +72,7 @@ test('a primary that does not answer a stream that was opened is asked once more
   expect(await ended).toContain('has sent nothing for 30 s')
 })
 
-test('a comparison in which the primary does not answer is begun once more after 30 s', async () => {
+test('a comparison without a response is restarted after 30 s', async () => {
   const { call, stream, pass } = await begin({})
   await pass(1_000)
   call.emit('data', OFFER)
@@ -82,13 +82,13 @@ test('a comparison in which the primary does not answer is begun once more after
   expect(String(stream.ended.reason)).toContain('has sent nothing for 30 s')
 })
 
-test('a primary that announces entries and does not send them is asked once more after 30 s', async () => {
+test('a stream whose announced entries do not arrive is reopened after 30 s', async () => {
   const { ended, pass } = await begin({ isPlaced: true, lagMs: PATIENCE_MS })
   await pass(PATIENCE_MS)
   expect(await ended).toContain('has sent nothing for 30 s')
 })
 
-test('a stream on which nothing is owed lasts for as long as it is silent', async () => {
+test('an idle stream with nothing to send stays open', async () => {
   const { stream, pass } = await begin({ isPlaced: true })
   await pass(10 * PATIENCE_MS)
   expect(stream.ended.aborted).toBe(false)

@@ -48,14 +48,14 @@ beforeEach(() => {
   purge = make()
 })
 
-test('nothing is marked for a filter that takes nothing away', async () => {
+test('a filter without local data sets no mark', async () => {
   filtered = new Set(['eu'])
   await put('logical/us/1')
   await purge.start()
   expect([stage(), asked, purge.isSettled, purge.isInEffect]).toEqual([undefined, 0, true, true])
 })
 
-test('data is marked when a filter hides it, again before it is deleted, and destroyed when it is gone', async () => {
+test('filtered data is marked when it is hidden and before it is deleted, and destroyed afterwards', async () => {
   await put('logical/eu/1')
   filtered = new Set(['eu'])
   purge.check()
@@ -71,7 +71,7 @@ test('data is marked when a filter hides it, again before it is deleted, and des
   expect([purge.isInEffect, purge.isSettled]).toEqual([true, true])
 })
 
-test('a filter that is lifted before anything was deleted takes its mark along', async () => {
+test('removing a filter before any deletion removes its mark', async () => {
   await put('logical/eu/1')
   filtered = new Set(['eu'])
   await purge.start()
@@ -80,7 +80,7 @@ test('a filter that is lifted before anything was deleted takes its mark along',
   expect([stage(), asked]).toEqual([undefined, 0])
 })
 
-test('what was deleted is destroyed although the filter, or the role that it was for, is gone', async () => {
+test('deleted data is destroyed even after the filter or the role is gone', async () => {
   await put('logical/eu/1')
   filtered = new Set(['eu'])
   await purge.mark()
@@ -91,7 +91,7 @@ test('what was deleted is destroyed although the filter, or the role that it was
   expect([stage(), asked]).toEqual(['deleted', 1])
 })
 
-test('nothing is destroyed amid a resync, or before the first one is complete', async () => {
+test('data is never destroyed during a resync, or before the first one is complete', async () => {
   filtered = new Set(['eu'])
   await purge.mark()
   isResyncing = true
@@ -105,7 +105,7 @@ test('nothing is destroyed amid a resync, or before the first one is complete', 
   expect(asked).toBe(1)
 })
 
-test('a primary that deletes the last of it, without a comparison, has it destroyed', async () => {
+test('the deletion of the last filtered key over the stream starts the destruction', async () => {
   await put('logical/eu/1')
   filtered = new Set(['eu'])
   await purge.start()
@@ -114,13 +114,13 @@ test('a primary that deletes the last of it, without a comparison, has it destro
   await until(() => asked === 1)
 })
 
-test('what is applied means nothing while nothing is to go', async () => {
+test('applied entries have no effect without a mark', async () => {
   await purge.start()
   purge.checkPending()
   expect(purge.isSettled).toBe(true)
 })
 
-test('what is deleted after the destruction was asked for is marked anew', async () => {
+test('data deleted after the destruction request gets a new mark', async () => {
   filtered = new Set(['eu'])
   await purge.mark()
   const writes = storage.writes
@@ -133,7 +133,7 @@ test('what is deleted after the destruction was asked for is marked anew', async
   expect(storage.writes).toBe(writes + 1)
 })
 
-test('a mark that is written anew differs from the one before, though it means the same', async () => {
+test('a rewritten mark differs from the previous one with the same meaning', async () => {
   filtered = new Set(['eu'])
   await purge.mark()
   const before = storage.get(KEYS.purgeMark)
@@ -142,7 +142,7 @@ test('a mark that is written anew differs from the one before, though it means t
   expect([stage(), storage.get(KEYS.purgeMark)?.equals(before ?? Buffer.alloc(0))]).toEqual(['deleted', false])
 })
 
-test('a second filter that hides data while the first is being destroyed marks anew, and keeps what it means', async () => {
+test('a second filter during a destruction sets a new mark with its own stage', async () => {
   filtered = new Set(['eu'])
   await purge.mark()
   await purge.start()
@@ -157,7 +157,7 @@ test('a second filter that hides data while the first is being destroyed marks a
   expect(storage.writes).toBe(writes)
 })
 
-test('a new mark that could not be written is still to be written', async () => {
+test('a mark that failed to be written is written later', async () => {
   filtered = new Set(['eu'])
   await purge.mark()
   await purge.start()

@@ -21,7 +21,7 @@ const at = (index: number) => ({ index, hash: hashOf(index) })
 const indexesAfter = (recent: RecentFrames, index: number) =>
   recent.after(index).frames.map(({ firstIndex }) => firstIndex)
 
-test('what was applied is remembered over a reconnection, and forgotten at another place', () => {
+test('recent frames survive a reconnection, and are dropped at another position', () => {
   const recent = new RecentFrames()
   recent.begin(at(4))
   recent.add(received(frame(5, 6), frame(8, 8)), at(9))
@@ -37,7 +37,7 @@ test('what was applied is remembered over a reconnection, and forgotten at anoth
   expect(recent.after(30).isComplete).toBe(true)
 })
 
-test('what is remembered is bounded, and says so', () => {
+test('recent frames are limited, and report missing ones', () => {
   const recent = new RecentFrames(25)
   recent.begin(at(0))
   recent.add(received(frame(1, 1), frame(2, 2), frame(3, 4)), at(4))
@@ -46,7 +46,7 @@ test('what is remembered is bounded, and says so', () => {
   expect(recent.after(1).isComplete).toBe(true)
 })
 
-test('another log that happens to reach to the same index is another place', () => {
+test('the same index in another log is another position', () => {
   const recent = new RecentFrames()
   recent.begin(at(4))
   recent.add(received(frame(5, 6)), at(6))
@@ -54,7 +54,7 @@ test('another log that happens to reach to the same index is another place', () 
   expect(indexesAfter(recent, 0)).toEqual([])
 })
 
-test('the places that were passed through are named, the newest first', () => {
+test('passed positions are returned, newest first', () => {
   const recent = new RecentFrames(25)
   expect(recent.positions()).toEqual([])
   recent.begin(at(1))

@@ -32,14 +32,14 @@ const REQUEST: IncomingRequest = {
   withheld: ['version', 'addresses', 'cluster-name', 'replication-status'],
 }
 
-test('a request arrives as it came to the standby', async () => {
+test('a relayed request equals the one that the standby received', async () => {
   const { request, asks, waitMs } = decodeRelayed(await encodeRelayed({ request: REQUEST, asks: 'rights', waitMs: 5 }))
   expect({ ...request, data: { ...request.data }, headers: { ...request.headers } }).toEqual(REQUEST)
   expect(Object.getPrototypeOf(request.data)).toBeNull()
   expect([asks, waitMs]).toEqual(['rights', 5])
 })
 
-test('a request without token, namespace and wish for wrapping arrives without', async () => {
+test('a relayed request without token, namespace and wrapping has none', async () => {
   const bare = { ...REQUEST, clientToken: undefined, namespaceHeader: undefined, wrap: undefined, remoteAddress: '' }
   const { request, asks } = decodeRelayed(await encodeRelayed({ request: bare, asks: 'answer', waitMs: 5 }))
   expect(request).toMatchObject({
@@ -51,7 +51,7 @@ test('a request without token, namespace and wish for wrapping arrives without',
   expect(asks).toBe('answer')
 })
 
-test('a body and headers as large as the listener takes them arrive', async () => {
+test('a relayed request can have a body and headers of maximum size', async () => {
   const nested = (depth: number): JsonValue => (depth === 0 ? 1 : [nested(depth - 1)])
   const data = { deep: nested(LIMITS.jsonDepthMax - 1) }
   const headers = { 'x-long': '\u00e9'.repeat(LIMITS.headerBytesMax - 'x-long'.length) }
@@ -87,7 +87,7 @@ const JUNK: readonly (readonly [string, unknown])[] = [
   ['withheld', ['version', 'all']],
 ]
 
-test.each(JUNK)('one whose %s is %j is refused with a code', async (name, value) => {
+test.each(JUNK)('a relayed request whose %s is %j is rejected with a code', async (name, value) => {
   const whole = JSON.parse(String(await encodeRelayed({ request: REQUEST, asks: 'answer', waitMs: 5 })))
   try {
     decodeRelayed(Buffer.from(JSON.stringify({ ...whole, [name]: value })))
@@ -103,21 +103,21 @@ const ANSWERS: readonly Rendered[] = [
   { status: 200, contentType: 'application/octet-stream', headers: {}, body: Buffer.from([0, 10, 255, 10]) },
 ]
 
-test.each(ANSWERS)('an answer %j arrives byte for byte', (answer) => {
+test.each(ANSWERS)('a relayed response %j arrives byte for byte', (answer) => {
   const { body, ...head } = decodeRelayedAnswer(encodeRendered(answer)).open()
   const { body: sent, ...sentHead } = answer
   expect(head).toEqual(sentHead)
   expect(body).toEqual(Buffer.from(sent as string))
 })
 
-test('an answer that never ends is refused, not cut short', () => {
+test('a relayed endless response is rejected, not truncated', () => {
   const body = (async function* () {
     yield Buffer.from('x')
   })()
   expect(() => encodeRendered({ status: 200, contentType: 'x', headers: {}, body })).toThrow(LogicalError)
 })
 
-test('an error arrives with everything that its answer is made of', () => {
+test('a relayed error has all its fields', () => {
   const error = new LogicalError('not-found', 'text', { wrapped: true, data: { keys: [1] }, headers: { A: 'b' } })
   const { code, message, wrapped, data, headers } = error
   expect(() => decodeRelayedAnswer(encodeRelayFailure(error)).open()).toThrow(
@@ -125,7 +125,7 @@ test('an error arrives with everything that its answer is made of', () => {
   )
 })
 
-test('how far the log had come arrives with an answer and with an error, if it was said', () => {
+test('a relayed response or error has the log index, if known', () => {
   const [answer] = ANSWERS
   if (!answer) throw new Error('no answers')
   const error = new LogicalError('not-found', 'text')

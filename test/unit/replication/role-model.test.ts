@@ -57,7 +57,7 @@ const cases = STAGES.flatMap((dr) =>
   ),
 )
 
-test('whatever a cluster may be asked for is answered as the model of the simulation has it, and leads where that says', () => {
+test('responses and resulting roles of all role changes match the model of the simulation', () => {
   for (const { facts, kind, action, body = {}, event, force } of cases) {
     const call: RoleCall = { kind, action, body, credential: 'good' }
     const roles = rolesOf(facts)

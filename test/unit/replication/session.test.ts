@@ -33,7 +33,7 @@ it('an idle session lasts, also when a round trip takes longer than the keepaliv
   }
 })
 
-it('both ends of a frozen session are lost after the keepalive times and a round trip', async () => {
+it('both ends of a suspended session are lost after the keepalive times and a round trip', async () => {
   const { clock, network, lost } = await connect(50)
   clock.advance(10_000)
   network.freeze()
@@ -43,7 +43,7 @@ it('both ends of a frozen session are lost after the keepalive times and a round
   expect(lost()).toEqual([true, true])
 })
 
-it('the first ping of a session has as long as a connection may take', async () => {
+it('the first ping of a session has the connect timeout', async () => {
   const { clock, network, lost } = await connect(50)
   network.freeze()
   clock.advance(TIMES.connectTimeoutMs)

@@ -48,7 +48,7 @@ it('a connection lasts while single bytes arrive', async () => {
   expect(socket.isCut).toBe(false)
 })
 
-it('a peer that was sent 16 MiB may work on it for eight seconds, and is cut when it stays silent', async () => {
+it('a peer that was sent 16 MiB may be silent for eight seconds', async () => {
   const { socket, pass } = watch()
   // The peer acknowledges what it reads until it has read everything.
   await pass(400, () => {
@@ -61,7 +61,7 @@ it('a peer that was sent 16 MiB may work on it for eight seconds, and is cut whe
   expect(socket.isCut).toBe(true)
 })
 
-it('a peer that has answered since a large message is cut as soon as any other', async () => {
+it('a peer that responded after a large message has no additional time', async () => {
   const { socket, pass } = watch()
   await pass(10_000, () => {
     socket.bytesWritten = 16 * MIB
@@ -71,7 +71,7 @@ it('a peer that has answered since a large message is cut as soon as any other',
   expect(socket.isCut).toBe(true)
 })
 
-it('a peer that was sent more than the largest message has no longer for it', async () => {
+it('the additional time is limited to that of the largest message', async () => {
   const { socket, pass } = watch()
   await pass(50, () => {
     socket.bytesWritten += 1000 * MIB

@@ -113,7 +113,7 @@ const nameOf = (change: RecordChange): string => {
   return change.do === 'take-credentials' ? `${change.do} ${change.mode}` : change.do
 }
 
-test('every event leads from every stage where the table says', () => {
+test('every transition matches the table in SPEC.md', () => {
   const actual = tableOf(STAGES, EVENTS, (stage, event) => {
     const to = TRANSITIONS[stage][event]
     return to === 'rejected' ? '-' : to
@@ -121,7 +121,7 @@ test('every event leads from every stage where the table says', () => {
   expect(actual).toEqual(readSpecTable('Stages and events'))
 })
 
-test('a decision accepts an event where the table leads somewhere, and goes there', () => {
+test('a decision accepts exactly the events of the table', () => {
   for (const stage of STAGES) {
     for (const event of EVENTS) {
       const decision = DECIDE[event]('performance', stages('disabled', stage))
@@ -130,7 +130,7 @@ test('a decision accepts an event where the table leads somewhere, and goes ther
   }
 })
 
-test('every event has the effects that the table says, from wherever it is accepted', () => {
+test('the effects of every event match the table', () => {
   const expected = readSpecTable('Effects of events')
   expect(Object.keys(expected)).toEqual(EVENTS)
   for (const event of EVENTS) {
@@ -148,7 +148,7 @@ test('every event has the effects that the table says, from wherever it is accep
   }
 })
 
-test('a DR role changes what lies behind it as the table says', () => {
+test('the effect of a DR role on the hidden performance role matches the table', () => {
   const behind: Stage[] = ['disabled', 'primary', 'secondary', 'detached']
   const actual = tableOf(['promote', 'disable-secondary'], behind, (event, performance) => {
     const { change } = accepted(DECIDE[event]('dr', stages('secondary', performance)))
@@ -160,7 +160,7 @@ test('a DR role changes what lies behind it as the table says', () => {
   expect(actual).toEqual(readSpecTable('Changes of the role behind a DR role'))
 })
 
-test('looks for filtered data come one after the other as the table says', () => {
+test('the search for filtered data matches the table', () => {
   const actual = machineTable(
     LOOKING,
     {
@@ -175,7 +175,7 @@ test('looks for filtered data come one after the other as the table says', () =>
   expect(actual).toEqual(readSpecTable('Looking for filtered data'))
 })
 
-test('filtered data is marked and destroyed as the table says', () => {
+test('the marking and destruction of filtered data match the table', () => {
   const actual = machineTable(
     DESTRUCTION,
     { open: [{ is: 'open' }], asked: [{ is: 'asked' }], outdated: [{ is: 'outdated' }] },
@@ -200,7 +200,7 @@ test('filtered data is marked and destroyed as the table says', () => {
   expect(actual).toEqual(readSpecTable('Destroying filtered data'))
 })
 
-test('a secondary is fed as the table says', () => {
+test('the stream to a secondary matches the table', () => {
   const session = { id: '1' } as SyncSession
   const start = { index: 7, hash: Buffer.alloc(20), epoch: 'e' }
   const actual = machineTable(
@@ -254,7 +254,7 @@ test('a secondary is fed as the table says', () => {
   expect(actual).toEqual(readSpecTable('Feeding a secondary'))
 })
 
-test('what a secondary was compared under is sure only where no filter has changed and no place was lost since', () => {
+test('the filter of a comparison is known only without a later filter change or lost position', () => {
   const session = { id: '1' } as SyncSession
   const start = { index: 7, hash: Buffer.alloc(20), epoch: 'e' }
   const placed = { is: 'placed', session, filter: 'deny eu', start } as const
@@ -270,7 +270,7 @@ test('what a secondary was compared under is sure only where no filter has chang
   expect(after({ ...placed, changedAt: 9 }, { on: 'resync' })).toMatchObject({ is: 'offering', under: undefined })
 })
 
-test('a place that was lost before an offer was heard of is found by that offer', () => {
+test('a position that was lost before an offer is found by that offer', () => {
   const session = { id: '2' } as SyncSession
   const comparing = { is: 'comparing', session, filter: '', changedAt: undefined } as const
   const lost = (of: string) => step(SHIPPING, comparing, { on: 'place-lost', reason: 'r', session: of })
@@ -278,7 +278,7 @@ test('a place that was lost before an offer was heard of is found by that offer'
   expect(lost('2').to).toMatchObject({ is: 'lost', reason: 'r', session })
 })
 
-test('a follower has a link as the table says', () => {
+test('the link of a follower matches the table', () => {
   const connection = {} as PrimaryConnection
   const redial = new AbortController()
   const actual = machineTable(
@@ -308,7 +308,7 @@ test('a follower has a link as the table says', () => {
   expect(actual).toEqual(readSpecTable('The link of a follower'))
 })
 
-test('a refusal is told until a primary takes the follower, and what failed is shown until then', () => {
+test('a refusal and a failure are shown until a primary accepts the follower', () => {
   const redial = new AbortController()
   const connection = {} as PrimaryConnection
   const dialling: ConnectionPhase = { is: 'dialling', shown: 'connecting', refusal: undefined, redial }
@@ -327,7 +327,7 @@ test('a refusal is told until a primary takes the follower, and what failed is s
   })
 })
 
-test('the data of a follower stands as the table says', () => {
+test('the data state of a follower matches the table', () => {
   const applied = { epoch: 'e', index: 7 }
   const actual = machineTable(
     SYNC_STATES,
@@ -353,7 +353,7 @@ test('the data of a follower stands as the table says', () => {
   expect(actual).toEqual(readSpecTable('The data of a follower'))
 })
 
-test('a place is kept over comparisons, and is 0 in the log of another epoch; progress begins anew with each sync', () => {
+test('a position survives comparisons and is 0 in another epoch, and each sync restarts the progress', () => {
   const place = { epoch: 'e', index: 7 }
   const streaming = initialSyncState(place, false)
   const syncing = step(SYNC_STATES, streaming, { on: 'merkle-sync' }).to

@@ -5,7 +5,7 @@ import { bytes, openFixture } from '../storage/fixture.js'
 
 const hooks = { beforeFiltered: async () => undefined }
 
-it('a resync that is broken off leaves no import behind that is still on its way', async () => {
+it('an aborted resync leaves no pending import', async () => {
   const { engine, store } = await openFixture()
   const writer = new StepWriter(store, hooks, () => undefined)
   const open = engine.shut()
@@ -23,7 +23,7 @@ it('a resync that is broken off leaves no import behind that is still on its way
   expect([store.isResyncing, store.get('logical/a')?.length]).toEqual([true, 2 * 1024 * 1024])
 })
 
-it('nor does one whose import fails', async () => {
+it('a resync with a failed import leaves no pending import', async () => {
   const { engine, store } = await openFixture()
   const writer = new StepWriter(store, hooks, () => undefined)
   engine.failure = new Error('no space left on device')

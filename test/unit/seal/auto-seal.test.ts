@@ -9,22 +9,22 @@ const root = random.bytes(32)
 const sealOf = (current: typeof old, previous?: typeof old) =>
   createStaticSeal({ type: 'static', current, previous, random })
 
-test('what a seal wraps it unwraps', () => {
+test('a seal unwraps what it has wrapped', () => {
   const seal = sealOf(old)
   expect(seal.unwrap(seal.wrap(root))).toEqual({ key: root, isCurrent: true })
 })
 
-test('the previous key still opens, and says that it is the previous', () => {
+test('the previous seal key still unwraps, and reports that it is not current', () => {
   expect(sealOf(fresh, old).unwrap(sealOf(old).wrap(root))).toEqual({ key: root, isCurrent: false })
 })
 
-test('no other key opens it, not even under the same name', () => {
+test('no other seal key unwraps it, even with the same ID', () => {
   const wrapped = sealOf(old).wrap(root)
   expect(sealOf(fresh).unwrap(wrapped)).toBeUndefined()
   expect(sealOf({ id: 'old', key: fresh.key }).unwrap(wrapped)).toBeUndefined()
 })
 
-test('a damaged wrapping does not open', () => {
+test('a damaged wrapped key cannot be unwrapped', () => {
   const seal = sealOf(old)
   const wrapped = seal.wrap(root)
   for (let index = 0; index < wrapped.length; index++) {

@@ -8,7 +8,7 @@ import { combineShares, splitKey } from '../../../src/seal/key-shares.js'
 const random = createSystemRandom()
 const key = Buffer.from('00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff', 'hex')
 
-test('any threshold of the shares makes the key again, in any order', async () => {
+test('any shares at the threshold combine to the key, in any order', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 2, max: 9 }).chain((shares) =>
@@ -35,19 +35,19 @@ test("a share is the key's length and one byte", async () => {
   expect(shares.map((share) => share.length)).toEqual([33, 33, 33, 33, 33])
 })
 
-test('the only share of one is the key itself', async () => {
+test('a single share is the key itself', async () => {
   const config = { shares: 1, threshold: 1 }
   expect(await splitKey(random, key, config)).toEqual([key])
   expect(await combineShares([key], config)).toEqual(key)
 })
 
-test('fewer shares than the threshold make another key', async () => {
+test('fewer shares than the threshold combine to another key', async () => {
   const config = { shares: 3, threshold: 3 }
   const [a, b] = await splitKey(random, key, config)
   expect(await combineShares([a ?? key, b ?? key], config)).not.toEqual(key)
 })
 
-test('shares of one index or of different lengths do not belong together', async () => {
+test('shares with a repeated index or different lengths are rejected', async () => {
   const config = { shares: 3, threshold: 2 }
   const [a = key, b = key] = await splitKey(random, key, config)
   const twin = Buffer.from(a)
@@ -57,12 +57,12 @@ test('shares of one index or of different lengths do not belong together', async
   expect(await combineShares([], config)).toBeUndefined()
 })
 
-test('255 shares are the most, each with an index of its own', async () => {
+test('at most 255 shares are possible, each with its own index', async () => {
   const shares = await splitKey(random, key, { shares: 255, threshold: 2 })
   expect(new Set(shares.map((share) => share.at(-1)))).toEqual(new Set(Array.from({ length: 255 }, (_, at) => at + 1)))
 })
 
-test('the same random numbers make the same shares, and others make others', async () => {
+test('the same random numbers produce the same shares', async () => {
   const config = { shares: 5, threshold: 3 }
   const split = (seed: number) => splitKey(createSeededRandom(seed), key, config)
   expect(await split(1)).toEqual(await split(1))
@@ -70,7 +70,7 @@ test('the same random numbers make the same shares, and others make others', asy
   for (const share of first) expect(other).not.toContainEqual(share)
 })
 
-test('every set of shares lies on one polynomial: whatever more than the threshold is shown makes the key as well', async () => {
+test('any set of shares above the threshold combines to the key as well', async () => {
   for (let threshold = 2; threshold <= 6; threshold++) {
     const shares = await splitKey(random, key, { shares: 6, threshold })
     for (let shown = threshold; shown <= 6; shown++) {

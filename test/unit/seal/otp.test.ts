@@ -5,7 +5,7 @@ import { createOtp, isOtpLength } from '../../../src/seal/otp.js'
 
 const token = 'hvs.ABCDEFGHIJKLMNOPQRSTUVWX'
 
-test('a pad is 28 letters and digits, and the token comes back by it', () => {
+test('an OTP has 28 letters and digits, and decodes the token', () => {
   const otp = createOtp(createSeededRandom(1))
   expect(otp).toMatch(/^[0-9A-Za-z]{28}$/)
   expect(isOtpLength(otp)).toBe(true)
@@ -16,7 +16,7 @@ test('the encoded token is base64 without padding', () => {
   expect(encodeWithOtp(token, 'x'.repeat(28))).toMatch(/^[A-Za-z0-9+/]{38}$/)
 })
 
-test('a pad of another length is refused', () => {
+test('an OTP of another length is rejected', () => {
   expect(isOtpLength('short')).toBe(false)
   expect(() => encodeWithOtp(token, 'short')).toThrow()
 })

@@ -7,7 +7,7 @@ const makeKey = async () => {
   return { privateKey, publicKey, base64: Buffer.from(publicKey.write()).toString('base64') }
 }
 
-test('a secret encrypted for a key is readable to its holder, whichever form the key came in', async () => {
+test('the holder of a PGP key can decrypt its secret, for every form of the key', async () => {
   const { privateKey, publicKey, base64 } = await makeKey()
   for (const text of [base64, publicKey.armor()]) {
     const parsed = await parsePgpKey(text)
@@ -21,7 +21,7 @@ test('a secret encrypted for a key is readable to its holder, whichever form the
   }
 })
 
-test('what is no key is refused before anything is made for it', async () => {
+test('an invalid PGP key is rejected before a secret is created', async () => {
   const { base64 } = await makeKey()
   expect(await parsePgpKey('bm8=')).toMatchObject({
     ok: false,

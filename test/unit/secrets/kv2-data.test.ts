@@ -54,7 +54,7 @@ describe('data of KV version 2', () => {
     expect(dataOf(await kv.write('data/a', { data: {} }))).toMatchObject({ version: 2 })
   })
 
-  it('KV version 2 rejects data that is no object with its own error text', async () => {
+  it('KV version 2 rejects data that is not an object with its own error text', async () => {
     const [code, text] = await refusal(kv.write('data/a', { data: 'text' }))
     expect(code).toBe('invalid-request')
     expect(text).toMatch(/^error converting input for field "data": /)
@@ -169,14 +169,14 @@ describe('paths of version 1 on a version 2 mount', () => {
     ['update', 'a', "'vault kv put'"],
     ['delete', 'a', "'vault kv delete'"],
     ['list', '', "'vault kv list'"],
-  ] as const)('%s of %j names the command that would do', async (operation, path, command) => {
+  ] as const)('%s of %j names the correct command', async (operation, path, command) => {
     expect(await kv.call(operation, path)).toMatchObject({
       status: 404,
       warnings: [`${HINT}${command} for this operation.`],
     })
   })
 
-  it('tells that the roots of the endpoints can only be listed', async () => {
+  it('an error states that the roots of the endpoints can only be listed', async () => {
     expect(await kv.write('data', { data: {} })).toMatchObject({
       status: 404,
       warnings: ['Non-listing operations on the root of a K/V v2 mount are not supported.'],

@@ -23,13 +23,13 @@ describe('metadata of KV version 2', () => {
 
   const metadata = async (path = 'a') => dataOf(await kv.read(`metadata/${path}`))
 
-  it('can be written before the first version, which leaves the data unknown', async () => {
+  it('KV metadata can be written before the first version, and the data stays unknown', async () => {
     expect(await kv.write('metadata/a', { max_versions: 2, custom_metadata: { owner: 'ops' } })).toBeUndefined()
     expect(await metadata()).toEqual({ ...FRESH, max_versions: 2, custom_metadata: { owner: 'ops' } })
     expect(await kv.read('data/a')).toBeUndefined()
   })
 
-  it('shows its versions', async () => {
+  it('KV metadata shows the versions', async () => {
     await kv.write('data/a', { data: {} })
     kv.clock.advance(1000)
     await kv.write('data/a', { data: {} })
@@ -46,7 +46,7 @@ describe('metadata of KV version 2', () => {
     })
   })
 
-  it('keeps what a write does not name', async () => {
+  it('a write of KV metadata keeps absent fields', async () => {
     await kv.write('metadata/a', { max_versions: 2, cas_required: true, delete_version_after: '1h30m' })
     await kv.write('metadata/a', { custom_metadata: { team: 'blue' } })
     await kv.write('metadata/a', {})
@@ -58,7 +58,7 @@ describe('metadata of KV version 2', () => {
     })
   })
 
-  it('shows custom metadata with the data', async () => {
+  it('KV data shows its custom metadata', async () => {
     await kv.write('metadata/a', { custom_metadata: { n: 5 } })
     expect(dataOf(await kv.write('data/a', { data: {} }))).toMatchObject({ custom_metadata: { n: '5' } })
     expect(dataOf(await kv.read('data/a'))).toMatchObject({ metadata: { custom_metadata: { n: '5' } } })
@@ -74,7 +74,7 @@ describe('metadata of KV version 2', () => {
       Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`k${n}`, 'v'])),
       'payload must contain at most 64 keys, provided 65',
     ],
-  ])('refuses custom metadata beyond its limits', async (custom_metadata, reason) => {
+  ])('KV metadata rejects custom metadata over its limits', async (custom_metadata, reason) => {
     expect(await refusal(kv.write('metadata/a', { custom_metadata }))).toEqual([
       'invalid-request',
       `1 error occurred:\n\t* custom_metadata validation failed: ${reason}\n\n`,
@@ -82,7 +82,7 @@ describe('metadata of KV version 2', () => {
     expect(await kv.read('metadata/a')).toBeUndefined()
   })
 
-  it('takes custom metadata up to its limits', async () => {
+  it('KV metadata accepts custom metadata up to its limits', async () => {
     const custom_metadata = Object.fromEntries(
       Array.from({ length: 64 }, (_, n) => [`${n}`.padEnd(128, 'k'), 'v'.repeat(512)]),
     )
@@ -90,13 +90,13 @@ describe('metadata of KV version 2', () => {
     expect(await metadata()).toMatchObject({ custom_metadata })
   })
 
-  it('refuses a negative life of versions', async () => {
+  it('KV metadata rejects a negative delete_version_after', async () => {
     const [code, text] = await refusal(kv.write('metadata/a', { delete_version_after: '-1s' }))
     expect(code).toBe('invalid-request')
     expect(text).toMatch(/^error converting input for field "delete_version_after": /)
   })
 
-  it('merges a patch: null takes out, the rest is set', async () => {
+  it('a patch of KV metadata removes null keys and sets the others', async () => {
     await kv.write('metadata/a', { custom_metadata: { n: '5', tier: '1' }, cas_required: true })
     expect(
       await kv.call('patch', 'metadata/a', { custom_metadata: { tier: null, new: 'x' }, max_versions: 5 }),
@@ -110,11 +110,11 @@ describe('metadata of KV version 2', () => {
     expect(await metadata()).toMatchObject({ custom_metadata: null })
   })
 
-  it('answers a patch of missing metadata with 404 and no body', async () => {
+  it('a patch of missing KV metadata is 404 without a body', async () => {
     expect(await kv.call('patch', 'metadata/none', { max_versions: 5 })).toEqual({ status: 404 })
   })
 
-  it('removes the key with all its versions', async () => {
+  it('deleting KV metadata removes the key with all its versions', async () => {
     await kv.write('data/a', { data: {} })
     await kv.write('data/a', { data: {} })
     expect(await kv.call('delete', 'metadata/a')).toBeUndefined()
@@ -122,14 +122,14 @@ describe('metadata of KV version 2', () => {
     expect(dataOf(await kv.write('data/a', { data: {} }))).toMatchObject({ version: 1 })
   })
 
-  it('lists keys and folders', async () => {
+  it('KV metadata lists keys and folders', async () => {
     for (const path of ['a', 'new', 'dir/one', 'dir/sub/two']) await kv.write(`data/${path}`, { data: {} })
     expect(dataOf(await kv.list('metadata'))).toEqual({ keys: ['a', 'dir/', 'new'] })
     expect(dataOf(await kv.list('metadata/dir'))).toEqual({ keys: ['one', 'sub/'] })
     expect(await kv.list('metadata/none')).toBeUndefined()
   })
 
-  it('warns when a key lifts what the mount demands', async () => {
+  it('KV metadata warns if a key disables a requirement of the mount', async () => {
     await kv.write('config', { cas_required: true })
     expect(await kv.write('metadata/a', { cas_required: false })).toEqual({
       warnings: ['"cas_required" set to false, but is mandated by backend config. This value will be ignored.'],

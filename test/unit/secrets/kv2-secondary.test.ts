@@ -14,7 +14,7 @@ const WRITES: readonly (readonly [Operation, string, JsonObject])[] = [
   ['update', 'data/a', { data: { k: 'v' }, options: { cas: 1 } }],
 ]
 
-it.each(WRITES)('%s %s of a secret that has not arrived yet is for the primary', async (operation, path, body) => {
+it.each(WRITES)('a secondary forwards %s %s of a secret that has not replicated yet', async (operation, path, body) => {
   const kv = new BackendHarness((context) => kvType.factory({ ...context, isReadOnly: () => true }), {
     options: { version: '2' },
   })

@@ -36,7 +36,7 @@ const materialOf = async (name: string, version = '1') => {
 const bytesOf = (ciphertext: string) => Buffer.from(String(ciphertext.split(':')[2]), 'base64')
 
 it.each(['aes128-gcm96', 'aes256-gcm96', 'chacha20-poly1305', 'rsa-2048'])(
-  'a key of the type %s decrypts what it has encrypted, and nothing else',
+  'a key of type %s decrypts only its own ciphertexts',
   async (type) => {
     await post('keys/a', { type })
     const first = await post('encrypt/a', { plaintext: HELLO })
@@ -65,7 +65,7 @@ it.each(['aes128-gcm96', 'aes256-gcm96', 'chacha20-poly1305', 'rsa-2048'])(
   },
 )
 
-it('a ciphertext is a nonce, what AES-256-GCM makes, and its tag', async () => {
+it('a ciphertext consists of a nonce, the AES-256-GCM ciphertext and its tag', async () => {
   await post('keys/a')
   const bytes = bytesOf(await ciphertextOf('a', { associated_data: base64('row 1') }))
   const decipher = createDecipheriv('aes-256-gcm', await materialOf('a'), bytes.subarray(0, 12))
@@ -75,7 +75,7 @@ it('a ciphertext is a nonce, what AES-256-GCM makes, and its tag', async () => {
   expect(plain.toString()).toBe('hello')
 })
 
-it('what was authenticated with a ciphertext is needed to open it', async () => {
+it('decryption requires the associated data of the encryption', async () => {
   await post('keys/a')
   const ciphertext = await ciphertextOf('a', { associated_data: base64('row 1') })
   expect(await post('decrypt/a', { ciphertext, associated_data: base64('row 1') })).toEqual({ plaintext: HELLO })
@@ -83,7 +83,7 @@ it('what was authenticated with a ciphertext is needed to open it', async () => 
 })
 
 describe('a derived key', () => {
-  it('encrypts for each context with a key of its own', async () => {
+  it('a derived transit key encrypts with a separate key for each context', async () => {
     await post('keys/a', { derived: true })
     const ciphertext = await ciphertextOf('a', { context: CONTEXT })
     expect(await post('decrypt/a', { ciphertext, context: CONTEXT })).toEqual({ plaintext: HELLO })
@@ -99,7 +99,7 @@ describe('a derived key', () => {
     expect(Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString()).toBe('hello')
   })
 
-  it('that is convergent encrypts the same to the same, with a nonce that is an HMAC of it', async () => {
+  it('a convergent transit key encrypts equal plaintexts equally, with an HMAC as nonce', async () => {
     await post('keys/a', { derived: true, convergent_encryption: true })
     const ciphertext = await ciphertextOf('a', { context: CONTEXT })
     expect(await ciphertextOf('a', { context: CONTEXT })).toBe(ciphertext)
@@ -111,7 +111,7 @@ describe('a derived key', () => {
     expect(await post('decrypt/a', { ciphertext, context: CONTEXT })).toEqual({ plaintext: HELLO })
   })
 
-  it('that is convergent has another nonce for other associated data, and the same for the same', async () => {
+  it('a convergent transit key has another nonce for other associated data', async () => {
     await post('keys/a', { derived: true, convergent_encryption: true })
     const nonces = new Set<string>()
     for (const data of ['', 'row 1', 'row 2']) {

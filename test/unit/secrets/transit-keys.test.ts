@@ -273,7 +273,7 @@ describe('a backup', () => {
 })
 
 describe('where nothing can be written', () => {
-  it('a key is used, and what would change one is for the primary', async () => {
+  it('a secondary uses transit keys, and forwards changes of them', async () => {
     const state = { isReadOnly: false }
     const secondary = new BackendHarness((context) =>
       createTransitType().factory({

@@ -6,7 +6,7 @@ import { LogicalError } from '../../../src/logical/errors.js'
 import { callApi } from '../../../src/server/wiring/api-call.js'
 
 it.each(['http', 'https'])(
-  'a peer that takes the connection and never speaks %s is given up with the signal',
+  'a call to a peer that accepts the connection and never speaks %s ends with the signal',
   async (scheme) => {
     const mute = net.createServer().listen(0, '127.0.0.1')
     await once(mute, 'listening')

@@ -477,7 +477,7 @@ beforeAll(async () => {
 
 afterAll(() => subject.server.close(0))
 
-test('every owner of keys whose changes somebody follows is tried', () => {
+test('the test covers every owner of keys with a change listener', () => {
   const followed = [
     ...Object.keys(coreCaches(core(), { onLeft: () => {}, onRemoved: () => {} })),
     ...Object.keys(replicationCaches(replication())),
@@ -488,7 +488,7 @@ test('every owner of keys whose changes somebody follows is tried', () => {
 })
 
 test.each(Object.entries(WAYS).map(([name, way], at) => ({ name, way, turn: at + 1 })))(
-  'what is remembered follows $name',
+  'cached values follow $name',
   async ({ way, turn }) => {
     const before = await readAll()
     const values = new Map<string, Buffer>()

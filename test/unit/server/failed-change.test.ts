@@ -67,7 +67,7 @@ const enablePrimary = async (scene: Scene, kind: string): Promise<void> => {
 const KIND = 'dr'
 const SLOW = { diskDelayMsMax: 500 }
 
-it('a demotion that waits for writes when the cluster is sealed is not done, also after an unseal', () =>
+it('a demotion that waits for writes during a seal is not executed, even after an unseal', () =>
   withSimulatedServer(async (scene) => {
     const { send, unseal } = scene
     await enablePrimary(scene, KIND)
@@ -85,7 +85,7 @@ it('a demotion that waits for writes when the cluster is sealed is not done, als
     await scene.until(() => hasMode(scene, KIND, 'secondary'))
   }, SLOW))
 
-/** A change whose batch the disk has written and answered by an error: it is there when the storage was reopened. */
+/** A change whose batch was written although the disk reported an error: it is present after the storage is reopened. */
 
 /** Returns true if another runtime is open. */
 const isAnew = ({ node: { server } }: Scene, before: Runtime | undefined) =>

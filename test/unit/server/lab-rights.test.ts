@@ -29,7 +29,7 @@ it.each([
   'host.docker.internal:8200',
   'vault.example.com:8200',
   'Node-1.Example.ORG',
-])('a request under the Host %s is answered', (host) => {
+])('a request with the Host %s is served', (host) => {
   expect(() => requireOwnHost(request({ host }), OWN)).not.toThrow()
 })
 
@@ -42,18 +42,18 @@ it.each([
   'a:b',
   'x.vault.example.com',
   '1.2.3',
-])('a request under the Host %j is refused, and answered over TLS', (host) => {
+])('a request with the Host %j is rejected, and served over TLS', (host) => {
   expect(() => requireOwnHost(request({ host }), OWN)).toThrow('is no name of this server')
   expect(() => requireOwnHost(request({ host }, true), OWN)).not.toThrow()
 })
 
-it('an empty lab_api_token is shown by nobody', () => {
+it('no request matches an empty lab_api_token', () => {
   expect(hasToken(request({ 'x-understudy-token': '' }), '')).toBe(false)
   expect(hasToken(request({ 'x-understudy-token': 't' }), 't')).toBe(true)
   expect(hasToken(request({}), 't')).toBe(false)
 })
 
-it('answers without names of keys keep all else', () => {
+it('responses without key names keep all other fields', () => {
   const entry = { index: 4, path: 'logical/secret', operation: 'put' }
   expect(hidePaths({ losses: [{ epoch: 'e', entries: [entry] }], fenced: null })).toEqual({
     losses: [{ epoch: 'e', entries: [{ ...entry, path: '' }] }],

@@ -34,7 +34,7 @@ storage "raft" {
 `
 
 describe('unknown keys', () => {
-  it('warn with file and line, wherever they stand, and are not fatal', () => {
+  it('unknown keys cause a warning with file and line at any position, and are not fatal', () => {
     const { config, warningTexts } = load(
       `${GOOD}surprise = 1\nreplication {\n  odd = true\n}\nunderstudy {\n  odder = 2\n}\n`,
     )
@@ -575,7 +575,7 @@ it('a listener withholds what its settings name', () => {
   expect(wrong.problemTexts).toEqual(['FILE:5: redact_version must be true or false'])
 })
 
-it('a setting that is no own key of its table warns, and so do headers that no answer has', () => {
+it('an inherited name as a setting causes a warning, and so do headers that no response has', () => {
   const { warningTexts, config } = load(
     `${GOOD}constructor = 1\n__proto__ = 2\n`.replace(
       'tls_disable = 1',

@@ -17,7 +17,7 @@ const openFeed = async () => {
   return server.feed
 }
 
-test('whoever has been let in counts from then on, also before anything is read', async () => {
+test('an admitted reader counts at once, even before it reads', async () => {
   const feed = await openFeed()
   const streams = Array.from({ length: LIMITS.ownFeedReadersMax }, () => feed.open()[Symbol.asyncIterator]())
   expect(() => feed.open()).toThrow('pages are open already')
@@ -33,7 +33,7 @@ test('whoever has been let in counts from then on, also before anything is read'
   await next.return?.()
 })
 
-test('a stream that has ended makes room', async () => {
+test('an ended stream frees its slot', async () => {
   const feed = await openFeed()
   const streams = Array.from({ length: LIMITS.ownFeedReadersMax }, () => feed.open()[Symbol.asyncIterator]())
   feed.close()

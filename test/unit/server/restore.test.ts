@@ -17,7 +17,7 @@ const OWN = {
   shipWindowBytes: 1 << 20,
 } as ServerConfig['own']
 
-test('what a cluster keeps of its own is restored whatever its size, in transactions that are bounded', async () => {
+test('the local data of a cluster is restored at any size, in transactions of limited size', async () => {
   const value = Buffer.alloc(1 << 20, 7)
   const count = LIMITS.transactionBytesMax / value.length + 10
   const kept = Array.from({ length: count }, (_, n) => ({ key: `core/losses/1/frames/${n}`, value }))

@@ -15,7 +15,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const isThere = (name: string): boolean => existsSync(path.join(directory, name))
 
-it('seals the files of a server that was stopped, and not those of one that was killed', async () => {
+it('a stopped server seals its files, and a killed one does not', async () => {
   const storage = createDirectoryStorage(directory)
   const stopped = await storage.open()
   await stopped.close()
@@ -29,7 +29,7 @@ it('seals the files of a server that was stopped, and not those of one that was 
   await (await storage.open()).close()
 })
 
-it('leaves a generation that a killed server had begun to the next one, which removes it', async () => {
+it('the next server removes a generation that a killed one had begun', async () => {
   const storage = createDirectoryStorage(directory)
   const source = await storage.open()
   const replaced = source.replace(async (fresh) => {

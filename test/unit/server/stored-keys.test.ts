@@ -145,7 +145,7 @@ test('every key that servers store is in the table', () => {
   expect(stored.filter((key) => findFamily(key) === undefined)).toEqual([])
 })
 
-test('every row of the table is stored, but for what lies there while something is under way', () => {
+test('every row of the table is stored, except for temporary keys', () => {
   const seen = new Set(stored.map((key) => findFamily(key)?.at))
   // Only a secondary that is behind its primary keeps such a key.
   const passing: readonly string[] = [

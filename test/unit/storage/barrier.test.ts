@@ -24,7 +24,7 @@ const unsealed = async () => {
 const put = (barrier: Barrier, key: string, text: string) => barrier.write((tx) => tx.put(key, bytes(text)))
 
 describe('a barrier', () => {
-  it('gives back what was written, and stores ciphertext', async () => {
+  it('a barrier returns the written value, and stores ciphertext', async () => {
     const { barrier, store } = await unsealed()
     const { value, index } = await barrier.write((tx) => {
       tx.put('logical/a', bytes('the plain text'))
@@ -42,7 +42,7 @@ describe('a barrier', () => {
     expect(barrier.get('logical/empty')).toEqual(Buffer.alloc(0))
   })
 
-  it('refuses everything but plain keys while it is sealed', async () => {
+  it('a sealed barrier rejects all keys except plain ones', async () => {
     const { barrier } = await unsealed()
     await put(barrier, 'logical/a', '1')
     barrier.seal()
@@ -60,7 +60,7 @@ describe('a barrier', () => {
     expect(barrier.get('logical/a')).toEqual(bytes('1'))
   })
 
-  it('opens with the right root key only', async () => {
+  it('a barrier opens only with the correct root key', async () => {
     const { barrier, store, clock } = await unsealed()
     const other = barrierOver(store, clock)
     expect(other.isInitialized).toBe(true)
@@ -75,7 +75,7 @@ describe('a barrier', () => {
     expect(() => empty.unseal(ROOT)).toThrow('not initialized')
   })
 
-  it('never serves a value that was moved to another key or changed in any place', async () => {
+  it('a barrier never returns a value that was moved to another key or changed', async () => {
     const { barrier, store } = await unsealed()
     await put(barrier, 'logical/a', 'value')
     const stored = store.get('logical/a') ?? Buffer.alloc(0)
@@ -93,7 +93,7 @@ describe('a barrier', () => {
     await expect(barrier.write((tx) => tx.get('logical/a'))).rejects.toMatchObject({ code: 'internal' })
   })
 
-  it('reads old values after a rotation and writes new ones with the new term', async () => {
+  it('a barrier reads old values after a rotation, and writes new ones with the new term', async () => {
     const { barrier, store, clock } = await unsealed()
     await put(barrier, 'logical/a', 'old')
     const derived = barrier.deriveKey('purpose')
@@ -109,7 +109,7 @@ describe('a barrier', () => {
     expect(again.deriveKey('another')).not.toEqual(derived)
   })
 
-  it('hands its keys to a cluster that joins, which then reads what is replicated', async () => {
+  it('a barrier exports its keys to a joining cluster, which can then read replicated data', async () => {
     const { barrier, store } = await unsealed()
     await put(barrier, 'core/seal-config', 'config')
     await put(barrier, 'logical/a', 'shared')
@@ -133,7 +133,7 @@ describe('a barrier', () => {
     expect(other.get('logical/b')).toEqual(bytes('after rotation'))
   })
 
-  it('seals when another set takes its place', async () => {
+  it('a barrier seals when the keyring of another set replaces its own', async () => {
     const { barrier, store } = await unsealed()
     const foreign = await openFixture({}, undefined, 'foreign')
     const other = barrierOver(foreign.store, foreign.clock, 'foreign')
@@ -142,7 +142,7 @@ describe('a barrier', () => {
     expect(barrier.isSealed).toBe(true)
   })
 
-  it('leaves only listed keys in plain', async () => {
+  it('a barrier stores only listed keys in plain text', async () => {
     const { barrier, store } = await unsealed()
     for (const { at, isFolder, isPlain } of FAMILIES) {
       const key = isFolder ? `${at}x` : at
@@ -165,7 +165,7 @@ describe('a view', () => {
     return { barrier, view }
   }
 
-  it('sees the keys of its prefix and no others', async () => {
+  it('a view sees only the keys of its prefix', async () => {
     const { barrier, view } = await filled()
     expect(view.get('a')).toEqual(bytes('a'))
     expect(barrier.get('logical/mount/a/x')).toEqual(bytes('a/x'))
@@ -178,14 +178,14 @@ describe('a view', () => {
     expect(await view.keys('', { limit: 2 })).toEqual(['a', 'a/x'])
   })
 
-  it('lists names and folders once each, sorted', async () => {
+  it('a view lists names and folders once each, sorted', async () => {
     const { view } = await filled()
     expect(await view.list('')).toEqual(['a', 'a/', 'b/', 'c', 'd/', 'é/'])
     expect(await view.list('a/')).toEqual(['x', 'y/'])
     expect(await view.list('none/')).toEqual([])
   })
 
-  it('lists from a name on, and no more than asked for', async () => {
+  it('a view lists names after a given one, up to a limit', async () => {
     const { view } = await filled()
     expect(await view.list('', { limit: 3 })).toEqual(['a', 'a/', 'b/'])
     expect(await view.list('', { after: 'a', limit: 2 })).toEqual(['a/', 'b/'])
@@ -195,7 +195,7 @@ describe('a view', () => {
     expect(await view.list('', { after: 'é/' })).toEqual([])
   })
 
-  it('lists beside a folder that is larger than a chunk', async () => {
+  it('a view lists names beside a folder larger than a chunk', async () => {
     const { barrier } = await unsealed()
     const view = barrier.view('logical/m/')
     await view.write((tx) => {

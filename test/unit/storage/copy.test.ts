@@ -35,7 +35,7 @@ class BusyLog extends MemorySharedLog {
   }
 }
 
-it('a copy that takes so long that the entries behind its image are forgotten is read again', async () => {
+it('a copy is read again if the entries after its image were removed in the meantime', async () => {
   const world = new NodeWorld(5)
   const leader = new TestNode(world, 'one')
   await leader.start()

@@ -8,7 +8,7 @@ import { EtcdLayout } from '../../../src/storage/shared-log/etcd/etcd-layout.js'
 import { EtcdWatcher } from '../../../src/storage/shared-log/etcd/etcd-watcher.js'
 import { until } from '../../support/until.js'
 
-it('asks one question at a time while no etcd answers, however long that is', async () => {
+it('one request at a time is pending while no etcd responds', async () => {
   const [port = 0] = await randomSinglePorts(1)
   const connection = new EtcdConnection({
     clock: systemClock,

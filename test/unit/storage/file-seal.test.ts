@@ -22,7 +22,7 @@ const fill = async (engine: LevelEngine): Promise<void> => {
 const logFile = async (): Promise<string> =>
   join(directory, (await readdir(directory)).find((name) => /^\d+\.log$/.test(name)) ?? '')
 
-it('files that were changed after they were closed are refused, and left as they are', async () => {
+it('files that changed after a clean close are rejected and left unchanged', async () => {
   const engine = await open()
   await fill(engine)
   await engine.close()
@@ -40,7 +40,7 @@ it('files that were changed after they were closed are refused, and left as they
   await again.close()
 })
 
-it('files of which one is gone are refused', async () => {
+it('a database with a missing file is rejected', async () => {
   const engine = await open()
   await fill(engine)
   await engine.close()
@@ -48,7 +48,7 @@ it('files of which one is gone are refused', async () => {
   await expect(open()).rejects.toMatchObject({ message: expect.stringContaining('is missing') })
 })
 
-it('files that were not closed in order are opened unchecked', async () => {
+it('files without a clean close are opened unchecked', async () => {
   const engine = await open()
   await fill(engine)
   await engine.discard()

@@ -9,14 +9,14 @@ import {
   KEYS,
 } from '../../../src/storage/keys/key-families.js'
 
-it('no key family lies within another one', () => {
+it('key families do not overlap', () => {
   for (const { at, isFolder } of FAMILIES) {
     const within = FAMILIES.filter((other) => (isFolder ? other.at.startsWith(at) : other.at === at))
     expect(within.map((other) => other.at)).toEqual([at])
   }
 })
 
-it('the key table finds the family of every key, and of no key that only begins or ends alike', () => {
+it('the key table finds the family of every key, and of no similar key', () => {
   for (const family of FAMILIES) {
     const { at, isFolder } = family
     expect(findFamily(at)).toBe(family)

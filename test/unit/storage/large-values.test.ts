@@ -270,7 +270,7 @@ const startAgain = async <T>(path: string, work: (store: Store) => T | Promise<T
   }
 }
 
-it('a store whose large values are not as they were, or are gone, is not served after a kill', async () => {
+it('a store with changed or missing large values is not served after a kill', async () => {
   const path = join(directory, 'data')
   await startAgain(path, (store) => store.write((tx) => tx.put('logical/mount/a', large(1))))
   const read = () => startAgain(path, (store) => store.get('logical/mount/a')?.equals(large(1)))
@@ -292,7 +292,7 @@ it('a store whose large values are not as they were, or are gone, is not served 
   expect(await read()).toBe(true)
 })
 
-it('a large value that finds no place fails by itself: what fits is written all the same', async () => {
+it('a large value that does not fit on the disk fails alone: other values are written', async () => {
   const path = join(directory, 'data')
   await startAgain(path, async (store) => {
     const put = (name: string, value: Buffer) => store.write((tx) => tx.put(`logical/mount/${name}`, value))
@@ -333,38 +333,38 @@ describe('work on many large values', () => {
     for await (const _ of chunks);
   }
 
-  it('a scan gives others a turn for each MiB that it reads', async () => {
+  it('a scan yields to the event loop for each MiB', async () => {
     await written()
     const { passed } = await watchTurns(() => drain(engine.scan({ gte: 'd', lt: 'e' })))
     expect(passed).toBeGreaterThanOrEqual(TOTAL_MIB)
   })
 
-  it('a store that opens gives others a turn for each MiB of its log that it hashes', async () => {
+  it('opening a store yields to the event loop for each MiB of its log', async () => {
     const store = await written()
     await store.close()
     expect((await watchTurns(openAgain)).given).toBeGreaterThanOrEqual(TOTAL_MIB)
   })
 
-  it('reading log frames back gives others a turn for each MiB that is hashed', async () => {
+  it('reading log frames yields to the event loop for each MiB', async () => {
     const store = await written()
     expect((await watchTurns(() => store.framesAfter(0, 1 << 28))).given).toBeGreaterThanOrEqual(TOTAL_MIB)
   })
 
-  it('the bytes of a received frame are checked with a turn for each MiB', async () => {
+  it('checking a received frame yields to the event loop for each MiB', async () => {
     const store = await written()
     const [frame] = (await store.framesAfter(0, 1)) ?? []
     const { given } = await watchTurns(() => store.parseFrame(frame?.bytes ?? bytes('')))
     expect(given).toBeGreaterThanOrEqual(8)
   })
 
-  it('a look at the trees hashes at most a MiB or two of values and files before others have their turn', async () => {
+  it('examining the trees hashes at most two MiB per turn of the event loop', async () => {
     const store = await written()
     const { given, hashedMax } = await watchTurns(() => store.examine())
     expect(given).toBeGreaterThanOrEqual(TOTAL_MIB)
     expect(hashedMax).toBeLessThanOrEqual(2 * MIB)
   })
 
-  it('a rebuild that finds wrong leaf records gives others turns while it looks for them', async () => {
+  it('a rebuild yields to the event loop while it searches wrong leaf records', async () => {
     const store = await written()
     const batch = engine.batch()
     for await (const chunk of engine.scan({ gte: 'i', lt: 'j' }, { values: false })) {
@@ -377,7 +377,7 @@ describe('work on many large values', () => {
     expect((await store.examine()).damage).toEqual([])
   })
 
-  it('a rebuild repairs a sub-page of which a large value is written meanwhile', async () => {
+  it('a rebuild repairs a sub-page while a large value is written to it', async () => {
     const store = await written()
     const names = Array.from({ length: 4096 }, (_, n) => `logical/name-${n}`)
     const key = names.find((name) => subPageOf(name) % SUB_PAGES_PER_PAGE === 0) ?? ''
@@ -394,7 +394,7 @@ describe('work on many large values', () => {
     expect((await store.check()).replicated.size).toBe(0)
   })
 
-  it('the place of a large frame is known without reading it', async () => {
+  it('the position of a large frame is known without reading it', async () => {
     const store = await written()
     const [frame] = (await store.framesAfter(0, 1)) ?? []
     if (!frame) throw new Error('there is no frame')
@@ -403,7 +403,7 @@ describe('work on many large values', () => {
     expect(store.hasPosition({ index: frame.lastIndex, hash: Buffer.alloc(20) })).toBe(false)
   })
 
-  it('closing a database and opening it again gives others a turn for each MiB that the seal covers', async () => {
+  it('sealing and verifying files yields to the event loop for each MiB', async () => {
     await written()
     expect((await watchTurns(() => engine.close())).given).toBeGreaterThanOrEqual(2 * TOTAL_MIB)
     const opened = await watchTurns(async () => {

@@ -37,7 +37,7 @@ const pass = async (clock: ManualClock, ms: number): Promise<void> => {
   }
 }
 
-it('keeps a lease whose renewals take longer than the time between two of them', async () => {
+it('a lease is kept if its renewals take longer than their interval', async () => {
   const clock = new ManualClock()
   const leadership = lead(clock, LEASE_MS / 2)
   await pass(clock, 10 * LEASE_MS)
@@ -45,7 +45,7 @@ it('keeps a lease whose renewals take longer than the time between two of them',
   leadership.finish('done')
 })
 
-it('loses a lease whose renewals come too late, or never', async () => {
+it('a lease is lost if its renewals arrive too late or never', async () => {
   for (const answeredAfterMs of [LEASE_MS, undefined]) {
     const clock = new ManualClock()
     const leadership = lead(clock, answeredAfterMs)
@@ -58,7 +58,7 @@ it('loses a lease whose renewals come too late, or never', async () => {
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-it('keeps nothing of what was answered, however long it lasts', async () => {
+it('a leadership keeps no memory of answered calls', async () => {
   const clock = new ManualClock()
   const asked: WeakRef<object>[] = []
   const answer = (index: number) => {

@@ -21,7 +21,7 @@ const followAndDie = async (): Promise<WeakRef<MemoryLog>> => {
   return new WeakRef(log)
 }
 
-it('leaves nothing where nobody refers to it any more', async () => {
+it('an unreferenced memory log is collected', async () => {
   const log = await followAndDie()
   await nextTurn()
   collect()

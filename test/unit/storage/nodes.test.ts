@@ -21,7 +21,7 @@ const startTwo = async (entriesMax = 1000, options = {}) => {
 }
 
 describe('a store that shares its log', () => {
-  it('a store with a shared log rejects writes before it leads', async () => {
+  it('a store with a shared log rejects writes until it is the leader', async () => {
     const world = new NodeWorld(100)
     const [node] = (await startAll(world, 'one')) as [TestNode]
     await expect(put(node.store, A, '1')).rejects.toMatchObject({ code: 'read-only' })
@@ -142,7 +142,7 @@ describe('a store that shares its log', () => {
     expect([reports.replicated.size, reports.local.size]).toEqual([0, 0])
   })
 
-  it('a closed store of a node rejects a write as one of a node that is not active any more', async () => {
+  it('a closed store of a node rejects a write with the error of an inactive node', async () => {
     const { leader } = await startTwo()
     await leader.store.close()
     await expect(put(leader.store, A, 'late')).rejects.toThrow(LeadershipLost)
@@ -167,7 +167,7 @@ describe('a store that shares its log', () => {
     await expect(put(leader.store, B, 'still')).rejects.toThrow(LeadershipLost)
   })
 
-  it('a store leads again after another leader', async () => {
+  it('a store can become the leader again after another leader', async () => {
     const { world, leader, standby } = await startTwo()
     await put(leader.store, A, '1')
     await leader.leadership?.resign()
@@ -181,7 +181,7 @@ describe('a store that shares its log', () => {
     expect(contentOf(leader.disk)).toEqual(contentOf(standby.disk))
   })
 
-  it('a write without an answer has an unknown outcome, and appears later if it happened', async () => {
+  it('a write without a response has an unknown outcome, and appears later if it was executed', async () => {
     const { world, leader } = await startTwo()
     leader.alive.shared.link.loseAnswers()
     const writes = [put(leader.store, A, 'happened'), put(leader.store, B, 'behind it')]
@@ -201,7 +201,7 @@ describe('a store that shares its log', () => {
     expect(await put(leader.store, A, 'next')).toBe(3)
   })
 
-  it('a store gives up the lead if its disk fails behind the log, and has the entry afterwards', async () => {
+  it('a store resigns the leadership if its disk fails after the log, and has the entry afterwards', async () => {
     const { world, leader, standby } = await startTwo()
     leader.alive.engine.failure = new Error('no disk')
     await expect(put(leader.store, A, 'in the log')).rejects.toThrow('outcome unknown')

@@ -20,7 +20,7 @@ const keysOf = async (store: Store, prefix: string): Promise<string[]> => {
 const read = (store: Store, key: string): string | undefined => store.get(key)?.toString()
 
 describe('while reads are pinned over a resync', () => {
-  it('replicated keys are read as they were, until it is complete', async () => {
+  it('pinned reads return the state before the resync until it is complete', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', 'old')
     store.holdReads()
@@ -35,7 +35,7 @@ describe('while reads are pinned over a resync', () => {
     expect(read(store, 'logical/a')).toBe('new')
   })
 
-  it('local keys are read as they are', async () => {
+  it('pinned reads do not affect local keys', async () => {
     const { store } = await openFixture()
     store.holdReads()
     await store.importMutations([{ key: 'logical/a', value: bytes('new') }])
@@ -44,7 +44,7 @@ describe('while reads are pinned over a resync', () => {
     expect(await keysOf(store, 'sys/token/')).toEqual(['sys/token/x'])
   })
 
-  it('nobody is told of the keys before they can be read, and of all of them then', async () => {
+  it('a resync announces its keys only when they can be read', async () => {
     const { store } = await openFixture()
     const told: string[] = []
     store.onCommit(({ mutations }) => told.push(...[...mutations].map(({ key }) => `${key}=${read(store, key)}`)))
@@ -56,7 +56,7 @@ describe('while reads are pinned over a resync', () => {
     expect(told).toEqual(['logical/a=1', 'logical/b=2'])
   })
 
-  it('a resync that was broken off goes on hiding what it brought until the next one is complete', async () => {
+  it('an aborted resync hides its data until the next one is complete', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', 'old')
     store.holdReads()
@@ -71,7 +71,7 @@ describe('while reads are pinned over a resync', () => {
   })
 })
 
-it('a storage that had to be opened again is read as it is, and the keys are announced then and in the end', async () => {
+it('a reopened storage reads current values, and announces the keys then and at the end', async () => {
   const path = await mkdtemp(join(tmpdir(), 'understudy-pinned-'))
   const level = await LevelEngine.open({ directory: path, createIfMissing: true })
   const engine = new GatedEngine(level)
@@ -103,7 +103,7 @@ it('a storage that had to be opened again is read as it is, and the keys are ann
   await rm(path, { recursive: true })
 })
 
-it('without it an import is read at once', async () => {
+it('without pinned reads, an import is visible at once', async () => {
   const { store } = await openFixture()
   await store.importMutations([{ key: 'logical/a', value: bytes('new') }])
   expect(read(store, 'logical/a')).toBe('new')

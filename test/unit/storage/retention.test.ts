@@ -109,7 +109,7 @@ describe('retention of the log', () => {
 })
 
 describe('reading the log', () => {
-  it('gives the same frames from memory and from disk', async () => {
+  it('log reads return the same frames from memory and from disk', async () => {
     const { store, disk } = await openFixture({ ringBytes: 1 << 20 })
     await fill(store, 40)
     const recent = (await store.framesAfter(0, 1 << 20)) ?? []
@@ -120,7 +120,7 @@ describe('reading the log', () => {
     expect(read).toHaveLength(40)
   })
 
-  it('coalesces up to the bytes asked for, and always goes on', async () => {
+  it('log reads return up to the requested bytes, and at least one frame', async () => {
     for (const ringBytes of [500, 1 << 20]) {
       const { store } = await openFixture({ ringBytes })
       await fill(store, 30)
@@ -139,7 +139,7 @@ describe('reading the log', () => {
     }
   })
 
-  it('knows the positions at which its frames end, and no others', async () => {
+  it('the log knows exactly the positions at which its frames end', async () => {
     const { store } = await openFixture({ ringBytes: 500 })
     const start = store.position
     await fill(store, 20)
@@ -153,7 +153,7 @@ describe('reading the log', () => {
     expect(store.hasPosition({ index: 500, hash: Buffer.alloc(20) })).toBe(false)
   })
 
-  it('never serves a frame that was spoilt on disk', async () => {
+  it('log reads never return a damaged frame', async () => {
     const { store, disk } = await openFixture({ ringBytes: 500 })
     await fill(store, 20)
     const raw = 'w00000000000003'

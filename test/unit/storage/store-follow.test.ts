@@ -191,7 +191,7 @@ describe('importing a resync', () => {
 })
 
 describe('a snapshot', () => {
-  it('holds data, trees and position of one index while writes go on', async () => {
+  it('a snapshot has data, trees and position of one index during writes', async () => {
     const { store, engine } = await openFixture()
     await put(store, 'logical/a', '1')
     const roots = rootsOf(store)
@@ -206,7 +206,7 @@ describe('a snapshot', () => {
     expect(engine.batches.length).toBeGreaterThan(0)
   })
 
-  it('taken in the middle of a batch is wholly of before it or of after it', async () => {
+  it('a snapshot during a batch contains it completely or not at all', async () => {
     for (const [when, index, text] of [
       ['before', 1, '1'],
       ['after', 2, '2'],
@@ -226,7 +226,7 @@ describe('a snapshot', () => {
     }
   })
 
-  it('scans each tree apart, in key order, from any key on', async () => {
+  it('a snapshot scans each tree separately, in key order, from any key', async () => {
     const { store } = await openFixture()
     const keys = [
       'logical/b',

@@ -18,7 +18,7 @@ const crashed = async (): Promise<MemoryDisk> => {
 }
 
 describe('opening a store after a crash', () => {
-  it('finds everything that was acknowledged, with the same roots and position', async () => {
+  it('a store has all acknowledged writes after a crash, with the same roots and position', async () => {
     const { store, disk } = await openFixture()
     for (let i = 0; i < 200; i++) await put(store, `logical/${i % 50}`, `value ${i}`)
     await put(store, 'sys/token/x', 'token')
@@ -34,7 +34,7 @@ describe('opening a store after a crash', () => {
     expect(await entriesAfter(again.store, 0)).toHaveLength(202)
   })
 
-  it('loses a transaction as a whole or not at all when the sync did not happen', async () => {
+  it('a store loses an unsynced transaction completely or not at all', async () => {
     const { store, disk } = await openFixture({ syncWrites: false })
     await store.write((tx) => {
       tx.put('logical/a', bytes('1'))
@@ -46,7 +46,7 @@ describe('opening a store after a crash', () => {
     expect(again.store.position.index).toBe(0)
   })
 
-  it('begins at a checkpoint after a clean close', async () => {
+  it('a store starts at a checkpoint after a clean close', async () => {
     const { store, disk, engine } = await openFixture()
     for (let i = 0; i < 20; i++) await put(store, `logical/${i}`, 'x')
     const roots = rootsOf(store)
@@ -56,7 +56,7 @@ describe('opening a store after a crash', () => {
     expect(rootsOf(again.store)).toEqual(roots)
   })
 
-  it('keeps the epoch and marks frames with it', async () => {
+  it('a store keeps its epoch, and frames contain it', async () => {
     const { store, disk } = await openFixture()
     await store.setEpoch('epoch-1')
     await put(store, 'logical/a', '1')
@@ -69,7 +69,7 @@ describe('opening a store after a crash', () => {
 })
 
 describe('the chain check at start', () => {
-  it('refuses a frame with a flipped bit, whichever it is', async () => {
+  it('a store rejects a frame with any flipped bit', async () => {
     for (const index of [1, 2, 3]) {
       for (const at of [0, 25, 60, 70, 120]) {
         const disk = await crashed()
@@ -82,7 +82,7 @@ describe('the chain check at start', () => {
     }
   })
 
-  it('refuses a log from which a frame is missing, at its beginning, middle or end', async () => {
+  it('a store rejects a log with a missing frame at its beginning, middle or end', async () => {
     for (const index of [1, 2, 3]) {
       const disk = await crashed()
       disk.map.delete(walKey(index))
@@ -90,7 +90,7 @@ describe('the chain check at start', () => {
     }
   })
 
-  it('refuses frames of another log', async () => {
+  it('a store rejects frames of another log', async () => {
     const [one, other] = [await crashed(), new MemoryDisk()]
     const { store } = await openFixture({}, other, 'another seed')
     for (const name of ['a', 'b', 'c']) await put(store, `logical/${name}`, name)
@@ -98,7 +98,7 @@ describe('the chain check at start', () => {
     await expect(openFixture({}, one)).rejects.toMatchObject({ message: expect.stringContaining('does not follow') })
   })
 
-  it('refuses data whose state record is lost or damaged', async () => {
+  it('a store rejects data with a lost or damaged state record', async () => {
     const lost = await crashed()
     lost.map.delete(STATE_KEY)
     await expect(openFixture({}, lost)).rejects.toMatchObject({ message: expect.stringContaining('state record') })

@@ -135,7 +135,7 @@ describe('a write', () => {
     expect(textOf(store, 'core/replication/announced/c')).toBe('3')
   })
 
-  it('a write of ignored keys only is no log entry', async () => {
+  it('a write of ignored keys only creates no log entry', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
     expect(await put(store, 'core/replication/announced/x', '1')).toBe(1)
@@ -143,7 +143,7 @@ describe('a write', () => {
     expect(textOf(store, 'core/replication/announced/x')).toBe('1')
   })
 
-  it('a write counts replicated and shipped entries apart', async () => {
+  it('replicated and shipped entries are counted separately', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
     await Promise.all([put(store, 'logical/b', '1'), put(store, 'cubbyhole/c', '1')])
@@ -194,7 +194,7 @@ describe('a write', () => {
 })
 
 describe('a batch that fails', () => {
-  it('fails everything queued behind it and leaves nothing', async () => {
+  it('a failed batch fails all queued writes and leaves nothing', async () => {
     const { store, engine } = await openFixture()
     await put(store, 'logical/n', '1')
     const root = store.trees.replicated.root()
@@ -211,7 +211,7 @@ describe('a batch that fails', () => {
     expect(store.position.index).toBe(1)
   })
 
-  it('stops writes with its error, keeps reads, and ends when the engine could be opened again', async () => {
+  it('a failed batch stops writes until the engine is reopened, and reads continue', async () => {
     const { store, engine, clock } = await openFixture()
     await put(store, 'logical/a', '1')
     engine.failure = noSpace
@@ -259,7 +259,7 @@ describe('a batch that is written and fails all the same', () => {
 })
 
 describe('a pause of writes', () => {
-  it('begins when the batch before it is written, and reads go on while nothing else is', async () => {
+  it('a pause begins after the current batch, and reads continue', async () => {
     const { store, engine } = await openFixture()
     const before = engine.batches.length
     const first = put(store, 'logical/a', '1')
@@ -285,7 +285,7 @@ describe('a pause of writes', () => {
     expect(engine.batches.length - before).toBe(2)
   })
 
-  it("that fails is nobody else's concern", async () => {
+  it('a failed pause affects no other write', async () => {
     const { store } = await openFixture()
     const paused = store.pauseWrites(() => Promise.reject(new Error('no')))
     const written = put(store, 'logical/a', '1')
@@ -295,7 +295,7 @@ describe('a pause of writes', () => {
 })
 
 describe('closing', () => {
-  it('finishes what is queued and refuses the rest', async () => {
+  it('close completes queued writes and rejects later ones', async () => {
     const { store } = await openFixture()
     const written = put(store, 'logical/a', '1')
     await store.close()
@@ -305,7 +305,7 @@ describe('closing', () => {
   })
 })
 
-it('what is not written leaves no batch behind', async () => {
+it('a rejected write leaves no batch', async () => {
   const { engine, store } = await openFixture()
   await put(store, 'logical/a', '1')
   expect(engine.discarded).toBe(0)

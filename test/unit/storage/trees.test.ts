@@ -43,7 +43,7 @@ const rootsOver = (model: ReadonlyMap<string, string>): string[] =>
   })
 
 describe('a store beside a map', () => {
-  it('agrees on data and roots after any transactions, crashes, trims and rebuilds', async () => {
+  it('a store equals a map in data and roots after any transactions, crashes, trims and rebuilds', async () => {
     await fc.assert(
       fc.asyncProperty(rounds, async (script) => {
         let fixture = await openFixture({ walRetentionEntries: 16 })
@@ -132,7 +132,7 @@ describe('a merkle tree', () => {
 const clean = { replicated: new Map(), local: new Map() }
 
 describe('checking and rebuilding', () => {
-  it('finds a page that was spoilt in memory and repairs it, for the next start too', async () => {
+  it('a rebuild finds and repairs a page that is corrupt in memory, also for the next start', async () => {
     const { store, disk } = await openFixture()
     for (let i = 0; i < 100; i++) await put(store, `logical/${i}`, 'x')
     const roots = rootsOf(store)
@@ -149,7 +149,7 @@ describe('checking and rebuilding', () => {
     expect(rootsOf((await openFixture({}, disk)).store)).toEqual(roots)
   })
 
-  it('repairs without writing pages when told so', async () => {
+  it('a rebuild with skipFlush repairs without writing pages', async () => {
     const { store, disk } = await openFixture()
     await put(store, 'logical/a', 'x')
     const roots = rootsOf(store)
@@ -160,7 +160,7 @@ describe('checking and rebuilding', () => {
     expect(rootsOf((await openFixture({}, disk)).store)).toEqual(roots)
   })
 
-  it('repairs leaf records that are wrong, missing or left over', async () => {
+  it('a rebuild repairs wrong, missing and extra leaf records', async () => {
     const { store, disk } = await openFixture()
     for (const name of ['a', 'b', 'c']) await put(store, `logical/${name}`, name)
     const roots = rootsOf(store)
@@ -175,7 +175,7 @@ describe('checking and rebuilding', () => {
     expect(disk.map.get(raw('logical/ghost'))).toBeUndefined()
   })
 
-  it('comes out right while the same keys are written', async () => {
+  it('a rebuild is correct while the same keys are written', async () => {
     const { store, disk, engine } = await openFixture()
     for (let i = 0; i < 50; i++) await put(store, `logical/${i}`, 'x')
     for (let i = 0; i < 50; i += 2) {
@@ -202,7 +202,7 @@ describe('checking and rebuilding', () => {
     expect((await store.rebuild()).replicated.size).toBe(0)
   })
 
-  it('ends when it is told to', async () => {
+  it('a check ends when its signal is aborted', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', 'x')
     await expect(store.check(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')

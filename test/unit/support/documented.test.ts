@@ -57,7 +57,7 @@ it('the pages link only to files and headings that exist', () => {
   expect(lost).toEqual([])
 })
 
-it.each(['CONTRIBUTING.md', 'SECURITY.md'])('%s names only files that are there', (page) => {
+it.each(['CONTRIBUTING.md', 'SECURITY.md'])('%s names only existing files', (page) => {
   const text = readFileSync(path.join(ROOT, page), 'utf8')
   const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
   const named = codeIn(text).flatMap((code) => code.match(/\b(?:docs|proto|scripts|src|test)\/[\w./-]*\w/g) ?? [])

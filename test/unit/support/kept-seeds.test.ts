@@ -14,7 +14,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true }))
 
-test('seeds that fail are kept from one process to the next, until they hold', () => {
+test('failing seeds are stored across processes until they pass', () => {
   const kept = new KeptSeeds(file)
   expect(kept.all).toEqual([])
   kept.played(3, undefined)
@@ -31,7 +31,7 @@ test('seeds that fail are kept from one process to the next, until they hold', (
   expect(existsSync(file)).toBe(false)
 })
 
-test('a file of something else is left alone', () => {
+test('a file in another format is not changed', () => {
   writeFileSync(file, 'shopping: milk\n')
   expect(() => new KeptSeeds(file)).toThrow(/keeps no seeds/)
 })

@@ -14,7 +14,7 @@ const written = (...values: readonly (string | undefined)[]): Registers => {
   return registers
 }
 
-test('a secondary may be behind, and does not go back', () => {
+test('a secondary may be behind, but never goes back', () => {
   const registers = written('1', '2')
   expect(registers.findOlder('B', PATH, undefined)).toBeUndefined()
   expect(registers.findOlder('B', PATH, '1')).toBeUndefined()
@@ -24,7 +24,7 @@ test('a secondary may be behind, and does not go back', () => {
   expect(registers.findOlder('C', PATH, '3')).toBe('one/a holds 3, which nobody has written')
 })
 
-test('what a secondary has shown is not gone, unless somebody has asked for it to be deleted', () => {
+test('a value that a secondary has shown stays until its deletion is requested', () => {
   const registers = written('1')
   expect(registers.findOlder('B', PATH, '1')).toBeUndefined()
   expect(registers.findOlder('B', PATH, undefined)).toBe('one/a is gone after 1, and was never deleted')
@@ -32,7 +32,7 @@ test('what a secondary has shown is not gone, unless somebody has asked for it t
   expect(registers.findOlder('B', PATH, undefined)).toBeUndefined()
 })
 
-test('a failover may have lost what was shown before it, and nothing that was written anew since', () => {
+test('a failover may lose values shown before it, but no values written since', () => {
   const registers = written('1')
   expect(registers.findOlder('B', PATH, '1')).toBeUndefined()
   registers.shake()

@@ -78,12 +78,12 @@ describe('workflows', () => {
     expect((parse(read(file)) as Workflow).permissions).toEqual({ contents: 'read' })
   })
 
-  it('end every job after a stated time', () => {
+  it('workflows have a timeout for every job', () => {
     const endless = JOBS.filter(([, job]) => job.uses === undefined && job['timeout-minutes'] === undefined)
     expect(endless.map(([name]) => name)).toEqual([])
   })
 
-  it('use actions of a stated major version, or of this repository', () => {
+  it('workflows use actions of a fixed major version, or of this repository', () => {
     const steps = [...JOBS.flatMap(([, job]) => [job, ...(job.steps ?? [])]), ...ACTIONS.flatMap(stepsOf)]
     const uses = steps.flatMap((step) => step.uses ?? [])
     expect(uses.length).toBeGreaterThan(10)
@@ -107,7 +107,7 @@ it.each([
   expect(Object.keys(parse(read(file)) as object)).toEqual(keys)
 })
 
-it('Dependabot updates what is there', () => {
+it('Dependabot updates the existing ecosystems', () => {
   const { updates } = parse(read('.github/dependabot.yml')) as {
     updates: { directory?: string; directories?: string[] }[]
   }

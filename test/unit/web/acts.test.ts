@@ -179,7 +179,7 @@ describe('secrets', () => {
 })
 
 describe('the address of the page', () => {
-  it('names a cluster and a view, and is all clusters where it is something else', () => {
+  it('the page address names a cluster and a view, and any other address shows all clusters', () => {
     expect(parseRoute('#/A/secrets')).toEqual({ cluster: 'A', view: 'secrets' })
     expect(parseRoute(hashOf({ cluster: 'a b/c', view: 'replication' }))).toEqual({
       cluster: 'a b/c',

@@ -121,11 +121,11 @@ describe('the words of a cluster', () => {
     [cluster('A', { dr: leads, performance: follows }), 'performance secondary', 'secondary'],
     [cluster('A', { dr: { ...NONE, mode: 'bootstrapping' } }), 'copying data', 'secondary'],
     [cluster('A'), 'no replication', 'plain'],
-  ] as const)('%# say how it is', (view, word, look) => {
+  ] as const)('the label of a cluster states its condition: %#', (view, word, look) => {
     expect(clusterStatusOf(view)).toEqual({ word, look })
   })
 
-  it('say its roles, and what its one word leaves out', () => {
+  it('the label of a cluster has its roles and further problems', () => {
     const both = cluster('A', { dr: leads, performance: leads })
     const mixed = cluster('C', { dr: leads, performance: follows })
     expect([rolesOf(both), detailOf(both)]).toEqual(['DR primary, performance primary', 'DR and performance'])
@@ -186,13 +186,13 @@ const survey = (more: Partial<PageSurvey>): PageSurvey => ({
 })
 
 describe('arrows', () => {
-  it('go from primaries to those that follow them', () => {
+  it('arrows lead from primaries to their secondaries', () => {
     expect(arrowsOf(survey({}))).toEqual([
       expect.objectContaining({ primary: 'A', secondary: 'B', state: 'well', stateWords: '', lag: 'lag 0' }),
     ])
   })
 
-  it('show a cut, a latency and what the link is doing', () => {
+  it('arrows show a partition, a latency and the state of the link', () => {
     const cut = { id: 1, between: ['B', 'A'], isCut: true, sign: '✂', text: 'A <-> B, partition' } as const
     const slow = { id: 2, between: ['A', 'B'], isCut: false, sign: '80 ms', text: 'A <-> B, latency 80 ms' } as const
     const elsewhere = { ...cut, between: ['A', 'C'] } as const
@@ -205,7 +205,7 @@ describe('arrows', () => {
     expect(arrowsOf(survey({ faults: null }))[0]?.state).toBe('cut')
   })
 
-  it('stay with a primary that does not answer any more', () => {
+  it('arrows stay with an unreachable primary', () => {
     const lost = (lastPrimary?: string) =>
       survey({ links: [{ ...link, primary: null, ...(lastPrimary && { lastPrimary }), lagEntries: null }] })
     expect(arrowsOf(lost())).toEqual([])
@@ -215,7 +215,7 @@ describe('arrows', () => {
     expect(arrowsOf(lost('Z'))).toEqual([])
   })
 
-  it('say the lag in entries and seconds', () => {
+  it('arrows show the lag in entries and seconds', () => {
     expect(lagOf({ lagEntries: 1, lagSeconds: 0.44 })).toBe('lag 1 entry, 0.4 s')
     expect(lagOf({ lagEntries: 12, lagSeconds: 3 })).toBe('lag 12 entries, 3.0 s')
     expect(lagOf({ lagEntries: 9999, lagSeconds: 599 })).toBe('lag 9999 entries, 599.0 s')

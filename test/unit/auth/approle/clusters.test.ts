@@ -43,19 +43,19 @@ describe('on a performance secondary', () => {
     ['update', 'role/r/secret-id-accessor/destroy', { secret_id_accessor: 'not-here-yet' }],
   ]
 
-  it.each(ON_PRIMARY)('%s %s %j is decided by the primary', async (operation, path, body) => {
+  it.each(ON_PRIMARY)('the primary decides the AppRole request %s %s %j', async (operation, path, body) => {
     const { writes } = approle.localStorage
     expect(await approle.ask(operation, path, body)).toEqual(FORWARDED)
     expect(approle.localStorage.writes).toBe(writes)
   })
 
-  it('a login with a limited SecretID is decided by the primary, and nothing is written here before', async () => {
+  it('the primary decides a login with a limited SecretID, before the secondary writes anything', async () => {
     expect(await approle.login('r', limited.secretId)).toEqual(FORWARDED)
     expect((await approle.lookup('r', limited.secretId)).data?.secret_id_num_uses).toBe(5)
     expect(approle.localStorage.writes).toBe(1)
   })
 
-  it('logins with an unlimited SecretID or without any are answered here', async () => {
+  it('a secondary answers logins with an unlimited SecretID or without one', async () => {
     expect(await approle.login('r', normal.secretId)).toMatchObject({ status: 200 })
     expect(await approle.login('free')).toMatchObject({ status: 200 })
   })
@@ -64,13 +64,13 @@ describe('on a performance secondary', () => {
     expect(await approle.login('r', 'not-here-yet')).toEqual({ status: 400, errors: ['invalid role or secret ID'] })
   })
 
-  it('an incomplete copy of a SecretID is left to the primary', async () => {
+  it('a secondary forwards a login with an incompletely replicated SecretID', async () => {
     for (const key of await approle.storage.keys('accessor/')) await approle.storage.write((tx) => tx.delete(key))
     expect(await approle.login('r', normal.secretId)).toEqual(FORWARDED)
     expect(await approle.storage.keys('secret_id/')).toHaveLength(2)
   })
 
-  it('reads, lists and lookups are answered here', async () => {
+  it('a secondary answers AppRole reads, lists and lookups', async () => {
     for (const path of ['role/r', 'role/r/role-id', 'role/r/policies']) {
       expect(await approle.read(path)).toMatchObject({ status: 200 })
     }
@@ -81,7 +81,7 @@ describe('on a performance secondary', () => {
   })
 
   describe('a role with local_secret_ids', () => {
-    it('takes uses, makes and destroys SecretIDs here', async () => {
+    it('a role with local_secret_ids uses, issues and destroys SecretIDs on the secondary', async () => {
       expect(await approle.login('l', local.secretId)).toMatchObject({ status: 200 })
       expect(await approle.login('l', local.secretId)).toMatchObject({ status: 200 })
       expect(await approle.login('l', local.secretId)).toMatchObject({ status: 400 })
@@ -92,7 +92,7 @@ describe('on a performance secondary', () => {
       expect(status).toBe(200)
     })
 
-    it('keeps all of it out of the replicated storage', async () => {
+    it('a role with local_secret_ids stores no SecretID in replicated storage', async () => {
       const before = await approle.storage.keys('')
       await approle.issue('l')
       expect(await approle.storage.keys('')).toEqual(before)
@@ -107,7 +107,7 @@ describe('on a performance secondary', () => {
 })
 
 describe('on the primary', () => {
-  it('the deletion of a role with local_secret_ids takes what is local here with it', async () => {
+  it('deleting a role with local_secret_ids removes its local SecretIDs', async () => {
     const approle = new ApproleMount()
     await approle.makeRole('l', { local_secret_ids: true })
     await approle.issue('l')
@@ -115,7 +115,7 @@ describe('on the primary', () => {
     expect(await approle.localStorage.keys('')).toEqual([])
   })
 
-  it('a salt that replication replaces is read anew', async () => {
+  it('a salt that replication replaces is read again', async () => {
     const approle = new ApproleMount()
     await approle.makeRole('r')
     await approle.issue('r')
@@ -131,6 +131,6 @@ describe('on the primary', () => {
   })
 })
 
-it('the key prefixes of what is local are told to whoever mounts the type', () => {
+it('the backend type declares the key prefixes of its local data', () => {
   expect(createApproleType(APPROLE_OPTIONS).localPrefixes).toEqual(['secret_id_local/', 'accessor_local/'])
 })

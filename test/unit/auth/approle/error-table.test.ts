@@ -4,7 +4,7 @@ import type { Operation } from '../../../../src/logical/request.js'
 import { type Answer, ApproleMount } from './approle-mount.js'
 
 /**
- * Roles of the table: `r` with the SecretID `s`, `q` without one, `c` bound to addresses. `ACCESSOR` is that of `s`.
+ * Roles of the table: `r` with the SecretID `s`, `q` as another role, `c` bound to addresses. `ACCESSOR` is that of `s`.
  */
 interface Row {
   readonly situation: string

@@ -222,7 +222,7 @@ describe('login', () => {
   })
 
   describe('tells the core', () => {
-    it('what the role says about tokens', async () => {
+    it('AppRole login passes the token settings of the role to the core', async () => {
       await approle.makeRole('t', {
         token_policies: ['B', 'a'],
         token_ttl: 60,
@@ -251,14 +251,14 @@ describe('login', () => {
       })
     })
 
-    it('the metadata of the SecretID, in which the name of the role cannot be forged', async () => {
+    it('AppRole login passes the metadata of the SecretID, which cannot override the role name', async () => {
       const { secretId } = await approle.issue('r', { metadata: '{"role_name":"admin","team":"blue"}' })
       const { metadata, alias } = await approle.auth('r', secretId)
       expect(metadata).toEqual({ role_name: 'r', team: 'blue' })
       expect(alias).toEqual({ name: 'r', metadata })
     })
 
-    it('the RoleID as the name of the alias, so that another one is another entity', async () => {
+    it('AppRole login uses the RoleID as alias name, so that another RoleID has another entity', async () => {
       await approle.write('role/r/role-id', { role_id: 'Other' })
       expect((await approle.auth('Other', issued.secretId)).alias?.name).toBe('Other')
     })

@@ -266,7 +266,7 @@ describe('old names of properties', () => {
     await approle.makeRole('r', { period: 60, policies: 'a' })
   })
 
-  it('policies shows both names while the old one was the last', async () => {
+  it('policies shows both names if the deprecated one was written last', async () => {
     expect(await approle.write('role/r/policies', { policies: 'x,Y' })).toEqual({ status: 204 })
     expect((await approle.read('role/r/policies')).data).toEqual({ policies: ['x', 'y'], token_policies: ['x', 'y'] })
     expect(await approle.write('role/r/policies', { token_policies: 'z' })).toEqual({ status: 204 })
@@ -274,7 +274,7 @@ describe('old names of properties', () => {
     expect((await approle.read('role/r')).data).toMatchObject({ period: 60 })
   })
 
-  it('period shows both names while the old one was the last', async () => {
+  it('period shows both names if the deprecated one was written last', async () => {
     expect(await approle.write('role/r/period', { period: '15m' })).toEqual({ status: 204 })
     expect((await approle.read('role/r/period')).data).toEqual({ period: 900, token_period: 900 })
     expect(await approle.write('role/r/period', { token_period: 30 })).toEqual({ status: 204 })
@@ -282,7 +282,7 @@ describe('old names of properties', () => {
     expect((await approle.read('role/r')).data).toMatchObject({ policies: ['a'] })
   })
 
-  it.each(['policies', 'period'])('a reset of %s forgets both', async (path) => {
+  it.each(['policies', 'period'])('a reset of %s clears both names', async (path) => {
     expect(await approle.remove(`role/r/${path}`)).toEqual({ status: 204 })
     expect(Object.keys((await approle.read(`role/r/${path}`)).data ?? {})).toEqual([`token_${path}`])
     expect((await approle.read('role/r')).data).not.toHaveProperty(path)
@@ -305,7 +305,7 @@ describe('old names of properties', () => {
     expect(await approle.read('role/none/bound-cidr-list')).toEqual({ status: 404, errors: [] })
   })
 
-  it('local-secret-ids can be read and nothing more', async () => {
+  it('local-secret-ids is read-only', async () => {
     expect(await approle.read('role/r/local-secret-ids')).toEqual({ status: 200, data: { local_secret_ids: false } })
     expect(await approle.write('role/r/local-secret-ids', { local_secret_ids: true })).toMatchObject({ status: 405 })
     expect(await approle.remove('role/r/local-secret-ids')).toMatchObject({ status: 405 })
@@ -318,7 +318,7 @@ describe('old names of properties', () => {
     'token-explicit-max-ttl',
     'token-no-default-policy',
     'role-name',
-  ])('there is no endpoint for %s', async (path) => {
+  ])('%s has no endpoint', async (path) => {
     const unknown = { status: 404, errors: ['1 error occurred:\n\t* unsupported path\n\n'] }
     expect(await approle.read(`role/r/${path}`)).toEqual(unknown)
     expect(await approle.write(`role/r/${path}`, {})).toEqual(unknown)

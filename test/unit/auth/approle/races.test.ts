@@ -22,7 +22,7 @@ describe('at the same time', () => {
     [1, 100],
     [7, 100],
     [100, 100],
-  ])('a SecretID of %i uses lets that many of %i logins in', async (uses, logins) => {
+  ])('a SecretID with %i uses permits that many of %i concurrent logins', async (uses, logins) => {
     for (const role of ['r', 'l']) {
       const { secretId } = await approle.issue(role, { num_uses: uses })
       const answers = await times(logins, () => approle.login(role, secretId))
@@ -31,13 +31,13 @@ describe('at the same time', () => {
     }
   })
 
-  it('logins that are refused for their address take uses from the others', async () => {
+  it('logins rejected for their address consume uses of a SecretID', async () => {
     const { secretId } = await approle.issue('r', { num_uses: 10 })
     const answers = await times(20, (index) => approle.login('r', secretId, index % 2 ? '127.0.0.1' : '1.2.3.4'))
     expect(count(answers, 200)).toBe(5)
   })
 
-  it('a login and a destruction: whatever comes first, nothing is left', async () => {
+  it('a concurrent login and destruction leave no SecretID', async () => {
     const { secretId, accessor } = await approle.issue('r', { num_uses: 5 })
     await Promise.all([
       approle.login('r', secretId),
@@ -49,7 +49,7 @@ describe('at the same time', () => {
     expect(await approle.storage.keys('accessor/')).toEqual([])
   })
 
-  it.each(['r', 'l'])('a SecretID is made and its role %s deleted: nothing is left that works', async (role) => {
+  it.each(['r', 'l'])('a SecretID created while its role is %s deleted does not work', async (role) => {
     const made = await times(20, async (index) => {
       if (index === 10) await approle.remove(`role/${role}`)
       return approle.write(`role/${role}/secret-id`)
@@ -62,7 +62,7 @@ describe('at the same time', () => {
     expect(await approle.localStorage.keys('')).toEqual([])
   })
 
-  it('updates of different fields of a role all count', async () => {
+  it('concurrent updates of different role fields all take effect', async () => {
     await Promise.all([
       approle.write('role/r', { token_ttl: 60 }),
       approle.write('role/r/token-num-uses', { token_num_uses: 3 }),
@@ -77,7 +77,7 @@ describe('at the same time', () => {
     expect((await approle.read('role/r/role-id')).data).toEqual({ role_id: 'x' })
   })
 
-  it('updates that contradict each other leave a role that is allowed', async () => {
+  it('contradicting concurrent updates leave a valid role', async () => {
     const answers = await Promise.all([
       approle.write('role/r', { token_type: 'batch' }),
       approle.write('role/r', { token_num_uses: 3 }),
@@ -106,7 +106,7 @@ describe('uses of SecretIDs', () => {
     maxLength: 12,
   })
 
-  it('never exceed what was granted, and the index of accessors fits, whatever happens at once', async () => {
+  it('concurrent operations never exceed the uses of a SecretID, and keep the accessor index consistent', async () => {
     await fc.assert(
       fc.asyncProperty(rounds, fc.boolean(), async (plan, isLocal) => {
         const approle = new ApproleMount({ lockout: undefined })

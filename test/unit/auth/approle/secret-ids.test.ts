@@ -20,7 +20,7 @@ describe('making a SecretID', () => {
     approle = new ApproleMount()
   })
 
-  it('none -> valid: generate answers the value and its accessor', async () => {
+  it('generate returns a new SecretID and its accessor', async () => {
     await approle.makeRole('r', { secret_id_num_uses: 5, secret_id_ttl: '1h' })
     const { status, data } = await approle.write('role/r/secret-id')
     expect(status).toBe(200)
@@ -33,20 +33,20 @@ describe('making a SecretID', () => {
     expect(await approle.login('r', String(data?.secret_id))).toMatchObject({ status: 200 })
   })
 
-  it('none -> valid: custom answers the value as it was sent', async () => {
+  it('custom-secret-id returns the value as sent', async () => {
     await approle.makeRole('r')
     const { data } = await approle.write('role/r/custom-secret-id', { secret_id: 'a b/c?d=é' })
     expect(data).toMatchObject({ secret_id: 'a b/c?d=é', secret_id_num_uses: 0, secret_id_ttl: 0 })
     expect(await approle.login('r', 'a b/c?d=é')).toMatchObject({ status: 200 })
   })
 
-  it('never gives the same value or accessor twice', async () => {
+  it('generate never returns the same value or accessor twice', async () => {
     await approle.makeRole('r')
     const issued = await Promise.all(Array.from({ length: 50 }, () => approle.issue('r')))
     expect(new Set(issued.flatMap(({ secretId, accessor }) => [secretId, accessor])).size).toBe(100)
   })
 
-  it('stores nothing from which the value could be had', async () => {
+  it('the stored data does not reveal a SecretID', async () => {
     await approle.makeRole('r')
     await approle.write('role/r/custom-secret-id', { secret_id: 'plain-text', metadata: '{"k":"v"}' })
     for (const key of await approle.storage.keys('')) {
@@ -54,7 +54,7 @@ describe('making a SecretID', () => {
     }
   })
 
-  it('names the accessor for a wrapped answer', async () => {
+  it('a wrapped response shows the accessor of the SecretID', async () => {
     await approle.makeRole('r')
     for (const [path, body] of ENDPOINTS) {
       const response = await approle.harness.write(`role/r/${path}`, body)
@@ -63,7 +63,7 @@ describe('making a SecretID', () => {
     }
   })
 
-  it('generate knows no secret_id', async () => {
+  it('generate ignores the field secret_id', async () => {
     await approle.makeRole('r')
     const { data, warnings } = await approle.write('role/r/secret-id', { secret_id: 'mine', colour: 'red' })
     expect(data?.secret_id).not.toBe('mine')
@@ -327,34 +327,34 @@ describe('looking up and destroying by value', () => {
   const at = (what: string, role = 'r') => `role/${role}/secret-id/${what}`
   const WORDS = ['lookup', 'destroy']
 
-  it.each(WORDS)('%s needs the value', async (word) => {
+  it.each(WORDS)('%s of a SecretID requires the value', async (word) => {
     expect(await approle.write(at(word, 'none'), {})).toEqual({ status: 400, errors: ['missing secret_id'] })
     expect(await approle.write(at(word), { secret_id: 's'.repeat(4097) })).toMatchObject({ status: 400 })
   })
 
-  it.each(WORDS)('%s in a role that is not there is 404', async (word) => {
+  it.each(WORDS)('%s of a SecretID in an unknown role is 404', async (word) => {
     expect(await approle.write(at(word, 'None'), { secret_id: 's' })).toEqual({
       status: 404,
       errors: ['role "None" does not exist'],
     })
   })
 
-  it.each(WORDS)('%s of an unknown value is 204', async (word) => {
+  it.each(WORDS)('%s of an unknown SecretID is 204', async (word) => {
     expect(await approle.write(at(word), { secret_id: 'unknown' })).toEqual({ status: 204 })
   })
 
-  it.each(WORDS)('%s in another role does nothing', async (word) => {
+  it.each(WORDS)('%s of a SecretID in another role does nothing', async (word) => {
     expect(await approle.write(at(word, 'q'), { secret_id: secretId })).toEqual({ status: 204 })
     expect(await approle.login('r', secretId)).toMatchObject({ status: 200 })
   })
 
-  it('lookup divulges neither the value nor the role', async () => {
+  it('lookup of a SecretID shows neither the value nor the role', async () => {
     const { data } = await approle.lookup('r', secretId)
     expect(data).not.toHaveProperty('role')
     expect(JSON.stringify(data)).not.toContain(secretId)
   })
 
-  it('lookup of an expired one is 204 at once', async () => {
+  it('lookup of an expired SecretID is 204 at once', async () => {
     approle.clock.advance(59_999)
     expect(await approle.lookup('r', secretId)).toMatchObject({ status: 200 })
     approle.clock.advance(1)
@@ -362,7 +362,7 @@ describe('looking up and destroying by value', () => {
     expect(await approle.list('role/r/secret-id')).toMatchObject({ status: 404 })
   })
 
-  it('lookup makes no write', async () => {
+  it('lookup of a SecretID writes nothing', async () => {
     const { writes } = approle.storage
     await approle.lookup('r', secretId)
     expect(approle.storage.writes).toBe(writes)
@@ -378,7 +378,7 @@ describe('looking up and destroying by value', () => {
   it.each([
     ['POST', 'update'],
     ['DELETE', 'delete'],
-  ] as const)('valid -> destroyed: %s', async (_verb, operation) => {
+  ] as const)('a SecretID is destroyed: %s', async (_verb, operation) => {
     expect(await approle.ask(operation, at('destroy'), { secret_id: secretId })).toEqual({ status: 204 })
     expect(await approle.lookup('r', secretId)).toEqual({ status: 204 })
     expect(await approle.login('r', secretId)).toMatchObject({ status: 400 })
@@ -386,11 +386,11 @@ describe('looking up and destroying by value', () => {
     expect(await approle.ask(operation, at('destroy'), { secret_id: secretId })).toEqual({ status: 204 })
   })
 
-  it('destroy leaves tokens alone: the core is told nothing', async () => {
+  it('destroy of a SecretID does not revoke its tokens', async () => {
     expect(await approle.harness.write(at('destroy'), { secret_id: secretId })).toBeUndefined()
   })
 
-  it('GET is not known', async () => {
+  it('the paths for SecretID values reject GET', async () => {
     for (const word of WORDS) expect(await approle.read(at(word))).toMatchObject({ status: 405 })
   })
 })

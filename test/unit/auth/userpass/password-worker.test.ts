@@ -45,7 +45,7 @@ describe('the thread for passwords', () => {
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(40)
   })
 
-  it('serves a client between those of one that sends forty passwords', async () => {
+  it('the password worker serves other clients between forty passwords of one client', async () => {
     for (const nameOf of [(index: number) => `user${index}`, () => 'root']) {
       const served: string[] = []
       const note = (who: string) => () => void served.push(who)
@@ -60,7 +60,7 @@ describe('the thread for passwords', () => {
     }
   })
 
-  it('bounds what waits for one address, so that others behind it get their turn', async () => {
+  it('the password worker limits the queue of one address, so that others get their turn', async () => {
     const done: number[] = []
     const flood = Array.from({ length: 40 }, (_, index) =>
       worker.isMatch('x', QUICK, { source: '10.0.0.1', name: `user${index}` }).then(

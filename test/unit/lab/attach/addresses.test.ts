@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { addressesOfServers, groupServers, parseAddresses } from '../../../../src/lab/attach/attach.js'
 
-it('takes clusters and nodes by their names, in any order', () => {
+it('attach accepts clusters and nodes by name, in any order', () => {
   const addresses = parseAddresses(['A2=http://two:8200/', 'B=https://b:8200', 'A1=http://one:8200'])
   expect(addresses.get('A2')).toBe('http://two:8200')
   expect([...groupServers(addresses.keys())]).toEqual([
@@ -17,11 +17,11 @@ it.each([
   [['A1=http://a:8200', 'A1=http://b:8200'], 'node A1 is given twice'],
   [['A=http://a:8200', 'A2=http://b:8200'], 'A is given beside A2; nodes of a cluster are A1, A2'],
   [['A1=http://a:8200', 'B=http://b:8200'], 'A has one server: call it A'],
-])('refuses %j', (given, why) => {
+])('attach rejects %j', (given, why) => {
   expect(() => groupServers(parseAddresses(given).keys())).toThrow(why)
 })
 
-it('finds the servers of a cluster in its record', () => {
+it('attach finds the servers of a cluster in its record', () => {
   const nodes = ['A1', 'A2'].map((name) => ({ name, apiAddress: `http://${name}:8200` }))
   expect(addressesOfServers({ name: 'A', apiAddress: 'http://A1:8200', nodes })).toEqual([
     ['A1', 'http://A1:8200'],

@@ -84,7 +84,7 @@ const problemsOf = (text: string, file = 'x.yaml'): string => {
   return 'none'
 }
 
-it('reads every verb and every expectation', () => {
+it('the drill parser reads every verb and every expectation', () => {
   const text = `${HEAD}load: {}\nsteps:\n${entriesOf(STEPS).join('')}expect:\n${entriesOf(EXPECTED).join('')}`
   const drill = parseDrill(text, 'some/where/my-drill.yaml')
   expect(drill.name).toBe('my-drill')
@@ -159,11 +159,11 @@ it.each([
   ],
   ['no YAML', 'steps: [\n', 'x.yaml:5:1:'],
   ['no steps', '', 'x.yaml:1:1: the file lacks "steps"'],
-])('names the place of %s', (_what, rest, problem) => {
+])('a drill error has the position of %s', (_what, rest, problem) => {
   expect(problemsOf(HEAD + rest)).toContain(problem)
 })
 
-it('names a topology that was misspelt', () => {
+it('a drill error suggests a topology for a misspelled name', () => {
   expect(problemsOf('apiVersion: understudy/v1\nkind: Drill\ntopology: pr-rd\nsteps: [{ crash: A }]\n')).toContain(
     'x.yaml:3:11: there is no topology "pr-rd"; did you mean "pr-dr"?',
   )
@@ -197,7 +197,7 @@ describe('a topology of its own file', () => {
   })
 })
 
-it('gives editors a schema that says of everything what it is', () => {
+it('the drill schema describes every field', () => {
   const text = JSON.stringify(drillSchemaDocument())
   for (const name of [...Object.keys(VERBS), ...Object.keys(EXPECTATIONS)])
     expect(text, name).toContain(JSON.stringify({ required: [name] }))
@@ -205,7 +205,7 @@ it('gives editors a schema that says of everything what it is', () => {
     expect(schema.description, name).toBeTruthy()
 })
 
-it('names the first of many problems', () => {
+it('a drill error lists the first of many problems', () => {
   const lines = problemsOf(`${HEAD}steps:\n${'  - crush: A\n'.repeat(50)}`).split('\n')
   expect([lines.length, lines.at(-1)]).toEqual([21, 'x.yaml: and 30 more'])
 })

@@ -19,7 +19,7 @@ const linkOver = (connect: ClusterTransport['connect'], authority: NodeAuthority
     certificateKeys: undefined,
   })
 
-test('a certificate that could not be made is made anew for the next call', async () => {
+test('a certificate whose creation failed is created again for the next call', async () => {
   const random = createSeededRandom('link')
   const authority = await ensureAuthority(new MemoryStorage(), random, systemClock.now())
   let failures = 1
@@ -44,7 +44,7 @@ test('a certificate that could not be made is made anew for the next call', asyn
   link.close()
 })
 
-test('a connection is kept for the term of the active node, and made anew for its next one', async () => {
+test('a connection lasts for one term of the active node', async () => {
   const random = createSeededRandom('terms')
   const authority = await ensureAuthority(new MemoryStorage(), random, systemClock.now())
   const closed: number[] = []

@@ -28,7 +28,7 @@ const tableBelow = (heading: string): string[][] => {
 
 const STATES = Object.keys(TRANSITIONS) as NodeState[]
 
-test('the page has every state and event, and says where they lead', () => {
+test('SPEC.md has every state and event with its transition', () => {
   const coded = STATES.map((state) => [state, ...NODE_EVENTS.map((event) => findStep(state, event)?.to ?? '-')])
   const [head, ...rows] = tableBelow('States and events')
   const columns = (head ?? []).slice(1)
@@ -42,7 +42,7 @@ test('the page has every state and event, and says where they lead', () => {
   expect(order).toHaveLength(STATES.length)
 })
 
-test('the page says what is done', () => {
+test('SPEC.md has every effect', () => {
   const coded = new Set(
     STATES.flatMap((state) =>
       NODE_EVENTS.flatMap((event) => {
@@ -56,7 +56,7 @@ test('the page says what is done', () => {
   expect(new Set(told)).toEqual(coded)
 })
 
-test('whatever happens, a node that led ceases before it stands for election again', () => {
+test('in every sequence of events, a leader steps down before its next election', () => {
   // Without an open runtime, it gives up at once.
   const ends = [undefined, 'taking-over', 'active', 'changing', 'ceasing']
   for (const state of ['taking-over', 'active', 'changing'] as const) {

@@ -19,7 +19,7 @@ class CountingLog extends MemorySharedLog {
 const SELF = { id: 'a', hostname: 'a', apiAddress: 'http://a', clusterAddress: 'https://a', version: '1' }
 const openAt = (appliedIndex: number) => ({ seal: { isSealed: false }, appliedIndex }) as never
 
-it('asks once while the shared log does not answer, and tells what is so when it does again', async () => {
+it('presence sends one request while the shared log does not respond, and reports its state afterwards', async () => {
   const memory = new MemoryLog({ clock: systemClock, leaseMs: 60_000 })
   const sharedLog = new CountingLog(memory, systemClock)
   const presence = new Presence({ sharedLog, self: SELF, onEcho: () => undefined, clock: systemClock, log: silentLog })

@@ -11,7 +11,7 @@ import { request } from './request.js'
 
 /** How the active node handles calls of standbys. */
 
-test('a large answer holds its room until its call has ended', async () => {
+test('a large response keeps its budget until its call has ended', async () => {
   const room = new ResponseBudget(systemClock, { bytesMax: 100 })
   const entered: boolean[] = []
   const service = createRelayService({
@@ -51,7 +51,7 @@ test('the certificate of an etcd member opens no cluster port, and a removed nod
   expect(await Promise.all(names.map(codeOf))).toEqual(['answered', 'forbidden', 'revoked'])
 })
 
-test('a request that waits is dropped when nobody waits for its answer any more', async () => {
+test('a waiting request is dropped when its caller disconnects', async () => {
   const waiting = new RequestQueue({ clock: systemClock, waitMs: 60_000 })
   const room = new ResponseBudget(systemClock, { bytesMax: 100 })
   const service = createRelayService({

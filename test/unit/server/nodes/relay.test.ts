@@ -65,7 +65,7 @@ const relayFor = (waitMs: number, steps: Step[]) => {
 }
 
 describe('a request that a standby hands on', () => {
-  test('a forwarded request gets the answer of the active node', async () => {
+  test('a forwarded request gets the response of the active node', async () => {
     const { relay, seen } = relayOver(OK)
     const answer = await relay.send(request('read'))
     expect({ ...answer, body: String(answer.body) }).toEqual(OK)
@@ -132,14 +132,14 @@ describe('a request that a standby hands on', () => {
     expect(seen.sent).toBe(1)
   })
 
-  test('a node that becomes active meanwhile answers a forwarded request itself', async () => {
+  test('a node that becomes active meanwhile executes a forwarded request itself', async () => {
     const { relay, seen } = relayOver('not active')
     seen.becomesActive = true
     await expect(relay.send(request('update'))).rejects.toBeInstanceOf(OwnTurn)
     expect(seen.sent).toBe(1)
   })
 
-  test('the outcome of a write that the second node accepted and did not answer is unknown', async () => {
+  test('the outcome of a write without a response from the second node is unknown', async () => {
     const { relay } = relayOver('not active', 'cut')
     await expect(relay.send(request('update'))).rejects.toMatchObject({ code: 'bad-gateway' })
   })

@@ -46,7 +46,7 @@ class FakeCluster {
   }
 }
 
-test('a copy that could not be opened is tried again, at longer and longer intervals, and that is said', async () => {
+test('a copy that cannot be opened is retried with backoff, and logged', async () => {
   const cluster = new FakeCluster()
   let attempts = 0
   const { clock, said, copy } = openWorld(async () => {
@@ -65,7 +65,7 @@ test('a copy that could not be opened is tried again, at longer and longer inter
   expect(cluster.isClosed).toBe(true)
 })
 
-test('nothing is tried any more once it is given up, and what was being opened then is closed', async () => {
+test('a discarded copy is not retried, and a pending open is closed', async () => {
   const opened = createDeferred<FakeCluster>()
   let attempts = 0
   const { clock, copy } = openWorld(async () => {
@@ -84,7 +84,7 @@ test('nothing is tried any more once it is given up, and what was being opened t
   expect(attempts).toBe(2)
 })
 
-test('giving it up waits for nothing; closing does', async () => {
+test('discarding a copy does not wait; closing it does', async () => {
   const slow = createDeferred<void>()
   const { copy } = openWorld(async () => new FakeCluster(slow.promise))
   await copy.open()

@@ -38,7 +38,7 @@ const servedWith = async (dr: KindRecord, performance: KindRecord): Promise<read
   return names
 }
 
-it('a standby answers under the names of what its cluster is the primary of', async () => {
+it("a standby answers under the names of its cluster's primary roles", async () => {
   const [dr, performance] = [await primary(), await primary()]
   expect(await servedWith(dr, performance)).toEqual([dr.ca.name, performance.ca.name])
 })

@@ -19,7 +19,7 @@ const watch = () => {
   return { clock, see }
 }
 
-it('counts silence from the last word of a node, whatever the clock of that node shows', () => {
+it('the silence of a node counts from its last heartbeat, independent of its clock', () => {
   const { clock, see } = watch()
   for (const echoMs of [5, START_MS + 1e9, START_MS - 1e9]) {
     expect(see([node('B', echoMs)])).toMatchObject({ isHealthy: true, lastContactMs: 0 })
@@ -30,7 +30,7 @@ it('counts silence from the last word of a node, whatever the clock of that node
   expect(see([node('B', START_MS - 1e9)])).toMatchObject({ isHealthy: false, lastContactMs: 10_000 })
 })
 
-it('calls a node that is not there unhealthy at once, and goes on counting', () => {
+it('a missing node is unhealthy at once, and its silence continues to count', () => {
   const { clock, see } = watch()
   see([node('B', 1)])
   clock.advance(1000)
@@ -39,7 +39,7 @@ it('calls a node that is not there unhealthy at once, and goes on counting', () 
   expect(see([])).toMatchObject({ lastContactMs: 61_000 })
 })
 
-it('tells since when a node is healthy without a break', () => {
+it('contacts report since when a node has been healthy without interruption', () => {
   const { clock, see } = watch()
   see([node('B', 1)])
   clock.advance(3000)
@@ -49,7 +49,7 @@ it('tells since when a node is healthy without a break', () => {
   expect(see([node('B', 3)])).toMatchObject({ stableSinceMs: START_MS + 4000, stableMs: 0 })
 })
 
-it('knows nothing of what was before another node led', () => {
+it('contacts are reset when another node becomes the leader', () => {
   const { clock, see } = watch()
   see([node('B', 1)])
   see([])

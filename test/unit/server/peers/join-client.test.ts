@@ -52,7 +52,7 @@ it('a joining server retries during a restart of its server, and ends after the 
   expect(looks).toHaveLength(length)
 })
 
-it('tries every address of a name that stands for several nodes, each with the name in its certificate', async () => {
+it('a join tries every address of a host name, each with the name in its certificate', async () => {
   const dialled: string[] = []
   const context = new PeersContext(
     {

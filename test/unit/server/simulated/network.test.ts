@@ -54,11 +54,11 @@ const play = async (story: (scene: Scene) => Promise<void> | void): Promise<numb
   return network.underWay.length
 }
 
-it('closed, and told so', async () => {
+it('a connection closed with a notification leaves nothing', async () => {
   expect(await play(({ wire }) => wire.close())).toBe(0)
 })
 
-it('both dead, and neither told', async () => {
+it('a connection of two dead ends leaves nothing', async () => {
   const left = await play(({ network, dialer, listener }) => {
     die(network, listener, false)
     die(network, dialer, false)
@@ -66,7 +66,7 @@ it('both dead, and neither told', async () => {
   expect(left).toBe(0)
 })
 
-it('closed by who has found the other one dead', async () => {
+it('a connection closed by the end that detected the death of the other leaves nothing', async () => {
   const left = await play(({ network, listener, wire }) => {
     die(network, listener, false)
     wire.close()
@@ -74,7 +74,7 @@ it('closed by who has found the other one dead', async () => {
   expect(left).toBe(0)
 })
 
-it('closed while the way is cut, by who dies after it', async () => {
+it('a connection closed during a partition by an end that dies later leaves nothing', async () => {
   const left = await play(({ network, dialer, listener, wire }) => {
     network.cut(dialer.name, listener.name)
     wire.close()
@@ -84,6 +84,6 @@ it('closed while the way is cut, by who dies after it', async () => {
   expect(left).toBe(0)
 })
 
-it('open for as long as one end knows of nothing', async () => {
+it('a connection stays open while one end has not noticed the close', async () => {
   expect(await play(({ network, listener }) => die(network, listener, false))).toBe(2)
 })
