@@ -6,8 +6,8 @@ export class Reservations<T> {
   readonly #byKey = new Map<string, T>()
 
   /**
-   * Reserves a value. Must be called within the transaction. `release` must follow when it has ended, whatever the
-   * result.
+   * Reserves a value. Must be called within the transaction. `release` must follow when the transaction has ended, in
+   * any case.
    */
   reserve(key: string, value: T): void {
     this.#byKey.set(key, value)

@@ -84,7 +84,7 @@ export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer>
   const { line, pieces } = piecesOf(await readFile(file))
   const parts = pieces.map((sealed, index) => {
     const isLast = index === pieces.length - 1
-    // Fails to decrypt if the file was truncated: the last chunk was sealed as one that others follow.
+    // Fails to decrypt if the file was truncated, because the last remaining chunk was sealed as one with successors.
     const opened = unseal(sealed, key, index, boundTo(line, isLast))
     if (!opened && isLast && unseal(sealed, key, index, boundTo(line, false))) throw new SealedFileError('ends-early')
     if (!opened) throw new SealedFileError('wrong')
@@ -93,7 +93,7 @@ export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer>
   return Buffer.concat(parts)
 }
 
-/** Checks what is possible without the key: whether the file ends at a chunk boundary. Rejects with SealedFileError. */
+/** Checks, without the key, whether the file ends at a chunk boundary. Rejects with SealedFileError. */
 export const checkSealedLength = async (file: string): Promise<void> => {
   piecesOf(await readFile(file))
 }

@@ -66,6 +66,6 @@ export const quotedWord = (text: string): string => (PLAIN_IN_QUOTES.test(text) 
 export const setVariable = (name: string, value: string | undefined, shell: Shell): string =>
   value === undefined ? DIALECTS[shell].unset(name) : DIALECTS[shell].set(name, value)
 
-/** Returns one line that the shell ignores, whatever the text contains. */
+/** Returns one line that the shell ignores, even if the text contains special characters. */
 export const shellComment = (text: string, shell: Shell): string =>
   `${DIALECTS[shell].comment} ${text.replace(shell === 'cmd' ? /[^\w .,:'/-]/g : /\p{Cc}|\p{Zl}|\p{Zp}/gu, ' ')}`

@@ -65,7 +65,7 @@ export interface HttpServer {
   close(drainMs: number): Promise<void>
 }
 
-/** How often Node checks for connections that have timed out. */
+/** Interval of Node's check for connections that have timed out. */
 const SWEEP_MS = 1000
 
 /** Creates the HTTP front on one address. */

@@ -41,7 +41,7 @@ export interface BodyAllowance {
   readonly bytesMax: number
   /** Maximum number of members and elements of a document, or of parameters of a form. */
   readonly valuesMax: number
-  /** The sender has a valid token, whatever its policies allow. */
+  /** True if the sender has a valid token, regardless of its policies. */
   readonly isAuthorised: boolean
   /** The error for a larger body if another check than the size failed, such as the sender's token. */
   readonly refusal?: LogicalError

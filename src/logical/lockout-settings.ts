@@ -1,4 +1,7 @@
-/** How many failures lock a user, and for how long: the server's settings, overridden by the tuning of the mount. */
+/**
+ * The number of failures that locks a user, and the duration of the lock: the server's settings, overridden by the
+ * tuning of the mount.
+ */
 import { parseDurationMs } from '../base/duration.js'
 import type { MountView } from './backend.js'
 import { parseBool } from './field-values.js'

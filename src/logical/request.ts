@@ -125,7 +125,7 @@ export interface LoginAuth {
   internal: JsonObject
 }
 
-/** What a token stores of its issuing login or token role: passed to the backend at renewal. */
+/** The part of the issuing login or token role that is stored with a token, and passed to the backend at renewal. */
 export type TokenOrigin = Readonly<Pick<LoginAuth, 'policies' | 'internal'>>
 
 /** The times that the token's issuer grants at renewal. An absent value is not restricted. 0 = no limit. */

@@ -15,7 +15,7 @@ export class ShareCollector {
     return 'added'
   }
 
-  /** Passes all shares to `use`, then drops them, whatever the result. Progress is 0 as soon as the call begins. */
+  /** Passes all shares to `use`, then drops them, even if `use` fails. Progress is 0 as soon as the call begins. */
   async spend<T>(use: (shares: readonly Buffer[]) => Promise<T>): Promise<T> {
     const shares = this.#shares
     this.#shares = []

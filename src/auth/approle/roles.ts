@@ -26,7 +26,7 @@ export interface Role {
   /** In lower case. */
   readonly name: string
   readonly roleId: string
-  /** Random for every new role, including one that reuses a name, so that SecretIDs of the old role are invalid. */
+  /** Random for every new role, even if it reuses a name, so that SecretIDs of the old role are invalid. */
   readonly hmacKey: string
   readonly bindSecretId: boolean
   /** Fixed at creation: SecretIDs stay on the cluster that issued them. */

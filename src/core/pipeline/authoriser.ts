@@ -47,7 +47,7 @@ export class Authoriser {
     return { token, verdict: undefined, isLastUse: false, failure: undefined }
   }
 
-  /** Returns whether the sender has a valid token, whatever its policies allow. Does not consume a use of the token. */
+  /** Returns whether the sender has a valid token, regardless of its policies. Does not consume a use of the token. */
   isKnown({ clientToken, remoteAddress }: BodySender, namespace: NamespaceRef): boolean {
     const { tokens, identity } = this.#options
     const token = clientToken === undefined ? undefined : tokens.find(clientToken)

@@ -18,7 +18,7 @@ import { type CeremonySeal, requireKeyShare, requireOpenSeal, requirePgpKeys } f
 
 type GenerationStrategy = 'root' | 'dr-operation'
 
-/** How the token is encrypted for the recipient. */
+/** How the token is encrypted for its recipient: with an OTP or with a PGP key. */
 type Recipient = { readonly by: 'otp'; readonly otp: string } | { readonly by: 'pgp'; readonly key: PgpKey }
 
 interface Attempt {

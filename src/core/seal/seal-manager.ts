@@ -121,7 +121,7 @@ export class SealManager {
     })
   }
 
-  /** Adds a share. The one that completes the threshold unseals the cluster. An unsealed cluster ignores it. */
+  /** Adds a share. The share at the threshold unseals the cluster. An unsealed cluster ignores shares. */
   unseal(share: Buffer): Promise<void> {
     return this.#lock.run('seal', async () => {
       const config = this.#config

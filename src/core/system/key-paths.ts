@@ -140,7 +140,7 @@ export const keyringPaths = (keyring: KeyringControl): PathSpec[] => [
   }),
 ]
 
-/** The original name, and the one that newer clients try first. */
+/** The original path, and the path that newer clients try first. */
 const PREFIXES = ['generate-root', 'generate-root-token'] as const
 
 const START_FIELDS = {

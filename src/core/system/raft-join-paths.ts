@@ -1,4 +1,4 @@
-/** How a server with the storage label `raft` joins a cluster: the command it receives, and its requests to that cluster. */
+/** The join of a server with the storage label `raft`: the command that starts it, and its requests to the cluster. */
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, type LogicalError } from '../../logical/errors.js'
 import { bool, commaList, type FieldTable, int, string, type Values } from '../../logical/fields.js'

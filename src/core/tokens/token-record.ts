@@ -43,7 +43,10 @@ export interface StoredToken {
   readonly login: TokenOrigin | null
   /** The accessor of the mount that issued it; empty for tokens not issued by an auth method. */
   readonly mountAccessor: string
-  /** Whether index rows exist for its accessor and path: for custom IDs, and for tokens of earlier versions. */
+  /**
+   * True if the token has index rows for its accessor and path, as tokens with custom IDs and tokens of earlier
+   * versions have.
+   */
   readonly isIndexed: boolean
 }
 

@@ -8,7 +8,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { ResponseReservation } from '../../logical/request.js'
 import { ByteBudget } from './byte-budget.js'
 
-/** Where a response is written. A response queued behind others on its connection has no socket yet. */
+/** The destination of a response. If it is queued behind others on its connection, it has no socket yet. */
 export interface AnswerSink {
   readonly response: {
     readonly closed: boolean

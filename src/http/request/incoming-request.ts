@@ -66,8 +66,8 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
 const wrongVerb = (): LogicalError => new LogicalError('unsupported-operation', '')
 
 /**
- * Validates what is known before the body is read: the method and the headers about the body. Throws LogicalError for
- * requests that violate HTTP rules.
+ * Validates the method and the headers about the body, before the body is read. Throws LogicalError for requests that
+ * violate HTTP rules.
  */
 export const readHead = ({ message: { headers }, verb, rules }: Received<MessageHead>): RequestHead => {
   const operation = operationOf(verb, rules)

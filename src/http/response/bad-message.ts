@@ -4,8 +4,8 @@ import type { MessageGate } from '../connection/message-gate.js'
 import { rawAnswer } from './respond.js'
 
 /**
- * How long the server keeps reading from a connection that it answered in the middle of a message, so that the response
- * arrives.
+ * Time that the server keeps reading from a connection that it answered in the middle of a message, so that the
+ * response arrives.
  */
 const LINGER_MS = 1000
 

@@ -185,7 +185,7 @@ const isInLog = async (
     const frames = await store.framesAfter(index, READ_BYTES)
     if (frames && frames.length === 0) return false
     if (frames?.some(({ bytes }) => prefixes.some((prefix) => bytes.includes(prefix)))) return true
-    // Frames that were trimmed meanwhile are skipped.
+    // Skips frames that were trimmed in the meantime.
     index = frames?.at(-1)?.lastIndex ?? store.firstIndex - 1
   }
 }

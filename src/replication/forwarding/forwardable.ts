@@ -4,9 +4,9 @@ type Forwarded = 'update' | 'patch' | 'delete' | 'read'
 
 /**
  * All requests that a performance secondary forwards to its primary, by mount type and path pattern: writes of
- * replicated storage, and reads of the results that only the primary keeps. A primary accepts no other request,
- * whatever certificate the caller has. Secondaries answer all other reads themselves, and must not change the roles,
- * seals, keys and audit devices of the primary.
+ * replicated storage, and reads of results that only the primary stores. A primary rejects every other request, even
+ * with a valid certificate. Secondaries answer all other reads themselves, and must not change the roles, seals, keys
+ * and audit devices of the primary.
  */
 export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly Forwarded[]>>>> = {
   system: {

@@ -46,7 +46,10 @@ export interface SecondaryRecord {
    * complete.
    */
   readonly hasFollowed: boolean
-  /** How often this cluster, or the original of this DR copy, took over the secondary ID from another cluster. */
+  /**
+   * Number of times that this cluster, or the original of this DR copy, took over the secondary ID from another
+   * cluster.
+   */
   readonly incarnation: number
   /** Set while this cluster has data that its primary lost. It then has no primary until an operator decides. */
   readonly ahead?: Ahead

@@ -39,7 +39,7 @@ export interface PeerIdentity {
   readonly apiAddress: string
   /** Addresses of the sender's cluster port, best first, as `https://host:port`. */
   readonly clusterAddresses: readonly string[]
-  /** How often the sender replaced another cluster under the same registration; 0 if absent. */
+  /** Number of times that the sender replaced another cluster under the same registration; 0 if absent. */
   readonly incarnation?: number
   /** True if the sender is a primary of the set. */
   readonly isPrimary?: boolean
@@ -237,7 +237,7 @@ export interface PrimaryView {
   readonly lastHeartbeatDurationMs: number
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
-  /** How long the oldest announced index has been missing, in milliseconds; 0 if none is missing. */
+  /** Age of the oldest announced index that has not arrived, in milliseconds; 0 if all have arrived. */
   readonly lagMs: number
 }
 

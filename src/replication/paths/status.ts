@@ -66,7 +66,10 @@ const renderSecondary = (facts: SecondaryFacts): JsonObject => ({
 const sortedById = (registrations: readonly Registration[]): Registration[] =>
   [...registrations].sort((a, b) => (a.id < b.id ? -1 : 1))
 
-/** Renders a secondary. One that never connected has only an ID; a disconnected one keeps its last known values. */
+/**
+ * Renders a secondary. A secondary that never connected has only an ID. A disconnected secondary shows its last known
+ * values.
+ */
 const renderLink = (row: Registration, view: SecondaryView | undefined): JsonObject => {
   const isConnected = view?.isConnected ?? false
   const clusterAddress = view?.clusterAddresses[0] ?? row.clusterAddress

@@ -17,7 +17,7 @@ interface Seen {
 
 interface Heartbeat {
   readonly durationMs: number
-  /** How far this cluster's clock is ahead of the secondary's clock, in milliseconds. */
+  /** The time of this cluster's clock minus that of the secondary's clock, in milliseconds. */
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
   readonly state: StreamState

@@ -3,9 +3,9 @@ import type { ReplicationHost } from '../host/host.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * A DR copy logs every entry of its primary as one of its own, so the two logs advance in step after the last
- * comparison. The position of that comparison is stored. With it, the copy's own log, which survives a restart, can be
- * read with the primary's indexes.
+ * A DR copy adds one entry to its log for each entry of its primary. Since the last comparison, both logs have
+ * therefore grown equally. The position of that comparison is stored. With it, the copy's own log, which survives a
+ * restart, can be read with the primary's indexes.
  */
 interface Alignment {
   readonly epoch: string

@@ -45,7 +45,8 @@ export class Fences {
   }
 
   /**
-   * Notes another primary of the set, or one that follows another primary. Returns true if it overtakes this primary.
+   * Records another primary of the set, or a cluster that follows another primary. Returns true if it overtakes this
+   * primary.
    */
   meet(kind: Kind, other: PeerIdentity): boolean {
     const record = this.#options.roles.record(kind)

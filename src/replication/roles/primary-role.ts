@@ -125,7 +125,7 @@ export class PrimaryRole implements PrimaryHooks {
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
     await roles.update(kind, (record) =>
       changeRegistration(record, secondaryId, (row) => {
-        // Of several calls with one token, or repeated calls of one cluster, exactly one is the first.
+        // Several calls may use one token, or one cluster may repeat its call. Exactly one call is the first.
         isTaken = row.state === 'issued' && row.commonName === commonName
         return isTaken ? { ...row, ...seen, state: 'connected' } : row
       }),
@@ -184,7 +184,7 @@ export class PrimaryRole implements PrimaryHooks {
     return record
   }
 
-  /** Returns this cluster's addresses. The active node comes first, whatever address the tokens contain. */
+  /** Returns this cluster's addresses. The active node comes first, even if tokens contain another address. */
   #ownAddresses({ primaryClusterAddr }: PrimaryRecord): readonly string[] {
     const { identity, settings } = this.#options.host
     if (!settings.hasSeveralNodes) return [withScheme(primaryClusterAddr || identity.clusterAddress)]
@@ -219,7 +219,10 @@ export class PrimaryRole implements PrimaryHooks {
   }
 }
 
-/** Also returned to the cluster that used the token, because the bootstrap package is sent only once. */
+/**
+ * The error of every further call with the token, even from the cluster that used it: the bootstrap package is sent
+ * only once.
+ */
 const ALREADY_USED = 'the activation token was already used; revoke its id and issue a new one'
 
 type Refused = Extract<Admission, { ok: false }>

@@ -138,7 +138,7 @@ export class RunningRole {
     try {
       await this.#keepAnnounced()
     } finally {
-      // Also necessary after a storage failure: a follower that continues would run beside its successor.
+      // Required even after a storage failure: otherwise this follower would run beside its successor.
       await Promise.all([this.#primary?.stop(), this.#follower?.stop(), this.#telling])
       this.#primary = undefined
       this.#follower = undefined

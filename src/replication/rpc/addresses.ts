@@ -3,5 +3,5 @@
 /** Returns `host:port` of an address that may include a scheme. */
 export const withoutScheme = (address: string): string => address.replace(/^[a-z]+:\/\//i, '').replace(/\/+$/, '')
 
-/** Returns the address with the scheme `https`, whatever scheme it was given with, because cluster ports use TLS. */
+/** Returns the address with the scheme `https`, because cluster ports always use TLS. Replaces any other scheme. */
 export const withScheme = (address: string): string => (address === '' ? '' : `https://${withoutScheme(address)}`)

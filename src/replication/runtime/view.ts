@@ -84,7 +84,7 @@ export class ReplicationView {
     return Math.round(this.#primary?.canaryAgeMs ?? 0)
   }
 
-  /** How long the oldest announced and unapplied index has been missing, in milliseconds; 0 if none is missing. */
+  /** Age of the oldest announced index that is not applied, in milliseconds; 0 if all are applied. */
   get lagMs(): number {
     return this.#primary?.lagMs ?? 0
   }

@@ -7,7 +7,7 @@ import type { ReplicationTimes, StreamState, PeerIdentity } from '../model/types
 interface Pulse {
   readonly atMs: number
   readonly durationMs: number
-  /** How far the primary's clock is ahead of the local clock, in milliseconds. */
+  /** The time of the primary's clock minus that of the local clock, in milliseconds. */
   readonly clockSkewMs: number
 }
 

@@ -33,7 +33,7 @@ const SILENT = `the primary has sent nothing for ${PATIENCE_MS / 1000} s althoug
  */
 const UNEQUAL_BEFORE_REINDEX = 2
 const UNEQUAL_MAX = 4
-/** How far the position may be ahead of the stored one while no entry affects this cluster. */
+/** Maximum number of indexes between the position and the stored position, while no entry affects this cluster. */
 const UNSTORED_INDEXES_MAX = 1000
 
 /** Reads one stream of the log to its end: applies its entries, and resyncs when the primary offers a session. */

@@ -4,8 +4,8 @@ import { STATE_KEY } from '../keys/raw-keys.js'
 import { freshHash, freshState, serializeState } from '../state/store-state.js'
 
 /**
- * Starts the log of a new store after a given index, so that the index never decreases. The hash at that index is one
- * that no follower has.
+ * Starts the log of a new store after a given index, so that indexes never decrease. No follower has the hash at that
+ * index.
  */
 export const beginStoreAt = async (
   engine: Engine,

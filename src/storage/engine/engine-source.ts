@@ -1,7 +1,7 @@
 import type { Engine } from './engine.js'
 
 /**
- * The storage location of a server: a sequence of generations of which exactly one is live. A wipe creates a new
+ * The storage location of a server: a sequence of generations, exactly one of them live. A wipe creates a new
  * generation, because deleting keys is not atomic and does not erase data from disk.
  */
 export interface EngineSource {

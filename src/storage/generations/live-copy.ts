@@ -66,9 +66,9 @@ export class LiveCopy {
   }
 
   /**
-   * Copies a snapshot from `last` on. Stops at the end, or when too many keys were written meanwhile; then resolves to
-   * the last copied key. Copying those keys and continuing the same scan would overwrite them with older values, so a
-   * new scan starts after that key.
+   * Copies a snapshot from `last` on, up to the end or until too many keys were written in the meantime. In the second
+   * case, resolves to the last copied key. After copying the written keys, the same scan would overwrite them with
+   * older values, so a new scan starts after that key.
    */
   async #copyBehind(last: string): Promise<string | undefined> {
     const { from, to } = this.#options
@@ -83,7 +83,7 @@ export class LiveCopy {
     return undefined
   }
 
-  /** Copies the current values of the recorded keys. A key that is written again meanwhile is recorded again. */
+  /** Copies the current values of the recorded keys. A key that is written again during the copy is recorded again. */
   async #copyWritten(): Promise<void> {
     const { from, to } = this.#options
     for (const key of to.takeWritten()) {

@@ -125,7 +125,7 @@ export class TreeScan {
   }
 
   /**
-   * Reads the changed keys before the writer waits for them. Keys that change again meanwhile are read in the writer.
+   * Reads the changed keys before the writer must wait for them. The writer reads keys that change again after that.
    */
   async #readTouched(snapshot: EngineSnapshot, touched: Touched, corrupt: SubPages): Promise<void> {
     await this.#committer.pause(async () => undefined)

@@ -38,5 +38,5 @@ export const acknowledge = async (request: IncomingRequest): Promise<Rendered> =
 /** All properties of the HTTP front must also hold without the fast lane. */
 export const WAYS: readonly (readonly [name: string, start: typeof startFace])[] = [
   ['in the fast lane', (options) => startFace({ findHooks: findParserHooks, ...options })],
-  ['the long way', (options) => startFace({ findHooks: () => undefined, ...options })],
+  ['without the fast lane', (options) => startFace({ findHooks: () => undefined, ...options })],
 ]

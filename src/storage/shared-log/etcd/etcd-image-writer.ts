@@ -4,7 +4,7 @@ import { type EtcdImageLayout, splitValue } from './etcd-layout.js'
 
 type Change = (operations: readonly RequestOp[]) => Promise<unknown>
 
-/** Changes an image key by key in many small transactions, each of which may be repeated. */
+/** Changes an image key by key in many small transactions. Each transaction can be repeated. */
 export class EtcdImageWriter {
   readonly #image: EtcdImageLayout
   readonly #change: Change
