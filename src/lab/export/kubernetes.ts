@@ -7,7 +7,19 @@ import { loadYaml } from '../documents/yaml-document.js'
 import { newSealKey } from '../model/seal-key.js'
 import { serversOf } from '../model/topology.js'
 import { topologyText } from '../topology/catalogue.js'
-import { CA_FILE, clusterObjects, CONFINED, headsOf, hostsOf, type KubernetesOptions, labelsOf, serviceOf, TLS_MOUNT, tlsSecretOf, UNPRIVILEGED } from './kubernetes-servers.js'
+import {
+  CA_FILE,
+  clusterObjects,
+  CONFINED,
+  headsOf,
+  hostsOf,
+  type KubernetesOptions,
+  labelsOf,
+  serviceOf,
+  TLS_MOUNT,
+  tlsSecretOf,
+  UNPRIVILEGED,
+} from './kubernetes-servers.js'
 import { API_PORT, type ExportSource, hasTls, headlineOf, schemeOf } from './plan.js'
 
 type KubernetesObject = Secret | ReturnType<typeof clusterObjects | typeof wiringObjects>[number]
