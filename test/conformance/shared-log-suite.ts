@@ -122,7 +122,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       const waiting = b.log.campaign(candidate('b'), never)
       await first.resign()
       expect(first.isHeld).toBe(false)
-      expect(await first.lost).toContain('given up')
+      expect(await first.lost).toContain('resigned')
       const second = await home.whenDone(waiting)
       expect(second.term).toBeGreaterThan(first.term)
       await expect.poll(() => heard.at(-1)).toBe('b')
