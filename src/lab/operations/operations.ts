@@ -1,7 +1,7 @@
 import { ApiError } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
 import { generateOperationToken, idOf, OPERATION_TOKEN, REPLICATION } from '../requests/replication.js'
-import { isStreaming, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
+import { describeMode, isStreaming, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { activationToken, authorityOf, demote, freeId, promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
@@ -46,8 +46,9 @@ const cancelAttempt = async (runbook: Runbook, name: string): Promise<void> => {
 
 /** Throws before any change if a cluster does not have this role: a wrong one could leave the lab without a primary. */
 const requireDr = async (runbook: Runbook, name: string, mode: 'primary' | 'secondary'): Promise<void> => {
-  const { mode: own } = await runbook.status(name, 'dr')
-  if (own === mode) return
+  const status = await runbook.status(name, 'dr')
+  if (status.mode === mode) return
+  const own = describeMode(status)
   const text = own === 'primary' || own === 'secondary' ? `that of a ${own}` : own
   throw new LabError('remote', `${name} is not a DR ${mode}: its DR replication is ${text}`)
 }

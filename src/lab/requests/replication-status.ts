@@ -90,6 +90,9 @@ export const parseStatuses = ({ dr, performance }: Partial<Record<Kind, Status |
   performance: parseStatus('performance', performance ?? DISABLED),
 })
 
+/** Returns the mode for messages. */
+export const describeMode = ({ mode }: ReplicationStatus): string => (mode === '-' ? 'unknown' : mode)
+
 /** Whether a cluster is a secondary, or is becoming one. */
 export const isFollower = ({ mode }: ReplicationStatus): boolean => mode === 'secondary' || mode === 'bootstrapping'
 

@@ -6,7 +6,13 @@ import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
 import { drawLabView } from '../../../src/lab/status/draw.js'
 import { fitToWidth } from '../../../src/cli/commands/lab/status.js'
 import { findLinks } from '../../../src/lab/status/links.js'
-import { lagOf, NO_STATUS, parseStatus, type ReplicationStatus } from '../../../src/lab/requests/replication-status.js'
+import {
+  describeMode,
+  lagOf,
+  NO_STATUS,
+  parseStatus,
+  type ReplicationStatus,
+} from '../../../src/lab/requests/replication-status.js'
 import type { LiveLab } from '../../../src/lab/live/live-lab.js'
 import { askCluster, type ClusterView, type LabView } from '../../../src/lab/status/observe.js'
 
@@ -201,8 +207,8 @@ it('status shows odd values of a server as no values, never as NaN', async () =>
   expect(view.dr).toMatchObject({ lastWal: 0, lastKindWal: 0, ageMs: 0, lastHeartbeat: '', state: '{}' })
   expect(draw([cluster('A', view)]).join()).not.toMatch(/NaN|undefined|object/)
   expect(lagOf(parseStatus('dr', { mode: 'primary', last_dr_wal: 'x' }), view.dr)).toBe(0)
-  const modes = [{}, { mode: {} }, { mode: 'disabled' }].map((status) => parseStatus('dr', status).mode)
-  expect(modes).toEqual(['-', '-', 'disabled'])
+  const modes = [{}, { mode: {} }, { mode: 'disabled' }].map((status) => describeMode(parseStatus('dr', status)))
+  expect(modes).toEqual(['unknown', 'unknown', 'disabled'])
 })
 
 it('the status of a secondary has the age of its data, which the API reports as text', () => {

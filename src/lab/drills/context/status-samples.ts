@@ -5,6 +5,7 @@ import { KINDS, type Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
 import { askRoles, askStatus, withOwnAddress } from '../../requests/replication.js'
 import {
+  describeMode,
   lagOf,
   parseStatuses,
   type ReplicationStatus,
@@ -125,7 +126,7 @@ export const lagBetween = async (lab: LiveLab, primary: string, secondary: strin
     askStatus(lab.anonymous(secondary), kind),
   ])
   if (ours.mode === 'primary' && theirs.mode === 'secondary') return lagOf(ours, theirs)
-  const roles = `${primary} is ${ours.mode} and ${secondary} is ${theirs.mode}`
+  const roles = `${primary} is ${describeMode(ours)} and ${secondary} is ${describeMode(theirs)}`
   throw new LabError('remote', `${roles}: there is no lag between them`)
 }
 
