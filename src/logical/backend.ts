@@ -69,12 +69,23 @@ export interface PathSpec<T extends FieldTable = FieldTable> {
   readonly isOldest?: boolean
 }
 
-/** A path without `fields` has none. */
-export type PathDefinition<T extends FieldTable> = Omit<PathSpec<T>, 'fields'> & { readonly fields?: T }
+type Operations<T extends FieldTable> = PathSpec<T>['operations']
+
+/** The handlers of a path by operation, and its other properties. */
+export type PathParts<T extends FieldTable> = Operations<T> &
+  Omit<PathSpec<T>, 'pattern' | 'summary' | 'fields' | 'operations'>
 
 /** Defines a path. Preserves its field types, even if the paths of a table have different fields. */
-export const definePath = <T extends FieldTable = Record<never, never>>(spec: PathDefinition<T>): PathSpec =>
-  ({ fields: {}, ...spec }) as unknown as PathSpec
+export const definePath = <T extends FieldTable>(
+  pattern: string,
+  fields: T,
+  summary: string,
+  parts: PathParts<T>,
+): PathSpec => {
+  const { exists, mirror, openBodyBytesMax, takesAnyField, isOldest, ...operations } = parts
+  const spec = { pattern, fields, summary, operations, exists, mirror, openBodyBytesMax, takesAnyField, isOldest }
+  return spec as unknown as PathSpec
+}
 
 /** The users locked after too many failed logins on this cluster, for sys/locked-users. */
 export interface LockedUsers {

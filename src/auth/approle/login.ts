@@ -64,11 +64,8 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
     throw error
   }
 
-  return definePath({
-    pattern: LOGIN_PATH,
-    fields: LOGIN_FIELDS,
-    operations: { update: login },
-    summary: 'Log in with a RoleID and, if the role requires it, a SecretID.',
+  return definePath(LOGIN_PATH, LOGIN_FIELDS, 'Log in with a RoleID and, if the role requires it, a SecretID.', {
+    update: login,
   })
 }
 

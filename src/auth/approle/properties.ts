@@ -226,16 +226,16 @@ const pathOf = (data: MountData, { name, fields, summary, read, write, reset }: 
   const clear = (call: NameCall, reset: NonNullable<Property['reset']>): Promise<undefined> =>
     roles.write(call.values.role_name, (before) => ({ role: before && checked(reset(before)), result: undefined }))
 
-  return definePath<FieldTable>({
-    pattern: `role/:role_name/${name}`,
-    fields: { ...ROLE_NAME_FIELD, ...Object.fromEntries(fields.map((field) => [field, ROLE_FIELDS[field]])) },
-    operations: {
+  return definePath<FieldTable>(
+    `role/:role_name/${name}`,
+    { ...ROLE_NAME_FIELD, ...Object.fromEntries(fields.map((field) => [field, ROLE_FIELDS[field]])) },
+    summary,
+    {
       read: (call) => show(call as NameCall),
       ...(write && { update: (call) => change(call as NameCall & PropertyCall, write) }),
       ...(reset && { delete: (call) => clear(call as NameCall, reset) }),
     },
-    summary,
-  })
+  )
 }
 
 const checked = (role: Role | undefined): Role | undefined => {

@@ -54,19 +54,17 @@ export const rolePaths = (data: MountData): PathSpec[] => {
     })
 
   return [
-    definePath({ pattern: 'role/?', fields: {}, operations: { list }, summary: 'List the roles.' }),
-    definePath({
-      pattern: 'role/:role_name',
-      fields: ROLE_FIELDS,
-      operations: { create: write, update: write, read, delete: remove },
+    definePath('role/?', {}, 'List the roles.', { list }),
+    definePath('role/:role_name', ROLE_FIELDS, 'Read, write or delete a role.', {
+      create: write,
+      update: write,
+      read,
+      delete: remove,
       exists: ({ values }) => roles.find(values.role_name) !== undefined,
-      summary: 'Read, write or delete a role.',
     }),
-    definePath({
-      pattern: 'role/:role_name/role-id',
-      fields: ROLE_ID_FIELDS,
-      operations: { read: readRoleId, update: writeRoleId },
-      summary: 'Read or set the RoleID of a role.',
+    definePath('role/:role_name/role-id', ROLE_ID_FIELDS, 'Read or set the RoleID of a role.', {
+      read: readRoleId,
+      update: writeRoleId,
     }),
   ]
 }

@@ -80,29 +80,17 @@ export const secretIdPaths = (data: MountData): PathSpec[] => {
   }
 
   return [
-    definePath({
-      pattern: 'role/:role_name/secret-id/?',
-      fields: GENERATE_FIELDS,
-      operations: { update: generate, list },
-      summary: 'Generate a SecretID, or list all accessors.',
+    definePath('role/:role_name/secret-id/?', GENERATE_FIELDS, 'Generate a SecretID, or list all accessors.', {
+      update: generate,
+      list,
     }),
-    definePath({
-      pattern: 'role/:role_name/custom-secret-id',
-      fields: CUSTOM_FIELDS,
-      operations: { update: attach },
-      summary: 'Add a custom SecretID.',
+    definePath('role/:role_name/custom-secret-id', CUSTOM_FIELDS, 'Add a custom SecretID.', { update: attach }),
+    definePath('role/:role_name/secret-id/lookup/?', VALUE_FIELDS, 'Read the properties of a SecretID.', {
+      update: lookup,
     }),
-    definePath({
-      pattern: 'role/:role_name/secret-id/lookup/?',
-      fields: VALUE_FIELDS,
-      operations: { update: lookup },
-      summary: 'Read the properties of a SecretID.',
-    }),
-    definePath({
-      pattern: 'role/:role_name/secret-id/destroy/?',
-      fields: VALUE_FIELDS,
-      operations: { update: destroy, delete: destroy },
-      summary: 'Destroy a SecretID.',
+    definePath('role/:role_name/secret-id/destroy/?', VALUE_FIELDS, 'Destroy a SecretID.', {
+      update: destroy,
+      delete: destroy,
     }),
   ]
 }
@@ -140,17 +128,15 @@ export const accessorPaths = (data: MountData): PathSpec[] => {
   }
 
   return [
-    definePath({
-      pattern: 'role/:role_name/secret-id-accessor/lookup/?',
-      fields: FIELDS,
-      operations: { update: lookup },
-      summary: 'Read the properties of a SecretID by its accessor.',
-    }),
-    definePath({
-      pattern: 'role/:role_name/secret-id-accessor/destroy/?',
-      fields: FIELDS,
-      operations: { update: destroy, delete: destroy },
-      summary: 'Destroy a SecretID by its accessor.',
+    definePath(
+      'role/:role_name/secret-id-accessor/lookup/?',
+      FIELDS,
+      'Read the properties of a SecretID by its accessor.',
+      { update: lookup },
+    ),
+    definePath('role/:role_name/secret-id-accessor/destroy/?', FIELDS, 'Destroy a SecretID by its accessor.', {
+      update: destroy,
+      delete: destroy,
     }),
   ]
 }

@@ -94,11 +94,7 @@ interface Rule {
 }
 
 export const tidyPath = (tidy: Tidy): PathSpec =>
-  definePath({
-    pattern: 'tidy/secret-id',
-    operations: {
-      update: (): Response =>
-        tidy.begin() ? { status: 202, warnings: [STARTED], mountType: '' } : { warnings: [ALREADY_RUNNING] },
-    },
-    summary: 'Remove expired SecretIDs and unused accessors.',
+  definePath('tidy/secret-id', {}, 'Remove expired SecretIDs and unused accessors.', {
+    update: (): Response =>
+      tidy.begin() ? { status: 202, warnings: [STARTED], mountType: '' } : { warnings: [ALREADY_RUNNING] },
   })

@@ -41,29 +41,18 @@ export const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): Pa
     return { auth: issued.auth, warnings: [...warnings, ...issued.warnings, ...unknown] }
   }
   return [
-    definePath({
-      pattern: 'create',
-      fields: CREATE_FIELDS,
-      summary: 'Create a child of the token of the request.',
-      operations: { update: (call) => create(call, undefined, false) },
+    definePath('create', CREATE_FIELDS, 'Create a child of the token of the request.', {
+      update: (call) => create(call, undefined, false),
     }),
-    definePath({
-      pattern: 'create-orphan',
-      fields: CREATE_FIELDS,
-      summary: 'Create a token without a parent.',
-      operations: { update: (call) => create(call, undefined, true) },
+    definePath('create-orphan', CREATE_FIELDS, 'Create a token without a parent.', {
+      update: (call) => create(call, undefined, true),
     }),
-    definePath({
-      pattern: 'create/:role_name',
-      fields: BY_ROLE_FIELDS,
-      summary: 'Create a token with a role.',
-      operations: {
-        update: (call) => {
-          const name = call.values.role_name
-          const role = roles.find(call.request.namespace.id, name)
-          if (!role) throw invalid(`unknown role ${name}`)
-          return create(call, role, false)
-        },
+    definePath('create/:role_name', BY_ROLE_FIELDS, 'Create a token with a role.', {
+      update: (call) => {
+        const name = call.values.role_name
+        const role = roles.find(call.request.namespace.id, name)
+        if (!role) throw invalid(`unknown role ${name}`)
+        return create(call, role, false)
       },
     }),
   ]

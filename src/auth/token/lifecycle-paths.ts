@@ -24,29 +24,13 @@ export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[]
     return { data: show(token, values.token) }
   }
   return [
-    definePath({
-      pattern: 'lookup-self',
-      summary: 'Look up the token of the request.',
-      operations: { read: lookupSelf, update: lookupSelf },
+    definePath('lookup-self', {}, 'Look up the token of the request.', { read: lookupSelf, update: lookupSelf }),
+    definePath('lookup', TOKEN_FIELD, 'Look up a token.', { read: lookup, update: lookup }),
+    definePath('lookup-accessor', ACCESSOR_FIELD, 'Look up a token by its accessor, without the token itself.', {
+      update: (call) => ({ data: show(finder.byAccessor(call), '') }),
     }),
-    definePath({
-      pattern: 'lookup',
-      fields: TOKEN_FIELD,
-      summary: 'Look up a token.',
-      operations: { read: lookup, update: lookup },
-    }),
-    definePath({
-      pattern: 'lookup-accessor',
-      fields: ACCESSOR_FIELD,
-      summary: 'Look up a token by its accessor, without the token itself.',
-      operations: { update: (call) => ({ data: show(finder.byAccessor(call), '') }) },
-    }),
-    definePath({
-      pattern: 'accessors/?',
-      summary: 'List the accessors of all service tokens.',
-      operations: {
-        list: async ({ request }) => ({ data: { keys: await authority.listAccessors(request.namespace.id) } }),
-      },
+    definePath('accessors/?', {}, 'List the accessors of all service tokens.', {
+      list: async ({ request }) => ({ data: { keys: await authority.listAccessors(request.namespace.id) } }),
     }),
   ]
 }
@@ -96,32 +80,19 @@ export const renewPaths = (authority: TokenAuthority): PathSpec[] => {
     return { auth, warnings }
   }
   return [
-    definePath({
-      pattern: 'renew-self',
-      fields: INCREMENT_FIELD,
-      summary: 'Renew the token of the request.',
-      operations: {
-        update: ({ request, values }) => renew(finder.own(request), request.clientToken ?? '', values.increment),
+    definePath('renew-self', INCREMENT_FIELD, 'Renew the token of the request.', {
+      update: ({ request, values }) => renew(finder.own(request), request.clientToken ?? '', values.increment),
+    }),
+    definePath('renew', { ...TOKEN_FIELD, ...INCREMENT_FIELD }, 'Renew a token.', {
+      update: (call) => {
+        const presented = namedToken(call)
+        const token = finder.find(call.request, presented)
+        if (!token) throw invalid('token not found')
+        return renew(token, presented, call.values.increment)
       },
     }),
-    definePath({
-      pattern: 'renew',
-      fields: { ...TOKEN_FIELD, ...INCREMENT_FIELD },
-      summary: 'Renew a token.',
-      operations: {
-        update: (call) => {
-          const presented = namedToken(call)
-          const token = finder.find(call.request, presented)
-          if (!token) throw invalid('token not found')
-          return renew(token, presented, call.values.increment)
-        },
-      },
-    }),
-    definePath({
-      pattern: 'renew-accessor',
-      fields: { ...ACCESSOR_FIELD, ...INCREMENT_FIELD },
-      summary: 'Renew a token by its accessor.',
-      operations: { update: (call) => renew(finder.byAccessor(call), '', call.values.increment) },
+    definePath('renew-accessor', { ...ACCESSOR_FIELD, ...INCREMENT_FIELD }, 'Renew a token by its accessor.', {
+      update: (call) => renew(finder.byAccessor(call), '', call.values.increment),
     }),
   ]
 }
@@ -146,33 +117,18 @@ export const revokePaths = (authority: TokenAuthority): PathSpec[] => {
     await authority.revokeAndOrphan(token)
   }
   return [
-    definePath({
-      pattern: 'revoke-self',
-      summary: 'Revoke the token of the request and all its children.',
-      operations: { update: ({ request }) => revoke(finder.own(request)) },
+    definePath('revoke-self', {}, 'Revoke the token of the request and all its children.', {
+      update: ({ request }) => revoke(finder.own(request)),
     }),
-    definePath({
-      pattern: 'revoke',
-      fields: TOKEN_FIELD,
-      summary: 'Revoke a token and all its children.',
-      operations: { update: (call) => revoke(finder.find(call.request, namedToken(call))) },
+    definePath('revoke', TOKEN_FIELD, 'Revoke a token and all its children.', {
+      update: (call) => revoke(finder.find(call.request, namedToken(call))),
     }),
-    definePath({
-      pattern: 'revoke-orphan',
-      fields: TOKEN_FIELD,
-      summary: 'Revoke a token; its children become orphans.',
-      operations: { update: revokeOrphan },
-    }),
-    definePath({
-      pattern: 'revoke-accessor',
-      fields: ACCESSOR_FIELD,
-      summary: 'Revoke a token and all its children by its accessor.',
-      operations: {
-        update: async (call) => {
-          const token = finder.findByAccessor(call)
-          if (!token) return { warnings: ['No token found with this accessor'] }
-          return revoke(token)
-        },
+    definePath('revoke-orphan', TOKEN_FIELD, 'Revoke a token; its children become orphans.', { update: revokeOrphan }),
+    definePath('revoke-accessor', ACCESSOR_FIELD, 'Revoke a token and all its children by its accessor.', {
+      update: async (call) => {
+        const token = finder.findByAccessor(call)
+        if (!token) return { warnings: ['No token found with this accessor'] }
+        return revoke(token)
       },
     }),
   ]

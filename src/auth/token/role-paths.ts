@@ -13,24 +13,17 @@ export const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string
     return all.length === 0 ? undefined : { warnings: all }
   }
   return [
-    definePath({
-      pattern: 'roles/?',
-      summary: 'List the token roles.',
-      operations: { list: async ({ request }) => ({ data: { keys: await roles.list(request.namespace.id) } }) },
+    definePath('roles/?', {}, 'List the token roles.', {
+      list: async ({ request }) => ({ data: { keys: await roles.list(request.namespace.id) } }),
     }),
-    definePath({
-      pattern: 'roles/:name',
-      fields: ROLE_FIELDS,
-      summary: 'Read, write or delete a token role.',
-      exists: ({ request, values }) => roles.find(request.namespace.id, values.name) !== undefined,
-      operations: {
-        read: ({ request, values }) => {
-          const role = roles.find(request.namespace.id, values.name)
-          return role && { data: roleData(role) }
-        },
-        update: write,
-        delete: async ({ request, values }) => void (await roles.remove(request.namespace.id, values.name)),
+    definePath('roles/:name', ROLE_FIELDS, 'Read, write or delete a token role.', {
+      read: ({ request, values }) => {
+        const role = roles.find(request.namespace.id, values.name)
+        return role && { data: roleData(role) }
       },
+      update: write,
+      delete: async ({ request, values }) => void (await roles.remove(request.namespace.id, values.name)),
+      exists: ({ request, values }) => roles.find(request.namespace.id, values.name) !== undefined,
     }),
   ]
 }

@@ -65,12 +65,7 @@ const createUserpass = (context: BackendContext, { passwords, lockout: configure
     type: 'userpass',
     rules: RULES,
     paths: [
-      definePath({
-        pattern: 'login/:username',
-        fields: LOGIN_FIELDS,
-        operations: { update: login },
-        summary: 'Log in with a password.',
-      }),
+      definePath('login/:username', LOGIN_FIELDS, 'Log in with a password.', { update: login }),
       ...userPaths(context, passwords),
     ],
     lockedUsers: lockout,

@@ -91,30 +91,15 @@ export const userPaths = ({ storage, random }: BackendContext, passwords: Passwo
     })
 
   return [
-    definePath({ pattern: 'users/?', fields: LIST_FIELDS, operations: { list }, summary: 'List the users.' }),
-    definePath({
-      pattern: 'users/:username',
-      fields: USER_FIELDS,
-      operations: {
-        read,
-        create: write,
-        update: write,
-        delete: ({ values }: UserCall) => removeUser(storage, values.username),
-      },
+    definePath('users/?', LIST_FIELDS, 'List the users.', { list }),
+    definePath('users/:username', USER_FIELDS, 'Read, write or delete a user.', {
+      read,
+      create: write,
+      update: write,
+      delete: ({ values }: UserCall) => removeUser(storage, values.username),
       exists: ({ values }) => findUser(storage, values.username) !== undefined,
-      summary: 'Read, write or delete a user.',
     }),
-    definePath({
-      pattern: 'users/:username/password',
-      fields: PASSWORD_FIELDS,
-      operations: { update: writePassword },
-      summary: 'Set the password of a user.',
-    }),
-    definePath({
-      pattern: 'users/:username/policies',
-      fields: POLICY_FIELDS,
-      operations: { update: writePolicies },
-      summary: 'Set the policies of a user.',
-    }),
+    definePath('users/:username/password', PASSWORD_FIELDS, 'Set the password of a user.', { update: writePassword }),
+    definePath('users/:username/policies', POLICY_FIELDS, 'Set the policies of a user.', { update: writePolicies }),
   ]
 }

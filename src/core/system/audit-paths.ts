@@ -30,53 +30,38 @@ type DeviceCall = Call<typeof DEVICE_FIELDS>
 type HeaderCall = Call<typeof HEADER_FIELDS>
 
 export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
-  definePath({
-    pattern: 'audit',
-    operations: {
-      read: () => ({ data: Object.fromEntries(audit.list().map((record) => [record.path, describe(record)])) }),
+  definePath('audit', {}, 'List the audit devices.', {
+    read: () => ({ data: Object.fromEntries(audit.list().map((record) => [record.path, describe(record)])) }),
+    mirror: true,
+  }),
+  definePath('audit/*name', DEVICE_FIELDS, 'Enable or disable an audit device.', {
+    update: async ({ values }: DeviceCall) => {
+      const { type, description, options, local } = values
+      await audit.enable({ name: deviceName(values), type, description, isLocal: local, options: options ?? {} })
+      return undefined
     },
-    summary: 'List the audit devices.',
+    delete: async ({ values }: DeviceCall) => void (await audit.disable(deviceName(values))),
     mirror: true,
   }),
-  definePath({
-    pattern: 'audit/*name',
-    fields: DEVICE_FIELDS,
-    operations: {
-      update: async ({ values }: DeviceCall) => {
-        const { type, description, options, local } = values
-        await audit.enable({ name: deviceName(values), type, description, isLocal: local, options: options ?? {} })
-        return undefined
-      },
-      delete: async ({ values }: DeviceCall) => void (await audit.disable(deviceName(values))),
+  definePath('audit-hash/*name', HASH_FIELDS, 'Compute the HMAC of a text, as the device logs it.', {
+    update: ({ values }: Call<typeof HASH_FIELDS>): Response => {
+      if (values.input === '') throw invalid('the "input" parameter is empty')
+      const name = deviceName(values)
+      const hash = audit.findHash(name, values.input)
+      if (hash === undefined) throw invalid(`unknown audit backend ${JSON.stringify(`${name}/`)}`)
+      return { data: { hash } }
     },
-    summary: 'Enable or disable an audit device.',
     mirror: true,
   }),
-  definePath({
-    pattern: 'audit-hash/*name',
-    fields: HASH_FIELDS,
-    operations: {
-      update: ({ values }: Call<typeof HASH_FIELDS>): Response => {
-        if (values.input === '') throw invalid('the "input" parameter is empty')
-        const name = deviceName(values)
-        const hash = audit.findHash(name, values.input)
-        if (hash === undefined) throw invalid(`unknown audit backend ${JSON.stringify(`${name}/`)}`)
-        return { data: { hash } }
-      },
-    },
-    summary: 'Compute the HMAC of a text, as the device logs it.',
+  definePath('config/auditing/request-headers', {}, 'List the audited request headers.', {
+    read: () => ({ data: { headers: Object.fromEntries(audit.headers.all()) } }),
     mirror: true,
   }),
-  definePath({
-    pattern: 'config/auditing/request-headers',
-    operations: { read: () => ({ data: { headers: Object.fromEntries(audit.headers.all()) } }) },
-    summary: 'List the audited request headers.',
-    mirror: true,
-  }),
-  definePath({
-    pattern: 'config/auditing/request-headers/:header',
-    fields: HEADER_FIELDS,
-    operations: {
+  definePath(
+    'config/auditing/request-headers/:header',
+    HEADER_FIELDS,
+    'Read, change or remove an audited request header.',
+    {
       read: ({ values }: HeaderCall): Response => {
         const found = audit.headers.all().get(values.header.toLowerCase())
         if (!found) throw invalid('Could not find header in config')
@@ -84,10 +69,9 @@ export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
       },
       update: async ({ values }: HeaderCall) => void (await audit.headers.set(values.header, { hmac: values.hmac })),
       delete: async ({ values }: HeaderCall) => void (await audit.headers.set(values.header, undefined)),
+      mirror: true,
     },
-    summary: 'Read, change or remove an audited request header.',
-    mirror: true,
-  }),
+  ),
 ]
 
 const deviceName = ({ name }: { name: string }): string => name.replace(/\/+$/, '')

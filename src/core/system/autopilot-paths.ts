@@ -47,7 +47,7 @@ export const statusPath = (
     requireRaft(access)
     return { data: await body() }
   }
-  return definePath({ pattern, fields: TOKEN_FIELDS, summary, operations: { read: answer, update: answer } })
+  return definePath(pattern, TOKEN_FIELDS, summary, { read: answer, update: answer })
 }
 
 interface AutopilotDeps extends RaftAccess {
@@ -63,11 +63,9 @@ const SETTINGS = Object.keys(AUTOPILOT_FIELDS) as readonly (keyof typeof AUTOPIL
 
 export const autopilotPaths = (deps: AutopilotDeps): PathSpec[] => [
   statusPath('storage/raft/autopilot/state', 'The health of the servers of this cluster.', deps, () => stateBody(deps)),
-  definePath({
-    pattern: 'storage/raft/autopilot/configuration',
-    fields: FIELDS,
-    summary: 'Read the health of the servers of this cluster.',
-    operations: { read: readSettings(deps), update: changeSettings(deps) },
+  definePath('storage/raft/autopilot/configuration', FIELDS, 'Read the health of the servers of this cluster.', {
+    read: readSettings(deps),
+    update: changeSettings(deps),
   }),
 ]
 

@@ -1,4 +1,4 @@
-import type { Backend, PathDefinition, PathSpec } from '../../logical/backend.js'
+import { type Backend, definePath, type PathParts, type PathSpec } from '../../logical/backend.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
 import type { FieldTable } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -18,7 +18,9 @@ export const createSystemBackend = (paths: readonly PathSpec[], rules: PathRuleT
 export const bare = (data: JsonObject): Response => ({ data, bare: true })
 
 /** Defines a path of the oldest endpoints: any verb outside the table is rejected with an empty list of errors. */
-export const oldPath = <T extends FieldTable = Record<never, never>>(spec: PathDefinition<T>): PathDefinition<T> => ({
-  ...spec,
-  isOldest: true,
-})
+export const oldPath = <T extends FieldTable>(
+  pattern: string,
+  fields: T,
+  summary: string,
+  parts: PathParts<T>,
+): PathSpec => definePath(pattern, fields, summary, { ...parts, isOldest: true })

@@ -28,46 +28,31 @@ const OF_ACCESSOR = { ...PATHS, accessor: string('The accessor of the token to c
  * wrapping TTLs.
  */
 export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathDeps): PathSpec[] => [
-  definePath({
-    pattern: 'capabilities',
-    fields: OF_TOKEN,
-    summary: 'Read the capabilities of a token on paths.',
-    mirror: true,
-    operations: {
-      update: (call) => {
-        const paths = pathsOf(call)
-        if (call.values.token === '') throw wrapped('no token found')
-        const { token } = call.values
-        const isOwn = token === call.request.clientToken
-        const found = aclForToken(token)
-        return describe(call, paths, (isOwn ? found : visible(call, found)) ?? refuse('invalid token'))
-      },
+  definePath('capabilities', OF_TOKEN, 'Read the capabilities of a token on paths.', {
+    update: (call) => {
+      const paths = pathsOf(call)
+      if (call.values.token === '') throw wrapped('no token found')
+      const { token } = call.values
+      const isOwn = token === call.request.clientToken
+      const found = aclForToken(token)
+      return describe(call, paths, (isOwn ? found : visible(call, found)) ?? refuse('invalid token'))
     },
+    mirror: true,
   }),
-  definePath({
-    pattern: 'capabilities-self',
-    fields: PATHS,
-    summary: 'Read the capabilities of the token of the request on paths.',
-    mirror: true,
-    operations: {
-      update: (call) => {
-        const paths = pathsOf(call)
-        return describe(call, paths, aclForToken(call.request.clientToken ?? '') ?? refuse('invalid token'))
-      },
+  definePath('capabilities-self', PATHS, 'Read the capabilities of the token of the request on paths.', {
+    update: (call) => {
+      const paths = pathsOf(call)
+      return describe(call, paths, aclForToken(call.request.clientToken ?? '') ?? refuse('invalid token'))
     },
+    mirror: true,
   }),
-  definePath({
-    pattern: 'capabilities-accessor',
-    fields: OF_ACCESSOR,
-    summary: 'Read the capabilities of a token on paths by its accessor.',
-    mirror: true,
-    operations: {
-      update: (call) => {
-        if (call.values.accessor === '') throw invalid('missing accessor')
-        const paths = pathsOf(call)
-        return describe(call, paths, visible(call, aclForAccessor(call.values.accessor)) ?? refuse('invalid accessor'))
-      },
+  definePath('capabilities-accessor', OF_ACCESSOR, 'Read the capabilities of a token on paths by its accessor.', {
+    update: (call) => {
+      if (call.values.accessor === '') throw invalid('missing accessor')
+      const paths = pathsOf(call)
+      return describe(call, paths, visible(call, aclForAccessor(call.values.accessor)) ?? refuse('invalid accessor'))
     },
+    mirror: true,
   }),
 ]
 

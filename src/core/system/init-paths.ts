@@ -1,6 +1,6 @@
 /** sys/init: initialization and its status. */
 import { LIMITS } from '../../base/limits.js'
-import { definePath, type PathSpec } from '../../logical/backend.js'
+import type { PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { int, string, stringList, type Values } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -33,18 +33,11 @@ export const ALREADY_INITIALIZED = 'Vault is already initialized'
 export type Initializer = Pick<SealManager, 'isInitialized' | 'keys' | 'initialize'>
 
 export const initPaths = (seal: Initializer): PathSpec[] => [
-  definePath(
-    oldPath({
-      pattern: 'init',
-      fields: INIT_FIELDS,
-      openBodyBytesMax: LIMITS.keyBodyBytesMax,
-      summary: 'Read whether the server is initialized, or initialize it.',
-      operations: {
-        read: () => bare({ initialized: seal.isInitialized }),
-        update: async ({ values }) => bare(await initialize(seal, values)),
-      },
-    }),
-  ),
+  oldPath('init', INIT_FIELDS, 'Read whether the server is initialized, or initialize it.', {
+    read: () => bare({ initialized: seal.isInitialized }),
+    update: async ({ values }) => bare(await initialize(seal, values)),
+    openBodyBytesMax: LIMITS.keyBodyBytesMax,
+  }),
 ]
 
 const initialize = async (seal: Initializer, values: InitValues): Promise<JsonObject> => {

@@ -48,55 +48,38 @@ export const rekeyPaths = (deps: RekeyPathsDeps): PathSpec[] => {
 /** `guard` throws if the seal has the other kind of keys. */
 const family = (prefix: string, backupPath: string, { rekey, backup }: RekeyPathsDeps, guard: () => void): PathSpec[] =>
   [
-    definePath({
-      pattern: `${prefix}/init`,
+    definePath(`${prefix}/init`, INIT_FIELDS, 'Start, read or cancel a rekey.', {
+      read: () => bare(rekey.status()),
+      update: async ({ values }) =>
+        bare(
+          await rekey.start({
+            config: { shares: values.secret_shares, threshold: values.secret_threshold },
+            pgpKeys: values.pgp_keys,
+            hasBackup: values.backup,
+            needsVerification: values.require_verification,
+          }),
+        ),
+      delete: () => void rekey.cancel(),
       isOldest: true,
-      fields: INIT_FIELDS,
       openBodyBytesMax: LIMITS.keyBodyBytesMax,
-      summary: 'Start, read or cancel a rekey.',
-      operations: {
-        read: () => bare(rekey.status()),
-        update: async ({ values }) =>
-          bare(
-            await rekey.start({
-              config: { shares: values.secret_shares, threshold: values.secret_threshold },
-              pgpKeys: values.pgp_keys,
-              hasBackup: values.backup,
-              needsVerification: values.require_verification,
-            }),
-          ),
-        delete: () => void rekey.cancel(),
-      },
     }),
-    definePath({
-      pattern: `${prefix}/update`,
+    definePath(`${prefix}/update`, SHARE_FIELDS, 'Submit one current key share; the last one returns the new shares.', {
+      update: async ({ values }) => bare(await rekey.update(values)),
       isOldest: true,
-      fields: SHARE_FIELDS,
-      summary: 'Submit one current key share; the last one returns the new shares.',
-      operations: { update: async ({ values }) => bare(await rekey.update(values)) },
     }),
-    definePath({
-      pattern: `${prefix}/verify`,
+    definePath(`${prefix}/verify`, SHARE_FIELDS, 'Submit one new key share; the last one activates the new shares.', {
+      read: () => bare(rekey.verificationStatus()),
+      update: async ({ values }) => bare(await rekey.verify(values)),
+      delete: () => bare(rekey.restartVerification()),
       isOldest: true,
-      fields: SHARE_FIELDS,
-      summary: 'Submit one new key share; the last one activates the new shares.',
-      operations: {
-        read: () => bare(rekey.verificationStatus()),
-        update: async ({ values }) => bare(await rekey.verify(values)),
-        delete: () => bare(rekey.restartVerification()),
-      },
     }),
-    definePath({
-      pattern: backupPath,
-      summary: 'Read or delete the backup of the encrypted key shares.',
-      operations: {
-        read: () => {
-          const body = backup.find()
-          if (!body) throw invalid('no backed-up keys found')
-          return bare(body)
-        },
-        delete: async () => void (await backup.delete()),
+    definePath(backupPath, {}, 'Read or delete the backup of the encrypted key shares.', {
+      read: () => {
+        const body = backup.find()
+        if (!body) throw invalid('no backed-up keys found')
+        return bare(body)
       },
+      delete: async () => void (await backup.delete()),
     }),
   ].map((spec) => guarded(spec, guard))
 
@@ -119,24 +102,16 @@ interface KeyringControl {
 }
 
 export const keyringPaths = (keyring: KeyringControl): PathSpec[] => [
-  definePath({
-    pattern: 'key-status',
-    mirror: true,
-    summary: 'Read the state of the encryption key.',
-    operations: {
-      read: () => {
-        const { term, installTimeMs, encryptions } = keyring.status()
-        return { data: { term, install_time: new Date(installTimeMs).toISOString(), encryptions } }
-      },
+  definePath('key-status', {}, 'Read the state of the encryption key.', {
+    read: () => {
+      const { term, installTimeMs, encryptions } = keyring.status()
+      return { data: { term, install_time: new Date(installTimeMs).toISOString(), encryptions } }
     },
+    mirror: true,
   }),
-  definePath({
-    pattern: 'rotate',
+  definePath('rotate', {}, 'Rotate the encryption key.', {
+    update: async () => void (await keyring.rotate()),
     mirror: true,
-    summary: 'Rotate the encryption key.',
-    operations: {
-      update: async () => void (await keyring.rotate()),
-    },
   }),
 ]
 
@@ -151,28 +126,18 @@ const START_FIELDS = {
 const UPDATE_FIELDS = { ...SHARE_FIELDS, nonce: string('The nonce of the attempt.') } as const
 
 const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] => [
-  definePath({
-    pattern: `${prefix}/attempt`,
+  definePath(`${prefix}/attempt`, START_FIELDS, 'Start, read or cancel the generation of a root token.', {
+    read: () => bare(attempt.status()),
+    update: async ({ values }) => bare(await attempt.start({ otp: values.otp, pgpKey: values.pgp_key })),
+    delete: () => void attempt.cancel(),
     isOldest: true,
-    fields: START_FIELDS,
     openBodyBytesMax: LIMITS.keyBodyBytesMax,
-    summary: 'Start, read or cancel the generation of a root token.',
-    operations: {
-      read: () => bare(attempt.status()),
-      update: async ({ values }) => bare(await attempt.start({ otp: values.otp, pgpKey: values.pgp_key })),
-      delete: () => void attempt.cancel(),
-    },
   }),
-  definePath({
-    pattern: `${prefix}/update`,
+  definePath(`${prefix}/update`, UPDATE_FIELDS, 'Submit one key share; the last one returns the encoded token.', {
+    // A read has no key, so it returns the error for a missing key.
+    read: async () => bare(await attempt.update({ key: '', nonce: '' })),
+    update: async ({ values }) => bare(await attempt.update(values)),
     isOldest: true,
-    fields: UPDATE_FIELDS,
-    summary: 'Submit one key share; the last one returns the encoded token.',
-    operations: {
-      // A read has no key, so it returns the error for a missing key.
-      read: async () => bare(await attempt.update({ key: '', nonce: '' })),
-      update: async ({ values }) => bare(await attempt.update(values)),
-    },
   }),
 ]
 

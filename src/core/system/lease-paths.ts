@@ -65,7 +65,7 @@ export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: 
   }
 
   const write = (pattern: string, summary: string, update: Handler<typeof LEASE_FIELDS>): PathSpec =>
-    definePath({ pattern, fields: LEASE_FIELDS, summary, operations: { update } })
+    definePath(pattern, LEASE_FIELDS, summary, { update })
   /** Defines an endpoint under its current and its older name, with the lease ID in the body or in the path. */
   const aliased = (name: string, summary: string, update: Handler<typeof LEASE_FIELDS>): PathSpec[] =>
     [`leases/${name}`, name].flatMap((path) => [
@@ -73,27 +73,15 @@ export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: 
       write(`${path}/*url_lease_id`, summary, update),
     ])
   return [
-    definePath({
-      pattern: 'leases/lookup/?',
-      fields: { ...LEASE_FIELDS, ...PREFIX_FIELDS },
-      summary: 'Look up a lease, or list lease prefixes.',
-      operations: { update: lookup, list },
+    definePath('leases/lookup/?', { ...LEASE_FIELDS, ...PREFIX_FIELDS }, 'Look up a lease, or list lease prefixes.', {
+      update: lookup,
+      list,
     }),
-    definePath({
-      pattern: 'leases/lookup/*prefix',
-      fields: PREFIX_FIELDS,
-      summary: 'List the leases of a path.',
-      operations: { list },
-    }),
+    definePath('leases/lookup/*prefix', PREFIX_FIELDS, 'List the leases of a path.', { list }),
     ...aliased('renew', 'Renew a lease. Renew tokens at auth/token.', renew),
     ...aliased('revoke', 'Revoke a lease and its token.', revoke),
     ...['leases/revoke-prefix/*prefix', 'revoke-prefix/*prefix'].map((pattern) =>
-      definePath({
-        pattern,
-        fields: PREFIX_FIELDS,
-        summary: 'Revoke all leases below a path.',
-        operations: { update: revokePrefix },
-      }),
+      definePath(pattern, PREFIX_FIELDS, 'Revoke all leases below a path.', { update: revokePrefix }),
     ),
   ]
 }

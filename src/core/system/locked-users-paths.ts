@@ -27,45 +27,35 @@ export const lockedUsersPaths = ({ mounts }: LockedUsersDeps): PathSpec[] => {
     return { mount_accessor: entry.accessor, counts: aliases.length, alias_identifiers: aliases }
   }
   return [
-    definePath({
-      pattern: 'locked-users',
-      fields: LIST_FIELDS,
-      summary: 'List the locked users.',
-      operations: {
-        read: ({ request, values }) => {
-          const wanted = visible(request.namespace).filter(
-            ({ entry }) => values.mount_accessor === '' || entry.accessor === values.mount_accessor,
-          )
-          const namespaces = new Map(wanted.map(({ namespace }) => [namespace.id, namespace]))
-          const rows = [...namespaces.values()].map((namespace) => {
-            const accessors = wanted
-              .filter((mount) => mount.namespace.id === namespace.id)
-              .map(rowOf)
-              .filter(({ counts }) => counts > 0)
-            return {
-              namespace_id: namespace.id,
-              namespace_path: namespace.path,
-              counts: sum(accessors),
-              mount_accessors: accessors,
-            }
-          })
-          const byNamespace = rows.filter(({ counts }) => counts > 0)
-          return { data: { by_namespace: byNamespace, total: sum(byNamespace) } }
-        },
+    definePath('locked-users', LIST_FIELDS, 'List the locked users.', {
+      read: ({ request, values }) => {
+        const wanted = visible(request.namespace).filter(
+          ({ entry }) => values.mount_accessor === '' || entry.accessor === values.mount_accessor,
+        )
+        const namespaces = new Map(wanted.map(({ namespace }) => [namespace.id, namespace]))
+        const rows = [...namespaces.values()].map((namespace) => {
+          const accessors = wanted
+            .filter((mount) => mount.namespace.id === namespace.id)
+            .map(rowOf)
+            .filter(({ counts }) => counts > 0)
+          return {
+            namespace_id: namespace.id,
+            namespace_path: namespace.path,
+            counts: sum(accessors),
+            mount_accessors: accessors,
+          }
+        })
+        const byNamespace = rows.filter(({ counts }) => counts > 0)
+        return { data: { by_namespace: byNamespace, total: sum(byNamespace) } }
       },
     }),
-    definePath({
-      pattern: 'locked-users/:mount_accessor/unlock/*alias_identifier',
-      fields: UNLOCK_FIELDS,
-      summary: 'Unlock a user.',
-      operations: {
-        update: ({ request, values }) => {
-          const mount = visible(request.namespace).find(({ entry }) => entry.accessor === values.mount_accessor)
-          if (!mount) throw invalid(`no auth mount with user lockout has the accessor "${values.mount_accessor}"`)
-          if (values.alias_identifier === '') throw invalid('missing alias_identifier')
-          mount.backend.lockedUsers?.unlock(values.alias_identifier)
-          return undefined
-        },
+    definePath('locked-users/:mount_accessor/unlock/*alias_identifier', UNLOCK_FIELDS, 'Unlock a user.', {
+      update: ({ request, values }) => {
+        const mount = visible(request.namespace).find(({ entry }) => entry.accessor === values.mount_accessor)
+        if (!mount) throw invalid(`no auth mount with user lockout has the accessor "${values.mount_accessor}"`)
+        if (values.alias_identifier === '') throw invalid('missing alias_identifier')
+        mount.backend.lockedUsers?.unlock(values.alias_identifier)
+        return undefined
       },
     }),
   ]

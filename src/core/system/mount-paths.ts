@@ -41,50 +41,41 @@ export const mountPaths = (deps: MountPathDeps): PathSpec[] => TABLES.flatMap((t
 const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: MountPathDeps): PathSpec[] => {
   const { table, mounts, router, reportedVersion } = deps
   return [
-    definePath({
-      pattern: root,
-      summary: `List the ${kind === 'auth' ? 'auth methods' : 'secrets engines'}.`,
-      mirror: true,
-      operations: {
-        read: ({ request }) => {
-          const entries = visibleMounts(table.list(kind, request.namespace.id), router, request)
-          return { data: Object.fromEntries(entries.map((entry) => [entry.path, renderMount(entry, reportedVersion)])) }
-        },
+    definePath(root, {}, `List the ${kind === 'auth' ? 'auth methods' : 'secrets engines'}.`, {
+      read: ({ request }) => {
+        const entries = visibleMounts(table.list(kind, request.namespace.id), router, request)
+        return { data: Object.fromEntries(entries.map((entry) => [entry.path, renderMount(entry, reportedVersion)])) }
       },
+      mirror: true,
     }),
-    definePath({
-      pattern: `${root}/*path`,
-      fields: ENABLE_FIELDS,
-      summary: 'Read, enable or disable a mount.',
-      mirror: true,
-      operations: {
-        read: ({ request, values }) => {
-          const found = locate(kind, withSlash(values.path))
-          const entry = table.find(found.kind, request.namespace.id, found.path)
-          if (!entry || router.isFiltered(entry, request)) {
-            throw invalid(`${absent} ${withSlash(values.path)}`)
-          }
-          return { data: renderMount(entry, reportedVersion) }
-        },
-        update: async ({ request, values }) => {
-          await mounts.enable(kind, request.namespace, withSlash(values.path), {
-            type: values.type || values.plugin_name,
-            description: values.description,
-            config: (values.config ?? {}) as JsonObject,
-            options: values.options,
-            isLocal: values.local,
-            sealWrap: values.seal_wrap,
-            externalEntropyAccess: values.external_entropy_access,
-          })
-          return undefined
-        },
-        delete: async ({ request, values }) => {
-          const entry = table.find(kind, request.namespace.id, withSlash(values.path))
-          if (entry) router.requirePresent(entry, request, routePath(entry))
-          await mounts.disable(kind, request.namespace, withSlash(values.path))
-          return undefined
-        },
+    definePath(`${root}/*path`, ENABLE_FIELDS, 'Read, enable or disable a mount.', {
+      read: ({ request, values }) => {
+        const found = locate(kind, withSlash(values.path))
+        const entry = table.find(found.kind, request.namespace.id, found.path)
+        if (!entry || router.isFiltered(entry, request)) {
+          throw invalid(`${absent} ${withSlash(values.path)}`)
+        }
+        return { data: renderMount(entry, reportedVersion) }
       },
+      update: async ({ request, values }) => {
+        await mounts.enable(kind, request.namespace, withSlash(values.path), {
+          type: values.type || values.plugin_name,
+          description: values.description,
+          config: (values.config ?? {}) as JsonObject,
+          options: values.options,
+          isLocal: values.local,
+          sealWrap: values.seal_wrap,
+          externalEntropyAccess: values.external_entropy_access,
+        })
+        return undefined
+      },
+      delete: async ({ request, values }) => {
+        const entry = table.find(kind, request.namespace.id, withSlash(values.path))
+        if (entry) router.requirePresent(entry, request, routePath(entry))
+        await mounts.disable(kind, request.namespace, withSlash(values.path))
+        return undefined
+      },
+      mirror: true,
     }),
   ]
 }

@@ -32,26 +32,22 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
   }
   const render = (entry: NamespaceEntry) => ({ id: entry.id, path: entry.path, custom_metadata: entry.customMetadata })
   return [
-    definePath({
-      pattern: 'namespaces/?',
-      summary: 'List the child namespaces.',
-      operations: {
-        list: ({ request }) => {
-          const children = namespaces
-            .childrenOf(request.namespace.path)
-            .filter(({ path }) => !deps.isHidden(path, request))
-          if (children.length === 0) return undefined
-          const names = children.map((entry) => entry.path.slice(request.namespace.path.length))
-          const info = children.map((entry, index) => [names[index] ?? '', render(entry)] as const)
-          return { data: { keys: names, key_info: Object.fromEntries(info) } }
-        },
+    definePath('namespaces/?', {}, 'List the child namespaces.', {
+      list: ({ request }) => {
+        const children = namespaces
+          .childrenOf(request.namespace.path)
+          .filter(({ path }) => !deps.isHidden(path, request))
+        if (children.length === 0) return undefined
+        const names = children.map((entry) => entry.path.slice(request.namespace.path.length))
+        const info = children.map((entry, index) => [names[index] ?? '', render(entry)] as const)
+        return { data: { keys: names, key_info: Object.fromEntries(info) } }
       },
     }),
-    definePath({
-      pattern: 'namespaces/*path',
-      fields: { path: string('Name of the namespace.'), custom_metadata: pairs('Custom metadata: keys and values.') },
-      summary: 'Create, read, change or delete a child namespace.',
-      operations: {
+    definePath(
+      'namespaces/*path',
+      { path: string('Name of the namespace.'), custom_metadata: pairs('Custom metadata: keys and values.') },
+      'Create, read, change or delete a child namespace.',
+      {
         read: ({ request, values }) => {
           const entry = child(request, values.path)
           if (!entry) throw notFound()
@@ -90,7 +86,7 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
           return undefined
         },
       },
-    }),
+    ),
   ]
 }
 

@@ -32,40 +32,24 @@ interface NodePathsDeps {
 const time = (ms: number): string => new Date(ms).toISOString()
 
 export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
-  definePath({
-    pattern: 'ha-status',
+  definePath('ha-status', {}, 'List the nodes of the cluster.', {
+    read: async () => ({
+      data: { nodes: (await deps.status.nodes()).map((node) => nodeBody(node, deps.status.facts)) },
+    }),
     mirror: true,
-    summary: 'List the nodes of the cluster.',
-    operations: {
-      read: async () => ({
-        data: { nodes: (await deps.status.nodes()).map((node) => nodeBody(node, deps.status.facts)) },
-      }),
-    },
   }),
-  definePath({
-    pattern: 'license/status',
-    summary: 'Read the license status.',
-    operations: { read: () => ({ data: licenseBody(deps.status.license) }) },
+  definePath('license/status', {}, 'Read the license status.', {
+    read: () => ({ data: licenseBody(deps.status.license) }),
   }),
-  definePath({
-    pattern: 'host-info',
-    summary: 'Read information about the machine.',
-    operations: { read: () => ({ data: hostBody(deps) }) },
+  definePath('host-info', {}, 'Read information about the machine.', { read: () => ({ data: hostBody(deps) }) }),
+  definePath('in-flight-req', {}, 'List the requests in progress.', {
+    read: () => ({ data: inFlightBody(deps.inFlight()) }),
   }),
-  definePath({
-    pattern: 'in-flight-req',
-    summary: 'List the requests in progress.',
-    operations: { read: () => ({ data: inFlightBody(deps.inFlight()) }) },
+  definePath('version-history/?', {}, 'List the versions that this cluster has run.', {
+    list: () => ({ data: versionBody(deps.versions(), deps.status.buildDate) }),
   }),
-  definePath({
-    pattern: 'version-history/?',
-    summary: 'List the versions that this cluster has run.',
-    operations: { list: () => ({ data: versionBody(deps.versions(), deps.status.buildDate) }) },
-  }),
-  definePath({
-    pattern: 'config/state/sanitized',
-    summary: 'Read the effective configuration, without secrets.',
-    operations: { read: () => ({ data: deps.sanitizedConfig() }) },
+  definePath('config/state/sanitized', {}, 'Read the effective configuration, without secrets.', {
+    read: () => ({ data: deps.sanitizedConfig() }),
   }),
 ]
 

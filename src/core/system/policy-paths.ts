@@ -40,42 +40,25 @@ export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
   }
 
   return [
-    definePath({
-      pattern: 'policy/?',
-      summary: 'List the policies.',
-      mirror: true,
-      operations: { read: listOld, list: listOld },
-    }),
-    definePath({
-      pattern: 'policy/*name',
-      fields: OLD_TEXT,
-      summary: 'Read, write or delete a policy.',
-      mirror: true,
-      operations: {
-        read: readAs('rules'),
-        update: (call) => {
-          const { name, policy, rules } = call.values
-          const isOld = policy === '' && rules !== ''
-          const warnings = isOld ? ["'rules' is deprecated, please use 'policy' instead"] : []
-          return write(call, name, isOld ? rules : policy, warnings)
-        },
-        delete: remove,
+    definePath('policy/?', {}, 'List the policies.', { read: listOld, list: listOld, mirror: true }),
+    definePath('policy/*name', OLD_TEXT, 'Read, write or delete a policy.', {
+      read: readAs('rules'),
+      update: (call) => {
+        const { name, policy, rules } = call.values
+        const isOld = policy === '' && rules !== ''
+        const warnings = isOld ? ["'rules' is deprecated, please use 'policy' instead"] : []
+        return write(call, name, isOld ? rules : policy, warnings)
       },
+      delete: remove,
+      mirror: true,
     }),
-    definePath({
-      pattern: 'policies/acl/?',
-      summary: 'List the policies.',
-      operations: { list: async (call) => ({ data: { keys: await list(call) } }) },
+    definePath('policies/acl/?', {}, 'List the policies.', {
+      list: async (call) => ({ data: { keys: await list(call) } }),
     }),
-    definePath({
-      pattern: 'policies/acl/*name',
-      fields: TEXT,
-      summary: 'Read, write or delete a policy.',
-      operations: {
-        read: readAs('policy'),
-        update: (call) => write(call, call.values.name, call.values.policy, []),
-        delete: remove,
-      },
+    definePath('policies/acl/*name', TEXT, 'Read, write or delete a policy.', {
+      read: readAs('policy'),
+      update: (call) => write(call, call.values.name, call.values.policy, []),
+      delete: remove,
     }),
   ] satisfies PathSpec<FieldTable>[]
 }

@@ -73,26 +73,21 @@ export interface RaftJoining {
 
 /** Creates the join path, which is available in every state: it is called before the node has a cluster. */
 export const raftJoinPath = (label: string, joining: RaftJoining | undefined): PathSpec =>
-  definePath({
-    pattern: 'storage/raft/join',
-    fields: JOIN_FIELDS,
-    summary: 'Join a cluster as a node.',
-    operations: {
-      update: async ({ values }) => {
-        if (label !== 'raft') throw notRaft(label)
-        if (!joining) throw invalid('to join a cluster, the storage of this server needs a path')
-        if (values.auto_join !== '') throw invalid('auto_join is not supported; set leader_api_addr')
-        if (values.non_voter) throw invalid('non_voter is not supported: every node has a vote')
-        if (values.leader_api_addr === '') throw invalid('leader_api_addr is required')
-        const leader = {
-          address: values.leader_api_addr.replace(/\/+$/, ''),
-          caPem: values.leader_ca_cert,
-          clientCertPem: values.leader_client_cert,
-          clientKeyPem: values.leader_client_key,
-          serverName: values.leader_tls_servername,
-        }
-        return bare({ joined: await joining.join(leader, { isRetried: values.retry }) })
-      },
+  definePath('storage/raft/join', JOIN_FIELDS, 'Join a cluster as a node.', {
+    update: async ({ values }) => {
+      if (label !== 'raft') throw notRaft(label)
+      if (!joining) throw invalid('to join a cluster, the storage of this server needs a path')
+      if (values.auto_join !== '') throw invalid('auto_join is not supported; set leader_api_addr')
+      if (values.non_voter) throw invalid('non_voter is not supported: every node has a vote')
+      if (values.leader_api_addr === '') throw invalid('leader_api_addr is required')
+      const leader = {
+        address: values.leader_api_addr.replace(/\/+$/, ''),
+        caPem: values.leader_ca_cert,
+        clientCertPem: values.leader_client_cert,
+        clientKeyPem: values.leader_client_key,
+        serverName: values.leader_tls_servername,
+      }
+      return bare({ joined: await joining.join(leader, { isRetried: values.retry }) })
     },
   })
 
@@ -121,17 +116,11 @@ export const raftBootstrapPaths = (findNodes: () => RaftNodes | undefined): Path
     return nodes
   }
   return [
-    definePath({
-      pattern: 'storage/raft/bootstrap/challenge',
-      fields: CHALLENGE_FIELDS,
-      summary: 'Start the join of a server.',
-      operations: { update: ({ values }) => challenge(requireNodes(), values.server_id) },
+    definePath('storage/raft/bootstrap/challenge', CHALLENGE_FIELDS, 'Start the join of a server.', {
+      update: ({ values }) => challenge(requireNodes(), values.server_id),
     }),
-    definePath({
-      pattern: 'storage/raft/bootstrap/answer',
-      fields: ANSWER_FIELDS,
-      summary: 'Complete the join of a server.',
-      operations: { update: ({ values }) => answer(requireNodes(), values) },
+    definePath('storage/raft/bootstrap/answer', ANSWER_FIELDS, 'Complete the join of a server.', {
+      update: ({ values }) => answer(requireNodes(), values),
     }),
   ]
 }

@@ -40,29 +40,21 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
     requireRaft(deps)
     return deps.nodes
   }),
-  definePath({
-    pattern: 'storage/raft/remove-peer',
-    fields: REMOVE_FIELDS,
-    summary: 'Remove a server from this cluster.',
-    operations: {
-      update: async ({ request, values }) => {
-        requireAllowed(deps, request, values.dr_operation_token)
-        requireRaft(deps)
-        if (values.server_id === '') throw invalid('no server id provided')
-        await deps.nodes?.remove(values.server_id)
-        return undefined
-      },
+  definePath('storage/raft/remove-peer', REMOVE_FIELDS, 'Remove a server from this cluster.', {
+    update: async ({ request, values }) => {
+      requireAllowed(deps, request, values.dr_operation_token)
+      requireRaft(deps)
+      if (values.server_id === '') throw invalid('no server id provided')
+      await deps.nodes?.remove(values.server_id)
+      return undefined
     },
   }),
-  definePath({
-    pattern: 'storage/raft/snapshot',
-    summary: 'Save or restore a snapshot of this cluster.',
-    operations: { read: () => save(deps), update: ({ request }) => restore(deps, request, false) },
+  definePath('storage/raft/snapshot', {}, 'Save or restore a snapshot of this cluster.', {
+    read: () => save(deps),
+    update: ({ request }) => restore(deps, request, false),
   }),
-  definePath({
-    pattern: 'storage/raft/snapshot-force',
-    summary: 'Restore a snapshot of another cluster, with its keys.',
-    operations: { update: ({ request }) => restore(deps, request, true) },
+  definePath('storage/raft/snapshot-force', {}, 'Restore a snapshot of another cluster, with its keys.', {
+    update: ({ request }) => restore(deps, request, true),
   }),
 ]
 

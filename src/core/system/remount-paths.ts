@@ -37,12 +37,11 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
     return id
   }
   return [
-    definePath({
-      pattern: 'remount',
-      fields: { from: string('The mount to move.'), to: string('New path of the mount.') },
-      summary: 'Move a mount to another path.',
-      mirror: true,
-      operations: {
+    definePath(
+      'remount',
+      { from: string('The mount to move.'), to: string('New path of the mount.') },
+      'Move a mount to another path.',
+      {
         update: async ({ request, values }) => {
           if (values.from === '' || values.to === '') throw invalid('both path and target path must be specified')
           const from = locate('secret', withSlash(values.from))
@@ -58,13 +57,14 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
             data: { migration_id: keep({ mount: entry, info: { source_mount, target_mount, status: 'success' } }) },
           }
         },
+        mirror: true,
       },
-    }),
-    definePath({
-      pattern: 'remount/status/:migration_id',
-      fields: { migration_id: string('The migration ID that remount returned.') },
-      summary: 'Read the status of a move.',
-      operations: {
+    ),
+    definePath(
+      'remount/status/:migration_id',
+      { migration_id: string('The migration ID that remount returned.') },
+      'Read the status of a move.',
+      {
         read: ({ request, values }) => {
           const migration = migrations.get(values.migration_id)
           if (!migration && deps.isReadOnly()) throw readOnly()
@@ -72,6 +72,6 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
           return { data: { migration_id: values.migration_id, migration_info: migration.info } }
         },
       },
-    }),
+    ),
   ]
 }

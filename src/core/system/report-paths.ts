@@ -32,33 +32,22 @@ const ACTIVITY_CONFIG = {
 
 export const counterPaths = ({ countTokens, countEntities }: CounterPathDeps): PathSpec[] => [
   ...['activity', 'activity/monthly', 'activity/export'].map((name) =>
-    definePath({
-      pattern: `internal/counters/${name}`,
-      fields: PERIOD_FIELDS,
+    definePath(`internal/counters/${name}`, PERIOD_FIELDS, 'Read usage over time; none is recorded.', {
+      read: () => ({ ...NO_DATA }),
       takesAnyField: true,
-      summary: 'Read usage over time; none is recorded.',
-      operations: { read: () => ({ ...NO_DATA }) },
     }),
   ),
-  definePath({
-    pattern: 'internal/counters/config',
-    summary: 'Read the configuration of usage records: disabled.',
-    operations: { read: () => ({ data: { ...ACTIVITY_CONFIG } }) },
+  definePath('internal/counters/config', {}, 'Read the configuration of usage records: disabled.', {
+    read: () => ({ data: { ...ACTIVITY_CONFIG } }),
   }),
-  definePath({
-    pattern: 'internal/counters/requests',
-    summary: 'Read requests by month; none are recorded.',
-    operations: { read: () => ({ data: { counters: [] } }) },
+  definePath('internal/counters/requests', {}, 'Read requests by month; none are recorded.', {
+    read: () => ({ data: { counters: [] } }),
   }),
-  definePath({
-    pattern: 'internal/counters/tokens',
-    summary: 'Count the service tokens.',
-    operations: { read: async () => ({ data: { counters: { service_tokens: { total: await countTokens() } } } }) },
+  definePath('internal/counters/tokens', {}, 'Count the service tokens.', {
+    read: async () => ({ data: { counters: { service_tokens: { total: await countTokens() } } } }),
   }),
-  definePath({
-    pattern: 'internal/counters/entities',
-    summary: 'Count the entities.',
-    operations: { read: async () => ({ data: { counters: { entities: { total: await countEntities() } } } }) },
+  definePath('internal/counters/entities', {}, 'Count the entities.', {
+    read: async () => ({ data: { counters: { entities: { total: await countEntities() } } } }),
   }),
 ]
 
@@ -69,21 +58,15 @@ export const openApiPaths = (deps: {
   readonly version: string
   readonly mounts: (namespaceId: string) => readonly DescribedMount[]
 }): PathSpec[] => [
-  definePath({
-    pattern: 'internal/specs/openapi',
-    summary: 'Read the OpenAPI document of this server.',
-    operations: {
-      read: ({ request: { namespace, withheld } }) => {
-        const version = withheld?.includes('version') ? '' : deps.version
-        return { data: openApiDocument(version, deps.mounts(namespace.id)), bare: true }
-      },
+  definePath('internal/specs/openapi', {}, 'Read the OpenAPI document of this server.', {
+    read: ({ request: { namespace, withheld } }) => {
+      const version = withheld?.includes('version') ? '' : deps.version
+      return { data: openApiDocument(version, deps.mounts(namespace.id)), bare: true }
     },
   }),
-  definePath({
-    pattern: 'config/cors',
-    summary: 'Read the CORS configuration: disabled.',
+  definePath('config/cors', {}, 'Read the CORS configuration: disabled.', {
+    read: () => ({ data: { enabled: false } }),
     mirror: true,
-    operations: { read: () => ({ data: { enabled: false } }) },
   }),
 ]
 
@@ -94,19 +77,14 @@ interface MetricsPathDeps {
 
 /** Creates sys/metrics: the server's metrics in Prometheus format or as JSON. */
 export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
-  definePath({
-    pattern: 'metrics',
-    fields: { format: string('Format: prometheus. Default: JSON.') },
-    summary: 'Read the metrics of this server.',
-    operations: {
-      read: async ({ request, values }): Promise<Response> => {
-        const format = values.format || formatOf(request)
-        if (format === 'prometheus') {
-          return { raw: { contentType: 'text/plain; version=0.0.4', body: await renderPrometheus(await read()) } }
-        }
-        if (format !== '') return { status: 400, raw: { contentType: 'text/plain', body: unknownFormat(format) } }
-        return { data: renderMetricsJson(await read(), now()), bare: true }
-      },
+  definePath('metrics', { format: string('Format: prometheus. Default: JSON.') }, 'Read the metrics of this server.', {
+    read: async ({ request, values }): Promise<Response> => {
+      const format = values.format || formatOf(request)
+      if (format === 'prometheus') {
+        return { raw: { contentType: 'text/plain; version=0.0.4', body: await renderPrometheus(await read()) } }
+      }
+      if (format !== '') return { status: 400, raw: { contentType: 'text/plain', body: unknownFormat(format) } }
+      return { data: renderMetricsJson(await read(), now()), bare: true }
     },
   }),
 ]

@@ -1,5 +1,5 @@
 /** sys/seal-status, unseal, seal, step-down. */
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import type { Call, PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -22,45 +22,18 @@ const UNSEAL_FIELDS = {
 } as const
 
 export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[] => [
-  definePath(
-    oldPath({
-      pattern: 'seal-status',
-      summary: 'Read the seal status.',
-      operations: { read: ({ request }) => bare(withhold(sealStatusBody(seal, status), request)) },
-    }),
-  ),
-  definePath(
-    oldPath({
-      pattern: 'unseal',
-      fields: UNSEAL_FIELDS,
-      takesAnyField: true,
-      summary: 'Submit one key share.',
-      operations: {
-        update: async (call) => {
-          await unseal(seal, call)
-          return bare(withhold(sealStatusBody(seal, status), call.request))
-        },
-      },
-    }),
-  ),
-  definePath(
-    oldPath({
-      pattern: 'seal',
-      summary: 'Seal the server.',
-      operations: {
-        update: async () => void (await seal.seal()),
-      },
-    }),
-  ),
-  definePath(
-    oldPath({
-      pattern: 'step-down',
-      summary: 'Make the active node step down.',
-      operations: {
-        update: () => void stepDown?.(),
-      },
-    }),
-  ),
+  oldPath('seal-status', {}, 'Read the seal status.', {
+    read: ({ request }) => bare(withhold(sealStatusBody(seal, status), request)),
+  }),
+  oldPath('unseal', UNSEAL_FIELDS, 'Submit one key share.', {
+    update: async (call) => {
+      await unseal(seal, call)
+      return bare(withhold(sealStatusBody(seal, status), call.request))
+    },
+    takesAnyField: true,
+  }),
+  oldPath('seal', {}, 'Seal the server.', { update: async () => void (await seal.seal()) }),
+  oldPath('step-down', {}, 'Make the active node step down.', { update: () => void stepDown?.() }),
 ]
 
 export const sealStatusBody = (seal: SealManager, status: ClusterStatus): JsonObject => {

@@ -1,6 +1,6 @@
 /** sys/health and sys/leader, which load balancers and clients query first. */
 import type { Clock } from '../../base/clock.js'
-import { definePath, type PathSpec } from '../../logical/backend.js'
+import type { PathSpec } from '../../logical/backend.js'
 import { LogicalError, sealed } from '../../logical/errors.js'
 import { type Field, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -48,50 +48,37 @@ const HEALTH_FIELDS: Readonly<Record<(typeof CODES | typeof SWITCHES)[number], F
 }
 
 export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
-  definePath(
-    oldPath({
-      pattern: 'health',
-      fields: HEALTH_FIELDS,
-      takesAnyField: true,
-      summary: 'Read the health of this server.',
-      operations: {
-        read: ({ values, supplied, request }) => {
-          const [isStandbyOk, isPerformanceStandbyOk] = SWITCHES.map(
-            (name) => supplied(name) && parseSwitch(values[name]),
-          )
-          const wanted: Record<string, number> = {}
-          for (const name of CODES) if (supplied(name)) wanted[name] = parseCode(values[name])
-          const { seal, status } = deps
-          const { facts } = status
-          const { replicationModes: modes } = facts
-          const state = decideHealth({
-            isRemoved: status.isRemoved,
-            isInitialized: seal.isInitialized,
-            isSealed: seal.isSealed && !status.isRestarting,
-            isDrSecondary: modes.dr === 'secondary',
-            isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
-            isStandby: status.isStandby,
-            isPerformanceStandby: status.isPerformanceStandby,
-            isFenced: facts.isFenced,
-          })
-          const isOk = { standby: isStandbyOk, performanceStandby: isPerformanceStandbyOk }
-          const counted = isAnyStandby(state) && isOk[state] ? 'active' : state
-          return {
-            data: withhold(healthBody(state, facts, deps), request),
-            bare: true,
-            status: healthCode(counted, wanted),
-          }
-        },
-      },
-    }),
-  ),
-  definePath(
-    oldPath({
-      pattern: 'leader',
-      summary: 'Read the addresses of the active node.',
-      operations: { read: ({ request }) => bare(withhold(leaderBody(deps), request)) },
-    }),
-  ),
+  oldPath('health', HEALTH_FIELDS, 'Read the health of this server.', {
+    read: ({ values, supplied, request }) => {
+      const [isStandbyOk, isPerformanceStandbyOk] = SWITCHES.map((name) => supplied(name) && parseSwitch(values[name]))
+      const wanted: Record<string, number> = {}
+      for (const name of CODES) if (supplied(name)) wanted[name] = parseCode(values[name])
+      const { seal, status } = deps
+      const { facts } = status
+      const { replicationModes: modes } = facts
+      const state = decideHealth({
+        isRemoved: status.isRemoved,
+        isInitialized: seal.isInitialized,
+        isSealed: seal.isSealed && !status.isRestarting,
+        isDrSecondary: modes.dr === 'secondary',
+        isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
+        isStandby: status.isStandby,
+        isPerformanceStandby: status.isPerformanceStandby,
+        isFenced: facts.isFenced,
+      })
+      const isOk = { standby: isStandbyOk, performanceStandby: isPerformanceStandbyOk }
+      const counted = isAnyStandby(state) && isOk[state] ? 'active' : state
+      return {
+        data: withhold(healthBody(state, facts, deps), request),
+        bare: true,
+        status: healthCode(counted, wanted),
+      }
+    },
+    takesAnyField: true,
+  }),
+  oldPath('leader', {}, 'Read the addresses of the active node.', {
+    read: ({ request }) => bare(withhold(leaderBody(deps), request)),
+  }),
 ]
 
 const isAnyStandby = (state: HealthState): state is 'standby' | 'performanceStandby' =>

@@ -33,12 +33,11 @@ interface TunePathDeps extends MountPathDeps {
 /** Creates sys/mounts/:path/tune and sys/auth/:path/tune. */
 export const tunePaths = (deps: TunePathDeps): PathSpec[] =>
   (['secret', 'auth'] as const).map((kind) =>
-    definePath({
-      pattern: `${kind === 'auth' ? 'auth' : 'mounts'}/*path/tune`,
-      fields: TUNE_FIELDS,
-      summary: 'Read or change the settings of a mount.',
-      mirror: true,
-      operations: {
+    definePath(
+      `${kind === 'auth' ? 'auth' : 'mounts'}/*path/tune`,
+      TUNE_FIELDS,
+      'Read or change the settings of a mount.',
+      {
         read: ({ request, values }) => {
           const entry = find(deps, kind, request, values.path)
           if (!entry) throw invalid(`cannot fetch sysview for path "${shownPath(kind, values.path)}"`)
@@ -49,8 +48,9 @@ export const tunePaths = (deps: TunePathDeps): PathSpec[] =>
           if (!entry) throw invalid(`tune of path "${shownPath(kind, call.values.path)}" failed: no mount entry found`)
           return tune(entry, call, deps)
         },
+        mirror: true,
       },
-    }),
+    ),
   )
 
 const find = (deps: TunePathDeps, kind: MountKind, request: Request, path: string): MountEntry | undefined => {

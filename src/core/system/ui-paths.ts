@@ -32,18 +32,14 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
     return out
   }
   return [
-    definePath({
-      pattern: 'internal/ui/mounts',
-      summary: 'List the mounts that the token can access.',
-      operations: {
-        read: ({ request }) => ({ data: { secret: section('secret', request), auth: section('auth', request) } }),
-      },
+    definePath('internal/ui/mounts', {}, 'List the mounts that the token can access.', {
+      read: ({ request }) => ({ data: { secret: section('secret', request), auth: section('auth', request) } }),
     }),
-    definePath({
-      pattern: 'internal/ui/mounts/*path',
-      fields: { path: string('Path of a mount, or a path below it.') },
-      summary: 'Read the mount of a path.',
-      operations: {
+    definePath(
+      'internal/ui/mounts/*path',
+      { path: string('Path of a mount, or a path below it.') },
+      'Read the mount of a path.',
+      {
         read: ({ request, values }) => {
           const rights = aclOf(request)
           if (!rights) throw new LogicalError('permission-denied', 'permission denied')
@@ -57,7 +53,7 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
           return { data: { ...renderMount(entry, reportedVersion), path: entry.path } }
         },
       },
-    }),
+    ),
   ]
 }
 

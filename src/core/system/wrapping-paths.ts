@@ -23,44 +23,28 @@ export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
     return { data: wrapping.describe(wrapping.find(await wrapping.resolve(presented))) }
   }
   return [
-    definePath({
-      pattern: 'wrapping/wrap',
-      summary: 'Wrap the data of the request.',
+    definePath('wrapping/wrap', {}, 'Wrap the data of the request.', {
+      update: ({ request }) => {
+        if (!request.wrap) throw invalid('endpoint requires response wrapping to be used')
+        return { data: { ...request.data } }
+      },
       takesAnyField: true,
-      operations: {
-        update: ({ request }) => {
-          if (!request.wrap) throw invalid('endpoint requires response wrapping to be used')
-          return { data: { ...request.data } }
-        },
+    }),
+    definePath('wrapping/lookup', TOKEN_FIELD, 'Look up a wrapping token without using it.', {
+      read: lookup,
+      update: lookup,
+    }),
+    definePath('wrapping/unwrap', TOKEN_FIELD, 'Unwrap a response, once.', {
+      update: async (call) => {
+        const { entry, isOwn } = await named(call)
+        const { status, contentType, body } = await wrapping.unwrap(entry, isOwn)
+        return { status, raw: { contentType, body } }
       },
     }),
-    definePath({
-      pattern: 'wrapping/lookup',
-      fields: TOKEN_FIELD,
-      summary: 'Look up a wrapping token without using it.',
-      operations: { read: lookup, update: lookup },
-    }),
-    definePath({
-      pattern: 'wrapping/unwrap',
-      fields: TOKEN_FIELD,
-      summary: 'Unwrap a response, once.',
-      operations: {
-        update: async (call) => {
-          const { entry, isOwn } = await named(call)
-          const { status, contentType, body } = await wrapping.unwrap(entry, isOwn)
-          return { status, raw: { contentType, body } }
-        },
-      },
-    }),
-    definePath({
-      pattern: 'wrapping/rewrap',
-      fields: TOKEN_FIELD,
-      summary: 'Move a wrapped response to a new token.',
-      operations: {
-        update: async (call) => {
-          const { entry } = await named(call)
-          return { wrapInfo: await wrapping.rewrap(entry) }
-        },
+    definePath('wrapping/rewrap', TOKEN_FIELD, 'Move a wrapped response to a new token.', {
+      update: async (call) => {
+        const { entry } = await named(call)
+        return { wrapInfo: await wrapping.rewrap(entry) }
       },
     }),
   ]

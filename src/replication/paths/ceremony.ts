@@ -39,33 +39,25 @@ export const ceremonyPaths = (context: PathContext): PathSpec[] => {
     return { data: body, bare: true }
   }
   return [
-    definePath({
-      pattern: `${PREFIX}/attempt`,
-      isOldest: true,
-      fields: START_FIELDS,
-      openBodyBytesMax: LIMITS.keyBodyBytesMax,
-      summary: 'Start, read or cancel the generation of a DR operation token.',
-      operations: {
-        read: () => ({ data: isHere() ? generation.status() : NO_ATTEMPT, bare: true }),
-        async update({ values }) {
-          requireHere()
-          const body = await generation.start({ otp: values.otp, pgpKey: values.pgp_key })
-          host.log.info('dr operation token generation initialized')
-          return { data: body, bare: true }
-        },
-        delete() {
-          if (isHere()) generation.cancel()
-          return undefined
-        },
+    definePath(`${PREFIX}/attempt`, START_FIELDS, 'Start, read or cancel the generation of a DR operation token.', {
+      read: () => ({ data: isHere() ? generation.status() : NO_ATTEMPT, bare: true }),
+      async update({ values }) {
+        requireHere()
+        const body = await generation.start({ otp: values.otp, pgpKey: values.pgp_key })
+        host.log.info('dr operation token generation initialized')
+        return { data: body, bare: true }
       },
-    }),
-    definePath({
-      pattern: `${PREFIX}/update`,
+      delete() {
+        if (isHere()) generation.cancel()
+        return undefined
+      },
       isOldest: true,
-      fields: UPDATE_FIELDS,
-      summary: 'Submit one key share for a DR operation token.',
-      // A read has no key parameter, so it returns the error for a missing key.
-      operations: { read: () => step({ key: '', nonce: '' }), update: ({ values }) => step(values) },
+      openBodyBytesMax: LIMITS.keyBodyBytesMax,
+    }),
+    definePath(`${PREFIX}/update`, UPDATE_FIELDS, 'Submit one key share for a DR operation token.', {
+      read: () => step({ key: '', nonce: '' }),
+      update: ({ values }) => step(values),
+      isOldest: true,
     }),
   ]
 }

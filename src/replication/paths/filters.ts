@@ -11,16 +11,16 @@ export const filterPaths = (context: PathContext): PathSpec[] => {
     return context
   }
   return [
-    definePath({
-      pattern: 'replication/performance/primary/paths-filter/:id',
-      fields: FILTER_FIELDS,
-      summary: 'Read, set or remove the path filter of a secondary.',
-      operations: {
+    definePath(
+      'replication/performance/primary/paths-filter/:id',
+      FILTER_FIELDS,
+      'Read, set or remove the path filter of a secondary.',
+      {
         update: ({ values }) => putFilter(licensed(), values.id, { mode: values.mode, paths: values.paths }),
         read: ({ values }) => readFilter(licensed(), values.id),
         delete: ({ values }) => deleteFilter(licensed(), values.id),
       },
-    }),
+    ),
     read(
       context,
       {

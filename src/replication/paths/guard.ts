@@ -39,14 +39,14 @@ export const write = <T extends FieldTable>(
   context: PathContext,
   { pattern, kind, fields, summary }: KindPath<T>,
   run: Run<T>,
-): PathSpec => definePath({ pattern, fields, summary, operations: { update: licensed(kind, context, run) } })
+): PathSpec => definePath(pattern, fields, summary, { update: licensed(kind, context, run) })
 
 /** Defines a read-only path. */
 export const read = <T extends FieldTable>(
   context: PathContext,
   { pattern, kind, fields, summary }: KindPath<T>,
   run: Run<T>,
-): PathSpec => definePath({ pattern, fields, summary, operations: { read: licensed(kind, context, run) } })
+): PathSpec => definePath(pattern, fields, summary, { read: licensed(kind, context, run) })
 
 type WithToken<T extends FieldTable> = T & typeof OPERATION_TOKEN_FIELDS
 

@@ -31,12 +31,7 @@ export const replicationPaths = (context: PathContext): PathSpec[] => [
 const statusPaths = (context: PathContext): PathSpec[] => {
   const of = (kind: Kind) => renderStatus(context.running[kind].status())
   const status = (pattern: string, data: () => Record<string, unknown>): PathSpec =>
-    definePath({
-      pattern,
-      fields: {},
-      summary: 'Read the replication status.',
-      operations: { read: () => ({ data: data() }) },
-    })
+    definePath(pattern, {}, 'Read the replication status.', { read: () => ({ data: data() }) })
   return [
     status('replication/status', () => ({ dr: of('dr'), performance: of('performance') })),
     status('replication/dr/status', () => of('dr')),

@@ -56,13 +56,14 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
   return {
     type: 'cubbyhole',
     paths: [
-      definePath({
-        pattern: '*path',
-        fields: FIELDS,
-        operations: { read, create: write, update: write, delete: remove, list },
+      definePath('*path', FIELDS, 'Read, write, delete or list the cubbyhole of the token.', {
+        read,
+        create: write,
+        update: write,
+        delete: remove,
+        list,
         exists: ({ request, values }) =>
           request.token?.type === 'service' && storage.get(folderOf(request) + values.path) !== undefined,
-        summary: 'Read, write, delete or list the cubbyhole of the token.',
         takesAnyField: true,
       }),
     ],

@@ -34,37 +34,23 @@ export const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
     return { data: { canonical_id: entity.id, id: alias.id } }
   }
   return [
-    definePath({
-      pattern: 'entity-alias',
-      fields: FIELDS,
-      summary: 'Create an alias, or change an existing one.',
-      operations: { update: write },
-    }),
-    definePath({
-      pattern: 'entity-alias/id/?',
-      summary: 'List the aliases.',
-      operations: {
-        list: async ({ request }) => {
-          const entities = await directory.list(request.namespace.id)
-          const all = entities.flatMap((entity) => entity.aliases.map((alias) => ({ alias, entity })))
-          const sorted = all.sort((a, b) => (a.alias.id < b.alias.id ? -1 : 1))
-          const info = sorted.map(({ alias, entity }) => [alias.id, listedAlias(alias, entity, directory)])
-          return { data: { key_info: Object.fromEntries(info), keys: sorted.map(({ alias }) => alias.id) } }
-        },
+    definePath('entity-alias', FIELDS, 'Create an alias, or change an existing one.', { update: write }),
+    definePath('entity-alias/id/?', {}, 'List the aliases.', {
+      list: async ({ request }) => {
+        const entities = await directory.list(request.namespace.id)
+        const all = entities.flatMap((entity) => entity.aliases.map((alias) => ({ alias, entity })))
+        const sorted = all.sort((a, b) => (a.alias.id < b.alias.id ? -1 : 1))
+        const info = sorted.map(({ alias, entity }) => [alias.id, listedAlias(alias, entity, directory)])
+        return { data: { key_info: Object.fromEntries(info), keys: sorted.map(({ alias }) => alias.id) } }
       },
     }),
-    definePath({
-      pattern: 'entity-alias/id/:id',
-      fields: FIELDS,
-      summary: 'Read, change or delete an alias by its ID.',
-      operations: {
-        read: (call) => {
-          const found = find(call)
-          return found && { data: singleAliasData(found.alias, found.entity, directory) }
-        },
-        update: write,
-        delete: async ({ request, values }) => void (await directory.removeAlias(request.namespace.id, values.id)),
+    definePath('entity-alias/id/:id', FIELDS, 'Read, change or delete an alias by its ID.', {
+      read: (call) => {
+        const found = find(call)
+        return found && { data: singleAliasData(found.alias, found.entity, directory) }
       },
+      update: write,
+      delete: async ({ request, values }) => void (await directory.removeAlias(request.namespace.id, values.id)),
     }),
   ]
 }

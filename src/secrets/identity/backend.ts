@@ -24,15 +24,10 @@ type LookupCall = Call<typeof FIELDS>
 
 /** Creates identity/lookup/entity, which finds an entity by ID, name or alias; 204 if there is none. */
 const lookupPaths = (directory: EntityDirectory): PathSpec[] => [
-  definePath({
-    pattern: 'lookup/entity',
-    fields: FIELDS,
-    summary: 'Look up an entity by ID, name or alias.',
-    operations: {
-      update: (call) => {
-        const entity = find(call, directory)
-        return entity && { data: entityData(entity, directory) }
-      },
+  definePath('lookup/entity', FIELDS, 'Look up an entity by ID, name or alias.', {
+    update: (call) => {
+      const entity = find(call, directory)
+      return entity && { data: entityData(entity, directory) }
     },
   }),
 ]

@@ -35,46 +35,29 @@ export const entityPaths = (directory: EntityDirectory): PathSpec[] => {
     name: ({ request, values }: EntityCall) => directory.findByName(request.namespace.id, values.name),
   }
   const by = (key: 'id' | 'name'): PathSpec[] => [
-    definePath({
-      pattern: `entity/${key}/?`,
-      summary: `List the entities by ${key}.`,
-      operations: { list: async ({ request }) => listed(await directory.list(request.namespace.id), key, directory) },
+    definePath(`entity/${key}/?`, {}, `List the entities by ${key}.`, {
+      list: async ({ request }) => listed(await directory.list(request.namespace.id), key, directory),
     }),
-    definePath({
-      pattern: `entity/${key}/:${key}`,
-      fields: FIELDS,
-      summary: `Read, change or delete an entity by ${key}.`,
-      operations: {
-        read: (call) => {
-          const entity = find[key](call)
-          return entity && { data: entityData(entity, directory) }
-        },
-        update: write,
-        delete: async (call) => {
-          const entity = find[key](call)
-          // The primary decides: a missing entity may not have replicated yet.
-          await directory.removeEntity(call.request.namespace.id, entity?.id ?? '')
-          return undefined
-        },
+    definePath(`entity/${key}/:${key}`, FIELDS, `Read, change or delete an entity by ${key}.`, {
+      read: (call) => {
+        const entity = find[key](call)
+        return entity && { data: entityData(entity, directory) }
+      },
+      update: write,
+      delete: async (call) => {
+        const entity = find[key](call)
+        // The primary decides: a missing entity may not have replicated yet.
+        await directory.removeEntity(call.request.namespace.id, entity?.id ?? '')
+        return undefined
       },
     }),
   ]
   return [
-    definePath({
-      pattern: 'entity',
-      fields: FIELDS,
-      summary: 'Create an entity, or change an existing one.',
-      operations: { update: write },
-    }),
-    definePath({
-      pattern: 'entity/batch-delete',
-      fields: BATCH_FIELDS,
-      summary: 'Delete several entities.',
-      operations: {
-        update: async ({ request, values }) => {
-          for (const id of values.entity_ids) await directory.removeEntity(request.namespace.id, id)
-          return undefined
-        },
+    definePath('entity', FIELDS, 'Create an entity, or change an existing one.', { update: write }),
+    definePath('entity/batch-delete', BATCH_FIELDS, 'Delete several entities.', {
+      update: async ({ request, values }) => {
+        for (const id of values.entity_ids) await directory.removeEntity(request.namespace.id, id)
+        return undefined
       },
     }),
     ...by('id'),

@@ -77,20 +77,15 @@ const FIELDS = {
 
 /** Returns the paths of the structure of a secret, without its values. */
 const subkeyPaths = ({ storage, clock }: BackendContext): PathSpec[] => [
-  definePath({
-    pattern: 'subkeys/*path',
-    fields: FIELDS,
-    operations: {
-      read: ({ values }: Call<typeof FIELDS>): Response | undefined => {
-        const found = findVersion(storage, values.path, values.version, clock.now())
-        if (!found) return undefined
-        if (found.stored === undefined) return { status: 404, data: { metadata: found.description, subkeys: null } }
-        const data = parseJsonBytes(found.stored)
-        const subkeys = isObject(data) ? withoutValues(data, values.depth, 1) : null
-        return { data: { metadata: found.description, subkeys } }
-      },
+  definePath('subkeys/*path', FIELDS, 'Read the keys of a secret, with null for every value.', {
+    read: ({ values }: Call<typeof FIELDS>): Response | undefined => {
+      const found = findVersion(storage, values.path, values.version, clock.now())
+      if (!found) return undefined
+      if (found.stored === undefined) return { status: 404, data: { metadata: found.description, subkeys: null } }
+      const data = parseJsonBytes(found.stored)
+      const subkeys = isObject(data) ? withoutValues(data, values.depth, 1) : null
+      return { data: { metadata: found.description, subkeys } }
     },
-    summary: 'Read the keys of a secret, with null for every value.',
   }),
 ]
 
@@ -137,12 +132,13 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
   return {
     type: 'kv',
     paths: [
-      definePath({
-        pattern: '*path',
-        fields: V1_FIELDS,
-        operations: { read, create: write, update: write, delete: remove, list },
+      definePath('*path', V1_FIELDS, 'Read, write, delete or list secrets.', {
+        read,
+        create: write,
+        update: write,
+        delete: remove,
+        list,
         exists: ({ values: { path } }) => storage.has(V1_PREFIX + path),
-        summary: 'Read, write, delete or list secrets.',
         takesAnyField: true,
       }),
     ],

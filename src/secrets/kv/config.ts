@@ -75,14 +75,7 @@ export const configPaths = (config: ConfigStore): PathSpec[] => {
     }))
   }
 
-  return [
-    definePath({
-      pattern: 'config',
-      fields: FIELDS,
-      operations: { read: show, update: write },
-      summary: 'Read or change the settings of this mount.',
-    }),
-  ]
+  return [definePath('config', FIELDS, 'Read or change the settings of this mount.', { read: show, update: write })]
 }
 
 /** Parses a duration that may be negative, in seconds; undefined if none was sent. */

@@ -92,12 +92,13 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     })
 
   return [
-    definePath({
-      pattern: 'data/*path',
-      fields: FIELDS,
-      operations: { read, create: write, update: write, patch, delete: remove },
+    definePath('data/*path', FIELDS, 'Write, read, patch and delete versions of a secret.', {
+      read,
+      create: write,
+      update: write,
+      patch,
+      delete: remove,
       exists: ({ values: { path } }) => path !== '' && storage.has(metadataKey(path)),
-      summary: 'Write, read, patch and delete versions of a secret.',
     }),
   ]
 }

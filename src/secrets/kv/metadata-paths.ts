@@ -82,12 +82,14 @@ export const metadataPaths = ({ storage, clock }: BackendContext, config: Config
     })
 
   return [
-    definePath({
-      pattern: 'metadata/*path',
-      fields: FIELDS,
-      operations: { read, list, create: write, update: write, patch, delete: remove },
+    definePath('metadata/*path', FIELDS, 'Read, change or delete the metadata of a secret, or list secrets.', {
+      read,
+      list,
+      create: write,
+      update: write,
+      patch,
+      delete: remove,
       exists: ({ values: { path } }) => path !== '' && storage.get(metadataKey(path)) !== undefined,
-      summary: 'Read, change or delete the metadata of a secret, or list secrets.',
     }),
   ]
 }

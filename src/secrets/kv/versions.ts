@@ -20,21 +20,16 @@ type Change = (tx: Transaction, path: string, metadata: KeyMetadata, numbers: re
 
 export const versionPaths = ({ storage, clock }: BackendContext): PathSpec[] => {
   const endpoint = (verb: string, change: Change, whenEmpty: string, summary: string): PathSpec =>
-    definePath({
-      pattern: `${verb}/*path`,
-      fields: FIELDS,
-      operations: {
-        update: ({ values }: VersionsCall) => {
-          const numbers = parseVersions(values.versions)
-          if (numbers.length === 0) throw invalid(whenEmpty)
-          return storage.write((tx) => {
-            const metadata = readMetadata(tx, values.path)
-            if (metadata) change(tx, values.path, metadata, numbers, clock.now())
-            return undefined
-          })
-        },
+    definePath(`${verb}/*path`, FIELDS, summary, {
+      update: ({ values }: VersionsCall) => {
+        const numbers = parseVersions(values.versions)
+        if (numbers.length === 0) throw invalid(whenEmpty)
+        return storage.write((tx) => {
+          const metadata = readMetadata(tx, values.path)
+          if (metadata) change(tx, values.path, metadata, numbers, clock.now())
+          return undefined
+        })
       },
-      summary,
     })
 
   return [

@@ -38,19 +38,9 @@ export const backupPaths = (keys: KeyStore): PathSpec[] => {
   }
 
   return [
-    definePath({
-      pattern: 'backup/:name',
-      fields: NAME,
-      operations: { read: backup },
-      summary: 'Back up a whole key in plain text, if its settings allow it.',
-    }),
+    definePath('backup/:name', NAME, 'Back up a whole key in plain text, if its settings allow it.', { read: backup }),
     ...(['restore', 'restore/:name'] as const).map((pattern) =>
-      definePath({
-        pattern,
-        fields: RESTORE_FIELDS,
-        operations: { update: restore },
-        summary: 'Restore a key from a backup.',
-      }),
+      definePath(pattern, RESTORE_FIELDS, 'Restore a key from a backup.', { update: restore }),
     ),
   ]
 }

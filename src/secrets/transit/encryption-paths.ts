@@ -107,25 +107,19 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
   }
 
   return [
-    definePath({
-      pattern: 'encrypt/:name',
-      fields: ENCRYPT_FIELDS,
-      operations: { create: encryptAll, update: encryptAll },
-      exists: ({ values }) => keys.has(values.name),
-      summary: 'Encrypt one plaintext or a batch. With the create capability, creates a missing key.',
-    }),
-    definePath({
-      pattern: 'decrypt/:name',
-      fields: DECRYPT_FIELDS,
-      operations: { update: decryptAll },
-      summary: 'Decrypt one ciphertext or a batch.',
-    }),
-    definePath({
-      pattern: 'rewrap/:name',
-      fields: REWRAP_FIELDS,
-      operations: { update: rewrapAll },
-      summary: 'Encrypt ciphertexts again with the latest version, without revealing the plaintext.',
-    }),
+    definePath(
+      'encrypt/:name',
+      ENCRYPT_FIELDS,
+      'Encrypt one plaintext or a batch. With the create capability, creates a missing key.',
+      { create: encryptAll, update: encryptAll, exists: ({ values }) => keys.has(values.name) },
+    ),
+    definePath('decrypt/:name', DECRYPT_FIELDS, 'Decrypt one ciphertext or a batch.', { update: decryptAll }),
+    definePath(
+      'rewrap/:name',
+      REWRAP_FIELDS,
+      'Encrypt ciphertexts again with the latest version, without revealing the plaintext.',
+      { update: rewrapAll },
+    ),
   ]
 }
 
@@ -177,12 +171,7 @@ export const datakeyPath = (keys: KeyStore): PathSpec => {
       },
     }
   }
-  return definePath({
-    pattern: 'datakey/:plaintext/:name',
-    fields: FIELDS,
-    operations: { update: make },
-    summary: 'Generate a random key and encrypt it.',
-  })
+  return definePath('datakey/:plaintext/:name', FIELDS, 'Generate a random key and encrypt it.', { update: make })
 }
 
 const NONE = Buffer.alloc(0)

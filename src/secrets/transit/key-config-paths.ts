@@ -52,24 +52,9 @@ export const keyConfigPaths = (keys: KeyStore): PathSpec[] => {
   }
 
   return [
-    definePath({
-      pattern: 'keys/:name/config',
-      fields: CONFIG_FIELDS,
-      operations: { update: configure },
-      summary: 'Change the settings of a key.',
-    }),
-    definePath({
-      pattern: 'keys/:name/rotate',
-      fields: NAME,
-      operations: { update: rotate },
-      summary: 'Rotate a key: add a new latest version.',
-    }),
-    definePath({
-      pattern: 'keys/:name/trim',
-      fields: TRIM_FIELDS,
-      operations: { update: trim },
-      summary: 'Delete old versions of a key permanently.',
-    }),
+    definePath('keys/:name/config', CONFIG_FIELDS, 'Change the settings of a key.', { update: configure }),
+    definePath('keys/:name/rotate', NAME, 'Rotate a key: add a new latest version.', { update: rotate }),
+    definePath('keys/:name/trim', TRIM_FIELDS, 'Delete old versions of a key permanently.', { update: trim }),
   ]
 }
 

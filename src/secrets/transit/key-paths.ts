@@ -47,13 +47,13 @@ export const keyPaths = (keys: KeyStore): PathSpec[] => {
   const list = async (): Promise<Response> => ({ data: { keys: await keys.names() } })
 
   return [
-    definePath({ pattern: 'keys/?', fields: {}, operations: { list }, summary: 'List the keys.' }),
-    definePath({
-      pattern: 'keys/:name',
-      fields: FIELDS,
-      operations: { update: create, read, delete: ({ values }) => keys.remove(values.name) },
-      summary: 'Create a key, read its public properties, or delete it if its settings allow it.',
-    }),
+    definePath('keys/?', {}, 'List the keys.', { list }),
+    definePath(
+      'keys/:name',
+      FIELDS,
+      'Create a key, read its public properties, or delete it if its settings allow it.',
+      { update: create, read, delete: ({ values }) => keys.remove(values.name) },
+    ),
   ]
 }
 
@@ -79,12 +79,7 @@ export const exportPaths = (keys: KeyStore): PathSpec[] => {
     return { data: { keys: Object.fromEntries(shown), name: record.name, type: record.type } }
   }
   return (['export/:type/:name', 'export/:type/:name/:version'] as const).map((pattern) =>
-    definePath({
-      pattern,
-      fields: EXPORT_FIELDS,
-      operations: { read: show },
-      summary: 'Export versions of an exportable key.',
-    }),
+    definePath(pattern, EXPORT_FIELDS, 'Export versions of an exportable key.', { read: show }),
   )
 }
 

@@ -120,28 +120,13 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => {
 
   return [
     ...(['sign/:name', 'sign/:name/:urlalgorithm'] as const).map((pattern) =>
-      definePath({
-        pattern,
-        fields: SIGN_FIELDS,
-        operations: { update: sign },
-        summary: 'Sign one input or a batch.',
-      }),
+      definePath(pattern, SIGN_FIELDS, 'Sign one input or a batch.', { update: sign }),
     ),
     ...(['verify/:name', 'verify/:name/:urlalgorithm'] as const).map((pattern) =>
-      definePath({
-        pattern,
-        fields: VERIFY_FIELDS,
-        operations: { update: verify },
-        summary: 'Verify one signature or HMAC, or a batch.',
-      }),
+      definePath(pattern, VERIFY_FIELDS, 'Verify one signature or HMAC, or a batch.', { update: verify }),
     ),
     ...(['hmac/:name', 'hmac/:name/:urlalgorithm'] as const).map((pattern) =>
-      definePath({
-        pattern,
-        fields: HMAC_FIELDS,
-        operations: { update: hmac },
-        summary: 'Compute the HMAC of one input or a batch.',
-      }),
+      definePath(pattern, HMAC_FIELDS, 'Compute the HMAC of one input or a batch.', { update: hmac }),
     ),
   ]
 }

@@ -44,20 +44,10 @@ export const toolPaths = ({ random }: Pick<BackendContext, 'random'>): PathSpec[
 
   return [
     ...(['random', 'random/:urlbytes', 'random/:source/:urlbytes'] as const).map((pattern) =>
-      definePath({
-        pattern,
-        fields: RANDOM_FIELDS,
-        operations: { update: giveRandom },
-        summary: 'Random bytes.',
-      }),
+      definePath(pattern, RANDOM_FIELDS, 'Random bytes.', { update: giveRandom }),
     ),
     ...(['hash', 'hash/:urlalgorithm'] as const).map((pattern) =>
-      definePath({
-        pattern,
-        fields: HASH_FIELDS,
-        operations: { update: hash },
-        summary: 'Compute the hash of an input.',
-      }),
+      definePath(pattern, HASH_FIELDS, 'Compute the hash of an input.', { update: hash }),
     ),
   ]
 }

@@ -9,9 +9,13 @@ import { makeRequest } from '../../support/backend-harness.js'
 const request = (operation: Operation, data: JsonObject = {}) => makeRequest(operation, '', data)
 
 const show = (call: Call): Response => ({ data: { path: call.path, values: call.values } })
-const row = (pattern: string, operations: PathSpec['operations'], more: Partial<PathSpec> = {}): PathSpec => {
+const row = (
+  pattern: string,
+  operations: PathSpec['operations'],
+  { fields, ...more }: Partial<PathSpec> = {},
+): PathSpec => {
   const names = [...pattern.matchAll(/[:*](\w+)/g)].map(([, name = '']) => [name, string('')] as const)
-  return definePath({ pattern, fields: Object.fromEntries(names), operations, summary: 'does it', ...more })
+  return definePath(pattern, fields ?? Object.fromEntries(names), 'does it', { ...operations, ...more })
 }
 const backendOf = (...paths: PathSpec[]): Backend => ({ type: 'test', paths })
 

@@ -8,23 +8,17 @@ const backend: Backend = {
   type: 'test',
   rules: new PathRuleTable({ login: { access: 'open' }, 'role/*': { access: 'sudo' } }),
   paths: [
-    definePath({
-      pattern: 'login',
-      fields: { role_id: string('Who.', '', { isRequired: true }) },
-      summary: 'Logs in.',
-      operations: { update: () => undefined },
-    }),
-    definePath({
-      pattern: 'role/:name',
-      fields: {
+    definePath('login', { role_id: string('Who.', '', { isRequired: true }) }, 'Logs in.', { update: () => undefined }),
+    definePath(
+      'role/:name',
+      {
         name: string('Which.'),
         ttl: duration('How long.', 60),
         old: bool('Not used.', false, { isDeprecated: true }),
       },
-      summary: 'A role.',
-      exists: () => true,
-      operations: { read: () => undefined, update: () => undefined },
-    }),
+      'A role.',
+      { read: () => undefined, update: () => undefined, exists: () => true },
+    ),
   ],
 }
 

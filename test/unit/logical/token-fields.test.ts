@@ -20,16 +20,11 @@ const apply = async (body: JsonObject, current: TokenSettings = DEFAULT_TOKEN_SE
   const backend: Backend = {
     type: 'test',
     paths: [
-      definePath({
-        pattern: 'role',
-        fields: TOKEN_FIELDS,
-        operations: {
-          update: (call) => {
-            result = applyTokenFields(call, current)
-            return undefined
-          },
+      definePath('role', TOKEN_FIELDS, 'A role.', {
+        update: (call) => {
+          result = applyTokenFields(call, current)
+          return undefined
         },
-        summary: 'A role.',
       }),
     ],
   }
