@@ -25,9 +25,8 @@ import { API, parseQuery, parseTarget, renderMoved, SIDE, type Target } from './
 import { checkFraming } from './message/request-headers.js'
 import { Sender } from './response/respond.js'
 import { renderError } from './message/status-codes.js'
-import type { Answer } from './message/direct-answer.js'
+import type { Answer, Message } from './message/direct-answer.js'
 import { welcome } from './response/welcome.js'
-import type { Message } from './message/whole-message.js'
 
 export interface HttpHandlerOptions {
   /** Serves `/v1`. Any error thrown becomes an error response; a LogicalError determines which one. */

@@ -9,7 +9,7 @@ import { ResponseBudget } from './limits/response-budget.js'
 import { answerBadMessage, answerConnect, answerPlain, linger } from './response/bad-message.js'
 import { RequestBodyBudget } from './limits/request-body-budget.js'
 import { Connections, Exchanges, Handshakes } from './connection/connections.js'
-import type { Answer, DirectAnswer } from './message/direct-answer.js'
+import type { Answer, DirectAnswer, Message, WholeMessage } from './message/direct-answer.js'
 import { createApp } from './express-app.js'
 import { FastLane } from './connection/fast-lane.js'
 import { HttpHandler, type HttpHandlerOptions } from './http-handler.js'
@@ -22,7 +22,6 @@ import {
 } from './connection/proxied-connections.js'
 import { keepFirst } from './message/request-headers.js'
 import { isForeign, secureOptions, type TlsSettings } from './connection/tls.js'
-import type { Message, WholeMessage } from './message/whole-message.js'
 
 /** Limits of one listener. An absent limit defaults to its value in `LIMITS`. */
 export interface HttpLimits {

@@ -1,7 +1,7 @@
 import { wholeSeconds } from '../base/duration.js'
 import { RawJson } from '../base/json.js'
 import { holdsBytes, printJson, printPieces } from '../base/json-print.js'
-import { parseJson } from './json-text.js'
+import { parseJson } from './json.js'
 import type { Rendered } from './incoming.js'
 import type { AuthAnswer, Operation, Response, WrapInfo } from './request.js'
 

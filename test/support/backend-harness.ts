@@ -5,8 +5,7 @@ import type { Backend, BackendContext, MountView } from '../../src/logical/backe
 import { decideWriteOperation, dispatch } from '../../src/logical/dispatch.js'
 import { renderBody } from '../../src/logical/envelope.js'
 import { LogicalError } from '../../src/logical/errors.js'
-import type { JsonObject } from '../../src/logical/json.js'
-import { parseJson } from '../../src/logical/json-text.js'
+import { type JsonObject, parseJson } from '../../src/logical/json.js'
 import { type Operation, type Request, type Response, ROOT_NAMESPACE } from '../../src/logical/request.js'
 import { MemoryStorage } from './memory-storage.js'
 

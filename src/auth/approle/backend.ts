@@ -3,8 +3,7 @@
  * with local SecretIDs. The core creates the tokens of logins, which stay on their cluster.
  */
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
-import { Lockout } from '../../logical/lockout.js'
-import { decideLockout, type LockoutSettings } from '../../logical/lockout-settings.js'
+import { decideLockout, Lockout, type LockoutSettings } from '../../logical/lockout.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
 import { accessorPaths, secretIdPaths } from './secret-id-paths.js'
 import { LOGIN_PATH, loginPath, renewLogin } from './login.js'

@@ -4,7 +4,7 @@
  */
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
-import { parseJson } from '../../logical/json-text.js'
+import { parseJson } from '../../logical/json.js'
 
 /** Throws 400 `failed to parse metadata: ...`. */
 export const parseMetadata = (sent: string): Record<string, string> => {

@@ -5,8 +5,7 @@
  */
 import type { BackendContext } from '../../logical/backend.js'
 import { decidedByPrimary, readOnly } from '../../logical/decided-by-primary.js'
-import { type Role, Roles } from './roles.js'
-import { Salt } from './salt.js'
+import { type Role, Roles, Salt } from './roles.js'
 import { LOCAL_FOLDERS, REPLICATED_FOLDERS, SecretIdStore } from './secret-id-records.js'
 import { SecretIds } from './secret-ids.js'
 

@@ -16,11 +16,10 @@ import {
   oldPoliciesData,
   ROLE_FIELDS,
   type RoleCall,
-} from './role-fields.js'
-import type { Role } from './roles.js'
+} from './role-paths.js'
+import { type Role, ROLE_NAME_FIELD } from './roles.js'
 import type { FieldTable } from '../../logical/fields.js'
 import type { MountData } from './mount-data.js'
-import { ROLE_NAME_FIELD } from './role-name.js'
 
 type FieldName = keyof typeof ROLE_FIELDS & string
 

@@ -1,12 +1,135 @@
 /** Endpoints for whole roles: list, create, update, read, delete, and the RoleID. */
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, type MountView, type PathSpec } from '../../logical/backend.js'
 import { invalid, unsupportedPath } from '../../logical/errors.js'
-import { string } from '../../logical/fields.js'
+import { bool, commaList, duration, int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { MountData } from './mount-data.js'
-import { parseRoleName, ROLE_NAME_FIELD } from './role-name.js'
-import { applyRoleFields, ROLE_FIELDS, type RoleCall, roleData } from './role-fields.js'
-import { newRole } from './roles.js'
+import { newRole, parseRoleName, type Role, ROLE_NAME_FIELD } from './roles.js'
+import { formatGoDuration, wholeSeconds } from '../../base/duration.js'
+import {
+  applyRenamed,
+  applyTokenFields,
+  normalizePolicies,
+  TOKEN_FIELDS,
+  tokenFieldsData,
+} from '../../logical/token-fields.js'
+import { checkBlocks } from './cidr-rules.js'
+
+/** The fields of a role: one table for create, update, read and the endpoints of single properties. */
+export const ROLE_FIELDS = {
+  ...ROLE_NAME_FIELD,
+  role_id: string('The RoleID. Default: a random one.'),
+  bind_secret_id: bool('Whether a login requires a SecretID.', true),
+  secret_id_bound_cidrs: commaList('CIDR blocks from which clients can log in.'),
+  bound_cidr_list: commaList('Deprecated name of secret_id_bound_cidrs.', { isDeprecated: true }),
+  secret_id_num_uses: int('Number of uses of each SecretID; 0 means unlimited.'),
+  secret_id_ttl: duration('TTL of each SecretID; 0 means no expiry.'),
+  local_secret_ids: bool('Keeps SecretIDs on the cluster that issued them. Fixed at the creation of the role.'),
+  policies: commaList('Deprecated name of token_policies.', { isDeprecated: true }),
+  period: duration('Deprecated name of token_period.', 0, { isDeprecated: true }),
+  ...TOKEN_FIELDS,
+} as const
+
+export type RoleCall = Call<typeof ROLE_FIELDS>
+
+/**
+ * Merges the sent fields into `before`. Throws 400 if a field or the merged role is invalid. Does not check whether the role
+ * has any login restriction.
+ */
+const applyRoleFields = (
+  call: RoleCall,
+  before: Role,
+  { isNew, mount }: { isNew: boolean; mount: MountView },
+): { role: Role; warnings: string[] } => {
+  const { values } = call
+  const given = <K extends keyof typeof ROLE_FIELDS & string, V>(name: K, otherwise: V) =>
+    call.supplied(name) ? values[name] : otherwise
+  const { policies, period } = renamedValues(call, before)
+  const { settings: token, warnings } = applyTokenFields(call, {
+    ...before.token,
+    policies: policies.value,
+    periodSeconds: period.value,
+  })
+  if (call.supplied('local_secret_ids') && !isNew) {
+    throw invalid('local_secret_ids can only be modified during role creation')
+  }
+  if (call.supplied('role_id') && values.role_id === '') {
+    throw invalid('invalid role_id supplied, or failed to generate a role_id')
+  }
+  const role: Role = {
+    ...before,
+    roleId: given('role_id', before.roleId),
+    bindSecretId: given('bind_secret_id', before.bindSecretId),
+    hasLocalSecretIds: given('local_secret_ids', before.hasLocalSecretIds),
+    secretIdBoundCidrs: given('secret_id_bound_cidrs', given('bound_cidr_list', before.secretIdBoundCidrs)),
+    secretIdNumUses: given('secret_id_num_uses', before.secretIdNumUses),
+    secretIdTtlSeconds: given('secret_id_ttl', before.secretIdTtlSeconds),
+    token,
+    old: oldNames(policies.remembered, period.remembered),
+  }
+  checkSecretIdSettings(role)
+  // The new name accepts any value: the TTL of tokens is capped when they are issued.
+  if (call.supplied('period') && !call.supplied('token_period')) checkPeriod(values.period, values.period, mount)
+  if (token.maxTtlSeconds > mount.maxLeaseTtlSeconds) warnings.push(MAX_TTL_WARNING)
+  return { role, warnings }
+}
+
+const MAX_TTL_WARNING =
+  "token_max_ttl is greater than the backend mount's maximum TTL value; issued tokens' max TTL value will be truncated"
+
+const renamedValues = (call: RoleCall, { token, old }: Role) => {
+  const sent = <K extends keyof typeof ROLE_FIELDS & string>(name: K) =>
+    call.supplied(name) ? call.values[name] : undefined
+  const oldPolicies = sent('policies')
+  return {
+    policies: applyRenamed<readonly string[]>(
+      { old: oldPolicies && normalizePolicies(oldPolicies), new: sent('token_policies') },
+      { value: token.policies, remembered: old.policies },
+    ),
+    period: applyRenamed<number>(
+      { old: sent('period'), new: sent('token_period') },
+      { value: token.periodSeconds, remembered: old.periodSeconds },
+    ),
+  }
+}
+
+/** Values written under the deprecated names of these fields. Reads also show them under those names. */
+export const oldNames = (policies: readonly string[] | undefined, periodSeconds: number | undefined): Role['old'] => ({
+  ...(policies && { policies }),
+  ...(periodSeconds !== undefined && { periodSeconds }),
+})
+
+/** Checks that blocks are valid and uses are not negative. Throws 400. */
+export const checkSecretIdSettings = (role: Role): void => {
+  checkBlocks(role.secretIdBoundCidrs ?? [], 'CIDR blocks')
+  if (role.secretIdNumUses < 0) throw invalid('secret_id_num_uses cannot be negative')
+}
+
+/** Throws 400 if `seconds` exceeds the maximum of the mount. The text contains `shownSeconds`. */
+export const checkPeriod = (seconds: number, shownSeconds: number, { maxLeaseTtlSeconds }: MountView): void => {
+  if (seconds <= maxLeaseTtlSeconds) return
+  throw invalid(
+    `period of "${formatGoDuration(shownSeconds)}" is greater than the backend's maximum lease TTL of "${formatGoDuration(maxLeaseTtlSeconds)}"`,
+  )
+}
+
+/**
+ * Returns a role in the form of a read response: without RoleID and HMAC key, and with the old names only if they are set.
+ */
+const roleData = (role: Role): Record<string, unknown> => ({
+  bind_secret_id: role.bindSecretId,
+  local_secret_ids: role.hasLocalSecretIds,
+  secret_id_bound_cidrs: role.secretIdBoundCidrs,
+  secret_id_num_uses: role.secretIdNumUses,
+  secret_id_ttl: wholeSeconds(role.secretIdTtlSeconds),
+  ...tokenFieldsData(role.token),
+  ...oldPoliciesData(role),
+  ...oldPeriodData(role),
+})
+
+export const oldPoliciesData = ({ old }: Role) => (old.policies?.length ? { policies: old.policies } : {})
+
+export const oldPeriodData = ({ old }: Role) => (old.periodSeconds ? { period: wholeSeconds(old.periodSeconds) } : {})
 
 const ROLE_ID_FIELDS = { ...ROLE_NAME_FIELD, role_id: string('The RoleID.', '', { isRequired: true }) } as const
 

@@ -16,8 +16,77 @@ import {
   type Transaction,
 } from '../../logical/storage.js'
 import { DEFAULT_TOKEN_SETTINGS, type TokenSettings } from '../../logical/token-fields.js'
-import { parseRoleName } from './role-name.js'
-import type { Salt } from './salt.js'
+import { LIMITS } from '../../base/limits.js'
+import { string } from '../../logical/fields.js'
+import { RecentCache } from '../../base/recent-cache.js'
+import { hmacSha256Hex } from '../../crypto/digest.js'
+
+const SALT_KEY = 'salt'
+
+/**
+ * Salted hashes for keys whose plaintext must not be on disk: RoleIDs and accessors. The salt is created with the first role
+ * of a mount, replicates with it and never changes.
+ */
+export class Salt {
+  readonly #storage: Storage
+  readonly #random: Random
+  /** The committed salt. The salt of a failed write must not be cached. */
+  #value: Buffer | undefined
+  /** Hashes under the salt: every login needs the hash of its RoleID and that of an accessor. */
+  readonly #hashes = new RecentCache<string>(LIMITS.saltedTextsMax)
+
+  constructor(storage: Storage, random: Random) {
+    this.#storage = storage
+    this.#random = random
+  }
+
+  /** Returns 64 hex digits; undefined while the mount has never had a role. */
+  find(text: string): string | undefined {
+    this.#value ??= this.#storage.get(SALT_KEY)
+    return this.#value && (this.#hashes.get(text) ?? this.#remember(text, hmacSha256Hex(this.#value, text)))
+  }
+
+  /** Returns the hash within a write to the replicated storage, and creates the salt if there is none. */
+  hash(tx: Transaction, text: string): string {
+    const salt = this.#value ?? tx.get(SALT_KEY) ?? this.#create(tx)
+    return hmacSha256Hex(salt, text)
+  }
+
+  invalidate(key: string): void {
+    if (key !== SALT_KEY) return
+    this.#value = undefined
+    this.#hashes.clear()
+  }
+
+  #remember(text: string, hash: string): string {
+    if (text.length <= LIMITS.saltedTextCharactersMax) this.#hashes.set(text, hash)
+    return hash
+  }
+
+  #create(tx: Transaction): Buffer {
+    const salt = Buffer.from(uuid(this.#random))
+    tx.put(SALT_KEY, salt)
+    return salt
+  }
+}
+
+/**
+ * The role_name of all endpoints: letters, digits, space, hyphen, underscore and period in any position. Names are
+ * case-insensitive, and stored and shown in lower case.
+ */
+export const ROLE_NAME_FIELD = { role_name: string('Name of the role, case-insensitive.') } as const
+
+/** Returns the name as stored. Throws 400 with the violated rule. */
+export const parseRoleName = (text: string): string => {
+  if (Buffer.byteLength(text) > LIMITS.roleNameBytesMax) {
+    throw invalid(`role_name must be shorter than ${LIMITS.roleNameBytesMax + 1} bytes`)
+  }
+  if (text === '.' || text === '..') throw invalid('relative paths not supported')
+  if (!/^[A-Za-z0-9 _.-]+$/.test(text)) {
+    throw invalid('role_name may only consist of letters, digits, spaces, hyphens, underscores and periods')
+  }
+  return text.toLowerCase()
+}
 
 const ROLE_PREFIX = 'role/'
 const ROLE_ID_PREFIX = 'role_id/'

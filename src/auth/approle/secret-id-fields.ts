@@ -6,8 +6,7 @@ import { invalid } from '../../logical/errors.js'
 import { commaList, duration, int, string } from '../../logical/fields.js'
 import { checkBlocks, checkSubset } from './cidr-rules.js'
 import { parseMetadata } from './metadata.js'
-import { ROLE_NAME_FIELD } from './role-name.js'
-import type { Role } from './roles.js'
+import { type Role, ROLE_NAME_FIELD } from './roles.js'
 import type { SecretId } from './secret-id-records.js'
 
 export const GENERATE_FIELDS = {

@@ -6,7 +6,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { MountData } from './mount-data.js'
-import { ROLE_NAME_FIELD } from './role-name.js'
+import { ROLE_NAME_FIELD } from './roles.js'
 import {
   CUSTOM_FIELDS,
   decideSecretId,

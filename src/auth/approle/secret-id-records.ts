@@ -6,19 +6,18 @@
  * `<folder>/<HMAC of role>/<HMAC of SecretID>` holds the record, `<accessor folder>/<hash>` the key of the record.
  */
 import { LIMITS } from '../../base/limits.js'
-import { hmacSha256Hex } from '../../crypto/hmac.js'
+import { hmacSha256Hex } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
 import {
   putJson,
   putRecord,
-  type ReadStorage,
   readJson,
   readRecord,
+  type ReadStorage,
   type Storage,
   type Transaction,
 } from '../../logical/storage.js'
-import type { Role } from './roles.js'
-import type { Salt } from './salt.js'
+import type { Role, Salt } from './roles.js'
 
 /** The stored record of one SecretID. It is found by an HMAC of the SecretID, which is not stored itself. */
 export interface SecretId {

@@ -1,14 +1,100 @@
 import type { Clock } from '../../base/clock.js'
-import type { Backend } from '../../logical/backend.js'
+import { type Backend, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
-import type { RenewalTimes, TokenOrigin } from '../../logical/request.js'
+import type { RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
 import type { TokenAuthority } from './authority.js'
-import { createPaths } from './create-paths.js'
 import { lookupPaths, renewPaths, revokePaths } from './lifecycle-paths.js'
-import { rolePaths } from './role-paths.js'
-import { TokenRoles } from './role-record.js'
+import { ROLE_FIELDS, roleData, type TokenRole, TokenRoles } from './role-record.js'
+import { string } from '../../logical/fields.js'
+import { checkEntityAlias, CREATE_FIELDS, decideCreation } from './create-rules.js'
+import { aclPath, TokenFinder } from './finder.js'
+
+interface CreateDeps {
+  readonly authority: TokenAuthority
+  readonly roles: TokenRoles
+  /** Returns the accessor of the namespace's token mount. */
+  readonly mountAccessor: (namespaceId: string) => string
+}
+
+type CreateCall = Pick<Call<typeof CREATE_FIELDS>, 'request' | 'values'>
+
+const BY_ROLE_FIELDS = { ...CREATE_FIELDS, role_name: string('Name of the token role.') }
+
+/** Creates auth/token/create, create-orphan and create/:role_name. */
+const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): PathSpec[] => {
+  const finder = new TokenFinder(authority)
+  const create = async (
+    { request, values }: CreateCall,
+    role: TokenRole | undefined,
+    isOrphanPath: boolean,
+  ): Promise<Response> => {
+    const { namespace, path } = request
+    const parent = finder.own(request)
+    const hasSudo = authority.hasSudo(parent, aclPath(request, parent))
+    const alias = values.entity_alias
+    if (alias !== '') checkEntityAlias(alias, role)
+    const { wanted, warnings } = decideCreation({ values, parent, hasSudo, role, path, namespace, isOrphanPath })
+    const entityId =
+      alias === '' ? wanted.entityId : await authority.aliasEntityId(mountAccessor(namespace.id), alias, namespace.id)
+    const issued = await authority.create({ ...wanted, entityId })
+    const unknown = wanted.policies
+      .filter((name) => name !== 'root' && !authority.hasPolicy(namespace.id, name))
+      .map((name) => `Policy ${JSON.stringify(name)} does not exist`)
+    return { auth: issued.auth, warnings: [...warnings, ...issued.warnings, ...unknown] }
+  }
+  return [
+    definePath('create', CREATE_FIELDS, 'Create a child of the token of the request.', {
+      update: (call) => create(call, undefined, false),
+    }),
+    definePath('create-orphan', CREATE_FIELDS, 'Create a token without a parent.', {
+      update: (call) => create(call, undefined, true),
+    }),
+    definePath('create/:role_name', BY_ROLE_FIELDS, 'Create a token with a role.', {
+      update: (call) => {
+        const name = call.values.role_name
+        const role = roles.find(call.request.namespace.id, name)
+        if (!role) throw invalid(`unknown role ${name}`)
+        return create(call, role, false)
+      },
+    }),
+  ]
+}
+
+/**
+ * Creates auth/token/roles, which manages token roles. `maxTtlSeconds` returns the maximum TTL of a namespace's token mount.
+ */
+const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string) => number): PathSpec[] => {
+  const write = async (call: Call<typeof ROLE_FIELDS>): Promise<Response | undefined> => {
+    const { id: namespaceId } = call.request.namespace
+    const { role, warnings } = await roles.put(namespaceId, call.values.name, call)
+    const all = [...warnings, ...longLifeWarnings(role, maxTtlSeconds(namespaceId))]
+    return all.length === 0 ? undefined : { warnings: all }
+  }
+  return [
+    definePath('roles/?', {}, 'List the token roles.', {
+      list: async ({ request }) => ({ data: { keys: await roles.list(request.namespace.id) } }),
+    }),
+    definePath('roles/:name', ROLE_FIELDS, 'Read, write or delete a token role.', {
+      read: ({ request, values }) => {
+        const role = roles.find(request.namespace.id, values.name)
+        return role && { data: roleData(role) }
+      },
+      update: write,
+      delete: async ({ request, values }) => void (await roles.remove(request.namespace.id, values.name)),
+      exists: ({ request, values }) => roles.find(request.namespace.id, values.name) !== undefined,
+    }),
+  ]
+}
+
+const longLifeWarnings = ({ explicitMaxTtl }: TokenRole, maxSeconds: number): string[] =>
+  explicitMaxTtl.value > maxSeconds
+    ? [
+        `Given explicit max TTL of ${explicitMaxTtl.value} is greater than system/mount allowed value of ${maxSeconds} ` +
+          'seconds; tokens will live no longer than that',
+      ]
+    : []
 
 interface TokenBackendOptions {
   readonly authority: TokenAuthority

@@ -1,11 +1,10 @@
 /** Redacts values in audit entries with a keyed hash: equal texts have equal hashes on the same device only. */
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn, yieldToEventLoop } from '../../base/turn.js'
-import { createSha256 } from '../../crypto/digest.js'
-import { hmacSha256Hex } from '../../crypto/hmac.js'
+import { createSha256, hmacSha256Hex } from '../../crypto/digest.js'
 import { RawJson, RawNumber } from '../../base/json.js'
 import { printPieces } from '../../base/json-print.js'
-import { parseJson } from '../../logical/json-text.js'
+import { parseJson } from '../../logical/json.js'
 
 export interface Redactor {
   /** Hashes a token or a string value. */

@@ -5,7 +5,7 @@ import type { Request } from '../../logical/request.js'
 import type { TokenStore } from '../tokens/tokens.js'
 import { ForActiveNode } from './for-active-node.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
-import { hmacSha256Hex } from '../../crypto/hmac.js'
+import { hmacSha256Hex } from '../../crypto/digest.js'
 
 interface ConsistencyOptions {
   readonly clock: Clock

@@ -1,13 +1,14 @@
-import { type ErrorCode, LogicalError } from '../../logical/errors.js'
-import type { Condition, PathRules } from '../../logical/path-rules.js'
 import {
   DR_REFUSAL,
+  type ErrorCode,
+  LogicalError,
   REMOVED_REFUSAL,
   RESTARTING_REFUSAL,
   SEALED_REFUSAL,
   STOPPING_REFUSAL,
   STRANDED_REFUSAL,
-} from '../../logical/refusal-texts.js'
+} from '../../logical/errors.js'
+import type { Condition, PathRules } from '../../logical/path-rules.js'
 import type { Operation, Request } from '../../logical/request.js'
 import { LIMITS } from '../../base/limits.js'
 import type { PathSpec } from '../../logical/backend.js'

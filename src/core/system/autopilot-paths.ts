@@ -1,13 +1,12 @@
 /** sys/storage/raft/autopilot: the health of a cluster's nodes, and its criteria. */
 import { formatGoDuration } from '../../base/duration.js'
 import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { DR_REFUSAL, invalid, LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Storage } from '../../logical/storage.js'
 import { AUTOPILOT_FIELDS, autopilotBody, decideAutopilot, keepAutopilot, readAutopilot } from './autopilot-settings.js'
 import { notRaft, type RaftServer } from './raft-join-paths.js'
 import { string } from '../../logical/fields.js'
-import { DR_REFUSAL } from '../../logical/refusal-texts.js'
 import type { Request } from '../../logical/request.js'
 
 export interface RaftAccess {

@@ -1,7 +1,7 @@
 import { BASE62, base62 } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
-import { hmacSha256 } from '../../crypto/hmac.js'
+import { hmacSha256 } from '../../crypto/digest.js'
 import type { AuthAnswer } from '../../logical/request.js'
 import type { TokenEntry } from './token-record.js'
 

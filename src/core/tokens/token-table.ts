@@ -5,7 +5,7 @@ import { RecentCache } from '../../base/recent-cache.js'
 import { decodeToken, encodeToken } from './token-codec.js'
 import { accessorFrom, namespaceIdOf, newAccessor } from './token-format.js'
 import { leaseIdOf, type StoredToken, timeKey, toEntry, TOKEN_KEYS, type TokenEntry } from './token-record.js'
-import { hmacSha256, hmacSha256Hex } from '../../crypto/hmac.js'
+import { hmacSha256, hmacSha256Hex } from '../../crypto/digest.js'
 
 interface TokenTableOptions {
   /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are used. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { namespaceIdOf, newTokenId, suffixOf } from '../tokens/token-format.js'
-import { hmacSha256Hex } from '../../crypto/hmac.js'
+import { hmacSha256Hex } from '../../crypto/digest.js'
 import type { Random } from '../../base/random.js'
 import type { WrappingSigner } from './wrapping.js'
 import { type JwtKey, type JwtKeys, P521_JWT_KEYS } from '../../crypto/jwt.js'

@@ -1,6 +1,6 @@
-import { type Cidr, canonicalAddress, contains } from '../../base/cidr.js'
+import { canonicalAddress, type Cidr, contains } from '../../base/cidr.js'
 import { invalid } from '../../logical/errors.js'
-import type { Message } from '../message/whole-message.js'
+import type { Message } from '../message/direct-answer.js'
 
 /** Which proxies to trust for the client's address. The names are those of the listener's settings. */
 export interface ForwardedForSettings {

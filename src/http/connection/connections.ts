@@ -2,8 +2,7 @@ import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../base/clock.js'
 import type { MessageGate } from './message-gate.js'
 import { TransientMap } from '../../base/transient-map.js'
-import type { Answer } from '../message/direct-answer.js'
-import type { Message } from '../message/whole-message.js'
+import type { Answer, Message } from '../message/direct-answer.js'
 
 interface Connection {
   readonly gate: MessageGate

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { type NodeParser, type ParserHooks, parserOf } from './parser-hooks.js'
-import { readPlainHeaders, WholeMessage } from '../message/whole-message.js'
+import { readPlainHeaders, WholeMessage } from '../message/direct-answer.js'
 
 const API = '/v1/'
 

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
-import { type Answer, DirectAnswer } from '../message/direct-answer.js'
+import { type Answer, DirectAnswer, type Message, type WholeMessage } from '../message/direct-answer.js'
 import type { FastLane } from './fast-lane.js'
 import { findEnd, matchedAtEnd } from './blank-line.js'
-import type { Message, WholeMessage } from '../message/whole-message.js'
 
 const VERB = Buffer.from('LIST ')
 const CR = 0x0d

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { LIMITS } from '../../base/limits.js'
 import { bodyTooLarge, type LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance } from '../../logical/incoming.js'
-import type { RequestBodyBudget, OpenBody, Reservation } from '../limits/request-body-budget.js'
-import { type Message, WholeMessage } from '../message/whole-message.js'
+import type { OpenBody, RequestBodyBudget, Reservation } from '../limits/request-body-budget.js'
+import { type Message, WholeMessage } from '../message/direct-answer.js'
 
 /** The client disconnected while it sent its body, so no response is possible. */
 export class ClientGone extends Error {}

@@ -3,9 +3,8 @@ import { requestGc } from '../../base/garbage.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
-import type { JsonObject, JsonValue } from '../../logical/json.js'
+import { type JsonObject, type JsonValue, parseAs } from '../../logical/json.js'
 import { scanJson } from '../../logical/json-scan.js'
-import { parseAs } from '../../logical/json-text.js'
 import { parseForm } from '../message/target.js'
 
 interface BodyText {

@@ -7,8 +7,8 @@ import type { JsonObject } from '../../logical/json.js'
 import { normalizeNamespacePath } from '../../logical/namespace-path.js'
 import type { PathRules } from '../../logical/path-rules.js'
 import {
-  type ResponseReservation,
   type Operation,
+  type ResponseReservation,
   ROOT_NAMESPACE,
   type Withheld,
   type WrapRequest,
@@ -17,7 +17,7 @@ import { parseFields } from './body.js'
 import type { ReadBody } from './body-reader.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from '../message/request-headers.js'
 import { findParameter, originForm, parseQuery } from '../message/target.js'
-import type { Message } from '../message/whole-message.js'
+import type { Message } from '../message/direct-answer.js'
 
 /** The parts of a message that make up a request. */
 interface MessageHead extends Pick<Message, 'headers' | 'url'> {

@@ -4,8 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Clock } from '../../base/clock.js'
 import { TurnEnd } from '../../base/turn.js'
 import type { Rendered } from '../../logical/incoming.js'
-import { type Answer, DirectAnswer } from '../message/direct-answer.js'
-import type { Message } from '../message/whole-message.js'
+import { type Answer, DirectAnswer, type Message } from '../message/direct-answer.js'
 
 /**
  * Sends responses as they are: no charset, no ETag, no caching. Responses are flushed together at the end of the turn.

@@ -1,7 +1,6 @@
-import { LogicalError, type ErrorCode } from '../../logical/errors.js'
-import type { JsonValue } from '../../logical/json.js'
+import { type ErrorCode, LogicalError } from '../../logical/errors.js'
+import { type JsonValue, parseJson } from '../../logical/json.js'
 import { printJson } from '../../base/json-print.js'
-import { parseJson } from '../../logical/json-text.js'
 import type { Response } from '../../logical/request.js'
 
 /** Encoding of a primary's response to a forwarded request. */

@@ -1,7 +1,7 @@
 import { printJson } from '../../base/json-print.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Rendered } from '../../logical/incoming.js'
-import { parseJson } from '../../logical/json-text.js'
+import { parseJson } from '../../logical/json.js'
 import { failureFields, failureOf, type WireFailure } from './forward-codec.js'
 
 /** Encoding of the active node's response to a standby: a line of JSON, followed by the body as it is sent. */

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net'
 import { RawNumber } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
-import type { JsonObject, JsonValue } from '../../logical/json.js'
-import { parseJsonBytes } from '../../logical/json-text.js'
+import { type JsonObject, type JsonValue, parseJsonBytes } from '../../logical/json.js'
 import { refusalError } from '../rpc/refusal.js'
 
 /** Parses the fields of a forwarded request. Throws unless each field has a form that this software sends. */

@@ -1,7 +1,6 @@
-import { invalid } from '../../logical/errors.js'
+import { DR_REFUSAL, invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import type { ReplicationContext } from '../roles/context.js'
-import { DR_REFUSAL } from '../../logical/refusal-texts.js'
 import { GUARDS } from '../model/guard-texts.js'
 import { isSecondaryStage } from '../model/machine.js'
 import { KINDS } from '../roles/role-records.js'

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
-import { DR_REFUSAL } from '../../logical/refusal-texts.js'
+import { DR_REFUSAL } from '../../logical/errors.js'
 import { GUARDS } from '../model/guard-texts.js'
 import {
   accept,

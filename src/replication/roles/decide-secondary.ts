@@ -1,5 +1,5 @@
 import type { Check } from './decide-primary.js'
-import { DR_REFUSAL } from '../../logical/refusal-texts.js'
+import { DR_REFUSAL } from '../../logical/errors.js'
 import { CATCHING_UP_TEXT, GUARDS, INCOMPLETE_TEXT } from '../model/guard-texts.js'
 import {
   accept,

@@ -1,10 +1,127 @@
 import { type Backend, type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { aliasPaths } from './alias-paths.js'
-import { entityData } from './view.js'
+import { cleanName, cleanPolicies, cleanTexts, entityData, listedAlias, listedEntity, singleAliasData } from './view.js'
 import type { Entity, EntityDirectory } from '../../logical/identity.js'
-import { entityPaths } from './entity-paths.js'
 import { invalid } from '../../logical/errors.js'
-import { string } from '../../logical/fields.js'
+import { bool, commaList, pairs, string, stringList } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+
+const ENTITY_FIELDS = {
+  id: string('ID of the entity to change.'),
+  name: string('Name of the entity. Default: a random name.'),
+  metadata: pairs('Metadata of the entity. Replaces the existing metadata.'),
+  policies: commaList('Policies that the entity adds to all its tokens.'),
+  disabled: bool('Disables the entity: its tokens are rejected, but not revoked.'),
+} as const
+
+const BATCH_FIELDS = { entity_ids: stringList('IDs of the entities to delete.') } as const
+
+type EntityCall = Call<typeof ENTITY_FIELDS>
+
+/** Creates identity/entity: entities, and the policies they add to those of their logins. */
+const entityPaths = (directory: EntityDirectory): PathSpec[] => {
+  const write = async (call: EntityCall): Promise<Response | undefined> => {
+    const { values, supplied, request } = call
+    const { entity, isNew } = await directory.putEntity({
+      namespaceId: request.namespace.id,
+      id: values.id || undefined,
+      name: cleanName(values.name),
+      metadata: supplied('metadata') ? cleanTexts(values.metadata) : undefined,
+      policies: supplied('policies') ? cleanPolicies(values.policies) : undefined,
+      isDisabled: supplied('disabled') ? values.disabled : undefined,
+    })
+    return isNew ? { data: { aliases: null, id: entity.id, name: entity.name } } : undefined
+  }
+  const find = {
+    id: ({ request, values }: EntityCall) => directory.findById(request.namespace.id, values.id),
+    name: ({ request, values }: EntityCall) => directory.findByName(request.namespace.id, values.name),
+  }
+  const by = (key: 'id' | 'name'): PathSpec[] => [
+    definePath(`entity/${key}/?`, {}, `List the entities by ${key}.`, {
+      list: async ({ request }) => listed(await directory.list(request.namespace.id), key, directory),
+    }),
+    definePath(`entity/${key}/:${key}`, ENTITY_FIELDS, `Read, change or delete an entity by ${key}.`, {
+      read: (call) => {
+        const entity = find[key](call)
+        return entity && { data: entityData(entity, directory) }
+      },
+      update: write,
+      delete: async (call) => {
+        const entity = find[key](call)
+        // The primary decides: a missing entity may not have replicated yet.
+        await directory.removeEntity(call.request.namespace.id, entity?.id ?? '')
+        return undefined
+      },
+    }),
+  ]
+  return [
+    definePath('entity', ENTITY_FIELDS, 'Create an entity, or change an existing one.', { update: write }),
+    definePath('entity/batch-delete', BATCH_FIELDS, 'Delete several entities.', {
+      update: async ({ request, values }) => {
+        for (const id of values.entity_ids) await directory.removeEntity(request.namespace.id, id)
+        return undefined
+      },
+    }),
+    ...by('id'),
+    ...by('name'),
+  ]
+}
+
+const listed = (entities: readonly Entity[], key: 'id' | 'name', directory: EntityDirectory): Response => {
+  const sorted = [...entities].sort((a, b) => (a[key] < b[key] ? -1 : 1))
+  const info = sorted.map((entity) => [entity[key], listedEntity(entity, key, directory)])
+  return { data: { key_info: Object.fromEntries(info), keys: sorted.map((entity) => entity[key]) } }
+}
+
+const ALIAS_FIELDS = {
+  id: string('ID of the alias to change.'),
+  name: string('Name of the client in the auth method, for example a RoleID or a user name.'),
+  mount_accessor: string('Accessor of the auth mount.'),
+  canonical_id: string('ID of the entity. Default: a new entity.'),
+  entity_id: string('Deprecated name of canonical_id.', '', { isDeprecated: true }),
+  custom_metadata: pairs('Custom metadata of the alias. Replaces the existing metadata.'),
+} as const
+
+type AliasCall = Call<typeof ALIAS_FIELDS>
+
+/** Creates identity/entity-alias: the names by which auth methods know an entity. */
+const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
+  const findAlias = ({ request, values }: AliasCall) => {
+    const entity = directory.findByAliasId(request.namespace.id, values.id)
+    const alias = entity?.aliases.find(({ id }) => id === values.id)
+    return entity && alias && { alias, entity }
+  }
+  const write = async ({ request, values, supplied }: AliasCall): Promise<Response> => {
+    const { alias, entity } = await directory.putAlias({
+      namespaceId: request.namespace.id,
+      id: values.id || undefined,
+      name: cleanName(values.name),
+      mountAccessor: values.mount_accessor || undefined,
+      canonicalId: values.canonical_id || values.entity_id || undefined,
+      customMetadata: supplied('custom_metadata') ? cleanTexts(values.custom_metadata) : undefined,
+    })
+    return { data: { canonical_id: entity.id, id: alias.id } }
+  }
+  return [
+    definePath('entity-alias', ALIAS_FIELDS, 'Create an alias, or change an existing one.', { update: write }),
+    definePath('entity-alias/id/?', {}, 'List the aliases.', {
+      list: async ({ request }) => {
+        const entities = await directory.list(request.namespace.id)
+        const all = entities.flatMap((entity) => entity.aliases.map((alias) => ({ alias, entity })))
+        const sorted = all.sort((a, b) => (a.alias.id < b.alias.id ? -1 : 1))
+        const info = sorted.map(({ alias, entity }) => [alias.id, listedAlias(alias, entity, directory)])
+        return { data: { key_info: Object.fromEntries(info), keys: sorted.map(({ alias }) => alias.id) } }
+      },
+    }),
+    definePath('entity-alias/id/:id', ALIAS_FIELDS, 'Read, change or delete an alias by its ID.', {
+      read: (call) => {
+        const found = findAlias(call)
+        return found && { data: singleAliasData(found.alias, found.entity, directory) }
+      },
+      update: write,
+      delete: async ({ request, values }) => void (await directory.removeAlias(request.namespace.id, values.id)),
+    }),
+  ]
+}
 
 /** Creates the backend of the identity store: entities and aliases, created by logins or by operators. */
 export const createIdentityBackend = (directory: EntityDirectory): Backend => ({

@@ -3,7 +3,7 @@ import { type BackendContext, type Call, definePath, type PathSpec } from '../..
 import { Document, printDocument } from '../../logical/document.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { int, map, string } from '../../logical/fields.js'
-import { type JsonObject, type JsonValue, storedJson } from '../../logical/json.js'
+import { type JsonObject, type JsonValue, parseJson, storedJson } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
 import type { ReadStorage, Transaction } from '../../logical/storage.js'
 import type { ConfigStore, KvConfig } from './config.js'
@@ -16,7 +16,6 @@ import { LIMITS } from '../../base/limits.js'
 import { yieldToEventLoop } from '../../base/turn.js'
 import { scanJson } from '../../logical/json-scan.js'
 import { printJson } from '../../base/json-print.js'
-import { parseJson } from '../../logical/json-text.js'
 
 const DEFAULT_MAX_VERSIONS = 10
 

@@ -1,7 +1,7 @@
 /** Encrypts and decrypts bytes with the versions of a key. */
 import { AEAD_NONCE_BYTES } from '../../crypto/aead.js'
 import { decryptBytes, encryptBytes } from '../../crypto/ciphers.js'
-import { hmacSha256 } from '../../crypto/hmac.js'
+import { hmacSha256 } from '../../crypto/digest.js'
 import { decryptWithRsa, encryptWithRsa, privateKeyOf } from '../../crypto/key-pairs.js'
 import type { Random } from '../../base/random.js'
 import { invalid } from '../../logical/errors.js'

@@ -5,9 +5,8 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { bool, int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { answerItems, BATCH_FIELDS, type Item, readInput, runItems } from './batch.js'
-import { DEFAULT_HASH, findHash } from './hashes.js'
+import { DEFAULT_HASH, findHash, isHmac, isSigned, makeHmac, schemeOf, signItem } from './signing.js'
 import type { KeyStore } from './key-store.js'
-import { isHmac, isSigned, makeHmac, schemeOf, signItem } from './signing.js'
 
 const COMMON = {
   name: string('Name of the key.'),

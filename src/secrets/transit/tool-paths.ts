@@ -6,7 +6,7 @@ import { invalid } from '../../logical/errors.js'
 import { int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { decodeBase64 } from './batch.js'
-import { DEFAULT_HASH, findHash } from './hashes.js'
+import { DEFAULT_HASH, findHash } from './signing.js'
 
 const RANDOM_FIELDS = {
   urlbytes: string('Number of bytes, as the last part of the path.'),

@@ -1,5 +1,5 @@
 import type { LogLevel } from '../../base/log.js'
-import type { LockoutSettings } from '../../logical/lockout-settings.js'
+import type { LockoutSettings } from '../../logical/lockout.js'
 import type { Withheld } from '../../logical/request.js'
 import type { ForwardedForSettings } from '../../http/connection/client-address.js'
 import type { ProxyProtocolSettings } from '../../http/connection/proxied-connections.js'

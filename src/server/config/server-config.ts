@@ -1,6 +1,6 @@
 import { DEFAULT_LEASE_TTL_SECONDS } from '../../base/limits.js'
 import type { LogLevel } from '../../base/log.js'
-import { DEFAULT_LOCKOUT, type LockoutSettings } from '../../logical/lockout-settings.js'
+import { DEFAULT_LOCKOUT, type LockoutSettings } from '../../logical/lockout.js'
 import type { DevConfig, LockableMethod, LogConfig, ServerConfig } from './config.js'
 import { type Addresses, addressExpander, expandAddresses, resolveAddresses } from './addresses.js'
 import {

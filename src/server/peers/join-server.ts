@@ -1,6 +1,6 @@
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { issueCertificate } from '../../crypto/certificates.js'
-import { hmacSha256 } from '../../crypto/hmac.js'
+import { hmacSha256 } from '../../crypto/digest.js'
 import { certificatePem, privateKeyPem } from '../../crypto/pem.js'
 import { LIMITS } from '../../base/limits.js'
 import { type Network, parseHostPort } from '../../base/network.js'
@@ -17,16 +17,16 @@ import {
 } from '../nodes/node-authority.js'
 import type { Runtime } from '../runtime/runtime.js'
 import {
+  type EtcdProcess,
   findEtcd,
   type IssuedTls,
   memberName,
   type MemberTls,
   nodeIdOf,
-  type EtcdProcess,
   peerUrl,
 } from './etcd-process.js'
 import type { PeersContext } from './peers-context.js'
-import { answerTo, SECRET_BYTES, sealJoinResponse } from './proof.js'
+import { answerTo, sealJoinResponse, SECRET_BYTES } from './proof.js'
 import { findPeer, keepPeer, type PeerRecord } from './membership.js'
 
 /** Minimum validity of a challenge in ms; the maximum is twice as long. */

@@ -3,8 +3,7 @@
  * and its answer requires the secret. The data it receives in return is encrypted with the secret too.
  */
 import type { Random } from '../../base/random.js'
-import { deriveKey } from '../../crypto/digest.js'
-import { hmacSha256Hex } from '../../crypto/hmac.js'
+import { deriveKey, hmacSha256Hex } from '../../crypto/digest.js'
 import { unwrapKey, wrapKey } from '../../seal/key-wrapping.js'
 import type { PeerRecord } from './membership.js'
 import type { MemberTls } from './etcd-process.js'

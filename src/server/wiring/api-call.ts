@@ -10,8 +10,7 @@ import { readNamedText } from '../../base/named-file.js'
 import { type TlsTrust, trustOf } from '../../base/system-roots.js'
 import { formatHostPort, type Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { JsonObject } from '../../logical/json.js'
-import { parseJson } from '../../logical/json-text.js'
+import { type JsonObject, parseJson } from '../../logical/json.js'
 import type { WrappedCall } from '../../replication/host/host.js'
 
 const CONNECT_TIMEOUT_MS = 10_000

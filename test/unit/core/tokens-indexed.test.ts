@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { decodeToken, encodeToken } from '../../../src/core/tokens/token-codec.js'
-import { hmacSha256Hex } from '../../../src/crypto/hmac.js'
+import { hmacSha256Hex } from '../../../src/crypto/digest.js'
 import { TEAM, TokenWorld } from '../../support/token-world.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { ApiClient } from '../../../src/client/api-client.js'
 import { throughRestart } from '../../../src/lab/requests/request-errors.js'
 import { waitFor } from '../../../src/lab/requests/wait.js'
-import { RESTARTING_REFUSAL } from '../../../src/logical/refusal-texts.js'
+import { RESTARTING_REFUSAL } from '../../../src/logical/errors.js'
 
 /** Responds with each of these in turn, and with the last one from then on. */
 const serve = async (...answers: readonly [status: number, body: object][]) => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileFields, readFields } from '../../../src/logical/field-values.js'
 import { any, bool, commaList, duration, int, map, pairs, string, stringList } from '../../../src/logical/fields.js'
-import type { JsonObject, JsonValue } from '../../../src/logical/json.js'
-import { parseJson } from '../../../src/logical/json-text.js'
+import { type JsonObject, type JsonValue, parseJson } from '../../../src/logical/json.js'
 
 const TABLE = {
   string: string(''),

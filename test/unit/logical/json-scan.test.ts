@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { scanJson } from '../../../src/logical/json-scan.js'
-import { parseJson } from '../../../src/logical/json-text.js'
+import { parseJson } from '../../../src/logical/json.js'
 
 const scan = (text: string, valuesMax = 10) => scanJson(Buffer.from(text), valuesMax)
 const refused = (text: string) =>

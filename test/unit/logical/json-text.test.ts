@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { RawJson, RawNumber } from '../../../src/base/json.js'
-import type { JsonObject } from '../../../src/logical/json.js'
+import { type JsonObject, parseJson } from '../../../src/logical/json.js'
 import { printJson, printPieces } from '../../../src/base/json-print.js'
-import { parseJson } from '../../../src/logical/json-text.js'
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
