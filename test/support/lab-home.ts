@@ -56,9 +56,7 @@ export class LabHome implements AsyncDisposable {
   }
 
   #started(command: string): number[] {
-    return createProcessTable()
-      .list()
-      .map(({ pid }) => ({ pid, args: argumentsOf(pid) }))
+    return runningProcesses()
       .filter(({ args }) => args.some((argument) => argument.includes(this.directory)))
       .filter(({ args }) => command === '' || args.includes(command))
       .map(({ pid }) => pid)
@@ -78,6 +76,12 @@ const killIfThere = (pid: number): void => {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
+
+/** The processes of this machine, each with its program and arguments. */
+export const runningProcesses = (): { readonly pid: number; readonly args: readonly string[] }[] =>
+  createProcessTable()
+    .list()
+    .map(({ pid }) => ({ pid, args: argumentsOf(pid) }))
 
 const argumentsOf = (pid: number): string[] => {
   try {

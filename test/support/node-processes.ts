@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type PortPair, randomPorts } from '../../src/lab/model/ports.js'
 import { type Ending, lastLogLines, launchServer, signal } from '../../src/lab/processes/child-process.js'
+import { runningProcesses } from './lab-home.js'
 import { nodeConfig, TestNode, TestNodes } from './nodes.js'
 import { until } from './until.js'
 
@@ -192,12 +193,7 @@ export const untilAllVote = async (nodes: TestNodes<NodeProcess>): Promise<void>
 
 /** The first node has a cluster, alone. */
 export const openFirst = async (nodes: TestNodes<NodeProcess>): Promise<NodeProcess> => {
-  const [first] = nodes.all
-  if (!first) throw new Error('no nodes')
-  const made = await first.anonymous.call('PUT', 'sys/init', { body: { secret_shares: 3, secret_threshold: 2 } })
-  nodes.keys = made.keys as string[]
-  nodes.rootToken = String(made.root_token)
-  await nodes.unseal(first)
+  const first = await nodes.openFirst()
   await nodes.clientOf(first).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
   return first
 }
@@ -214,14 +210,8 @@ export const serversOf = async (nodes: TestNodes<NodeProcess>): Promise<Record<s
 
 /** The processes of etcd on the data of a node. */
 export const etcdsOf = ({ directory }: NodeProcess): number[] =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const [program = '', ...flags] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-        return path.basename(program) === 'etcd' && flags.some((flag) => flag.startsWith(directory))
-      } catch {
-        return false
-      }
+  runningProcesses()
+    .filter(({ args: [program = '', ...flags] }) => {
+      return path.basename(program) === 'etcd' && flags.some((flag) => flag.startsWith(directory))
     })
+    .map(({ pid }) => pid)

@@ -61,15 +61,20 @@ export class TestNodes<N extends TestNode = TestNode> {
 
   /** Initializes the cluster on the first node, and unseals every one: the first one is active before the others are. */
   async open(): Promise<void> {
+    const first = await this.openFirst()
+    await this.active()
+    for (const node of this.without(first)) await this.unseal(node)
+  }
+
+  /** Initializes the cluster on the first node, and unseals that. */
+  async openFirst(): Promise<N> {
     const [first] = this.all
     if (!first) throw new Error('no nodes')
     const made = await first.anonymous.call('PUT', 'sys/init', { body: { secret_shares: 3, secret_threshold: 2 } })
     this.keys = made.keys as string[]
     this.rootToken = String(made.root_token)
-    for (const node of this.all) {
-      await this.unseal(node)
-      if (node === first) await this.active()
-    }
+    await this.unseal(first)
+    return first
   }
 
   /** Gives a node its shares, as soon as it has the cluster's data, and resolves when it is open. */

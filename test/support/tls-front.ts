@@ -2,6 +2,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { systemClock } from '../../src/base/clock.js'
 import { createAuthority } from '../../src/crypto/certificates.js'
+import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
 
 export interface TlsFront {
   /** `https://localhost:port`. */
@@ -14,9 +15,9 @@ export interface TlsFront {
 /** TLS in front of a plain API port, with a certificate that nobody knows. */
 export const openTlsFront = async (targetPort: number): Promise<TlsFront> => {
   const { certificate, privateKey } = await createAuthority({ name: 'localhost', nowMs: systemClock.now() })
-  const caPem = pem('CERTIFICATE', certificate)
+  const caPem = certificatePem(certificate)
   const sockets = new Set<net.Socket>()
-  const server = tls.createServer({ cert: caPem, key: pem('PRIVATE KEY', privateKey) }, (socket) => {
+  const server = tls.createServer({ cert: caPem, key: privateKeyPem(privateKey) }, (socket) => {
     const target = net.connect(targetPort, '127.0.0.1')
     for (const each of [socket, target]) {
       sockets.add(each)
@@ -37,6 +38,3 @@ export const openTlsFront = async (targetPort: number): Promise<TlsFront> => {
     },
   }
 }
-
-const pem = (what: string, der: Buffer): string =>
-  `-----BEGIN ${what}-----\n${der.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END ${what}-----\n`
