@@ -186,7 +186,14 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string): P
   const { mode } = await runbook.status(name, 'dr')
   await requireDr(runbook, primary, 'primary')
   if (mode === 'primary') await demote(runbook, name, 'dr')
+  const before = await runbook.countLost(name)
   await follow(runbook, name, primary)
+  const lost = (await runbook.countLost(name)) - before
+  if (lost <= 0) return
+  const entries = lost === 1 ? '1 log entry' : `${lost} log entries`
+  runbook.say(
+    `${name} discarded ${entries} that ${primary} does not have; to list them: ${runbook.line(`losses ${name}`)}`,
+  )
 }
 
 const follow = async (runbook: Runbook, name: string, primary: string): Promise<void> => {

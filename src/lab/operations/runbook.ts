@@ -4,6 +4,7 @@ import { type ClusterAccess, clientOf, type LabAccess, requireCluster, withAnony
 import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
+import { countLost, readLosses } from '../requests/losses.js'
 import { askStatus, findLagBetween } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { nameSilent, throughRestart } from '../requests/request-errors.js'
@@ -120,6 +121,13 @@ export class Runbook {
     const ask = async () =>
       withAnonymousClient(await this.#speaker(name), (client) => askStatus(client, kind), timeoutMs)
     return timeoutMs === undefined && !this.isDryRun ? this.#throughRestart(cluster, ask) : namingSilent(cluster, ask)
+  }
+
+  /** Returns the number of log entries that a cluster lists as lost. A server of another program lists none. */
+  async countLost(name: string): Promise<number> {
+    if (this.isDryRun) return 0
+    const count = async (client: ApiClient) => countLost(await readLosses(client))
+    return withAnonymousClient(await this.#speaker(name), count).catch(() => 0)
   }
 
   /** Returns the active one of several nodes, or one that may become active. Checked each time, since nodes fail. */

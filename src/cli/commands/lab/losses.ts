@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
-import { type ClusterLoss, countLost, readLosses } from '../../../lab/live/losses.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
+import { type ClusterLoss, countLost, readLosses } from '../../../lab/requests/losses.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 
@@ -33,7 +33,7 @@ export const lossesCommand = (output: Output): Command =>
 
 const report = async (lab: LiveLab, cluster: string): Promise<Report> => {
   try {
-    return { cluster, losses: await readLosses(lab, cluster) }
+    return { cluster, losses: await readLosses(lab.anonymous(cluster)) }
   } catch (error) {
     return { cluster, losses: [], error: (error as Error).message }
   }

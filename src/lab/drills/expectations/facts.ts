@@ -1,6 +1,6 @@
 import type { ApiAnswer } from '../../../client/api-client.js'
 import type { Schema } from '../../documents/schema.js'
-import { countLost, readLosses } from '../../live/losses.js'
+import { countLost, readLosses } from '../../requests/losses.js'
 import type { Kind } from '../../model/kinds.js'
 import { askStatus, statusOf } from '../../requests/replication.js'
 import { makeCall } from '../context/answers.js'
@@ -202,7 +202,7 @@ export const FACTS = {
     }),
     text: ({ cluster, entries }) => `entries that ${cluster} notes as lost: ${describeWanted(entries)}`,
     async see(context, { cluster, entries, path }) {
-      const losses = await readLosses(context.lab, cluster)
+      const losses = await readLosses(context.lab.anonymous(cluster))
       const count = countLost(losses)
       const paths = losses.flatMap(({ entries: some }) => some.map((entry) => entry.path))
       const evidence = [`${cluster} notes ${count} entries as lost${paths.length > 0 ? `, such as ${paths[0]}` : ''}`]

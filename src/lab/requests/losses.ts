@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.js'
-import type { LiveLab } from './live-lab.js'
+import type { ApiClient } from '../../client/api-client.js'
 
 /** Log entries of one epoch that a cluster discarded after a failover. */
 export interface ClusterLoss {
@@ -14,8 +14,8 @@ export interface ClusterLoss {
 }
 
 /** Returns the losses that a cluster lists, oldest first. Sealed servers list them as well. */
-export const readLosses = async (lab: LiveLab, cluster: string): Promise<readonly ClusterLoss[]> => {
-  const { losses } = await lab.anonymous(cluster).call('GET', '/_understudy/v1/losses')
+export const readLosses = async (client: ApiClient): Promise<readonly ClusterLoss[]> => {
+  const { losses } = await client.call('GET', '/_understudy/v1/losses')
   return ((losses as JsonObject[] | undefined) ?? []).map((loss) => ({
     epoch: String(loss.epoch),
     firstIndex: Number(loss.first_index),
