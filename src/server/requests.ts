@@ -10,8 +10,8 @@ import type { PathRuleTable } from '../logical/path-rules.js'
 import { isWrite, type Response } from '../logical/request.js'
 import { LeadershipLost, OutcomeUnknown } from '../storage/shared-log/shared-log.js'
 import type { Store } from '../storage/store/store.js'
-import { headOf, OwnTurn, renderAllowance, type Standby } from './nodes/standby.js'
-import type { ClusterNode } from './nodes/cluster-node.js'
+import { headOf, OwnTurn, renderAllowance } from './nodes/standby.js'
+import type { NodeParts } from './nodes/node-parts.js'
 import { NotActive } from './nodes/relay-service.js'
 import type { InFlightRequests } from './runtime/admission.js'
 import type { RuntimeHost } from './runtime/runtime-host.js'
@@ -25,10 +25,7 @@ interface RequestsOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly meter: Meter
 }
 
-interface NodeRoles {
-  readonly node: ClusterNode
-  readonly standby: Standby
-}
+type NodeRoles = Pick<NodeParts, 'node' | 'standby'>
 
 interface Moment {
   readonly store: Store | undefined

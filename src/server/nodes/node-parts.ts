@@ -39,13 +39,9 @@ interface NodePartsOptions extends Facilities {
 const PAUSE_MS = 100
 
 /** The additional parts of a server that is a node of a multi-node cluster. */
-export interface NodeParts {
-  readonly node: ClusterNode
-  readonly standby: Standby
-  close(): Promise<void>
-}
+export type NodeParts = ReturnType<typeof createNodeParts>
 
-export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions): NodeParts => {
+export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions) => {
   const { config, status, host, requests, clock } = options
   const certificateKeys = options.overrides?.certificateKeys
   const times = replicationTimes(config)

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { HOLD_STATES, type Holds } from '../../replication/host/holds.js'
-import type { Engine, EngineSnapshot } from '../../storage/engine/engine.js'
+import type { Engine } from '../../storage/engine/engine.js'
 import {
   checkImage,
   type Chunks,
@@ -17,10 +17,13 @@ import {
 import type { LabState } from '../faults/disk-faults.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 
-/** The state of a cluster at one point in time, readable until it is closed. */
-interface Cut {
+interface Content {
   readonly state: ImageState
   readonly chunks: Chunks
+}
+
+/** The state of a cluster at one point in time, readable until it is closed. */
+interface Cut extends Content {
   readonly pausedMs: number
   close(): Promise<void>
 }
@@ -46,11 +49,6 @@ interface Stop {
   readonly load: (content: Content | undefined) => void
   /** Resolves when the server has the new data, or its old data again. */
   readonly done: Promise<void>
-}
-
-interface Content {
-  readonly state: ImageState
-  readonly chunks: Chunks
 }
 
 /**
@@ -102,7 +100,7 @@ export class ClusterImages {
     }
     pause.release()
     const pausedMs = clock.monotonic() - pause.sinceMs
-    return { state, pausedMs, chunks: chunksOf(engine, snapshot), close: () => snapshot.close() }
+    return { state, pausedMs, chunks: engine.scan({}, { snapshot }), close: () => snapshot.close() }
   }
 
   release(): void {
@@ -195,5 +193,3 @@ export class ClusterImages {
     return directory
   }
 }
-
-const chunksOf = (engine: Engine, snapshot: EngineSnapshot): Chunks => engine.scan({}, { snapshot })

@@ -9,7 +9,7 @@ import { HANDLED, REFUSED, renderPrometheus } from '../../core/status/metrics.js
 import { HOLD_STATES } from '../../replication/host/holds.js'
 import type { Ahead, Registration } from '../../replication/model/state.js'
 import type { LostEntry } from '../../replication/roles/losses.js'
-import type { HoldState, Kind } from '../../replication/model/types.js'
+import { KINDS } from '../../replication/roles/role-records.js'
 import type { ServerConfig } from '../config/config.js'
 import { SKEW_MS_MAX } from '../data/cluster-image.js'
 import { DISK_STATES } from '../faults/disk-faults.js'
@@ -187,25 +187,23 @@ async function metrics(server: LabServer): Promise<string> {
   return renderPrometheus(await readMetrics(server.runtime, cluster.replication, server))
 }
 
-const kindOf = (body: JsonObject): Kind | undefined => {
-  const { kind } = body
-  if (kind === undefined || kind === null || kind === '') return undefined
-  if (kind !== 'dr' && kind !== 'performance') throw invalid('kind must be dr or performance')
-  return kind
+/** Returns a choice that the body makes; undefined if it makes none. Throws 400 for another value. */
+const choiceOf = <T extends string>(value: unknown, choices: readonly T[], refusal: string): T | undefined => {
+  if (value === undefined || value === null || value === '') return undefined
+  const choice = choices.find((one) => one === value)
+  if (!choice) throw invalid(refusal)
+  return choice
 }
 
-const stateOf = (body: JsonObject): HoldState | undefined => {
-  if (body.state === undefined || body.state === null || body.state === '') return undefined
-  const state = HOLD_STATES.find((known) => known === body.state)
-  if (!state) throw invalid(`unknown state; there are ${HOLD_STATES.join(', ')}`)
-  return state
-}
+const kindOf = ({ kind }: JsonObject) => choiceOf(kind, KINDS, 'kind must be dr or performance')
+const stateOf = ({ state }: JsonObject) =>
+  choiceOf(state, HOLD_STATES, `unknown state; there are ${HOLD_STATES.join(', ')}`)
 
 function hold(server: LabServer, body: JsonObject): void {
   const state = stateOf(body)
   if (!state) throw invalid(`missing state; there are ${HOLD_STATES.join(', ')}`)
   const kind = kindOf(body)
-  for (const one of kind ? [kind] : (['dr', 'performance'] as const)) server.holds.hold(one, state)
+  for (const one of kind ? [kind] : KINDS) server.holds.hold(one, state)
 }
 
 function release(server: LabServer, body: JsonObject): void {

@@ -53,15 +53,13 @@ export const readMetrics = async (
     { name: 'understudy.nodes', value: parts.nodes },
     { name: 'understudy.faults.active', value: labState.activeFaults },
     { name: 'understudy.replication.ahead_entries', value: aheadEntries(view) },
-    ...lags(parts),
   ]
-  for (const { kind, secondary, entries, ms, lastHeartbeatMs } of secondaryLags(runtime, parts)) {
-    const labels = { kind, secondary }
-    gauges.push(
-      { name: 'vault.replication.rpc.server.last_heartbeat', value: lastHeartbeatMs / 1000, labels },
-      { name: 'understudy.replication.lag_entries', value: entries, labels },
-      { name: 'understudy.replication.lag_seconds', value: ms / 1000, labels },
-    )
+  const upstream = upstreamLag(parts)
+  if (upstream) gauges.push(...lagSamples(upstream, { link: 'upstream' }))
+  for (const lag of secondaryLags(runtime, parts)) {
+    const labels = { kind: lag.kind, secondary: lag.secondary }
+    const name = 'vault.replication.rpc.server.last_heartbeat'
+    gauges.push({ name, value: lag.lastHeartbeatMs / 1000, labels }, ...lagSamples(lag, labels))
   }
   return { gauges, summaries: meter.summaries(), counts: meter.counts() }
 }
@@ -80,15 +78,15 @@ const memory = (): MetricSample[] => {
   ]
 }
 
-const lags = (parts: ReplicationParts): MetricSample[] => {
-  const lag = upstreamLag(parts)
-  if (!lag) return []
-  const labels = { link: 'upstream' }
-  return [
-    { name: 'understudy.replication.lag_entries', value: lag.entries, labels },
-    { name: 'understudy.replication.lag_seconds', value: lag.ms / 1000, labels },
-  ]
+interface Lag {
+  readonly entries: number
+  readonly ms: number
 }
+
+const lagSamples = ({ entries, ms }: Lag, labels: Readonly<Record<string, string>>): MetricSample[] => [
+  { name: 'understudy.replication.lag_entries', value: entries, labels },
+  { name: 'understudy.replication.lag_seconds', value: ms / 1000, labels },
+]
 
 const count = async ({ barrier }: Pick<RuntimeParts, 'barrier'>, prefix: string): Promise<number> => {
   let found = 0
@@ -96,26 +94,15 @@ const count = async ({ barrier }: Pick<RuntimeParts, 'barrier'>, prefix: string)
   return found
 }
 
-interface SecondaryLag {
-  readonly kind: Kind
-  readonly secondary: string
-  readonly entries: number
-  /** Age in milliseconds of the oldest entry that it lacks. */
-  readonly ms: number
-  /** Time of its last heartbeat, in milliseconds since the epoch; 0: never. */
-  readonly lastHeartbeatMs: number
-}
-
-export const secondaryLags = (
-  { store }: Pick<RuntimeParts, 'store'>,
-  { replication, commitTimes }: ReplicationParts,
-): readonly SecondaryLag[] =>
+export const secondaryLags = ({ store }: Pick<RuntimeParts, 'store'>, { replication, commitTimes }: ReplicationParts) =>
   (['dr', 'performance'] as const).flatMap((kind) =>
     [...(replication.context.running[kind].primary?.registry.views() ?? [])].map((secondary) => ({
       kind,
       secondary: secondary.secondaryId,
       entries: Math.max(0, store.position.index - secondary.appliedIndex),
+      /** Age in milliseconds of the oldest entry that it lacks. */
       ms: commitTimes.lackingMs(secondary.appliedIndex),
+      /** Time of its last heartbeat, in milliseconds since the epoch; 0: never. */
       lastHeartbeatMs: secondary.lastHeartbeatMs ?? 0,
     })),
   )
@@ -123,5 +110,5 @@ export const secondaryLags = (
 /** Returns how far this secondary is behind the position announced by its primary; undefined if none was announced. */
 export const upstreamLag = ({
   view: { lastRemoteWal, announcedIndex, lagMs },
-}: Pick<ReplicationParts, 'view'>): { readonly entries: number; readonly ms: number } | undefined =>
+}: Pick<ReplicationParts, 'view'>): Lag | undefined =>
   announcedIndex === 0 ? undefined : { entries: Math.max(0, announcedIndex - lastRemoteWal), ms: lagMs }
