@@ -90,13 +90,11 @@ export const callApi = async (call: ApiCall, network: Network): Promise<{ status
   const peer = formatHostPort(host, Number(url.port || (isTls ? 443 : 80)))
   try {
     const { status, bytes } = await callHttp({
-      ...{
-        method: call.method,
-        url: url.href,
-        timeoutMs: CALL_TIMEOUT_MS,
-        bytesMax: LIMITS.smallAnswerBytesMax,
-        signal,
-      },
+      method: call.method,
+      url: url.href,
+      timeoutMs: CALL_TIMEOUT_MS,
+      bytesMax: LIMITS.smallAnswerBytesMax,
+      signal,
       headers: { 'X-Vault-Token': call.token, 'X-Vault-Request': 'true', ...call.headers, Connection: 'close' },
       body: call.body === undefined ? '' : JSON.stringify(call.body),
       dial: (ends) => network.dial(peer, { timeoutMs: CONNECT_TIMEOUT_MS, signal: ends }),

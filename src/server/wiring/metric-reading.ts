@@ -18,6 +18,7 @@ export const readMetrics = async (
 ): Promise<MetricReading> => {
   const { store, barrier } = runtime
   const { view } = parts
+  const memory = process.memoryUsage()
   const role = (kind: Kind, mode: string): MetricSample => ({
     name: `vault.core.replication.${kind}.${mode}`,
     value: flag(view.modes[kind] === mode),
@@ -49,7 +50,8 @@ export const readMetrics = async (
     // All leases belong to tokens, which this server can always revoke.
     { name: 'vault.expire.num_irrevocable_leases', value: 0 },
     { name: 'vault.token.count', value: await count(runtime, TOKEN_KEYS.ids) },
-    ...memory(),
+    { name: 'vault.runtime.alloc_bytes', value: memory.heapUsed },
+    { name: 'vault.runtime.sys_bytes', value: memory.rss },
     { name: 'understudy.nodes', value: parts.nodes },
     { name: 'understudy.faults.active', value: labState.activeFaults },
     { name: 'understudy.replication.ahead_entries', value: aheadEntries(view) },
@@ -69,14 +71,6 @@ export const readMetrics = async (
  * is stopped meanwhile.
  */
 const aheadEntries = ({ ahead }: ReplicationView): number => (ahead ? ahead.index - ahead.commonIndex : 0)
-
-const memory = (): MetricSample[] => {
-  const { heapUsed, rss } = process.memoryUsage()
-  return [
-    { name: 'vault.runtime.alloc_bytes', value: heapUsed },
-    { name: 'vault.runtime.sys_bytes', value: rss },
-  ]
-}
 
 interface Lag {
   readonly entries: number

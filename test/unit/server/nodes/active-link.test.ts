@@ -3,8 +3,7 @@ import { systemClock } from '../../../../src/base/clock.js'
 import { createSeededRandom, type Random } from '../../../../src/base/random.js'
 import type { ClusterTransport, PrimaryConnection } from '../../../../src/replication/rpc/transport.js'
 import type { ReplicationTimes } from '../../../../src/replication/model/types.js'
-import { ActiveLink } from '../../../../src/server/nodes/active-link.js'
-import { ensureAuthority, type NodeAuthority } from '../../../../src/server/nodes/node-authority.js'
+import { ActiveLink, ensureAuthority, type NodeAuthority } from '../../../../src/server/nodes/node-authority.js'
 import { MemoryStorage } from '../../../support/memory-storage.js'
 
 const at = (clusterAddress: string, term = 1) => ({ clusterAddress, term })
