@@ -86,10 +86,7 @@ export class RestartView {
   constructor(runtime: Runtime, { status, systemRules, peers }: RestartShell, clock: Clock) {
     // A standby, and a sealed server, do not know the roles of their cluster.
     const replication = runtime.cluster?.replication
-    this.#kinds = replication && {
-      dr: replication.statusData('dr'),
-      performance: replication.statusData('performance'),
-    }
+    this.#kinds = replication && kindsOf(replication)
     const bare = (data: JsonObject): PreparedResponse => ({ data, bare: true })
     this.#answers = new Map<string, PreparedResponse>([
       ['sys/init', bare({ initialized: true })],
@@ -124,6 +121,15 @@ type PreparedResponse = Response & { readonly data: JsonObject }
 interface Kinds {
   readonly dr: JsonObject
   readonly performance: JsonObject
+}
+
+/** Returns undefined if the storage cannot be read. Status reads get a 503 then, and the change still runs. */
+const kindsOf = (replication: NonNullable<Runtime['cluster']>['replication']): Kinds | undefined => {
+  try {
+    return { dr: replication.statusData('dr'), performance: replication.statusData('performance') }
+  } catch {
+    return undefined
+  }
 }
 
 const DISABLED: Kinds = { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { LogicalError } from '../../../src/logical/errors.js'
 import type { Runtime } from '../../../src/server/runtime/runtime.js'
 import { simulatedServersOf } from '../../../src/lab/simulated/servers.js'
 import type { Answer, Call } from '../../../src/server/simulated/calls.js'
@@ -114,4 +115,21 @@ it('a failed change of a filter makes connected secondaries compare again', () =
     // Reopened streams send the filter of their last comparison.
     await scene.until(async () => isAnew(scene, runtime))
     expect((await scene.send({ method: 'GET', path }))?.status).toBe(200)
+  }))
+
+it('a change of the runtime runs although the storage cannot be read for the status of replication', () =>
+  withSimulatedServer(async (scene) => {
+    const { node, send } = scene
+    await enablePrimary(scene, KIND)
+    const { host } = node.server ?? {}
+    const replication = host?.runtime?.cluster?.replication
+    if (!host || !replication) throw new Error('the server is not open')
+    replication.statusData = () => {
+      throw new LogicalError('unavailable', 'the storage is gone')
+    }
+    let isReleased = false
+    const release = async () => void (isReleased = true)
+    await host.followAnew('a test', { isDrained: true, release })
+    expect(isReleased).toBe(true)
+    expect(await hasMode(scene, KIND, 'primary')).toBe(true)
   }))
