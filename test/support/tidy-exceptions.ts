@@ -23,7 +23,6 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/cli/commands/lab/up.ts': 1,
   'src/crypto/aead.ts': 1,
   'src/lab/lifecycle/server-controls.ts': 1,
-  'src/lab/documents/check-schema.ts': 2,
   'src/lab/lifecycle/servers.ts': 1,
   'src/lab/operations/role-changes.ts': 2,
   'src/lab/live/probe.ts': 1,

@@ -13,11 +13,17 @@ export interface Schema {
   /** False: only the properties named above are allowed. */
   readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
+  /** For editors. Problems of drills state it in other words. */
+  readonly oneOf?: readonly { readonly required: readonly string[] }[]
   /** Describes a value as a noun phrase for error messages: "a duration such as 80ms". */
   readonly title?: string
   readonly description?: string
   readonly default?: string | number | boolean
 }
+
+/** Whether a value is a map. */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null'
 

@@ -5,7 +5,6 @@ import { isDocumentFile, readDocumentFile } from '../documents/yaml-document.js'
 import { LabError } from '../model/lab-error.js'
 import { type Drill, readDrillFile } from './parse.js'
 
-/** Returns the directory of the bundled drill files. */
 const directory = (): string => fileURLToPath(new URL('./catalogue/', import.meta.url))
 
 export const listDrillNames = (): string[] =>
@@ -28,7 +27,6 @@ const fileOf = (nameOrFile: string): string => {
   )
 }
 
-/** Returns the text of a bundled drill, or of a drill file of the user. */
 export const drillText = (nameOrFile: string): string => readDocumentFile(fileOf(nameOrFile))
 
 /** Loads a drill by name or from a file. Throws a usage error if it does not exist or is invalid. */

@@ -1,15 +1,11 @@
 import type { ValueOf } from '../documents/schema.js'
-import { CLUSTER, DURATION, mapOf } from './context/forms.js'
+import { CLUSTER, DURATION, exactlyOne, mapOf, schemasOf } from './context/forms.js'
 import { EXPECTATION_SCHEMAS } from './expectations/expectations.js'
-import { STEPS, type Verb } from './steps/steps.js'
+import { STEPS } from './steps/steps.js'
 
 /** The environments in which the servers of a drill can run. */
 export const RUNNERS = ['process', 'in-process', 'docker'] as const
 export type Runner = (typeof RUNNERS)[number]
-
-const VERB_SCHEMAS = Object.fromEntries(Object.entries(STEPS).map(([verb, { schema }]) => [verb, schema])) as {
-  readonly [V in Verb]: (typeof STEPS)[V]['schema']
-}
 
 const STEP = {
   type: 'object',
@@ -24,8 +20,9 @@ const STEP = {
       additionalProperties: false,
       properties: { status: { type: 'integer', minimum: 400, maximum: 599 }, contains: { type: 'string' } },
     },
-    ...VERB_SCHEMAS,
+    ...schemasOf(STEPS),
   },
+  oneOf: exactlyOne(STEPS),
 } as const
 
 const count = (maximum: number, given: number, description: string) =>
@@ -112,6 +109,7 @@ export const DRILL_SCHEMA = {
         title: 'a map with exactly one expectation',
         additionalProperties: false,
         properties: EXPECTATION_SCHEMAS,
+        oneOf: exactlyOne(EXPECTATION_SCHEMAS),
       },
       description: 'Checked after the last step, when the clients have stopped.',
     },
@@ -121,25 +119,8 @@ export const DRILL_SCHEMA = {
 /** The content of a drill file that passed schema validation. */
 export type DrillFile = ValueOf<typeof DRILL_SCHEMA>
 
-/** Returns the schema for editors. Only this one states that a step has one verb and an expectation one name. */
-export const drillSchemaDocument = (): object => {
-  const exactlyOne = (names: object) => ({ oneOf: Object.keys(names).map((name) => ({ required: [name] })) })
-  const { setup, steps, expect, ...properties } = DRILL_SCHEMA.properties
-  const one = exactlyOne(EXPECTATION_SCHEMAS)
-  const { checkpoint } = VERB_SCHEMAS
-  const items = {
-    ...STEP,
-    properties: { ...STEP.properties, checkpoint: { ...checkpoint, items: { ...checkpoint.items, ...one } } },
-    ...exactlyOne(STEPS),
-  }
-  return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    ...DRILL_SCHEMA,
-    properties: {
-      ...properties,
-      setup: { ...setup, items },
-      steps: { ...steps, items },
-      expect: { ...expect, items: { ...expect.items, ...one } },
-    },
-  }
-}
+/** Returns the schema for editors. */
+export const drillSchemaDocument = (): object => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  ...DRILL_SCHEMA,
+})

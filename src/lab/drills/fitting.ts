@@ -60,7 +60,7 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
   const now = linksOf(samples)
   const missing = links.filter(
     ({ kind, primary, secondary }) =>
-      !now.some((one) => one.kind === kind && one.primary.name === primary && one.secondary.name === secondary),
+      !now.some((one) => one.kind === kind && one.primary === primary && one.secondary === secondary),
   )
   const problems =
     silent.length > 0

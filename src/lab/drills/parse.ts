@@ -1,27 +1,33 @@
 import path from 'node:path'
-import { checkSchema } from '../documents/check-schema.js'
-import { isDocumentFile, readDocumentFile, readYaml, refuseProblems } from '../documents/yaml-document.js'
-import type { LabSettings } from '../model/settings.js'
-import { durationOf } from './context/forms.js'
-import { DRILL_SCHEMA, type DrillFile, type Runner } from './drill-schema.js'
-import { type Expectation, toExpectation } from './expectations/expectations.js'
+import type * as Yaml from 'yaml'
+import type { Schema } from '../documents/schema.js'
+import {
+  isDocumentFile,
+  loadYaml,
+  nodeAt,
+  type Problem,
+  readDocument,
+  readDocumentFile,
+  refuseProblems,
+  type YamlDocument,
+} from '../documents/yaml-document.js'
+import { LabError } from '../model/lab-error.js'
+import { allServersOf } from '../model/topology.js'
+import { loadTopology, requireTopology } from '../topology/catalogue.js'
+import { CLUSTER, durationOf, SERVER } from './context/forms.js'
+import { DRILL_SCHEMA, type DrillFile } from './drill-schema.js'
+import { type Expectation, findExpectationProblems, isOfLoad, toExpectation } from './expectations/expectations.js'
 import type { LoadPlan } from './load/load.js'
-import { findDrillProblems } from './problems.js'
-import { isVerb, type Step } from './steps/steps.js'
+import { isVerb, rowOf, type Step } from './steps/steps.js'
 
-/** A drill as its file defines it, after schema validation. For the meaning of each part, see `drill-schema.ts`. */
-export interface Drill {
-  readonly name: string
-  readonly purpose: string
+/**
+ * A drill as its file defines it, after schema validation. For the meaning of each part, see `drill-schema.ts`. If `runners` is
+ * empty, the drill runs in every environment.
+ */
+export interface Drill
+  extends Required<Pick<DrillFile, 'name' | 'purpose' | 'topology' | 'runners' | 'settings' | 'shares' | 'threshold'>> {
   readonly symptom: string | undefined
   readonly fix: string | undefined
-  /** The name or file of a topology. */
-  readonly topology: string
-  /** If empty, the drill runs in every environment. */
-  readonly runners: readonly Runner[]
-  readonly settings: LabSettings
-  readonly shares: number
-  readonly threshold: number
   readonly load: LoadPlan | undefined
   readonly setup: readonly Step[]
   readonly steps: readonly Step[]
@@ -30,35 +36,32 @@ export interface Drill {
 
 /** Parses a drill. Throws a usage error with one `file:line:column: problem` line per problem. */
 export const parseDrill = (text: string, file: string): Drill => {
-  const { document, problems } = readYaml(text)
-  refuseProblems(file, problems)
-  const value = document.toValue(file) as DrillFile
-  refuseProblems(file, checkSchema(document, DRILL_SCHEMA))
+  const { document, ...read } = readDocument(text, file, DRILL_SCHEMA)
+  const value = read.value as DrillFile
   // The path of a topology file is relative to the drill file.
-  const { topology } = value
-  const isFile = isDocumentFile(topology)
-  const given = isFile ? { ...value, topology: path.resolve(path.dirname(file), topology) } : value
-  refuseProblems(file, findDrillProblems(document, given))
-  return toDrill(given, file)
+  const isFile = isDocumentFile(value.topology)
+  const topology = isFile ? path.resolve(path.dirname(file), value.topology) : value.topology
+  refuseProblems(file, findDrillProblems(document, { ...value, topology }))
+  const { name = path.basename(file).replace(/\.ya?ml$/, ''), purpose = '', symptom, fix, load } = value
+  const { runners = [], settings = {}, shares = 1, threshold = shares, setup = [], steps, expect = [] } = value
+  return {
+    name,
+    purpose,
+    symptom,
+    fix,
+    topology,
+    runners,
+    settings,
+    shares,
+    threshold,
+    load: load && toLoad(load),
+    setup: setup.map(toStep),
+    steps: steps.map(toStep),
+    expect: expect.map(toExpectation),
+  }
 }
 
 export const readDrillFile = (file: string): Drill => parseDrill(readDocumentFile(file), file)
-
-const toDrill = (given: DrillFile, file: string): Drill => ({
-  name: given.name ?? path.basename(file).replace(/\.ya?ml$/, ''),
-  purpose: given.purpose ?? '',
-  symptom: given.symptom,
-  fix: given.fix,
-  topology: given.topology,
-  runners: given.runners ?? [],
-  settings: given.settings ?? {},
-  shares: given.shares ?? 1,
-  threshold: given.threshold ?? given.shares ?? 1,
-  load: given.load === undefined ? undefined : toLoad(given.load),
-  setup: (given.setup ?? []).map(toStep),
-  steps: given.steps.map(toStep),
-  expect: (given.expect ?? []).map(toExpectation),
-})
 
 const toLoad = (given: NonNullable<DrillFile['load']>): LoadPlan => {
   const { every = '25ms', patience = '2s', at, 'read-back-on': readBackOn, ...counts } = given
@@ -70,4 +73,78 @@ const toStep = (entry: DrillFile['steps'][number]): Step => {
   const verb = Object.keys(entry).find(isVerb) ?? 'call'
   const { name, error } = entry
   return { verb, name, error: typeof error === 'string' ? { contains: error } : error, with: entry[verb] } as Step
+}
+
+type Entry = Readonly<Record<string, unknown>>
+type Path = readonly (string | number)[]
+type Report = (at: Path, text: string) => Problem
+
+/** Finds problems that a schema cannot describe: inconsistent values. */
+const findDrillProblems = (document: YamlDocument, drill: DrillFile): Problem[] => {
+  const problem: Report = (at, text) => ({ ...document.placeOf(nodeAt(document, at)), text })
+  const { shares = 1, threshold = shares, load, setup = [], steps, expect = [] } = drill
+  return [
+    ...judgeTopology(document, drill, problem),
+    ...(threshold > shares || (threshold === 1 && shares > 1)
+      ? [problem(['threshold'], `a threshold of ${threshold} is not possible with ${shares} shares`)]
+      : []),
+    ...setup.flatMap((step, index) => judgeStep(step, ['setup', index], problem)),
+    ...steps.flatMap((step, index) => judgeStep(step, ['steps', index], problem)),
+    ...expect.flatMap((entry, index) => judgeExpectation(entry, ['expect', index], load !== undefined, problem)),
+  ]
+}
+
+/** Reports a missing topology, or clusters that it does not have. An invalid topology file throws with positions in that file. */
+const judgeTopology = (document: YamlDocument, { topology }: DrillFile, problem: Report): Problem[] => {
+  try {
+    if (isDocumentFile(topology)) readDocumentFile(topology)
+    else requireTopology(topology)
+  } catch (error) {
+    if (error instanceof LabError) return [problem(['topology'], error.message)]
+    throw error
+  }
+  const found = loadTopology(topology)
+  const clusters = [...new Set([...found.clusters, ...allServersOf(found)])]
+  const { isMap, isScalar, isSeq } = loadYaml()
+  const findStrangers = ({ items = {}, properties = {}, pattern = '' }: Schema, given: unknown): Problem[] => {
+    const node = document.resolve(given)
+    if (isSeq(node)) return node.items.flatMap((item) => findStrangers(items, item))
+    if (isMap(node))
+      return node.items.flatMap(({ key, value }: Yaml.Pair) => findStrangers(properties[String(key)] ?? {}, value))
+    if (!isScalar(node) || !CLUSTER_PATTERNS.includes(pattern)) return []
+    const text = String(node.value)
+    // A variable such as `${A.active_node}` names its cluster.
+    if (clusters.includes(/^\$\{([A-Z])\./.exec(text)?.[1] ?? text)) return []
+    return [{ ...document.placeOf(given), text: `the topology has no cluster ${text}; it has ${clusters.join(', ')}` }]
+  }
+  return findStrangers(DRILL_SCHEMA, document.root)
+}
+
+/** The forms of values that name clusters. */
+const CLUSTER_PATTERNS: readonly string[] = [CLUSTER.pattern, SERVER.pattern]
+
+const judgeStep = (step: object, at: Path, problem: Report): Problem[] => {
+  const verbs = Object.keys(step).filter(isVerb)
+  const [verb] = verbs
+  if (verb === undefined || verbs.length > 1) {
+    const said = verb === undefined ? 'has none' : `has ${verbs.join(' and ')}`
+    return [problem(at, `a step has exactly one verb; this one ${said}`)]
+  }
+  const value = (step as Entry)[verb]
+  if (verb !== 'checkpoint') return (rowOf(verb).problems?.(value) ?? []).map((text) => problem([...at, verb], text))
+  return (value as Entry[]).flatMap((entry, index) => {
+    const place = [...at, verb, index]
+    const [about = ''] = Object.keys(entry)
+    if (isOfLoad(about)) return [problem(place, `"${about}" is known at the end only: it cannot stand in a checkpoint`)]
+    return judgeExpectation(entry, place, true, problem)
+  })
+}
+
+const judgeExpectation = (entry: Entry, at: Path, hasLoad: boolean, problem: Report): Problem[] => {
+  if (Object.keys(entry).length !== 1) return [problem(at, 'an expectation is a map with exactly one name')]
+  const expectation = toExpectation(entry)
+  const { about } = expectation
+  if (isOfLoad(about) && !hasLoad)
+    return [problem(at, `"${about}" is measured by the load, and this drill has none: add "load: {}"`)]
+  return findExpectationProblems(expectation).map((text) => problem([...at, about], text))
 }

@@ -1,7 +1,6 @@
 import { formatMs } from '../texts/format.js'
 import type { DrillResult } from './context/result.js'
 
-/** Returns the mark of a passed or failed condition. */
 export const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')
 
 const UNMEASURED = 'not measured'

@@ -50,7 +50,7 @@ const EVENT_KINDS = [
 export type EventKind = (typeof EVENT_KINDS)[number]
 
 /** JSON-compatible details. Never put secrets into them. */
-export type EventDetails = Readonly<Record<string, unknown>>
+type EventDetails = Readonly<Record<string, unknown>>
 
 /** An event as it is reported. The lab daemon adds its number and times. */
 export interface EventDraft {

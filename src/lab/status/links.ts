@@ -73,7 +73,7 @@ const describe = (
  * that is ambiguous (load balancer), chooses the one to which it is connected. Undefined if it has no primary's address and no
  * primary knows it: its primary was demoted, and the successor has not admitted it.
  */
-export const findPrimary = <T extends RoleHolder>(
+const findPrimary = <T extends RoleHolder>(
   secondary: RoleHolder,
   clusters: readonly T[],
   kind: Kind,

@@ -1,11 +1,10 @@
 import type * as Yaml from 'yaml'
 import { parseDurationMs } from '../../base/duration.js'
-import { checkSchema } from '../documents/check-schema.js'
 import {
   loadYaml,
   nodeAt,
   type Problem,
-  readYaml,
+  readDocument,
   refuseProblems,
   type YamlDocument,
 } from '../documents/yaml-document.js'
@@ -16,10 +15,8 @@ import { TOPOLOGY_SCHEMA } from './schema.js'
 
 /** Parses a topology. Throws a usage error with one `file:line:column: problem` line per problem. */
 export const parseTopology = (text: string, file: string): Topology => {
-  const { document, problems } = readYaml(text)
-  refuseProblems(file, problems)
-  const given = document.toValue(file) as TopologyFile
-  refuseProblems(file, checkSchema(document, TOPOLOGY_SCHEMA))
+  const { document, value } = readDocument(text, file, TOPOLOGY_SCHEMA)
+  const given = value as TopologyFile
   refuseProblems(file, [...findSettingProblems(document), ...findTopologyProblems(given, (path) => at(document, path))])
   return toTopology(given)
 }

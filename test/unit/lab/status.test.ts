@@ -262,9 +262,7 @@ it('status, drill reports and drill find name the same primary of a secondary if
   const clusters = [...drOf.keys()].map((name) => ({ name }))
   const lab = { clusters, anonymous: clientOf } as unknown as LiveLab
   const views = await Promise.all(clusters.map(async ({ name }) => ({ name, ...(await askCluster(clientOf(name))) })))
-  const links = linksOf(await new StatusCollector(lab).collect()).map(({ kind, primary, secondary }) => ({
-    ...{ kind, primary: primary.name, secondary: secondary.name },
-  }))
+  const links = linksOf(await new StatusCollector(lab).collect())
   const found = [...findLinks(views, [], NOW), ...links, ...(await findReplicationLinks(lab))].map(
     ({ kind, primary, secondary }) => `${secondary} follows ${primary} (${kind})`,
   )

@@ -1,10 +1,10 @@
+import { messageOf } from '../../../base/printable.js'
 import { textsOfJson } from '../../../base/json-print.js'
 import { type ApiAnswer, errorsOf } from '../../../client/api-client.js'
 import type { ValueOf } from '../../documents/schema.js'
-import { describeError, DrillFailure, type DrillContext, type DrillRequest } from './drill-context.js'
+import { DrillFailure, type DrillContext, type DrillRequest } from './drill-context.js'
 import { type ANSWER, type CallValue, durationOf } from './forms.js'
 import { findMismatch } from './matcher.js'
-import { valueAt } from './variables.js'
 
 /** Returns the first difference between a response and the expected response. */
 const findWrong = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}): string | undefined => {
@@ -59,8 +59,18 @@ export const findOtherError = (
   error: unknown,
   { status, contains }: { readonly status?: number; readonly contains?: string },
 ): string | undefined => {
-  const text = describeError(error)
+  const text = messageOf(error)
   if (contains !== undefined && !text.includes(contains)) return `it was refused without "${contains}": ${text}`
   const got = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined
   return status !== undefined && got !== status ? `it was refused otherwise than with ${status}: ${text}` : undefined
 }
+
+/** Returns the value at a path such as `wrap_info.token` or `data.keys.0`. */
+const valueAt = (value: unknown, place: string): unknown =>
+  place
+    .split('.')
+    .reduce<unknown>(
+      (inner, key) =>
+        typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>)[key] : undefined,
+      value,
+    )

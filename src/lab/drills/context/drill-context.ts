@@ -6,12 +6,10 @@ import type { Runbook, Step as RunbookStep } from '../../operations/runbook.js'
 import { waitFor } from '../../requests/wait.js'
 import { lineOf } from '../../operations/lines.js'
 import type { CallResult } from './result.js'
-import { Variables } from './variables.js'
+import { viewNodes } from './status-samples.js'
 
 /** Response timeout, unless a request sets another. */
 const ANSWER_MS = 10_000
-
-export const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** A failed assertion of a drill. */
 export class DrillFailure extends LabError {
@@ -110,7 +108,7 @@ export class DrillContext {
     const took = () => this.lab.clock.monotonic() - sentMs
     try {
       const answer = await client.send(method, path, {
-        ...(body === undefined ? {} : { body }),
+        body,
         ...(query ? { query } : {}),
         headers: { ...headers, ...(namespace ? { 'X-Vault-Namespace': namespace } : {}) },
       })
@@ -133,6 +131,16 @@ export class DrillContext {
     throw new ApiError(method, url, answer.status, errorsOf(answer))
   }
 
+  /** Runs work with a root token of a cluster, and a connection of its own. */
+  async asRoot<T>(cluster: string, work: (client: ApiClient) => Promise<T>): Promise<T> {
+    const client = this.lab.withToken(cluster, await this.lab.rootToken(cluster))
+    try {
+      return await work(client)
+    } finally {
+      client.close()
+    }
+  }
+
   /** Waits until a condition holds. Stops early if the drill is interrupted. */
   async wait(what: string, fact: () => Promise<string | undefined>, timeoutMs = this.timeoutMs): Promise<void> {
     await waitFor(this.lab.clock, what, fact, timeoutMs, this.signal)
@@ -148,5 +156,77 @@ export class DrillContext {
   #note({ cluster, method, path }: DrillRequest | RunbookStep, command: string, status: number | null, tookMs: number) {
     if (method === 'GET' || method === 'LIST') return
     this.calls.push({ atMs: this.now() - tookMs, cluster, method, path, command, status, tookMs })
+  }
+}
+
+const NAME = /\$\{([\w.-]+)\}/
+
+/**
+ * Variables that steps saved, and facts about the clusters: `${B.address}`, `${B.cluster_address}` (host and port for other
+ * clusters), `${B.root_token}` and `${B.ca_file}` (the certificate authority of its API). In a cluster with several nodes,
+ * `${A.active_node}` names the node that was active when the drill started, and `${A.standby_1}` the first of the others.
+ */
+export class Variables {
+  readonly #lab: LiveLab
+  readonly #saved = new Map<string, unknown>()
+
+  constructor(lab: LiveLab) {
+    this.#lab = lab
+  }
+
+  save(name: string, value: unknown): void {
+    this.#saved.set(name, value)
+  }
+
+  /** Replaces every `${name}` in a value. A string that is only one variable becomes its value, of any type. */
+  async resolve(value: unknown): Promise<unknown> {
+    if (typeof value === 'string') return this.#resolveText(value)
+    if (Array.isArray(value)) return Promise.all(value.map((item) => this.resolve(item)))
+    if (typeof value !== 'object' || value === null) return value
+    const pairs = Object.entries(value).map(async ([key, item]) => [key, await this.resolve(item)] as const)
+    return Object.fromEntries(await Promise.all(pairs))
+  }
+
+  async #resolveText(text: string): Promise<unknown> {
+    // Every second part is a name.
+    const parts = text.split(NAME)
+    const values = await Promise.all(parts.map((part, at) => (at % 2 === 0 ? part : this.#get(part))))
+    const [before, only, after] = values
+    return parts.length === 3 && before === '' && after === '' ? only : values.map(String).join('')
+  }
+
+  async #get(name: string): Promise<unknown> {
+    if (this.#saved.has(name)) return this.#saved.get(name)
+    const [, cluster, what] = /^([A-Z])\.(address|cluster_address|root_token|ca_file)$/.exec(name) ?? []
+    if (/^[A-Z]\.(active_node|standby_\d)$/.test(name))
+      throw new LabError('usage', `no node of the lab was "\${${name}}" when the drill began`)
+    if (cluster === undefined) throw new LabError('usage', `no step has saved anything as "\${${name}}"`)
+    if (what === 'address') return this.#lab.cluster(cluster).apiAddress
+    if (what === 'ca_file') {
+      const { caFile } = this.#lab.cluster(cluster)
+      if (caFile !== undefined) return caFile
+      throw new LabError('usage', `the API of ${cluster} speaks no TLS: it has no authority`)
+    }
+    if (what === 'root_token') return this.#lab.rootToken(cluster)
+    const leader = await this.#lab.anonymous(cluster).read('sys/leader')
+    const address = new URL(String(leader.leader_cluster_address)).host
+    this.#saved.set(name, address)
+    return address
+  }
+
+  /** Reads these facts at the start, since a cluster may be down or have another active node later. */
+  async learn(): Promise<void> {
+    const names = this.#lab.clusters.map(({ name }) => name)
+    await Promise.all(names.map((name) => this.#get(`${name}.cluster_address`).catch(() => undefined)))
+    await Promise.all(names.map((name) => this.#learnNodes(name)))
+  }
+
+  async #learnNodes(cluster: string): Promise<void> {
+    const nodes = await viewNodes(this.#lab, cluster)
+    const active = nodes.find(({ isActive }) => isActive)
+    if (!active) return
+    this.save(`${cluster}.active_node`, active.name)
+    const standbys = nodes.filter((node) => node !== active)
+    for (const [index, { name }] of standbys.entries()) this.save(`${cluster}.standby_${index + 1}`, name)
   }
 }

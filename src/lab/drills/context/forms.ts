@@ -1,6 +1,8 @@
 import { parseDurationMs } from '../../../base/duration.js'
 import { KINDS } from '../../model/kinds.js'
 import type { Schema, ValueOf } from '../../documents/schema.js'
+import type { DrillContext } from './drill-context.js'
+import type { ExpectationResult } from './result.js'
 
 /** Returns the schema of a map with these keys and no others. */
 export const mapOf = <const P extends Readonly<Record<string, Schema>>, const R extends keyof P & string = never>(
@@ -22,14 +24,38 @@ export const mapOf = <const P extends Readonly<Record<string, Schema>>, const R 
     readonly properties: P
   }
 
-/** What a drill file can contain under one name: its form and its text. */
-export interface Row<S, V> {
+export type Seen = Omit<ExpectationResult, 'text'>
+
+/** One step or expectation of a drill file: the only place that defines it. */
+export interface Row<Subject, Result, S = Schema, V = unknown> {
   readonly schema: S
-  /** Describes a value in English. */
+  /** What a lab must have, apart from servers. */
+  readonly needs?: 'links'
   text(value: V): string
   /** Returns problems that the schema cannot express. */
   problems?(value: V): readonly string[]
+  run(subject: Subject, value: V): Result | Promise<Result>
 }
+
+/** Returns a function that types a row by its schema. */
+export const rowOn =
+  <Subject, Result>() =>
+  <const S extends Schema>(row: Row<Subject, Result, S, ValueOf<S>>): Row<Subject, Result, S, ValueOf<S>> =>
+    row
+
+/** A step. Rejects if it cannot run, or if its result is not the expected one. */
+export const step = rowOn<DrillContext, unknown>()
+
+/** An expectation about the clusters, which can be checked at any time. */
+export const fact = rowOn<DrillContext, Seen>()
+
+/** Requires exactly one of these keys. */
+export const exactlyOne = (keys: object) => Object.keys(keys).map((key) => ({ required: [key] }))
+
+export const schemasOf = <T extends Readonly<Record<string, { readonly schema: Schema }>>>(rows: T) =>
+  Object.fromEntries(Object.entries(rows).map(([name, { schema }]) => [name, schema])) as {
+    readonly [N in keyof T]: T[N]['schema']
+  }
 
 /** Returns the spelling of a variable in a drill file. */
 export const variable = (name: string): string => ['$', '{', name, '}'].join('')
@@ -69,6 +95,8 @@ export const DURATION = {
 } as const
 
 export const KIND = { type: 'string', enum: KINDS } as const
+export const ON_KIND = { cluster: CLUSTER, kind: KIND } as const
+export const PAIR = { primary: CLUSTER, secondary: CLUSTER } as const
 
 export const NAMES = { type: 'array', items: { type: 'string' } } as const
 

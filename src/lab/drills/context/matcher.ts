@@ -1,3 +1,5 @@
+import { isRecord } from '../../documents/schema.js'
+
 /**
  * Compares an actual value with the expected value of a drill. Returns undefined if they match, else the difference and its
  * position. Extra keys of a map are ignored. Operators such as `{ at-least }` are bounds. All other values must be equal.
@@ -10,8 +12,8 @@ export const findMismatch = (given: unknown, wanted: unknown, at = ''): string |
     }
     return undefined
   }
-  if (isMap(wanted)) {
-    if (!isMap(given)) return `${where}is ${show(given)}, not ${show(wanted)}`
+  if (isRecord(wanted)) {
+    if (!isRecord(given)) return `${where}is ${show(given)}, not ${show(wanted)}`
     for (const [key, value] of Object.entries(wanted)) {
       const mismatch = findMismatch(given[key], value, at === '' ? key : `${at}.${key}`)
       if (mismatch !== undefined) return mismatch
@@ -43,17 +45,15 @@ const BOUNDS: Readonly<Record<Bound, (given: unknown, bound: unknown) => boolean
 
 const describe = (word: string, bound: unknown): string => `${word.replace('-', ' ')} ${show(bound)}`
 
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Whether all keys of a map are operators. With any other key, it is a plain map. */
 const isBounds = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  isMap(value) && Object.keys(value).length > 0 && Object.keys(value).every((key) => Object.hasOwn(BOUNDS, key))
+  isRecord(value) && Object.keys(value).length > 0 && Object.keys(value).every((key) => Object.hasOwn(BOUNDS, key))
 
-const isEqual = (one: unknown, other: unknown): boolean => {
+/** Compares values of JSON. The order of the keys of maps does not count. */
+export const isEqual = (one: unknown, other: unknown): boolean => {
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((item, index) => isEqual(item, other[index]))
-  if (isMap(one) && isMap(other)) {
+  if (isRecord(one) && isRecord(other)) {
     const keys = new Set([...Object.keys(one), ...Object.keys(other)])
     return [...keys].every((key) => isEqual(one[key], other[key]))
   }

@@ -1,4 +1,5 @@
-import type { EventDetails, EventKind } from '../../events/event.js'
+import type { LabEvent } from '../../events/event.js'
+import type { Kind } from '../../model/kinds.js'
 import type { LabKind } from '../../model/server-verbs.js'
 
 /**
@@ -24,7 +25,12 @@ export interface DrillResult {
   readonly runner: LabKind
   /** Seed of faults and load. In an in-process lab, also of the clusters. */
   readonly seed: string
-  readonly versions: DrillVersions
+  /** `servers`: the versions that the servers report, by cluster. */
+  readonly versions: {
+    readonly understudy: string
+    readonly node: string
+    readonly servers: Readonly<Record<string, string>>
+  }
   /** RFC 3339. */
   readonly startedAt: string
   readonly durationMs: number
@@ -50,15 +56,6 @@ export interface DrillResult {
   readonly error: string | null
 }
 
-interface DrillVersions {
-  readonly understudy: string
-  readonly node: string
-  /** Versions that the servers report, by cluster. */
-  readonly servers: Readonly<Record<string, string>>
-}
-
-type StepOutcome = 'passed' | 'failed' | 'skipped'
-
 export interface StepResult {
   /** Setup steps run before the clients start. */
   readonly phase: 'setup' | 'drill'
@@ -70,7 +67,7 @@ export interface StepResult {
   readonly commands: readonly string[]
   readonly startedMs: number
   readonly tookMs: number
-  readonly outcome: StepOutcome
+  readonly outcome: 'passed' | 'failed' | 'skipped'
   /** The end of the output of the step's command, if there was any. */
   readonly output?: string
   readonly error?: string
@@ -84,18 +81,12 @@ export interface ExpectationResult {
   readonly evidence: readonly string[]
 }
 
-/** The time during which clients were not served. */
-export interface RtoResult {
-  /**
-   * The longest interruption, in milliseconds, from the first write that failed. It ends with the first write that another
-   * cluster accepted. If clients stayed on their cluster, it ends when the last of them was served again. Zero if no write
-   * failed. Null if no write was accepted afterwards.
-   */
-  readonly ms: number | null
+/**
+ * The longest time during which writers were not served, from the first write that failed. It ends with the first write that
+ * another cluster accepted. If clients stayed on their cluster, it ends when the last of them was served again.
+ */
+export interface RtoResult extends ClientRto {
   readonly sloMs?: number
-  /** Start and end of the interruption. Null without an interruption, or without an end. */
-  readonly fromMs: number | null
-  readonly toMs: number | null
   /** The cluster that accepted the first write after the interruption. */
   readonly acceptedBy: string | null
   readonly byClient: Readonly<Record<ClientKind, ClientRto | null>>
@@ -105,7 +96,9 @@ export interface RtoResult {
 export type ClientKind = 'old-token' | 'new-login' | 'reader'
 
 export interface ClientRto {
+  /** Zero if no request failed. Null if none was accepted afterwards. */
   readonly ms: number | null
+  /** Start and end of the interruption. Null without an interruption, or without an end. */
   readonly fromMs: number | null
   readonly toMs: number | null
 }
@@ -153,13 +146,9 @@ export interface Sample {
   readonly lag: Readonly<Record<string, number | null>>
 }
 
-export interface DrillEvent {
+export interface DrillEvent extends Pick<LabEvent, 'kind' | 'cluster' | 'details' | 'command'> {
   /** When the change happened, not when the drill observed it. Same clock as all other times. */
   readonly atMs: number
-  readonly kind: EventKind
-  readonly cluster?: string
-  readonly details: EventDetails
-  readonly command?: string
 }
 
 /** The state of the lab at one time. */
@@ -188,7 +177,7 @@ export interface PictureRole {
 }
 
 export interface PictureLink {
-  readonly kind: 'dr' | 'performance'
+  readonly kind: Kind
   readonly primary: string
   readonly secondary: string
   readonly isConnected: boolean

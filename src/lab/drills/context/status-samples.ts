@@ -12,16 +12,15 @@ import {
   type ReplicationStatuses,
   type Status,
 } from '../../requests/replication-status.js'
-import { findPrimary, type RoleHolder } from '../../status/links.js'
+import { findLinks, type RoleHolder } from '../../status/links.js'
 import { askNode, type NodeView } from '../../status/node-view.js'
-import type { Picture, PictureCluster, PictureRole } from './result.js'
+import type { Picture, PictureRole } from './result.js'
 
 /** The state that a cluster reported. Null if it did not respond in time. */
 export interface StatusSample {
   readonly name: string
   /** The status of `sys/health`. */
   readonly health: number | null
-  /** The version that the server reports. */
   readonly version: string | undefined
   readonly roles: ReplicationStatuses | null
 }
@@ -69,20 +68,18 @@ export const collectOnce = async (lab: LiveLab): Promise<StatusSample[]> => {
 
 export const toPicture = (atMs: number, samples: readonly StatusSample[]): Picture => ({
   atMs,
-  clusters: samples.map(toCluster),
-  links: linksOf(samples).map(({ kind, primary, secondary }) => ({
-    kind,
-    primary: primary.name,
-    secondary: secondary.name,
-    isConnected: secondary[kind].connectionState === 'ready',
+  clusters: samples.map(({ name, health, roles }) => ({
+    name,
+    health,
+    dr: toRole(roles?.dr),
+    performance: toRole(roles?.performance),
   })),
-})
-
-const toCluster = ({ name, health, roles }: StatusSample): PictureCluster => ({
-  name,
-  health,
-  dr: toRole(roles?.dr),
-  performance: toRole(roles?.performance),
+  links: linksOf(samples).map(({ kind, primary, secondary, connectionState }) => ({
+    kind,
+    primary,
+    secondary,
+    isConnected: connectionState === 'ready',
+  })),
 })
 
 const toRole = (status: ReplicationStatus | undefined): PictureRole => {
@@ -92,19 +89,16 @@ const toRole = (status: ReplicationStatus | undefined): PictureRole => {
   return { mode, state, connectionState, merkleRoot, lastWal: hasLog ? lastWal : null }
 }
 
-interface FoundLink<T> {
-  readonly kind: Kind
-  readonly primary: T
-  readonly secondary: T
-}
+/** Finds the clusters that serve clients and replicate from no primary, so that they accept writes. */
+export const writableClusters = (samples: readonly StatusSample[]): readonly string[] =>
+  samples
+    .filter(({ health, roles }) => health === 200 && roles && KINDS.every((kind) => roles[kind].mode !== 'secondary'))
+    .map(({ name }) => name)
 
 /** Returns each secondary with the primary that it replicates from now, independent of the topology at the start. */
-export const replicationLinks = <T extends RoleHolder>(clusters: readonly T[], kinds = KINDS): FoundLink<T>[] =>
-  kinds.flatMap((kind) =>
-    clusters.flatMap((secondary) => {
-      const primary = secondary[kind].mode === 'secondary' ? findPrimary(secondary, clusters, kind) : undefined
-      return primary ? [{ kind, primary, secondary }] : []
-    }),
+export const replicationLinks = (clusters: readonly RoleHolder[]) =>
+  findLinks(clusters, [], 0).flatMap(({ primary, lagEntries, ...link }) =>
+    primary === null || lagEntries === null ? [] : [{ ...link, primary, lagEntries }],
   )
 
 export const linksOf = (samples: readonly StatusSample[]) =>
@@ -113,13 +107,10 @@ export const linksOf = (samples: readonly StatusSample[]) =>
 /** Returns the lag in entries by link, such as `A>B dr`. Links with an unresponsive end are absent. */
 export const lagsOf = (samples: readonly StatusSample[]): Record<string, number> =>
   Object.fromEntries(
-    linksOf(samples).map(({ kind, primary, secondary }) => [
-      `${primary.name}>${secondary.name} ${kind}`,
-      lagOf(primary[kind], secondary[kind]),
-    ]),
+    linksOf(samples).map(({ kind, primary, secondary, lagEntries }) => [`${primary}>${secondary} ${kind}`, lagEntries]),
   )
 
-/** Rejects if a cluster does not respond, or if the two are not primary and secondary of one set. */
+/** Returns the entries that a secondary lacks. Rejects if a cluster does not respond, or has another role. */
 export const lagBetween = async (lab: LiveLab, primary: string, secondary: string, kind: Kind): Promise<number> => {
   const [ours, theirs] = await Promise.all([
     askStatus(lab.anonymous(primary), kind),
@@ -130,7 +121,6 @@ export const lagBetween = async (lab: LiveLab, primary: string, secondary: strin
   throw new LabError('remote', `${roles}: there is no lag between them`)
 }
 
-/** Returns the current roles of all clusters of the lab. */
 export const rolesNow = (lab: LiveLab): Promise<readonly RoleHolder[]> =>
   Promise.all(lab.clusters.map(async ({ name }) => ({ name, ...(await askRoles(lab.anonymous(name))) })))
 

@@ -1,8 +1,8 @@
+import { messageOf } from '../../../base/printable.js'
 import type { ValueOf } from '../../documents/schema.js'
 import { LabError } from '../../model/lab-error.js'
-import { describeError, type DrillContext } from '../context/drill-context.js'
-import { durationOf } from '../context/forms.js'
-import type { ExpectationRow, Seen } from './expectation.js'
+import type { DrillContext } from '../context/drill-context.js'
+import { durationOf, type Row, schemasOf, type Seen } from '../context/forms.js'
 import { FACTS } from './facts.js'
 import { LOAD_EXPECTATIONS, type Measured } from './load-expectations.js'
 
@@ -15,11 +15,7 @@ export type Expectation = {
   readonly [E in keyof Table]: { readonly about: E; readonly with: ValueOf<Table[E]['schema']> }
 }[keyof Table]
 
-type Fact = Extract<Expectation, { readonly about: keyof typeof FACTS }>
-
-export const EXPECTATION_SCHEMAS = Object.fromEntries(
-  Object.entries(EXPECTATIONS).map(([name, { schema }]) => [name, schema]),
-) as { readonly [E in keyof Table]: Table[E]['schema'] }
+export const EXPECTATION_SCHEMAS = schemasOf(EXPECTATIONS)
 
 export const isOfLoad = (about: string): about is keyof typeof LOAD_EXPECTATIONS =>
   Object.hasOwn(LOAD_EXPECTATIONS, about)
@@ -30,36 +26,32 @@ export const toExpectation = (entry: Readonly<Record<string, unknown>>): Expecta
   return { about, with: entry[about] } as Expectation
 }
 
-/** Describes an expectation in English. */
 export const describeExpectation = ({ about, with: value }: Expectation): string =>
   EXPECTATIONS[about].text(value as never)
 
 /** Returns problems that the schema cannot express. */
-export const findExpectationProblems = (about: Expectation['about'], value: unknown): readonly string[] => {
-  const { problems }: Pick<ExpectationRow<never>, 'problems'> = EXPECTATIONS[about]
-  return problems?.(value) ?? []
-}
+export const findExpectationProblems = ({ about, with: value }: Expectation): readonly string[] =>
+  (EXPECTATIONS[about] as Row<never, Seen>).problems?.(value) ?? []
 
 export const judgeLoad = async (measured: Measured, { about, with: value }: Expectation): Promise<Seen> => {
-  const row: ExpectationRow<Measured> = LOAD_EXPECTATIONS[about as keyof typeof LOAD_EXPECTATIONS]
-  return row.see(measured, value)
+  const row: Row<Measured, Seen> = LOAD_EXPECTATIONS[about as keyof typeof LOAD_EXPECTATIONS]
+  return row.run(measured, value)
 }
 
 /** Polls until the expectation holds or its time is over, and returns the last observation. */
-export const checkFact = async (context: DrillContext, expectation: Expectation): Promise<Seen> => {
-  const { about, with: given } = expectation as Fact
-  const row: ExpectationRow<DrillContext> = FACTS[about]
+export const checkFact = async (context: DrillContext, { about, with: given }: Expectation): Promise<Seen> => {
+  const row: Row<DrillContext, Seen> = FACTS[about as keyof typeof FACTS]
   const look = async (value: unknown): Promise<Seen> => {
     try {
-      return await row.see(context, value)
+      return await row.run(context, value)
     } catch (error) {
       context.signal.throwIfAborted()
-      return { passed: false, evidence: [describeError(error)] }
+      return { passed: false, evidence: [messageOf(error)] }
     }
   }
   // A request is sent once, unless it has a time of its own.
   if (about === 'call') return look(given)
-  const value = await context.variables.resolve(given)
+  const value = (await context.variables.resolve(given)) as { readonly within?: string }
   let seen: Seen = { passed: false, evidence: [] }
   const attempt = async () => {
     seen = await look(value)
@@ -71,3 +63,33 @@ export const checkFact = async (context: DrillContext, expectation: Expectation)
   })
   return seen
 }
+
+/** Limits for RTO and RPO in addition to those of the drill. */
+export interface Slo {
+  readonly rtoMs?: number | undefined
+  readonly writesLost?: number | undefined
+}
+
+/** Returns the stricter of the requested limits and the limits of a drill for all clients. */
+export const wantedOf = (expect: readonly Expectation[], slo: Slo): Slo => {
+  const least = (boundOf: (one: Expectation) => number | undefined): number | undefined => {
+    const bounds = expect.flatMap((one) => ('client' in one.with && one.with.client ? [] : (boundOf(one) ?? [])))
+    return bounds.length > 0 ? Math.min(...bounds) : undefined
+  }
+  const rtoOf = (one: Expectation) =>
+    one.about === 'rto' && one.with['at-most'] ? durationOf(one.with['at-most']) : undefined
+  const rpoOf = (one: Expectation) => (one.about === 'rpo' ? mostOf(one.with['writes-lost']) : undefined)
+  return { rtoMs: slo.rtoMs ?? least(rtoOf), writesLost: slo.writesLost ?? least(rpoOf) }
+}
+
+const mostOf = (wanted: number | { readonly 'at-most'?: number }): number | undefined =>
+  typeof wanted === 'number' ? wanted : wanted['at-most']
+
+/** Returns the limits as expectations, which are checked like those of the drill. */
+export const expectationsOf = ({ rtoMs, writesLost }: Slo): Expectation[] => [
+  ...(rtoMs === undefined ? [] : [{ about: 'rto', with: { 'at-most': durationText(rtoMs) } } as const]),
+  ...(writesLost === undefined ? [] : [{ about: 'rpo', with: { 'writes-lost': { 'at-most': writesLost } } } as const]),
+]
+
+/** Formats a duration as in drill files: `60s`, or `1ms` if it is not whole seconds. */
+const durationText = (ms: number): string => (ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`)

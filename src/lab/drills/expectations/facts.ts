@@ -5,10 +5,25 @@ import type { Kind } from '../../model/kinds.js'
 import { askStatus, statusOf } from '../../requests/replication.js'
 import { makeCall } from '../context/answers.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { CALL, CLUSTER, CLUSTERS, COUNT, DURATION, KIND, listOf, mapOf, NAMES, WANTED } from '../context/forms.js'
-import { describeWanted, findMismatch } from '../context/matcher.js'
+import {
+  CALL,
+  type CallValue,
+  CLUSTER,
+  CLUSTERS,
+  COUNT,
+  DURATION,
+  fact,
+  KIND,
+  listOf,
+  mapOf,
+  NAMES,
+  ON_KIND,
+  PAIR,
+  type Seen,
+  WANTED,
+} from '../context/forms.js'
+import { describeWanted, findMismatch, isEqual } from '../context/matcher.js'
 import { lagBetween } from '../context/status-samples.js'
-import { fact, type Seen } from './expectation.js'
 
 const WITHIN = {
   ...DURATION,
@@ -36,7 +51,6 @@ const readOn = async (context: DrillContext, clusters: readonly string[], path: 
   return { answers, evidence }
 }
 
-/** Expectations about the clusters. */
 export const FACTS = {
   roots: fact({
     schema: facts('Clusters have the same Merkle root.', ['equal'], {
@@ -45,15 +59,15 @@ export const FACTS = {
       differ: { type: 'boolean', default: false, description: 'The roots must differ.' },
     }),
     text: ({ equal, differ }) => `merkle roots of ${equal.join(', ')} are ${differ ? 'different' : 'equal'}`,
-    async see({ lab }, { equal, kind, differ = false }) {
+    async run({ lab }, { equal, kind, differ = false }) {
       const rootsOf = (one: Kind) =>
         Promise.all(equal.map(async (name) => (await askStatus(lab.anonymous(name), one)).merkleRoot))
       const shared = kind === undefined ? await rootsOf('performance') : []
       const roots = shared.length > 0 && shared.every((root) => root !== '') ? shared : await rootsOf(kind ?? 'dr')
       const evidence = equal.map((name, index) => `${name}: ${roots[index] || 'none'}`)
-      const isEqual = new Set(roots).size === 1 && roots[0] !== ''
-      const isWanted = differ ? !isEqual && roots.every((root) => root !== '') : isEqual
-      return judged(isWanted ? undefined : `the roots are ${isEqual ? 'equal' : 'not equal'}`, evidence)
+      const isSame = new Set(roots).size === 1 && roots[0] !== ''
+      const isWanted = differ ? !isSame && roots.every((root) => root !== '') : isSame
+      return judged(isWanted ? undefined : `the roots are ${isSame ? 'equal' : 'not equal'}`, evidence)
     },
   }),
   values: fact({
@@ -71,37 +85,30 @@ export const FACTS = {
       const wanted = is === undefined ? '' : `: ${describeWanted(is)}`
       return `${path} reads ${differ ? 'differently' : 'the same'} on ${listOf(on).join(', ')}${wanted}`
     },
-    async see(context, { path, on, is, differ = false }) {
+    async run(context, { path, on, is, differ = false }) {
       const { answers, evidence } = await readOn(context, listOf(on), path)
       const refused = answers.find(({ status }) => status >= 400)
       if (refused) return judged(`a read is answered with ${refused.status}`, evidence)
       const datas = answers.map(({ json }) => json?.data)
       const mismatch = is === undefined ? undefined : datas.map((data) => findMismatch(data, is)).find(Boolean)
       if (mismatch !== undefined) return judged(mismatch, evidence)
-      const isSame = datas.every((data) => JSON.stringify(sorted(data)) === JSON.stringify(sorted(datas[0])))
+      const isSame = datas.every((data) => isEqual(data, datas[0]))
       return judged(isSame === differ ? `the values are ${isSame ? 'the same' : 'different'}` : undefined, evidence)
     },
   }),
   absent: fact({
-    schema: facts('A path returns 404 on clusters.', ['path', 'on'], {
-      path: { type: 'string' },
-      on: CLUSTERS,
-    }),
+    schema: facts('A path returns 404 on clusters.', ['path', 'on'], { path: { type: 'string' }, on: CLUSTERS }),
     text: ({ path, on }) => `${path} is not there on ${listOf(on).join(', ')}`,
-    async see(context, { path, on }) {
+    async run(context, { path, on }) {
       const { answers, evidence } = await readOn(context, listOf(on), path)
       const isAbsent = answers.every(({ status }) => status === 404)
       return judged(isAbsent ? undefined : 'it is answered otherwise than with 404', evidence)
     },
   }),
   'known-secondaries': fact({
-    schema: facts('All secondary IDs that a primary knows.', ['cluster', 'kind', 'are'], {
-      cluster: CLUSTER,
-      kind: KIND,
-      are: NAMES,
-    }),
+    schema: facts('All secondary IDs that a primary knows.', ['cluster', 'kind', 'are'], { ...ON_KIND, are: NAMES }),
     text: ({ cluster, kind, are }) => `${cluster} knows as ${kind} secondaries: ${are.join(', ') || 'none'}`,
-    async see({ lab }, { cluster, kind, are }) {
+    async run({ lab }, { cluster, kind, are }) {
       const { knownSecondaries: known } = await askStatus(lab.anonymous(cluster), kind)
       const evidence = [`${cluster} knows ${JSON.stringify(known)}`]
       return judged(findMismatch(known.toSorted(), are.toSorted()), evidence)
@@ -113,7 +120,7 @@ export const FACTS = {
       are: { type: 'array', items: CLUSTER },
     }),
     text: ({ kind, are }) => `${kind} primaries are: ${are.join(', ') || 'none'}`,
-    async see({ lab }, { kind, are }) {
+    async run({ lab }, { kind, are }) {
       const modes = await Promise.all(
         lab.clusters.map(async ({ name }) => {
           const status = await askStatus(lab.anonymous(name), kind).catch(() => undefined)
@@ -126,13 +133,9 @@ export const FACTS = {
     },
   }),
   status: fact({
-    schema: facts('Fields of sys/replication/KIND/status.', ['cluster', 'kind', 'is'], {
-      cluster: CLUSTER,
-      kind: KIND,
-      is: WANTED,
-    }),
+    schema: facts('Fields of sys/replication/KIND/status.', ['cluster', 'kind', 'is'], { ...ON_KIND, is: WANTED }),
     text: ({ cluster, kind, is }) => `${kind} status of ${cluster} has ${describeWanted(is)}`,
-    async see({ lab }, { cluster, kind, is }) {
+    async run({ lab }, { cluster, kind, is }) {
       const status = await statusOf(lab.anonymous(cluster), kind)
       const shown = Object.keys((is ?? {}) as object).map((key) => `${key}: ${JSON.stringify(status[key])}`)
       return judged(findMismatch(status, is), [`${cluster} has ${shown.join(', ')}`])
@@ -144,7 +147,7 @@ export const FACTS = {
       is: { type: 'integer', minimum: 200, maximum: 599 },
     }),
     text: ({ cluster, is }) => `sys/health of ${listOf(cluster).join(', ')} answers ${is}`,
-    async see({ lab }, { cluster, is }) {
+    async run({ lab }, { cluster, is }) {
       const healthOf = async (name: string) => (await lab.anonymous(name).send('GET', 'sys/health')).status
       const statuses = await Promise.all(listOf(cluster).map(healthOf))
       const wrong = statuses.find((status) => status !== is)
@@ -156,13 +159,12 @@ export const FACTS = {
   }),
   lag: fact({
     schema: facts('Log entries that a secondary has not applied.', ['primary', 'secondary', 'kind', 'entries'], {
-      primary: CLUSTER,
-      secondary: CLUSTER,
+      ...PAIR,
       kind: KIND,
       entries: COUNT,
     }),
     text: ({ primary, secondary, entries }) => `${secondary} lacks entries of ${primary}: ${describeWanted(entries)}`,
-    async see({ lab }, { primary, secondary, kind, entries }) {
+    async run({ lab }, { primary, secondary, kind, entries }) {
       const lag = await lagBetween(lab, primary, secondary, kind)
       return judged(findMismatch(lag, entries), [`${secondary} lacks ${lag} entries of ${primary}`])
     },
@@ -183,7 +185,7 @@ export const FACTS = {
       `metric ${name} of ${cluster} is ${absent ? 'absent' : describeWanted(is)}`,
     problems: ({ is, absent = false }) =>
       (is !== undefined) !== absent ? [] : ['metrics needs either "is" or "absent: true"'],
-    async see(context, { cluster, name, labels = {}, is, absent = false }) {
+    async run(context, { cluster, name, labels = {}, is, absent = false }) {
       const answer = await askMetrics(context, cluster)
       if (answer.status !== 200) return judged(`its metrics are answered with ${answer.status}`, [])
       const series = findSeries(answer.bytes.toString('utf8'), name, labels)
@@ -201,7 +203,7 @@ export const FACTS = {
       path: { type: 'string', description: 'One of the losses has this path.' },
     }),
     text: ({ cluster, entries }) => `entries that ${cluster} notes as lost: ${describeWanted(entries)}`,
-    async see(context, { cluster, entries, path }) {
+    async run(context, { cluster, entries, path }) {
       const losses = await readLosses(context.lab.anonymous(cluster))
       const count = countLost(losses)
       const paths = losses.flatMap(({ entries: some }) => some.map((entry) => entry.path))
@@ -214,16 +216,14 @@ export const FACTS = {
   call: fact({
     schema: { ...CALL, description: 'A request and the expected response; see the step call.' },
     text: ({ cluster, method = 'GET', path }) => `${method} ${path} on ${cluster} is answered as expected`,
-    async see(context, value) {
-      return { passed: true, evidence: [await makeCall(context, await context.variables.resolve(value))] }
+    async run(context, value) {
+      return {
+        passed: true,
+        evidence: [await makeCall(context, (await context.variables.resolve(value)) as CallValue)],
+      }
     },
   }),
 }
-
-const sorted = (value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
-    : value
 
 /** Reads the metrics of a cluster: with a token or, on a DR secondary, which accepts none, from an Understudy endpoint. */
 const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAnswer> => {
@@ -232,14 +232,8 @@ const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAn
   return context.ask({ cluster, method: 'GET', path: 'sys/metrics', query: { format: 'prometheus' } })
 }
 
-/** One line of the Prometheus text format. */
-interface Series {
-  readonly value: number
-  readonly text: string
-}
-
-/** Finds the series of a metric that have at least these labels. */
-export const findSeries = (text: string, name: string, labels: Readonly<Record<string, string>>): Series[] =>
+/** Finds the series of a metric in the Prometheus text format that have at least these labels. `text`: the line. */
+export const findSeries = (text: string, name: string, labels: Readonly<Record<string, string>>) =>
   text.split('\n').flatMap((line) => {
     const [, metric, inner = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/.exec(line) ?? []
     if (metric !== name || value === undefined) return []

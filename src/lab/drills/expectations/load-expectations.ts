@@ -1,12 +1,10 @@
 import { formatMs, formatOffset } from '../../texts/format.js'
-import type { Schema, ValueOf } from '../../documents/schema.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { CLUSTER, COUNT, DURATION, durationOf, mapOf } from '../context/forms.js'
+import { CLUSTER, COUNT, DURATION, durationOf, mapOf, rowOn, type Seen } from '../context/forms.js'
 import { describeWanted, findMismatch } from '../context/matcher.js'
 import type { RpoResult, RtoResult, TokensResult } from '../context/result.js'
 import type { Load } from '../load/load.js'
-import { readBack } from '../load/read-back.js'
-import type { ExpectationRow, Seen } from './expectation.js'
+import { readBack } from '../load/measure.js'
 
 /** The measurements of a load, complete when its clients have stopped. */
 export interface Measured {
@@ -20,9 +18,7 @@ export interface Measured {
 }
 
 /** An expectation that the load measures. It is valid only at the end of a drill with a load. */
-const measured = <const S extends Schema>(
-  row: ExpectationRow<Measured, S, ValueOf<S>>,
-): ExpectationRow<Measured, S, ValueOf<S>> => row
+const measured = rowOn<Measured, Seen>()
 
 const CLIENT = {
   type: 'string',
@@ -49,7 +45,7 @@ export const LOAD_EXPECTATIONS = {
     },
     problems: ({ 'at-most': most, 'at-least': least }) =>
       most !== undefined || least !== undefined ? [] : ['rto needs "at-most" or "at-least"'],
-    see({ rto }, { client, 'at-most': most, 'at-least': least }) {
+    run({ rto }, { client, 'at-most': most, 'at-least': least }) {
       const span = client === undefined ? rto : rto.byClient[client]
       if (!span) return missed(`the load has no client of the kind ${client}`)
       const { ms, fromMs, toMs } = span
@@ -71,7 +67,7 @@ export const LOAD_EXPECTATIONS = {
       { 'writes-lost': COUNT, client: CLIENT },
     ),
     text: ({ client, 'writes-lost': lost }) => `rpo${ofClient(client)}: writes lost ${describeWanted(lost)}`,
-    see({ rpo, readOn }, { client, 'writes-lost': wanted }) {
+    run({ rpo, readOn }, { client, 'writes-lost': wanted }) {
       const own = client === undefined ? { ...rpo, lost: rpo.writesLost } : rpo.byClient[client]
       if (!own || own.lost === null)
         return missed(`not measured: ${rpo.readBack} of ${rpo.acknowledged} acknowledged writes could be read back`)
@@ -98,7 +94,7 @@ export const LOAD_EXPECTATIONS = {
       },
     ),
     text: ({ survived }) => `tokens survived: ${survived}`,
-    see({ tokens }, { survived }) {
+    run({ tokens }, { survived }) {
       if (!tokens) return missed('not measured: the load holds no tokens')
       const wanted = survived === 'all' ? tokens.total : survived === 'none' ? 0 : survived
       const lost = tokens.lost.map(({ name, reason }) => `${name} does not: ${reason}`)
@@ -120,11 +116,11 @@ export const LOAD_EXPECTATIONS = {
     }),
     text: ({ 'accepted-by': by, on, lost }) =>
       `writes${by ? ` that ${by} accepted` : ''} missing on ${on}: ${describeWanted(lost)}`,
-    async see({ context, load }, { 'accepted-by': by, on, lost, 'at-least': least = 1 }) {
-      const writes = load.ledger.acknowledged.filter(({ cluster }) => by === undefined || cluster === by)
+    async run({ context, load }, { 'accepted-by': by, on, lost, 'at-least': least = 1 }) {
+      const writes = load.acknowledged.filter(({ cluster }) => by === undefined || cluster === by)
       if (writes.length < least)
         return missed(`${by ?? 'the lab'} accepted ${writes.length} writes, not ${least} or more`)
-      const { missing, unread, reason } = await readBack(context.lab, on, writes)
+      const { missing, unread, reason } = await readBack(context, on, writes)
       if (unread.length > 0)
         return missed(`not measured: ${unread.length} of ${writes.length} could not be read: ${reason}`)
       const shown = missing.slice(0, LOST_SHOWN_MAX).map(({ key }) => `${key} is not there`)
@@ -140,9 +136,10 @@ export const LOAD_EXPECTATIONS = {
     }),
     text: ({ count, containing, cluster }) =>
       `refusals${cluster ? ` by ${cluster}` : ''}${containing ? ` with "${containing}"` : ''}: ${describeWanted(count)}`,
-    see({ load }, { count, containing = '', cluster }) {
-      const refusals = load.ledger.refusals.filter(
-        (attempt) => attempt.reason.includes(containing) && (cluster === undefined || attempt.cluster === cluster),
+    run({ load }, { count, containing = '', cluster }) {
+      const refusals = load.attempts.filter(
+        ({ isAccepted, reason, cluster: at }) =>
+          !isAccepted && reason.includes(containing) && (cluster === undefined || at === cluster),
       )
       const texts = new Map<string, number>()
       for (const { reason } of refusals) texts.set(reason, (texts.get(reason) ?? 0) + 1)

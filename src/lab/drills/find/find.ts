@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/printable.js'
 import { replaceFile } from '../../../base/replace-file.js'
 import { createSeededRandom } from '../../../base/random.js'
 import { formatMs } from '../../texts/format.js'
@@ -5,8 +6,7 @@ import { LabError } from '../../model/lab-error.js'
 import { commandIn, labDirectory } from '../../model/lab-directory.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { waitFor } from '../../requests/wait.js'
-import { describeError } from '../context/drill-context.js'
-import { HIDDEN_FAULTS, type HiddenFault, type FaultLocation, type Told } from './hidden-faults.js'
+import { HIDDEN_FAULTS, type HiddenFault, type FaultLocation, tell, type Told } from './hidden-faults.js'
 import { findReplicationLinks, findTrouble, preparePractice, type ReplicationLink } from './traffic.js'
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -24,11 +24,12 @@ export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
       'conflict',
       `a fault is hidden in the lab "${lab.name}" already; "${commandIn(lab.name, 'drill find --check')}" judges, "--give-up" tells`,
     )
-  const trouble = await preparePractice(lab).then(() => findTrouble(lab), describeError)
+  const trouble = await preparePractice(lab).then(() => findTrouble(lab), messageOf)
   if (trouble !== undefined)
     throw new LabError('conflict', `the lab is not well, and a fault would not be found: ${trouble}`)
   const { fault, place } = chooseFault(await findReplicationLinks(lab), seed)
-  saveFind(lab.name, { seed, plantedAt: lab.clock.now(), name: fault.name, place })
+  const kept: StoredFind = { seed, plantedAt: lab.clock.now(), name: fault.name, place }
+  replaceFile(fileOf(lab.name), deflateRawSync(JSON.stringify(kept)).toString('base64'))
   const findAbsence = async () => ((await isThere(lab, fault, place)) ? undefined : 'it does not show')
   try {
     await fault.plant(lab, place)
@@ -96,7 +97,7 @@ export const giveUp = (lab: LiveLab): Told & { readonly seed: string } => {
 
 /** Returns the solution, with commands for this lab. */
 const tellIn = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): Told => {
-  const told = fault.tell(place)
+  const told = tell(fault, place)
   return { ...told, mend: told.mend.map((words) => commandIn(lab.name, words)) }
 }
 
@@ -130,10 +131,6 @@ interface StoredFind {
  * the answer by accident. It is not encrypted.
  */
 const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
-
-const saveFind = (lab: string, kept: StoredFind): void => {
-  replaceFile(fileOf(lab), deflateRawSync(JSON.stringify(kept)).toString('base64'))
-}
 
 const readFind = (lab: string): StoredFind | undefined => {
   let text: string

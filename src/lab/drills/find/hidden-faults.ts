@@ -13,24 +13,32 @@ export interface FaultLocation extends ReplicationLink {
   readonly isBackwards: boolean
 }
 
-/** A fault that can be injected secretly, and the check for its presence. */
-export interface HiddenFault {
+/** A fault that can be injected secretly, the check for its presence, and the texts of its solution. */
+export interface HiddenFault extends Told {
   readonly name: string
   /** The only kind of replication link that it fits. */
   readonly kind?: Kind
   plant(lab: LiveLab, place: FaultLocation): Promise<unknown>
   /** Whether the fault is still present. Rejects if that is unknown; callers then treat it as present. */
   isThere(lab: LiveLab, place: FaultLocation): Promise<boolean>
-  /** Returns the solution. */
-  tell(place: FaultLocation): Told
 }
 
+/** Texts in which `{primary}`, `{secondary}`, `{kind}` and `{id}` stand for the place, and `{from}` and `{to}` for a direction. */
 export interface Told {
   readonly what: string
   /** Where the fault is visible. */
   readonly seen: string
   /** The fix: Understudy commands without the program name and the lab name. */
   readonly mend: readonly string[]
+}
+
+/** Returns the solution for a place. */
+export const tell = ({ what, seen, mend }: Told, place: FaultLocation): Told => {
+  const [from, to] = endsOf(place)
+  const token = place.kind === 'dr' ? ', with a dr_operation_token' : ''
+  const parts: Readonly<Record<string, unknown>> = { ...place, from, to, token }
+  const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, part: string) => String(parts[part]))
+  return { what: fill(what), seen: fill(seen), mend: mend.map(fill) }
 }
 
 const OWN = '/_understudy/v1'
@@ -43,7 +51,7 @@ const endsOf = ({ primary, secondary, isBackwards }: FaultLocation): [string, st
   isBackwards ? [secondary, primary] : [primary, secondary]
 
 /** Returns a fault of the link between a primary and its secondary. */
-const onLink = (fault: LinkFault, isOneWay = false): Pick<HiddenFault, 'plant' | 'isThere'> => ({
+const onLink = (fault: LinkFault, isOneWay = false): Pick<HiddenFault, 'plant' | 'isThere' | 'mend'> => ({
   plant: (lab, place) => lab.setFault({ between: endsOf(place), isOneWay, fault, isHidden: true }),
   async isThere(lab, place) {
     const ends = endsOf(place)
@@ -51,9 +59,8 @@ const onLink = (fault: LinkFault, isOneWay = false): Pick<HiddenFault, 'plant' |
       .filter(isOfLink)
       .some(({ between, fault: set }) => set.name === fault.name && ends.every((end) => between.includes(end)))
   },
+  mend: ['heal {primary} {secondary}'],
 })
-
-const healLink = ({ primary, secondary }: FaultLocation): string[] => [`heal ${primary} ${secondary}`]
 
 const healthOf = async (lab: LiveLab, name: string): Promise<Readonly<Record<string, unknown>>> => {
   const { json = {} } = await lab.anonymous(name).with({ timeoutMs: 2000 }).send('GET', 'sys/health')
@@ -61,9 +68,14 @@ const healthOf = async (lab: LiveLab, name: string): Promise<Readonly<Record<str
 }
 
 /** Returns a fault of the secondary's server that a verb causes. */
-const onServer = (verb: ServerVerb, isWrong: (sealed: unknown) => boolean): Pick<HiddenFault, 'plant' | 'isThere'> => ({
+const onServer = (
+  verb: ServerVerb,
+  fix: ServerVerb,
+  isWrong: (sealed: unknown) => boolean,
+): Pick<HiddenFault, 'plant' | 'isThere' | 'mend'> => ({
   plant: (lab, { secondary }) => lab.work(verb, secondary, TIMEOUT_MS),
   isThere: async (lab, { secondary }) => isWrong((await healthOf(lab, secondary)).sealed),
+  mend: [`${fix} {secondary}`],
 })
 
 const isNotFollowing = async (lab: LiveLab, { secondary, kind }: FaultLocation): Promise<boolean> => {
@@ -73,10 +85,10 @@ const isNotFollowing = async (lab: LiveLab, { secondary, kind }: FaultLocation):
 
 const filterOf = (id: string): string => `${REPLICATION}/performance/primary/paths-filter/${id}`
 
-/** Returns the commands that issue an activation token for a secondary and apply it. */
-const newToken = ({ kind, primary, secondary, id }: FaultLocation): string[] => [
-  `vault write ${REPLICATION}/${kind}/primary/secondary-token id=${id}    # on ${primary}`,
-  `vault write ${REPLICATION}/${kind}/secondary/update-primary token=...    # on ${secondary}${kind === 'dr' ? ', with a dr_operation_token' : ''}`,
+/** The commands that issue an activation token for a secondary and apply it. */
+const NEW_TOKEN = [
+  `vault write ${REPLICATION}/{kind}/primary/secondary-token id={id}    # on {primary}`,
+  `vault write ${REPLICATION}/{kind}/secondary/update-primary token=...    # on {secondary}{token}`,
 ]
 
 /** All faults that can be injected. A seed chooses by position among those that fit, so add new ones at the end. */
@@ -84,60 +96,39 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   {
     name: 'link-cut-one-way',
     ...onLink({ name: 'partition' }, true),
-    tell: (place) => {
-      const [from, to] = endsOf(place)
-      return {
-        what: `nothing that ${from} sent reached ${to} any more; the other way was open`,
-        seen: `the connection of ${place.secondary} is not ready, though both clusters answer their clients`,
-        mend: healLink(place),
-      }
-    },
+    what: 'nothing that {from} sent reached {to} any more; the other way was open',
+    seen: 'the connection of {secondary} is not ready, though both clusters answer their clients',
   },
   {
     name: 'link-cut',
     ...onLink({ name: 'partition' }),
-    tell: (place) => ({
-      what: `the network between ${place.primary} and ${place.secondary} was cut`,
-      seen: `the connection of ${place.secondary} is not ready, and ${place.primary} shows it as disconnected`,
-      mend: healLink(place),
-    }),
+    what: 'the network between {primary} and {secondary} was cut',
+    seen: 'the connection of {secondary} is not ready, and {primary} shows it as disconnected',
   },
   {
     name: 'link-stalled',
     ...onLink({ name: 'hold' }),
-    tell: (place) => ({
-      what: `the network between ${place.primary} and ${place.secondary} took everything and delivered nothing`,
-      seen: `connections stay open and nothing arrives on ${place.secondary}, until keepalive gives them up`,
-      mend: healLink(place),
-    }),
+    what: 'the network between {primary} and {secondary} took everything and delivered nothing',
+    seen: 'connections stay open and nothing arrives on {secondary}, until keepalive gives them up',
   },
   {
     name: 'sealed-secondary',
     kind: 'performance',
-    ...onServer('seal', (sealed) => sealed !== false),
-    tell: ({ secondary }) => ({
-      what: `${secondary} was sealed`,
-      seen: `sys/health and sys/seal-status of ${secondary} say so; everything else answers 503`,
-      mend: [`unseal ${secondary}`],
-    }),
+    ...onServer('seal', 'unseal', (sealed) => sealed !== false),
+    what: '{secondary} was sealed',
+    seen: 'sys/health and sys/seal-status of {secondary} say so; everything else answers 503',
   },
   {
     name: 'paused-server',
-    ...onServer('pause', (sealed) => sealed === undefined),
-    tell: ({ secondary }) => ({
-      what: `the process of ${secondary} was frozen (SIGSTOP)`,
-      seen: `${secondary} takes connections and never answers; its process is in state T`,
-      mend: [`resume ${secondary}`],
-    }),
+    ...onServer('pause', 'resume', (sealed) => sealed === undefined),
+    what: 'the process of {secondary} was frozen (SIGSTOP)',
+    seen: '{secondary} takes connections and never answers; its process is in state T',
   },
   {
     name: 'stopped-server',
-    ...onServer('stop', (sealed) => sealed !== false),
-    tell: ({ secondary }) => ({
-      what: `the server of ${secondary} had been stopped`,
-      seen: `connections to ${secondary} are refused; its log ends with an orderly shutdown`,
-      mend: [`start ${secondary}`],
-    }),
+    ...onServer('stop', 'start', (sealed) => sealed !== false),
+    what: 'the server of {secondary} had been stopped',
+    seen: 'connections to {secondary} are refused; its log ends with an orderly shutdown',
   },
   {
     name: 'skewed-clock',
@@ -147,11 +138,9 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
       const { server_time_utc: seconds } = await healthOf(lab, secondary)
       return Math.abs(Number(seconds) * 1000 - lab.clock.now()) > SKEW_NOTICED_MS
     },
-    tell: ({ secondary }) => ({
-      what: `the clock of ${secondary} was ${SKEW_SECONDS / 60} minutes ahead`,
-      seen: `server_time_utc in sys/health of ${secondary} differs from the others; tokens issued there end early elsewhere`,
-      mend: [`restart ${secondary}`],
-    }),
+    what: `the clock of {secondary} was ${SKEW_SECONDS / 60} minutes ahead`,
+    seen: 'server_time_utc in sys/health of {secondary} differs from the others; tokens issued there end early elsewhere',
+    mend: ['restart {secondary}'],
   },
   {
     name: 'stuck-secondary',
@@ -161,22 +150,18 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
       const { json } = await lab.anonymous(secondary).send('GET', `${OWN}/states`)
       return Array.isArray(json?.states) && json.states.length > 0
     },
-    tell: ({ secondary }) => ({
-      what: `${secondary} received everything and applied nothing`,
-      seen: `${secondary} streams and is connected, while its last_remote_wal stands still and its merkle root differs`,
-      mend: [`restart ${secondary}`],
-    }),
+    what: '{secondary} received everything and applied nothing',
+    seen: '{secondary} streams and is connected, while its last_remote_wal stands still and its merkle root differs',
+    mend: ['restart {secondary}'],
   },
   {
     name: 'revoked-secondary',
     plant: async (lab, { primary, kind, id }) =>
       (await lab.root(primary)).write(`${REPLICATION}/${kind}/primary/revoke-secondary`, { id }),
     isThere: isNotFollowing,
-    tell: (place) => ({
-      what: `${place.primary} had revoked its ${place.kind} secondary ${place.id}, which is ${place.secondary}`,
-      seen: `known_secondaries of ${place.primary} lacks ${place.id}; ${place.secondary} is idle and its connection fails`,
-      mend: newToken(place),
-    }),
+    what: '{primary} had revoked its {kind} secondary {id}, which is {secondary}',
+    seen: 'known_secondaries of {primary} lacks {id}; {secondary} is idle and its connection fails',
+    mend: NEW_TOKEN,
   },
   {
     name: 'filtered-mount',
@@ -187,11 +172,9 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
       const { status, json } = await (await lab.root(primary)).send('GET', filterOf(id))
       return status === 200 && JSON.stringify(json?.data).includes(`${PRACTICE}/`)
     },
-    tell: ({ primary, secondary, id }) => ({
-      what: `a paths filter on ${primary} kept ${PRACTICE}/ from ${secondary}`,
-      seen: `${secondary} answers 404 "no handler for route" below ${PRACTICE}/, and does not list the mount`,
-      mend: [`vault delete ${filterOf(id)}    # on ${primary}`],
-    }),
+    what: `a paths filter on {primary} kept ${PRACTICE}/ from {secondary}`,
+    seen: `{secondary} answers 404 "no handler for route" below ${PRACTICE}/, and does not list the mount`,
+    mend: [`vault delete ${filterOf('{id}')}    # on {primary}`],
   },
   {
     name: 'forgotten-primary',
@@ -199,14 +182,9 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     plant: async (lab, { secondary }) =>
       (await lab.root(secondary)).write(`${REPLICATION}/performance/secondary/update-primary`, { token: '' }),
     isThere: isNotFollowing,
-    tell: (place) => ({
-      what: `${place.secondary} had been told to forget its primary: an update-primary with an empty token`,
-      seen: `${place.secondary} is a performance secondary in state idle, and knows no address of ${place.primary}`,
-      mend: [
-        `vault write ${REPLICATION}/performance/primary/revoke-secondary id=${place.id}    # on ${place.primary}`,
-        ...newToken(place),
-      ],
-    }),
+    what: '{secondary} had been told to forget its primary: an update-primary with an empty token',
+    seen: '{secondary} is a performance secondary in state idle, and knows no address of {primary}',
+    mend: [`vault write ${REPLICATION}/performance/primary/revoke-secondary id={id}    # on {primary}`, ...NEW_TOKEN],
   },
   {
     name: 'demoted-primary',
@@ -218,13 +196,8 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
       )
       return !all.some(({ mode }) => mode === 'primary')
     },
-    tell: (place) => ({
-      what: `${place.primary} had been demoted, and no cluster was the performance primary`,
-      seen: `writes are refused on every cluster; ${place.primary} and ${place.secondary} both say that they are secondaries`,
-      mend: [
-        `vault write -f ${REPLICATION}/performance/secondary/promote    # on ${place.primary}`,
-        ...newToken(place),
-      ],
-    }),
+    what: '{primary} had been demoted, and no cluster was the performance primary',
+    seen: 'writes are refused on every cluster; {primary} and {secondary} both say that they are secondaries',
+    mend: [`vault write -f ${REPLICATION}/performance/secondary/promote    # on {primary}`, ...NEW_TOKEN],
   },
 ]

@@ -1,10 +1,10 @@
+import { messageOf } from '../../../base/printable.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import { KINDS, type Kind } from '../../model/kinds.js'
+import type { Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
 import { findLag } from '../../requests/replication.js'
 import { waitFor } from '../../requests/wait.js'
-import { describeError } from '../context/drill-context.js'
-import { collectOnce, replicationLinks, rolesNow, type StatusSample } from '../context/status-samples.js'
+import { collectOnce, replicationLinks, rolesNow, writableClusters } from '../context/status-samples.js'
 
 /** The mount that learners and the check use for test reads and writes. */
 export const PRACTICE = 'practice'
@@ -21,19 +21,14 @@ export interface ReplicationLink {
 }
 
 /** Finds the current replication links, those of performance replication first. Ignores clusters that do not respond. */
-export const findReplicationLinks = async (lab: LiveLab): Promise<readonly ReplicationLink[]> =>
-  replicationLinks(await rolesNow(lab), KINDS.toReversed()).map(({ kind, primary, secondary }) => ({
-    kind,
-    primary: primary.name,
-    secondary: secondary.name,
-    id: secondary[kind].secondaryId,
-  }))
-
-/** Finds the clusters that replicate from no primary and accept writes. */
-const writableClusters = (samples: readonly StatusSample[]): readonly string[] =>
-  samples
-    .filter(({ health, roles }) => health === 200 && roles && KINDS.every((kind) => roles[kind].mode !== 'secondary'))
-    .map(({ name }) => name)
+export const findReplicationLinks = async (lab: LiveLab): Promise<readonly ReplicationLink[]> => {
+  const roles = await rolesNow(lab)
+  const links = replicationLinks(roles).map(({ kind, primary, secondary }) => {
+    const id = roles.find(({ name }) => name === secondary)?.[kind].secondaryId ?? ''
+    return { kind, primary, secondary, id }
+  })
+  return [...links.filter(({ kind }) => kind === 'performance'), ...links.filter(({ kind }) => kind === 'dr')]
+}
 
 /** Mounts `practice/` and writes a secret into it, if it does not exist yet. */
 export const preparePractice = async (lab: LiveLab): Promise<void> => {
@@ -63,7 +58,7 @@ export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => 
   try {
     await writer.write(`${PRACTICE}/marker`, { marker })
   } catch (error) {
-    return `a write on ${head} is refused: ${describeError(error)}`
+    return `a write on ${head} is refused: ${messageOf(error)}`
   }
   const links = await findReplicationLinks(lab)
   const lonely = lab.clusters.find(({ name }) => name !== head && !links.some(({ secondary }) => secondary === name))

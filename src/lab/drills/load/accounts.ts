@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../client/api-client.js'
 import { LabError } from '../../model/lab-error.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { collectOnce, type StatusSample } from '../context/status-samples.js'
+import { collectOnce, type StatusSample, writableClusters } from '../context/status-samples.js'
 
 /** The mount, policy and AppRole of the load clients. They do not touch other data of the lab. */
 
@@ -66,10 +66,10 @@ export const findActive = async (lab: LiveLab): Promise<readonly StatusSample[]>
 
 /** Returns the active cluster that does not forward its writes. If there are several, prefers `preferred`. */
 export const findPrimary = (active: readonly StatusSample[], preferred?: string): string => {
-  const primaries = active.filter(({ roles }) => roles && roles.performance.mode !== 'secondary')
-  const found = primaries.find(({ name }) => name === preferred) ?? primaries[0]
+  const primaries = writableClusters(active)
+  const found = primaries.find((name) => name === preferred) ?? primaries[0]
   if (found === undefined) throw new LabError('remote', 'no cluster of the lab is a primary that serves clients')
-  return found.name
+  return found
 }
 
 /** Rejects until clients can log in to a cluster and write. */

@@ -1,9 +1,8 @@
-import { ApiError, type ApiAnswer, type ApiClient } from '../../../client/api-client.js'
+import { ApiError, type ApiClient } from '../../../client/api-client.js'
 import type { TokensResult } from '../context/result.js'
 import type { DrillContext } from '../context/drill-context.js'
 import { type Accounts, login, makeAccounts, MOUNT } from './accounts.js'
-import { LoadClient, type LoadClientOptions, type Send } from './client.js'
-import { Ledger } from './ledger.js'
+import { type Attempt, type ClientPlan, type LoadClient, startClient } from './client.js'
 
 /** The clients of a drill, and how they behave. */
 export interface LoadPlan {
@@ -17,24 +16,26 @@ export interface LoadPlan {
   readonly readBackOn: string | undefined
 }
 
-const KEPT_KEYS = 1000
+const CLIENTS = [
+  { kind: 'old-token', action: 'write', count: 'writers', name: 'writer' },
+  { kind: 'new-login', action: 'write', count: 'logins', name: 'login' },
+  { kind: 'reader', action: 'read', count: 'readers', name: 'reader' },
+] as const
 
-interface HeldToken {
-  readonly name: string
-  readonly home: string
-  readonly token: string
-}
+/** A write to a key that a cluster acknowledged. */
+export type Write = Attempt & { readonly key: string }
 
 /** The clients of a drill. They run from before its first step until after its last. */
 export class Load {
-  readonly ledger = new Ledger()
+  /** The results of client requests, in the order of completion. */
+  readonly attempts: Attempt[] = []
   readonly #context: DrillContext
   readonly #plan: LoadPlan
   readonly #accounts: Accounts
-  readonly #tokens: HeldToken[] = []
+  readonly #tokens: { readonly name: string; readonly home: string; readonly token: string }[] = []
   readonly #clients: LoadClient[] = []
-  /** The most recently written keys, for readers. */
-  readonly #keys: string[] = []
+  /** The most recently written key, for readers. */
+  #lastKey: string | undefined
   #written = 0
 
   private constructor(context: DrillContext, plan: LoadPlan, accounts: Accounts) {
@@ -55,6 +56,10 @@ export class Load {
     }
   }
 
+  get acknowledged(): readonly Write[] {
+    return this.attempts.filter((attempt): attempt is Write => attempt.isAccepted && attempt.key !== undefined)
+  }
+
   /** The initial clusters of the clients. */
   get homes(): readonly string[] {
     return this.#accounts.homes
@@ -71,16 +76,17 @@ export class Load {
 
   /** Tries each token on every cluster, its own first. A token survived if one cluster accepts it. */
   async checkTokens(): Promise<TokensResult | null> {
-    if (this.#tokens.length === 0) return null
+    const total = this.#tokens.length
+    if (total === 0) return null
     const lost: { name: string; reason: string }[] = []
-    for (const held of this.#tokens) {
-      const reason = await this.#findDeath(held)
-      if (reason !== undefined) lost.push({ name: held.name, reason })
+    for (const { name, home, token } of this.#tokens) {
+      const reason = await this.#findDeath(token, home)
+      if (reason !== undefined) lost.push({ name, reason })
     }
-    return { survived: this.#tokens.length - lost.length, total: this.#tokens.length, lost }
+    return { survived: total - lost.length, total, lost }
   }
 
-  async #findDeath({ token, home }: HeldToken): Promise<string | undefined> {
+  async #findDeath(token: string, home: string): Promise<string | undefined> {
     const { lab } = this.#context
     const others = lab.clusters.map(({ name }) => name).filter((name) => name !== home)
     const reasons: string[] = []
@@ -90,9 +96,8 @@ export class Load {
         await client.read('auth/token/lookup-self')
         return undefined
       } catch (error) {
-        reasons.push(
-          `${name}: ${error instanceof ApiError ? `${error.status} ${error.errors.join('; ')}` : 'no answer'}`,
-        )
+        const reason = error instanceof ApiError ? `${error.status} ${error.errors.join('; ')}` : 'no answer'
+        reasons.push(`${name}: ${reason}`)
       } finally {
         client.close()
       }
@@ -101,33 +106,20 @@ export class Load {
   }
 
   async #begin(): Promise<void> {
-    const { writers, logins, readers, tokens } = this.#plan
-    for (const [n, home] of this.#spread(tokens))
+    for (const [n, home] of this.#spread(this.#plan.tokens))
       this.#tokens.push({ name: `token-${n} of ${home}`, home, token: await this.#login(home) })
-    for (const [n, home] of this.#spread(writers)) {
-      const token = await this.#login(home)
-      const next = () => this.#write(`writer-${n}`, async () => token)
-      this.#add({ name: `writer-${n}`, kind: 'old-token', action: 'write', home, next })
-    }
-    for (const [n, home] of this.#spread(logins)) {
-      const next = () => this.#write(`login-${n}`, (client) => login(client, this.#accounts))
-      this.#add({ name: `login-${n}`, kind: 'new-login', action: 'write', home, next })
-    }
-    for (const [n, home] of this.#spread(readers)) {
-      const token = await this.#login(home)
-      this.#add({ name: `reader-${n}`, kind: 'reader', action: 'read', home, next: () => this.#read(token) })
-    }
-    for (const client of this.#clients) client.start()
+    const plans: ClientPlan[] = []
+    for (const { kind, action, count, name } of CLIENTS)
+      for (const [n, home] of this.#spread(this.#plan[count])) {
+        const client = `${name}-${n}`
+        const token = kind === 'new-login' ? undefined : await this.#login(home)
+        const next = () => (action === 'write' ? this.#write(client, token) : this.#read(token))
+        plans.push({ client, kind, action, home, next })
+      }
+    for (const plan of plans) this.#clients.push(startClient(this.#context, this.attempts, plan, this.#plan))
     await this.#context.wait('clients to be served', async () =>
       this.#clients.every(({ isServed }) => isServed) ? undefined : 'some are not',
     )
-  }
-
-  #add(client: Pick<LoadClientOptions, 'name' | 'kind' | 'action' | 'home' | 'next'>): void {
-    const { everyMs, patienceMs } = this.#plan
-    const { lab } = this.#context
-    const now = () => this.#context.now()
-    this.#clients.push(new LoadClient({ ...client, lab, ledger: this.ledger, everyMs, patienceMs, now }))
   }
 
   /** Returns the numbers of clients from 1 on, each with its initial cluster. */
@@ -140,25 +132,20 @@ export class Load {
     return login(this.#context.lab.anonymous(cluster), this.#accounts)
   }
 
-  /** Returns a write to a unique key, so that every write can be read back at the end. */
-  #write(client: string, tokenFor: (connection: ApiClient) => Promise<string>): { send: Send; key: string } {
+  /** Returns a write to a unique key, so that every write can be read back at the end. Without a token, it logs in first. */
+  #write(client: string, given: string | undefined) {
     const key = `${MOUNT}/${client}/${++this.#written}`
-    const send = async (connection: ApiClient): Promise<ApiAnswer> => {
-      const token = await tokenFor(connection)
+    const send = async (connection: ApiClient) => {
+      const token = given ?? (await login(connection, this.#accounts))
       const answer = await connection.send('PUT', key, { token, body: { key } })
-      if (answer.status < 300) this.#remember(key)
+      if (answer.status < 300) this.#lastKey = key
       return answer
     }
     return { send, key }
   }
 
-  #remember(key: string): void {
-    this.#keys.push(key)
-    if (this.#keys.length > KEPT_KEYS) this.#keys.shift()
-  }
-
-  #read(token: string): { send: Send } | undefined {
-    const key = this.#keys.at(-1)
-    return key === undefined ? undefined : { send: (connection) => connection.send('GET', key, { token }) }
+  #read(token = '') {
+    const key = this.#lastKey
+    return key === undefined ? undefined : { send: (connection: ApiClient) => connection.send('GET', key, { token }) }
   }
 }

@@ -1,6 +1,7 @@
+import { messageOf } from '../../../base/printable.js'
 import { LabError } from '../../model/lab-error.js'
 import { findOtherError } from '../context/answers.js'
-import { describeError, type DrillContext } from '../context/drill-context.js'
+import type { DrillContext } from '../context/drill-context.js'
 import type { DrillResult, ExpectationResult, StepResult } from '../context/result.js'
 import { describeStep, runStep, type Step } from '../steps/steps.js'
 
@@ -14,11 +15,7 @@ export interface DrillWatcher {
 }
 
 /** The overall verdict on a drill. The first failure decides it. */
-interface Verdict {
-  readonly verdict: DrillResult['verdict']
-  /** Why the drill could not be completed. */
-  readonly error: string | null
-}
+type Verdict = Pick<DrillResult, 'verdict' | 'error'>
 
 const factsOf = (step: Step, phase: StepResult['phase']) => {
   const detail = describeStep(step)
@@ -109,7 +106,7 @@ export class StepPlayer {
         this.fail(error.message)
         return error.message
       }
-      const failure = step.error ? findOtherError(error, step.error) : describeError(error)
+      const failure = step.error ? findOtherError(error, step.error) : messageOf(error)
       if (failure !== undefined) this.fail()
       return failure
     }

@@ -1,19 +1,27 @@
+import { messageOf } from '../../../base/printable.js'
 import type { LabEvent } from '../../events/event.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import { describeError, DrillContext } from '../context/drill-context.js'
+import { DrillContext } from '../context/drill-context.js'
 import type { DrillEvent, DrillResult, ExpectationResult, Picture } from '../context/result.js'
 import { StatusCollector, type StatusSample, toPicture } from '../context/status-samples.js'
-import type { Seen } from '../expectations/expectation.js'
-import { checkFact, describeExpectation, type Expectation, isOfLoad, judgeLoad } from '../expectations/expectations.js'
+import type { Seen } from '../context/forms.js'
+import {
+  checkFact,
+  describeExpectation,
+  type Expectation,
+  expectationsOf,
+  isOfLoad,
+  judgeLoad,
+  type Slo,
+  wantedOf,
+} from '../expectations/expectations.js'
 import type { Measured } from '../expectations/load-expectations.js'
 import { findActive, findPrimary } from '../load/accounts.js'
-import { Load } from '../load/load.js'
-import { readBack, toRpo, unmeasuredRpo } from '../load/read-back.js'
-import { measureRto } from '../load/rto.js'
+import { Load, type Write } from '../load/load.js'
+import { measureRto, readBack, type ReadBack, toRpo } from '../load/measure.js'
 import type { Drill } from '../parse.js'
-import { expectationsOf, type Slo, wantedOf } from '../wanted.js'
 import { type DrillWatcher, StepPlayer } from './play-steps.js'
-import { Sampler } from './sampler.js'
+import { type Sampler, startSampler } from './sampler.js'
 import { packageVersion } from '../../../base/package-version.js'
 
 export interface RunDrillOptions {
@@ -45,51 +53,47 @@ class DrillRun {
   readonly #lab: LiveLab
   readonly #drill: Drill
   readonly #options: RunDrillOptions
+  readonly #slo: Slo
   readonly #watcher: DrillWatcher
   readonly #context: DrillContext
   readonly #player: StepPlayer
   readonly #collector: StatusCollector
   readonly #told: DrillEvent[] = []
-  #before: Picture | null = null
-  #haveClientsBegun = false
+  #load: Load | undefined
+  #sampler: Sampler | undefined
 
   constructor(lab: LiveLab, drill: Drill, options: RunDrillOptions) {
+    const { watcher = {}, slo = {}, timeoutMs = TIMEOUT_MS, signal = new AbortController().signal } = options
     this.#lab = lab
     this.#drill = drill
     this.#options = options
-    this.#watcher = options.watcher ?? {}
-    this.#context = new DrillContext(lab, {
-      timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
-      signal: options.signal ?? new AbortController().signal,
-    })
-    this.#player = new StepPlayer(drill.name, this.#context, this.#watcher)
+    this.#slo = slo
+    this.#watcher = watcher
+    this.#context = new DrillContext(lab, { timeoutMs, signal })
+    this.#player = new StepPlayer(drill.name, this.#context, watcher)
     this.#collector = new StatusCollector(lab)
   }
 
   async play(): Promise<DrillResult> {
-    const now = () => this.#context.now()
     const unsubscribe = this.#lab.events.subscribe((event) => this.#note(event))
-    let load: Load | undefined
-    let sampler: Sampler | undefined
     try {
       await this.#lab.followActiveNodes()
       await this.#context.variables.learn()
       await this.#player.play(this.#drill.setup, 'setup')
-      load = await this.#startLoad()
-      this.#before = toPicture(now(), await this.#collector.collect())
-      sampler = new Sampler({ clock: this.#lab.clock, collector: this.#collector, ledger: load?.ledger, now })
-      sampler.start()
+      const load = await this.#startLoad()
+      const before = toPicture(this.#context.now(), await this.#collector.collect())
+      this.#sampler = startSampler(this.#context, this.#collector, load?.attempts ?? [])
       await this.#player.play(this.#drill.steps, 'drill')
       if (load) await this.#settle(load)
       await load?.stop()
-      await sampler.stop()
+      await this.#sampler.stop()
       const measured = load && !this.#player.isBrokenOff ? await this.#measure(load) : undefined
       const expectations = await this.#judge(measured)
-      return this.#result({ measured, expectations, sampler, samples: await this.#collector.collect() })
+      return this.#result(before, measured, expectations, await this.#collector.collect())
     } finally {
       unsubscribe()
-      await load?.stop()
-      await sampler?.stop()
+      await this.#load?.stop()
+      await this.#sampler?.stop()
       this.#collector.close()
       this.#context.end()
     }
@@ -97,27 +101,19 @@ class DrillRun {
 
   /** Ignores role events: the sampler observes roles in the same way for every kind of lab. */
   #note({ time, kind, cluster, details, command }: LabEvent): void {
-    if (kind === 'role') return
-    this.#told.push({
-      atMs: this.#context.momentOf(time),
-      kind,
-      ...(cluster === undefined ? {} : { cluster }),
-      details,
-      ...(command === undefined ? {} : { command }),
-    })
+    if (kind !== 'role') this.#told.push({ atMs: this.#context.momentOf(time), kind, cluster, details, command })
   }
 
   async #startLoad(): Promise<Load | undefined> {
     const { load: plan } = this.#drill
     if (!plan || !this.#player.isPassed) return undefined
     try {
-      const load = await Load.start(this.#context, plan)
-      this.#haveClientsBegun = true
-      this.#watcher.onText?.(`clients begin at ${load.homes.join(', ')}`)
-      return load
+      this.#load = await Load.start(this.#context, plan)
+      this.#watcher.onText?.(`clients begin at ${this.#load.homes.join(', ')}`)
+      return this.#load
     } catch (error) {
       this.#context.signal.throwIfAborted()
-      this.#player.fail(`the clients could not begin: ${describeError(error)}`)
+      this.#player.fail(`the clients could not begin: ${messageOf(error)}`)
       return undefined
     }
   }
@@ -130,33 +126,35 @@ class DrillRun {
   }
 
   async #measure(load: Load): Promise<Measured> {
-    const { rtoMs: sloMs, writesLost: sloWrites } = wantedOf(this.#drill, this.#options.slo ?? {})
-    const rto = measureRto(load.ledger.attempts)
-    const base = {
-      context: this.#context,
-      load,
-      rto: sloMs === undefined ? rto : { ...rto, sloMs },
-      tokens: await load.checkTokens(),
-    }
-    const withSlo = (rpo: Measured['rpo']) => (sloWrites === undefined ? rpo : { ...rpo, sloWrites })
-    this.#watcher.onText?.(`${load.ledger.acknowledged.length} acknowledged writes are read back`)
+    const context = this.#context
+    const { rtoMs: sloMs, writesLost: sloWrites } = wantedOf(this.#drill.expect, this.#slo)
+    const { acknowledged } = load
+    const rto = { ...measureRto(load.attempts), ...(sloMs === undefined ? {} : { sloMs }) }
+    const tokens = await load.checkTokens()
+    this.#watcher.onText?.(`${acknowledged.length} acknowledged writes are read back`)
+    const found = await this.#readBack(acknowledged)
+    const rpo = { ...toRpo(acknowledged, found), ...(sloWrites === undefined ? {} : { sloWrites }) }
+    return { context, load, rto, tokens, rpo, readOn: found?.cluster }
+  }
+
+  /** Undefined if no cluster responds. */
+  async #readBack(writes: readonly Write[]): Promise<ReadBack | undefined> {
     try {
       const cluster = this.#drill.load?.readBackOn ?? findPrimary(await findActive(this.#lab), this.#context.promoted)
-      const found = await readBack(this.#lab, cluster, load.ledger.acknowledged)
-      return { ...base, rpo: withSlo(toRpo(found)), readOn: cluster }
+      return await readBack(this.#context, cluster, writes)
     } catch {
       this.#context.signal.throwIfAborted()
-      return { ...base, rpo: withSlo(unmeasuredRpo(load.ledger)), readOn: undefined }
+      return undefined
     }
   }
 
   async #judge(measured: Measured | undefined): Promise<ExpectationResult[]> {
     const results: ExpectationResult[] = []
-    const own = this.#drill.expect.map(describeExpectation)
-    const asked = expectationsOf(this.#options.slo ?? {})
+    const { expect } = this.#drill
+    const own = expect.map(describeExpectation)
     // Skips limits that the drill already has.
-    const others = asked.filter((one) => !own.includes(describeExpectation(one)))
-    for (const expectation of [...this.#drill.expect, ...others]) {
+    const others = expectationsOf(this.#slo).filter((one) => !own.includes(describeExpectation(one)))
+    for (const expectation of [...expect, ...others]) {
       this.#context.signal.throwIfAborted()
       const seen = await this.#see(expectation, measured)
       const result = { text: describeExpectation(expectation), ...seen }
@@ -169,7 +167,7 @@ class DrillRun {
 
   async #see(expectation: Expectation, measured: Measured | undefined): Promise<Seen> {
     if (isOfLoad(expectation.about)) {
-      const why = this.#haveClientsBegun ? 'the drill broke off' : 'the clients never began'
+      const why = this.#load ? 'the drill broke off' : 'the clients never began'
       if (!measured) return { passed: false, evidence: [`not measured: ${why}`] }
       return judgeLoad(measured, expectation)
     }
@@ -179,17 +177,16 @@ class DrillRun {
   }
 
   /** `samples`: the state of the clusters at the end. */
-  #result(parts: {
-    readonly measured: Measured | undefined
-    readonly expectations: readonly ExpectationResult[]
-    readonly sampler: Sampler
-    readonly samples: readonly StatusSample[]
-  }): DrillResult {
-    const { measured, expectations, sampler, samples } = parts
+  #result(
+    before: Picture,
+    measured: Measured | undefined,
+    expectations: readonly ExpectationResult[],
+    samples: readonly StatusSample[],
+  ): DrillResult {
     // Servers that do not respond are absent.
     const servers = samples.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version] as const]))
     const { name, purpose, symptom = null, fix = null } = this.#drill
-    const written = measured?.load.ledger.attempts.some(({ action }) => action === 'write') ? measured : undefined
+    const written = measured?.load.attempts.some(({ action }) => action === 'write') ? measured : undefined
     return {
       apiVersion: 'understudy/v1',
       kind: 'DrillResult',
@@ -208,9 +205,9 @@ class DrillRun {
       rto: written?.rto ?? null,
       rpo: written?.rpo ?? null,
       tokens: measured?.tokens ?? null,
-      samples: sampler.samples,
-      events: [...this.#told, ...sampler.events].sort((one, other) => one.atMs - other.atMs),
-      before: this.#before,
+      samples: this.#sampler?.samples ?? [],
+      events: [...this.#told, ...(this.#sampler?.events ?? [])].sort((one, other) => one.atMs - other.atMs),
+      before,
       after: toPicture(this.#context.now(), samples),
       calls: this.#context.calls,
       howToRepeat: this.#options.howToRepeat ?? `understudy drill run ${name}`,

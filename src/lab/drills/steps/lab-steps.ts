@@ -2,8 +2,7 @@ import { findBetween } from '../../daemon/active-fault.js'
 import { SERVER_VERBS, type ServerVerb } from '../../model/server-verbs.js'
 import { LINK_FAULTS, type LinkFaultName, makeLinkFault } from '../../proxy/link-faults.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { CLUSTER, DURATION, durationOf, KIND, lacks, listOf, mapOf, SERVER, SERVERS } from '../context/forms.js'
-import { step } from './step.js'
+import { CLUSTER, DURATION, durationOf, KIND, lacks, listOf, mapOf, SERVER, SERVERS, step } from '../context/forms.js'
 
 const serverStep = (verb: ServerVerb) =>
   step({

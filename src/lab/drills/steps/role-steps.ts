@@ -1,6 +1,7 @@
 import type { Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
 import { operationToken } from '../../operations/operations.js'
+import type { Step as RunbookStep } from '../../operations/runbook.js'
 import {
   activate,
   activationToken,
@@ -12,17 +13,29 @@ import {
 } from '../../operations/role-changes.js'
 import { askStatus, findLag, idOf, REPLICATION } from '../../requests/replication.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { CLUSTER, KIND, lacks, mapOf, variable } from '../context/forms.js'
-import { step } from './step.js'
+import { CLUSTER, KIND, lacks, mapOf, ON_KIND, PAIR, step, variable } from '../context/forms.js'
 
 const operationTokenFor = async (context: DrillContext, cluster: string, given = 'operation'): Promise<string> =>
   given === 'operation' ? operationToken(context.runbook, cluster) : given
 
-const PATHS = { type: 'array', minItems: 1, items: { type: 'string' } } as const
-const MODE = { type: 'string', enum: ['allow', 'deny'] } as const
-const ON_KIND = { cluster: CLUSTER, kind: KIND } as const
+interface Change extends Pick<RunbookStep, 'cluster' | 'path'> {
+  readonly method?: RunbookStep['method']
+  readonly body?: RunbookStep['body']
+}
 
-/** Steps that change replication roles. */
+/** Changes the replication of a cluster. A DR secondary accepts no root token. */
+const change = ({ runbook }: DrillContext, { path, method = 'PUT', body, cluster }: Change): Promise<unknown> =>
+  runbook.call({
+    cluster,
+    method,
+    path: `${REPLICATION}/${path}`,
+    ...(body && { body }),
+    isAuthenticated: !path.startsWith('dr/secondary/'),
+  })
+
+const PATHS = { type: 'array', minItems: 1, items: { type: 'string' } } as const
+const FILTER = { mode: { type: 'string', enum: ['allow', 'deny'] }, paths: PATHS } as const
+
 export const ROLE_STEPS = {
   promote: step({
     schema: mapOf('Promotes a secondary, and waits until it reports the role.', ['cluster', 'kind'], {
@@ -54,13 +67,8 @@ export const ROLE_STEPS = {
       if (mode !== 'primary' && mode !== 'secondary')
         throw new LabError('remote', `the ${kind} replication of ${cluster} is ${mode}: there is nothing to disable`)
       const isDrSecondary = kind === 'dr' && mode === 'secondary'
-      await context.runbook.call({
-        cluster,
-        method: 'PUT',
-        path: `${REPLICATION}/${kind}/${mode}/disable`,
-        ...(isDrSecondary ? { body: { dr_operation_token: await operationToken(context.runbook, cluster) } } : {}),
-        isAuthenticated: !isDrSecondary,
-      })
+      const body = isDrSecondary ? { dr_operation_token: await operationToken(context.runbook, cluster) } : undefined
+      await change(context, { cluster, path: `${kind}/${mode}/disable`, body })
       await context.wait(`${kind} replication of ${cluster} to be disabled`, () =>
         findMissingMode(context.runbook, cluster, kind, 'disabled'),
       )
@@ -71,13 +79,9 @@ export const ROLE_STEPS = {
       'Makes one cluster a secondary of another, which is enabled as primary where it is not; the secondary is wiped. Waits until it is replicated.',
       ['primary', 'secondary', 'kind'],
       {
-        primary: CLUSTER,
-        secondary: CLUSTER,
+        ...PAIR,
         kind: KIND,
-        filter: mapOf('Path filter that is set before the cluster joins.', ['mode', 'paths'], {
-          mode: MODE,
-          paths: PATHS,
-        }),
+        filter: mapOf('Path filter that is set before the cluster joins.', ['mode', 'paths'], FILTER),
       },
     ),
     text: ({ primary, secondary, kind }) => `${secondary} joins ${primary} as ${kind} secondary`,
@@ -113,21 +117,14 @@ export const ROLE_STEPS = {
         : ['update-primary needs exactly one of "primary", "token" and "addresses"'],
     async run(context, { cluster, kind, primary, token: given, addresses, 'operation-token': operation }) {
       const { lab, runbook } = context
-      const isDr = kind === 'dr'
-      const operationBody = isDr && { dr_operation_token: await operationTokenFor(context, cluster, operation) }
-      const token = primary === undefined ? given : await tokenFor(context, primary, cluster, kind)
-      await runbook.call({
-        cluster,
-        method: 'PUT',
-        path: `${REPLICATION}/${kind}/secondary/update-primary`,
-        body: {
-          ...operationBody,
-          ...(token === undefined ? {} : { token }),
-          ...(primary === undefined ? {} : authorityOf(runbook, primary)),
-          ...(addresses === undefined ? {} : { update_primary_addrs: addresses }),
-        },
-        isAuthenticated: !isDr,
-      })
+      const body = {
+        ...(kind === 'dr' && { dr_operation_token: await operationTokenFor(context, cluster, operation) }),
+        ...(given !== undefined && { token: given }),
+        ...(primary !== undefined && { token: await tokenFor(context, primary, cluster, kind) }),
+        ...(primary !== undefined && authorityOf(runbook, primary)),
+        ...(addresses !== undefined && { update_primary_addrs: addresses }),
+      }
+      await change(context, { cluster, path: `${kind}/secondary/update-primary`, body })
       if (primary === undefined) return
       await context.wait(`${cluster} to follow ${primary}`, () =>
         findLag(lab.anonymous(primary), lab.anonymous(cluster), kind),
@@ -136,28 +133,19 @@ export const ROLE_STEPS = {
   }),
   revoke: step({
     schema: mapOf('Revokes a secondary on its primary.', ['primary', 'secondary', 'kind'], {
-      primary: CLUSTER,
-      secondary: CLUSTER,
+      ...PAIR,
       kind: KIND,
       id: { type: 'string', description: 'ID of the secondary, if it is not the default dr-b or perf-c.' },
     }),
     text: ({ primary, secondary, kind }) => `${primary} revokes ${secondary} (${kind})`,
-    run: ({ runbook }, { primary, secondary, kind, id = idOf(kind, secondary) }) =>
-      runbook.call({
-        cluster: primary,
-        method: 'PUT',
-        path: `${REPLICATION}/${kind}/primary/revoke-secondary`,
-        body: { id },
-        isAuthenticated: true,
-      }),
+    run: (context, { primary: cluster, secondary, kind, id = idOf(kind, secondary) }) =>
+      change(context, { cluster, path: `${kind}/primary/revoke-secondary`, body: { id } }),
   }),
   filter: step({
     schema: mapOf('Sets or removes the path filter of a performance secondary.', ['primary', 'secondary'], {
-      primary: CLUSTER,
-      secondary: CLUSTER,
+      ...PAIR,
       id: { type: 'string', description: 'ID of the secondary, if it is not the default perf-c.' },
-      mode: MODE,
-      paths: PATHS,
+      ...FILTER,
       remove: { type: 'boolean', default: false },
     }),
     text: ({ primary, secondary, mode, paths, remove }) =>
@@ -165,14 +153,11 @@ export const ROLE_STEPS = {
         ? `${primary} removes the filter of ${secondary}`
         : `${primary} filters ${secondary}: ${mode} ${paths?.join(', ')}`,
     problems: (value) => (value.remove ? [] : lacks(value, ['mode', 'paths'], 'a filter that is not removed')),
-    run: ({ runbook }, { primary, secondary, id = idOf('performance', secondary), mode, paths, remove }) =>
-      runbook.call({
-        cluster: primary,
-        method: remove ? 'DELETE' : 'PUT',
-        path: `${REPLICATION}/performance/primary/paths-filter/${id}`,
-        ...(remove ? {} : { body: { mode: mode ?? 'deny', paths: paths ?? [] } }),
-        isAuthenticated: true,
-      }),
+    run(context, { primary: cluster, secondary, id = idOf('performance', secondary), remove, ...filter }) {
+      const path = `performance/primary/paths-filter/${id}`
+      if (remove) return change(context, { cluster, path, method: 'DELETE' })
+      return change(context, { cluster, path, body: { mode: filter.mode ?? 'deny', paths: filter.paths ?? [] } })
+    },
   }),
 }
 

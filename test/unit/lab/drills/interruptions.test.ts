@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { measureRto } from '../../../../src/lab/drills/load/rto.js'
-import type { Attempt } from '../../../../src/lab/drills/load/ledger.js'
+import { measureRto } from '../../../../src/lab/drills/load/measure.js'
+import type { Attempt } from '../../../../src/lab/drills/load/client.js'
 
 type Row = readonly [client: string, sentMs: number, endedMs: number, cluster: string, isAccepted: boolean]
 
