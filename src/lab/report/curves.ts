@@ -1,30 +1,26 @@
 import type { DrillResult, Sample, StepResult } from '../drills/context/result.js'
 import { formatMs, formatNumber, formatOffset } from '../texts/format.js'
 import {
-  drawBoth,
+  drawFigure,
   drawTimeAxis,
   drawValueAxis,
-  type Figure,
   type Frame,
+  type Markup,
+  markup,
   type Page,
   round,
   roundUp,
+  shorten,
   toX,
   toY,
-} from './chart.js'
-import { type Markup, markup } from './markup.js'
-
-interface Point {
-  readonly atMs: number
-  /** Undefined: unknown. */
-  readonly value: number | undefined
-}
+} from './markup.js'
 
 interface Curve {
   readonly name: string
   /** The CSS class; see `style.ts`. */
   readonly look: string
-  readonly points: readonly Point[]
+  /** The value at the time of each sample. Null: unknown. */
+  readonly values: readonly (number | null)[]
 }
 
 const LEFT = 52
@@ -33,7 +29,6 @@ const TOP = 26
 const HEIGHT = 170
 const BELOW = 26
 
-/** Returns the end of the time axis of a drill. */
 const endOf = ({ durationMs, steps, samples }: DrillResult): number =>
   Math.max(durationMs, ...steps.map(({ startedMs, tookMs }) => startedMs + tookMs), samples.at(-1)?.atMs ?? 0, 1)
 
@@ -63,24 +58,19 @@ const drawOutage = ({ rto }: DrillResult, frame: Frame): Markup | undefined => {
   return markup`<rect class="outage" x="${x}" y="${frame.top}" width="${width}" height="${frame.height}"/>`
 }
 
-/** Draws the lag of each secondary, in log entries. */
-export const lagFigure = (result: DrillResult): Figure | undefined => {
-  const links = [...new Set(result.samples.flatMap(({ lag }) => Object.keys(lag)))].sort()
+export const lagFigure = (result: DrillResult): Markup | undefined => {
+  const { samples } = result
+  const links = [...new Set(samples.flatMap(({ lag }) => Object.keys(lag)))].sort()
   if (links.length === 0) return undefined
   const curves = links.map((link, index) => ({
     name: nameLink(link),
     look: `curve-${(index % 6) + 1}`,
-    points: result.samples.map(({ atMs, lag }) => ({ atMs, value: lag[link] ?? undefined })),
+    values: samples.map(({ lag }) => lag[link] ?? null),
   }))
-  const about = curves.map(describeLag).join('; ')
-  return drawCurves(
-    result,
-    'Replication lag, in log entries',
-    curves,
-    result.samples.some(({ lag }) => Object.values(lag).includes(null))
-      ? `${about}. A gap is a time in which a cluster could not be asked.`
-      : `${about}.`,
-  )
+  const about = curves.map((curve) => describeLag(curve, samples)).join('; ')
+  const hasGap = samples.some(({ lag }) => Object.values(lag).includes(null))
+  const gap = hasGap ? ' A gap is a time in which a cluster could not be asked.' : ''
+  return drawCurves(result, 'Replication lag, in log entries', curves, `${about}.${gap}`)
 }
 
 /** Formats `A>B dr` for readers. */
@@ -90,91 +80,65 @@ const nameLink = (link: string): string =>
     .replace(/ dr$/, ', DR')
     .replace(/ performance$/, ', performance')
 
-const describeLag = ({ name, points }: Curve): string => {
-  const most = points.reduce<Point | undefined>(
-    (top, point) => ((point.value ?? 0) > (top?.value ?? 0) ? point : top),
-    undefined,
-  )
-  if (most?.value === undefined) return `${name}: no lag in any sample`
-  const entries = most.value === 1 ? 'entry' : 'entries'
-  return `${name}: at most ${formatNumber(most.value)} ${entries} behind, at ${formatOffset(most.atMs)}`
+const describeLag = ({ name, values }: Curve, samples: readonly Sample[]): string => {
+  const most = Math.max(...values.map((value) => value ?? 0))
+  if (most === 0) return `${name}: no lag in any sample`
+  const atMs = samples[values.indexOf(most)]?.atMs ?? 0
+  return `${name}: at most ${formatNumber(most)} ${most === 1 ? 'entry' : 'entries'} behind, at ${formatOffset(atMs)}`
 }
 
-/** Draws the results of client requests over time, by success. */
-export const requestFigure = (result: DrillResult): Figure | undefined => {
+const COUNTS: readonly { readonly name: string; readonly look: string; readonly count: (sample: Sample) => number }[] =
+  [
+    { name: 'writes accepted', look: 'curve-1', count: ({ accepted }) => accepted },
+    { name: 'reads answered', look: 'curve-2', count: ({ reads }) => reads },
+    { name: 'refused or unanswered', look: 'curve-bad', count: ({ refused, readsRefused }) => refused + readsRefused },
+  ]
+
+/** Draws the results of client requests over time, by success. A sample counts since the previous one, the first since the start. */
+export const requestFigure = (result: DrillResult): Markup | undefined => {
   const { samples } = result
-  const total = (count: Count) => samples.reduce((sum, sample) => sum + count(sample), 0)
-  const all = COUNTS.map(({ count }) => total(count))
-  if (all.every((one) => one === 0)) return undefined
-  const curves = COUNTS.map(({ name, look, count }) => ({ name, look, points: toRates(samples, count) }))
-  const about = COUNTS.map(({ name }, index) => `${formatNumber(all[index] ?? 0)} ${name}`).join(', ')
-  return drawCurves(
-    result,
-    'Requests of the clients, per second',
-    curves,
-    `In all ${about}.${result.rto?.fromMs == null ? '' : ' Red ground: no write was accepted.'}`,
-  )
+  const totals = COUNTS.map(({ count }) => samples.reduce((sum, sample) => sum + count(sample), 0))
+  if (totals.every((one) => one === 0)) return undefined
+  const curves = COUNTS.map(({ name, look, count }) => ({
+    name,
+    look,
+    values: samples.map((sample, index) => {
+      const ms = sample.atMs - (samples[index - 1]?.atMs ?? 0)
+      return ms > 0 ? (count(sample) * 1000) / ms : 0
+    }),
+  }))
+  const about = COUNTS.map(({ name }, index) => `${formatNumber(totals[index] ?? 0)} ${name}`).join(', ')
+  const outage = result.rto?.fromMs == null ? '' : ' Red ground: no write was accepted.'
+  return drawCurves(result, 'Requests of the clients, per second', curves, `In all ${about}.${outage}`)
 }
 
-type Count = (sample: Sample) => number
-
-const COUNTS: readonly { readonly name: string; readonly look: string; readonly count: Count }[] = [
-  { name: 'writes accepted', look: 'curve-1', count: ({ accepted }) => accepted },
-  { name: 'reads answered', look: 'curve-2', count: ({ reads }) => reads },
-  {
-    name: 'refused or unanswered',
-    look: 'curve-bad',
-    count: ({ refused, readsRefused }) => refused + readsRefused,
-  },
-]
-
-/** Converts samples to rates. A sample counts since the previous one, the first since the start. */
-const toRates = (samples: readonly Sample[], count: Count): Point[] =>
-  samples.map((sample, index) => {
-    const ms = sample.atMs - (samples[index - 1]?.atMs ?? 0)
-    return { atMs: sample.atMs, value: ms > 0 ? (count(sample) * 1000) / ms : 0 }
-  })
-
-const drawCurves = (result: DrillResult, title: string, curves: readonly Curve[], about: string): Figure => {
-  const highest = roundUp(Math.max(1, ...curves.flatMap(({ points }) => points.map(({ value }) => value ?? 0))))
+const drawCurves = (result: DrillResult, title: string, curves: readonly Curve[], about: string): Markup => {
+  const highest = roundUp(Math.max(1, ...curves.flatMap(({ values }) => values.map((value) => value ?? 0))))
   const legend = markup`<ul class="legend">${curves.map(
     ({ name, look }) =>
       markup`<li><svg width="22" height="10" aria-hidden="true"><path class="curve ${look}" d="M1 5H21"/></svg>${name}</li>`,
   )}</ul>`
-  return {
+  return drawFigure({
     title,
     about,
     legend,
-    drawing: drawBoth(
-      title,
-      () => TOP + HEIGHT + BELOW,
-      (width) => {
-        const frame = {
-          left: LEFT,
-          top: TOP,
-          width: width - LEFT - RIGHT,
-          height: HEIGHT,
-          endMs: endOf(result),
-          highest,
-        }
-        return markup`${drawPhases(result, frame)}${drawOutage(result, frame)}${drawValueAxis(frame)}${drawTimeAxis(frame)}${curves.map(({ look, points }) => drawCurve(frame, look, points))}`
-      },
-    ),
-  }
+    heightOn: () => TOP + HEIGHT + BELOW,
+    draw: (full) => {
+      const width = full - LEFT - RIGHT
+      const frame = { left: LEFT, top: TOP, width, height: HEIGHT, endMs: endOf(result), highest }
+      return markup`${drawPhases(result, frame)}${drawOutage(result, frame)}${drawValueAxis(frame)}${drawTimeAxis(frame)}${curves.map((curve) => drawCurve(frame, curve, result.samples))}`
+    },
+  })
 }
 
 /** Draws a step curve, since each count covers the time since the previous sample. Unknown values are gaps. */
-const drawCurve = (frame: Frame, look: string, points: readonly Point[]): Markup => {
-  let isOpen = false
-  const line = points.map(({ atMs, value }, index) => {
-    if (value === undefined) {
-      isOpen = false
-      return ''
-    }
+const drawCurve = (frame: Frame, { look, values }: Curve, samples: readonly Sample[]): Markup => {
+  const line = values.map((value, index) => {
+    if (value === null) return ''
     const y = toY(frame, value)
-    const start = isOpen ? `V${y}` : `M${toX(frame, points[index - 1]?.atMs ?? 0)} ${y}`
-    isOpen = true
-    return `${start}H${toX(frame, atMs)}`
+    const isOpen = index > 0 && values[index - 1] !== null
+    const start = isOpen ? `V${y}` : `M${toX(frame, samples[index - 1]?.atMs ?? 0)} ${y}`
+    return `${start}H${toX(frame, samples[index]?.atMs ?? 0)}`
   })
   return markup`<path class="curve ${look}" d="${line.join('')}"/>`
 }
@@ -189,44 +153,29 @@ const LAYOUTS = {
   narrow: { left: 8, row: 42, barTop: 22, nameAbove: true, letters: 44 },
 } as const
 
-/** Draws the time of each step, and all events below. */
-export const timelineFigure = (result: DrillResult): Figure => {
+export const timelineFigure = (result: DrillResult): Markup => {
   const { steps, events } = result
-  const title = 'Steps and events over time'
   const rowsOn = (page: Page) => steps.length * LAYOUTS[page].row
-  return {
-    title,
+  return drawFigure({
+    title: 'Steps and events over time',
     about: 'A bar is a step from its first call to its end; a tick in the lowest line is an event of the table below.',
-    drawing: drawBoth(
-      title,
-      (page) => STEPS_TOP + rowsOn(page) + EVENTS + BELOW,
-      (width, page) => {
-        const { left } = LAYOUTS[page]
-        const height = rowsOn(page) + EVENTS
-        const frame = {
-          left,
-          top: STEPS_TOP,
-          width: width - left - STEPS_RIGHT,
-          height,
-          endMs: endOf(result),
-          highest: 1,
-        }
-        return markup`${drawTimeAxis(frame)}${steps.map((step, index) => drawStep(frame, step, index, page))}${events.map(({ atMs }) => markup`<path class="event" d="M${toX(frame, atMs)} ${STEPS_TOP + height - EVENTS + 5}v12"/>`)}`
-      },
-    ),
-  }
+    heightOn: (page) => STEPS_TOP + rowsOn(page) + EVENTS + BELOW,
+    draw: (full, page) => {
+      const { left } = LAYOUTS[page]
+      const height = rowsOn(page) + EVENTS
+      const width = full - left - STEPS_RIGHT
+      const frame = { left, top: STEPS_TOP, width, height, endMs: endOf(result), highest: 1 }
+      return markup`${drawTimeAxis(frame)}${steps.map((step, index) => drawStep(frame, step, index, page))}${events.map(({ atMs }) => markup`<path class="event" d="M${toX(frame, atMs)} ${STEPS_TOP + height - EVENTS + 5}v12"/>`)}`
+    },
+  })
 }
 
-const drawStep = (
-  frame: Frame,
-  { name, startedMs, tookMs, outcome }: StepResult,
-  index: number,
-  page: Page,
-): Markup => {
+const drawStep = (frame: Frame, step: StepResult, index: number, page: Page): Markup => {
+  const { name, startedMs, tookMs, outcome } = step
   const { row, barTop, nameAbove, letters } = LAYOUTS[page]
   const y = STEPS_TOP + index * row
   const x = toX(frame, startedMs)
   const length = round(Math.max(toX(frame, startedMs + tookMs) - x, 2))
-  const label = `${index + 1}  ${name.length > letters ? `${name.slice(0, letters - 1)}…` : name}`
+  const label = `${index + 1}  ${shorten(name, letters)}`
   return markup`<text class="label" x="4" y="${y + (nameAbove ? 15 : barTop + 11)}">${label}</text><rect class="bar ${outcome === 'failed' ? 'bar-bad' : ''}" x="${x}" y="${y + barTop}" width="${length}" height="14" rx="2"/><text class="tick" x="${x + length + 6}" y="${y + barTop + 11}">${outcome === 'skipped' ? 'skipped' : formatMs(tookMs)}</text>`
 }

@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto'
-import type { DrillEvent, DrillResult, Picture, StepResult } from '../drills/context/result.js'
-import { renderFigure } from './chart.js'
+import type { DrillEvent, DrillResult, StepResult } from '../drills/context/result.js'
+import { formatDay, formatMs, formatNumber, formatOffset } from '../texts/format.js'
 import { lagFigure, requestFigure, timelineFigure } from './curves.js'
-import { drawFigures, drawInterruptions, drawLosses, drawRepeat } from './facts.js'
-import { formatDay, formatMs, formatOffset } from '../texts/format.js'
-import { drawCommands, drawTable, type Markup, markup, section } from './markup.js'
+import { drawCommands, drawFacts, drawTable, type Markup, markup, section, titled } from './markup.js'
 import { STYLE } from './style.js'
 import { topologyFigure } from './topology.js'
 
@@ -34,7 +32,7 @@ ${result.error !== null && markup`<p class="purpose bad-text">${result.error}</p
 ${drawFigures(result)}
 ${drawExpectations(result)}
 ${drawTopology(result)}
-${section('What happened', renderFigure(timelineFigure(result)), ...drawCurves(result), drawInterruptions(result), drawEvents(result))}
+${section('What happened', timelineFigure(result), requestFigure(result), lagFigure(result), drawInterruptions(result), drawEvents(result))}
 ${section('Steps and their calls', drawSteps(result))}
 ${drawCalls(result)}
 ${drawLosses(result)}
@@ -51,7 +49,42 @@ const RUNNERS = {
   attached: 'existing servers',
 } as const
 
-const drawExpectations = ({ expectations }: DrillResult): Markup => {
+/** Draws RTO, RPO and tokens in large type, each with its limit. */
+const drawFigures = ({ rto, rpo, tokens }: DrillResult): Markup | undefined => {
+  const figures = [rto && drawRto(rto), rpo && drawRpo(rpo), tokens && drawTokens(tokens)].filter((one) => one !== null)
+  return figures.length === 0 ? undefined : markup`<div class="figures">${figures}</div>`
+}
+
+/** `isGood`: undefined without a limit. */
+const drawMeasurement = (label: string, value: string, about: string, isGood: boolean | undefined): Markup =>
+  markup`<div class="${isGood === undefined ? '' : isGood ? 'good' : 'bad'}"><p>${label}</p><strong>${value}</strong><p>${about}</p></div>`
+
+const limitOf = (text: string | undefined): string => (text === undefined ? 'no limit was set' : `limit ${text}`)
+
+const drawRto = ({ ms, sloMs, acceptedBy }: NonNullable<DrillResult['rto']>): Markup => {
+  const accepted = acceptedBy === null ? '' : `first write accepted by ${acceptedBy}; `
+  const about = `${accepted}${limitOf(sloMs === undefined ? undefined : formatMs(sloMs))}`
+  const isGood = ms === null ? false : sloMs === undefined ? undefined : ms <= sloMs
+  return drawMeasurement('RTO, recovery time', ms === null ? 'no recovery' : formatMs(ms), about, isGood)
+}
+
+const drawRpo = ({ writesLost, sloWrites, acknowledged }: NonNullable<DrillResult['rpo']>): Markup => {
+  const limit = limitOf(sloWrites === undefined ? undefined : formatNumber(sloWrites))
+  const about = `of ${formatNumber(acknowledged)} acknowledged; ${limit}`
+  const isGood = writesLost !== null && writesLost <= (sloWrites ?? 0)
+  const value = writesLost === null ? 'unknown' : formatNumber(writesLost)
+  return drawMeasurement('RPO, acknowledged writes lost', value, about, isGood)
+}
+
+const drawTokens = ({ survived, total }: NonNullable<DrillResult['tokens']>): Markup =>
+  drawMeasurement(
+    'Client tokens that still work',
+    `${survived} of ${total}`,
+    'issued before the first step',
+    survived === total,
+  )
+
+const drawExpectations = ({ expectations }: DrillResult): Markup | undefined => {
   const failed = expectations.filter(({ passed }) => !passed).length
   const about =
     failed === 0
@@ -68,27 +101,40 @@ const drawExpectations = ({ expectations }: DrillResult): Markup => {
 
 const drawTopology = ({ before, after }: DrillResult): Markup | undefined => {
   if (!before && !after) return undefined
-  const draw = (title: string, picture: Picture | null) => picture && renderFigure(topologyFigure(title, picture))
-  return section(
-    'Topology',
-    markup`<div class="pair">${draw('Before', before) ?? undefined}${draw('After', after) ?? undefined}</div>`,
-  )
+  const pair = [before && topologyFigure('Before', before), after && topologyFigure('After', after)]
+  return section('Topology', markup`<div class="pair">${pair.map((figure) => figure ?? undefined)}</div>`)
 }
 
-const drawCurves = (result: DrillResult): Markup[] =>
-  [requestFigure(result), lagFigure(result)].filter((figure) => figure !== undefined).map(renderFigure)
+const CLIENTS = {
+  'old-token': 'writers with an old token',
+  'new-login': 'writers that log in again',
+  reader: 'readers',
+} as const
+
+const drawInterruptions = ({ rto }: DrillResult): Markup | undefined => {
+  const offset = (ms: number | null) => (ms === null ? '–' : formatOffset(ms))
+  const rows = (Object.keys(CLIENTS) as (keyof typeof CLIENTS)[]).flatMap((kind) => {
+    const seen = rto?.byClient[kind]
+    if (!seen) return []
+    const { ms, fromMs, toMs } = seen
+    const lasted = ms === null ? 'never served again' : fromMs === null ? 'none' : formatMs(ms)
+    return [[CLIENTS[kind], lasted, offset(fromMs), offset(toMs)]]
+  })
+  const heads = ['clients', 'interruption', 'first refusal', 'served again']
+  return titled('Interruption by kind of client', drawTable(heads, rows))
+}
 
 /** Excludes steps, which have their own section. */
-const drawEvents = ({ events: all }: DrillResult): Markup | undefined => {
-  const events = all.filter(({ kind }) => kind !== 'drill')
-  if (events.length === 0) return undefined
-  const rows = events.map((event) => [
-    formatOffset(event.atMs),
-    event.cluster ?? '',
-    event.kind,
-    event.command ?? describeDetails(event),
-  ])
-  return markup`<figure><h3>Events</h3>${drawTable(['time', 'cluster', 'event', 'details'], rows)}</figure>`
+const drawEvents = ({ events }: DrillResult): Markup | undefined => {
+  const rows = events
+    .filter(({ kind }) => kind !== 'drill')
+    .map((event) => [
+      formatOffset(event.atMs),
+      event.cluster ?? '',
+      event.kind,
+      event.command ?? describeDetails(event),
+    ])
+  return titled('Events', drawTable(['time', 'cluster', 'event', 'details'], rows))
 }
 
 /** Returns, for example, `from sealed, to unsealed`. */
@@ -109,7 +155,6 @@ const describeTime = ({ outcome, startedMs, tookMs }: StepResult): string =>
   outcome === 'skipped' ? OUTCOMES.skipped : `${OUTCOMES[outcome]}${formatMs(tookMs)} at ${formatOffset(startedMs)}`
 
 const drawCalls = ({ calls }: DrillResult): Markup | undefined => {
-  if (calls.length === 0) return undefined
   const rows = calls.map(({ atMs, cluster, method, path, status, tookMs }) => [
     formatOffset(atMs),
     cluster,
@@ -120,10 +165,34 @@ const drawCalls = ({ calls }: DrillResult): Markup | undefined => {
   return section('Calls made', drawTable(['time', 'cluster', 'request', 'status', 'took'], rows))
 }
 
-const drawBackground = ({ symptom, fix }: DrillResult): Markup | undefined => {
-  if (symptom === null && fix === null) return undefined
+const drawLosses = ({ rpo, tokens }: DrillResult): Markup | undefined => {
+  const writes = (rpo?.lost ?? []).map(({ key, ackedMs, cluster, client }) => [
+    key,
+    formatOffset(ackedMs),
+    cluster,
+    CLIENTS[client],
+  ])
+  const dead = (tokens?.lost ?? []).map(({ name, reason }) => [name, reason])
   return section(
-    'In production',
-    markup`<dl class="facts">${symptom !== null && markup`<dt>what one sees</dt><dd>${symptom}</dd>`}${fix !== null && markup`<dt>what mends it</dt><dd>${fix}</dd>`}</dl>`,
+    'What was lost',
+    drawTable(['key', 'acknowledged', 'by', 'written by'], writes),
+    titled('Tokens', drawTable(['token', 'why it does not work'], dead)),
   )
+}
+
+const drawBackground = ({ symptom, fix }: DrillResult): Markup | undefined =>
+  section('In production', drawFacts({ 'what one sees': symptom, 'what mends it': fix }))
+
+const drawRepeat = ({ seed, versions, runner, topology, startedAt, howToRepeat }: DrillResult): Markup | undefined => {
+  const servers = Object.entries(versions.servers).map(([name, version]) => `${name} ${version}`)
+  const facts = drawFacts({
+    started: startedAt,
+    understudy: versions.understudy,
+    Node: versions.node,
+    'reported by servers': servers.join(', '),
+    topology,
+    runner,
+    seed,
+  })
+  return section('Run it again', facts, drawCommands(howToRepeat.split('\n')))
 }

@@ -1,18 +1,66 @@
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
+import { messageOf } from '../../base/printable.js'
 import type { DrillResult } from '../drills/context/result.js'
 import { LabError } from '../model/lab-error.js'
 import { conceal } from '../texts/conceal.js'
 import { toHtml } from './html.js'
-import { toJunit } from './junit.js'
+import { type Markup, markup } from './markup.js'
+
+/** Renders JUnit XML for CI: a suite with one test case per step and per expectation. */
+export const toJunit = (result: DrillResult): string => {
+  const { drill, steps, expectations, startedAt, durationMs, error } = result
+  const count = (outcome: string) => steps.filter((step) => step.outcome === outcome).length
+  const failures = count('failed') + expectations.filter(({ passed }) => !passed).length
+  const isBroken = error !== null
+  const tests = steps.length + expectations.length + (isBroken ? 1 : 0)
+  const totals = markup`tests="${tests}" failures="${failures}" errors="${isBroken ? 1 : 0}" skipped="${count('skipped')}" time="${seconds(durationMs)}"`
+  const body = markup`<testsuites name="understudy drills" ${totals}>
+  <testsuite name="${drill}" ${totals} timestamp="${startedAt.replace(/(\.\d+)?Z$/, '')}">
+    <properties>
+${propertiesOf(result).map(([name, value]) => markup`      <property name="${name}" value="${value}"/>\n`)}    </properties>
+${steps.map((step, index) => {
+  const name = `step ${index + 1}: ${step.name}`
+  const why = step.error ?? 'it failed'
+  return testCase(drill, name, step.tookMs, [
+    step.outcome === 'skipped' && markup`<skipped message="not reached"/>`,
+    step.outcome === 'failed' && markup`<failure message="${why}">${why}</failure>`,
+    step.commands.length > 0 &&
+      markup`<system-out>${[...step.commands, ...(step.output === undefined ? [] : [step.output])].join('\n')}</system-out>`,
+  ])
+})}${expectations.map(({ text, passed, evidence }) =>
+  testCase(drill, `expects ${text}`, 0, [
+    !passed && markup`<failure message="${evidence[0] ?? text}">${evidence.join('\n')}</failure>`,
+    passed && evidence.length > 0 && markup`<system-out>${evidence.join('\n')}</system-out>`,
+  ]),
+)}${isBroken && testCase(drill, 'is played to its end', 0, [markup`<error message="${error}"/>`])}  </testsuite>
+</testsuites>`
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${body.text}\n`
+}
+
+const testCase = (drill: string, name: string, tookMs: number, parts: readonly (Markup | false)[]): Markup =>
+  markup`    <testcase classname="understudy.drill.${drill}" name="${name}" time="${seconds(tookMs)}">${parts}</testcase>\n`
+
+const propertiesOf = ({ topology, runner, seed, versions, rto, rpo, tokens }: DrillResult) =>
+  Object.entries({
+    topology,
+    runner,
+    seed,
+    understudy: versions.understudy,
+    ...(rto && { 'rto-ms': rto.ms === null ? 'without end' : rto.ms.toFixed(0) }),
+    ...(rpo && { 'rpo-writes-lost': String(rpo.writesLost) }),
+    ...(tokens && { tokens: `${tokens.survived}/${tokens.total}` }),
+  })
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(3)
 
 /** The files of a report. All contents are created before the first file is written. */
-const FILES: readonly { readonly name: string; readonly make: (result: DrillResult) => string }[] = [
-  { name: 'report.json', make: (result) => `${JSON.stringify(result, undefined, 2)}\n` },
-  { name: 'junit.xml', make: toJunit },
-  { name: 'report.html', make: toHtml },
-]
+const FILES: Readonly<Record<string, (result: DrillResult) => string>> = {
+  'report.json': (result) => `${JSON.stringify(result, undefined, 2)}\n`,
+  'junit.xml': toJunit,
+  'report.html': toHtml,
+}
 
 /**
  * Writes the result of a drill into a directory, as JSON, JUnit XML and HTML, and returns the files. Removes tokens and key
@@ -20,13 +68,13 @@ const FILES: readonly { readonly name: string; readonly make: (result: DrillResu
  */
 export const writeReport = (directory: string, result: DrillResult): readonly string[] => {
   const fit = conceal(result)
-  const files = FILES.map(({ name, make }) => ({ file: path.join(directory, name), text: make(fit) }))
+  const files = Object.entries(FILES).map(([name, make]) => ({ file: path.join(directory, name), text: make(fit) }))
   prepareReport(directory)
   for (const { file, text } of files) {
     try {
       replaceFile(file, text, 0o666)
     } catch (error) {
-      throw new LabError('usage', `${file} cannot be written: ${reasonOf(error)}`, { cause: error })
+      throw new LabError('usage', `${file} cannot be written: ${messageOf(error)}`, { cause: error })
     }
   }
   return files.map(({ file }) => file)
@@ -37,8 +85,6 @@ export const prepareReport = (directory: string): void => {
   try {
     makeDirectory(directory)
   } catch (error) {
-    throw new LabError('usage', `${directory} cannot be made: ${reasonOf(error)}`, { cause: error })
+    throw new LabError('usage', `${directory} cannot be made: ${messageOf(error)}`, { cause: error })
   }
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,41 +1,30 @@
 import type { Picture, PictureCluster, PictureLink } from '../drills/context/result.js'
 import { KIND_WORDS } from '../model/kinds.js'
-import { drawBoth, type Figure, type Page } from './chart.js'
-import { type Markup, markup } from './markup.js'
+import { drawFigure, type Markup, markup, type Page, shorten } from './markup.js'
 
-interface Size {
-  readonly boxWidth: number
-  readonly boxHeight: number
-  readonly gapX: number
-  readonly gapY: number
-  /** Maximum number of characters in a box. */
-  readonly letters: number
-}
-
-const SIZES: Readonly<Record<Page, Size>> = {
+/** `letters`: maximum number of characters in a box. */
+const SIZES = {
   wide: { boxWidth: 122, boxHeight: 62, gapX: 44, gapY: 16, letters: 18 },
   narrow: { boxWidth: 114, boxHeight: 62, gapX: 24, gapY: 14, letters: 15 },
-}
+} as const
+type Size = (typeof SIZES)[Page]
+
 const MARGIN = 4
 
-/** Draws the replication topology at one time. */
-export const topologyFigure = (title: string, picture: Picture): Figure => {
+export const topologyFigure = (title: string, picture: Picture): Markup => {
   const places = placeClusters(picture)
   const count = (of: (place: ClusterPosition) => number) => Math.max(0, ...places.map(of)) + 1
   const heightOn = (page: Page) => count(({ row }) => row) * (SIZES[page].boxHeight + SIZES[page].gapY) + 2 * MARGIN
   const widthOn = (page: Page) => count(({ column }) => column) * (SIZES[page].boxWidth + SIZES[page].gapX) + 2 * MARGIN
   const find = (name: string) => places.find((place) => place.name === name)
-  return {
+  return drawFigure({
     title,
     about: describePicture(picture),
-    drawing: drawBoth(
-      title,
-      heightOn,
-      (_, page) =>
-        markup`${picture.links.map((link) => drawLink(link, find(link.primary), find(link.secondary), SIZES[page]))}${picture.clusters.map((cluster) => drawCluster(cluster, find(cluster.name), SIZES[page]))}`,
-      { wide: widthOn('wide'), narrow: widthOn('narrow') },
-    ),
-  }
+    heightOn,
+    draw: (_, page) =>
+      markup`${picture.links.map((link) => drawLink(link, find(link.primary), find(link.secondary), SIZES[page]))}${picture.clusters.map((cluster) => drawCluster(cluster, find(cluster.name), SIZES[page]))}`,
+    widths: { wide: widthOn('wide'), narrow: widthOn('narrow') },
+  })
 }
 
 const cornerOf = ({ column, row }: ClusterPosition, { boxWidth, boxHeight, gapX, gapY }: Size) => ({
@@ -46,9 +35,11 @@ const cornerOf = ({ column, row }: ClusterPosition, { boxWidth, boxHeight, gapX,
 const drawCluster = (cluster: PictureCluster, place: ClusterPosition | undefined, size: Size): Markup => {
   if (!place) return markup``
   const { x, y } = cornerOf(place, size)
-  const look = `box ${cluster.health === null ? 'box-silent' : ''} ${isPrimary(cluster) ? 'box-primary' : ''}`
-  const lines = [shortenRole(describeRole(cluster)), describeHealth(cluster)].map((text) => shorten(text, size.letters))
-  return markup`<rect class="${look}" x="${x}" y="${y}" width="${size.boxWidth}" height="${size.boxHeight}" rx="6"/><text class="name" x="${x + 10}" y="${y + 22}">${shorten(cluster.name, size.letters - 5)}</text><text class="role" x="${x + 10}" y="${y + 38}">${lines[0]}</text><text class="state" x="${x + 10}" y="${y + 53}">${lines[1]}</text>`
+  const role = describeRole(cluster)
+  const look = `box ${cluster.health === null ? 'box-silent' : ''} ${role === 'primary' ? 'box-primary' : ''}`
+  const lines = [role.replace('performance', 'perf.'), describeHealth(cluster)]
+  const [first, second] = lines.map((text) => shorten(text, size.letters))
+  return markup`<rect class="${look}" x="${x}" y="${y}" width="${size.boxWidth}" height="${size.boxHeight}" rx="6"/><text class="name" x="${x + 10}" y="${y + 22}">${shorten(cluster.name, size.letters - 5)}</text><text class="role" x="${x + 10}" y="${y + 38}">${first}</text><text class="state" x="${x + 10}" y="${y + 53}">${second}</text>`
 }
 
 /** Draws an arrow between the edges of two boxes. Within a column and backwards, it goes around the outside. */
@@ -78,12 +69,6 @@ const drawLink = (
 const arrowHead = (x: number, y: number, direction: 1 | -1, { kind }: PictureLink): Markup =>
   markup`<path class="head link-${kind}" d="M${x} ${y}l${-8 * direction} -4.5v9z"/>`
 
-const shorten = (text: string, letters: number): string =>
-  text.length > letters ? `${text.slice(0, letters - 1)}…` : text
-
-const shortenRole = (role: string): string => role.replace('performance', 'perf.')
-
-/** Describes the topology in sentences. */
 const describePicture = ({ clusters, links }: Picture): string => {
   const roles = clusters.map((cluster) => `${cluster.name}: ${describeRole(cluster)}, ${describeHealth(cluster)}`)
   const follows = links.map(
@@ -111,7 +96,8 @@ const placeClusters = ({ clusters, links }: Picture): readonly ClusterPosition[]
     // Registered before its secondaries, so that the recursion ends for two clusters that replicate from each other.
     places.set(name, { name, column, row: nextRow })
     const first = nextRow
-    for (const follower of followersOf(links, name)) if (!places.has(follower)) place(follower, column + 1)
+    for (const { primary, secondary } of links)
+      if (primary === name && !places.has(secondary)) place(secondary, column + 1)
     if (nextRow === first) nextRow += 1
   }
   const following = new Set(links.map(({ secondary }) => secondary))
@@ -120,10 +106,6 @@ const placeClusters = ({ clusters, links }: Picture): readonly ClusterPosition[]
   for (const name of names) if (!places.has(name)) place(name, 0)
   return [...places.values()]
 }
-
-const followersOf = (links: readonly PictureLink[], name: string): readonly string[] => [
-  ...new Set(links.filter(({ primary }) => primary === name).map(({ secondary }) => secondary)),
-]
 
 /** Returns the text below the name of a cluster: the role that determines its clients. */
 const describeRole = ({ dr, performance }: PictureCluster): string => {
@@ -134,14 +116,11 @@ const describeRole = ({ dr, performance }: PictureCluster): string => {
   return dr.mode === 'unknown' ? 'role unknown' : 'not replicated'
 }
 
-const isPrimary = (cluster: PictureCluster): boolean => describeRole(cluster) === 'primary'
-
 /** Describes the status of `sys/health`, and for a secondary whether it is connected. */
 const describeHealth = ({ health, dr, performance }: PictureCluster): string => {
   if (health === null) return 'does not answer'
-  const sealed: Readonly<Record<number, string>> = { 501: 'not initialized', 503: 'sealed' }
-  const word = sealed[health]
-  if (word !== undefined) return word
+  if (health === 501) return 'not initialized'
+  if (health === 503) return 'sealed'
   const role = dr.mode === 'secondary' ? dr : performance
   if (role.mode !== 'secondary') return 'serves'
   return role.connectionState === 'ready' ? role.state : 'cut off'

@@ -13,8 +13,7 @@ import type {
   StepResult,
 } from '../../../../src/lab/drills/context/result.js'
 import { toHtml } from '../../../../src/lab/report/html.js'
-import { toJunit } from '../../../../src/lab/report/junit.js'
-import { writeReport } from '../../../../src/lab/report/report.js'
+import { toJunit, writeReport } from '../../../../src/lab/report/report.js'
 
 /** A drill as it might have gone: a failover of three clusters that lost two writes. */
 
