@@ -16,21 +16,16 @@ import {
   type ExportSource,
   hasTls,
   headlineOf,
-  peerPortOf,
+  hostOf,
+  PEER_STEP,
+  refuseHosts,
   schemeOf,
   serversOfExport,
   TOPOLOGY_IN_CONTAINER,
   topologyArgument,
 } from './plan.js'
-import { hostOf, refuseHosts } from './compose-hosts.js'
 import { sealKeyFile } from './secrets.js'
-import { planOf } from '../model/topology.js'
-
-interface ComposeOptions {
-  readonly image: string
-  /** The machine of each cluster, by an address that the others can reach. Absent if all share one machine. */
-  readonly hosts?: ReadonlyMap<string, string> | undefined
-}
+import { planOf, type Topology } from '../model/topology.js'
 
 /** The address of a server for the other servers, and its port on the machine. */
 interface ComposeServer extends ExportedServer {
@@ -42,6 +37,17 @@ interface ComposeServer extends ExportedServer {
   readonly isTls: boolean
   readonly isAutoSealed: boolean
   /** Whether it reads the volume of secrets: its own, or the CA certificate of an API with TLS that redeems activation tokens. */
+  readonly hasSecrets: boolean
+}
+
+/** The compose file of one machine. */
+interface Machine extends ExportSource {
+  readonly image: string
+  readonly own: readonly ComposeServer[]
+  /** Includes the servers on other machines. */
+  readonly places: readonly ComposeServer[]
+  /** Whether this machine wires all servers. */
+  readonly isWiring: boolean
   readonly hasSecrets: boolean
 }
 
@@ -58,32 +64,32 @@ const HOSTS_TIMEOUT = '30m'
 /**
  * Exports a topology as compose files: one service per server, and `wire`, which initializes, unseals and joins the servers, and
  * stores the keys in a volume. `wire` exits with status 0, and runs with every `up` to unseal restarted servers. With several
- * machines, there is one directory per machine, and the machine of the first cluster wires all of them.
+ * machines, there is one directory per machine, and the machine of the first cluster wires all of them. `hosts`: the machine of
+ * each cluster, by an address that the others can reach. Absent if all share one machine.
  */
-export const exportCompose = (source: ExportSource, options: ComposeOptions): ExportedFile[] => {
-  const { topology } = source
-  if (options.hosts) refuseHosts(source, options.hosts)
+export const exportCompose = (
+  source: ExportSource,
+  { image, hosts }: { readonly image: string; readonly hosts?: ReadonlyMap<string, string> | undefined },
+): ExportedFile[] => {
+  const { topology, fileText } = source
+  if (hosts) refuseHosts(source, hosts)
   const places = serversOfExport(topology).map((server) =>
-    composeServerOf(source, server, options.hosts && hostOf(options.hosts, server)),
+    composeServerOf(topology, server, hosts && hostOf(hosts, server)),
   )
-  const machines = [...new Set(places.map(({ host }) => host))]
-  return machines.flatMap((host, index) => {
+  return [...new Set(places.map(({ host }) => host))].flatMap((host, index) => {
     const own = places.filter((place) => place.host === host)
-    const prefix = host === undefined ? '' : `${host}/`
-    const all = index === 0 ? places : []
-    const { fileText } = source
+    const isWiring = index === 0
+    const hasSecrets = own.some((place) => place.hasSecrets)
+    const text = render({ ...source, image: `\${UNDERSTUDY_IMAGE:-${image}}`, own, places, isWiring, hasSecrets })
+    const directory = host === undefined ? '' : `${host}/`
     return [
-      { path: `${prefix}docker-compose.yml`, text: render(source, { own, places, all }, options) },
-      ...(index === 0 && fileText !== undefined ? [{ path: `${prefix}topology.yaml`, text: fileText }] : []),
+      { path: `${directory}docker-compose.yml`, text },
+      ...(isWiring && fileText !== undefined ? [{ path: `${directory}topology.yaml`, text: fileText }] : []),
     ]
   })
 }
 
-const composeServerOf = (
-  { topology }: ExportSource,
-  server: ExportedServer,
-  host: string | undefined,
-): ComposeServer => {
+const composeServerOf = (topology: Topology, server: ExportedServer, host: string | undefined): ComposeServer => {
   const { cluster, port } = server
   const service = server.name.toLowerCase()
   const api = `${schemeOf(topology, cluster)}://${host ? `${host}:${port}` : `${service}:${API_PORT}`}`
@@ -93,44 +99,29 @@ const composeServerOf = (
   return { ...server, service, host, api, isTls, isAutoSealed, hasSecrets: isTls || isAutoSealed || followsTls }
 }
 
-const isWithSecrets = (places: readonly ComposeServer[]): boolean => places.some(({ hasSecrets }) => hasSecrets)
-
-interface Machine {
-  readonly own: readonly ComposeServer[]
-  /** Includes the servers on other machines. */
-  readonly places: readonly ComposeServer[]
-  /** The servers that this machine wires: all or none. */
-  readonly all: readonly ComposeServer[]
-}
-
-const render = (source: ExportSource, { own, places, all }: Machine, options: ComposeOptions): string => {
-  const image = `\${UNDERSTUDY_IMAGE:-${options.image}}`
+const render = (machine: Machine): string => {
+  const { own, isWiring, hasSecrets } = machine
   const document = {
     services: {
-      ...secretsOf(own, image),
-      ...Object.fromEntries(own.map((place) => [place.service, serverOf(place, places, source, image)])),
-      ...(all.length > 0 ? wiringOf(source, own, all, image) : {}),
+      ...(hasSecrets ? { [SECRETS]: secretsOf(machine) } : {}),
+      ...Object.fromEntries(own.map((place) => [place.service, serverOf(place, machine)])),
+      ...(isWiring ? wiringOf(machine) : {}),
     },
     volumes: Object.fromEntries([
       ...own.map(({ service }) => [`${service}-data`, null]),
-      ...(isWithSecrets(own) ? [['secrets', null]] : []),
-      ...(all.length > 0 ? [['keys', null]] : []),
+      ...(hasSecrets ? [[SECRETS, null]] : []),
+      ...(isWiring ? [['keys', null]] : []),
     ]),
   }
   const yaml = loadYaml().stringify(document, { aliasDuplicateObjects: false, lineWidth: 0, nullStr: '' })
-  return `${headOf(source, own, all)}\n${yaml}`
+  return `${headOf(machine)}\n${yaml}`
 }
 
-const serverOf = (
-  place: ComposeServer,
-  places: readonly ComposeServer[],
-  { topology }: ExportSource,
-  image: string,
-): Service => {
-  const { name, cluster, service, port, host, api, isTls, isAutoSealed } = place
+const serverOf = (place: ComposeServer, { topology, places, image }: Machine): Service => {
+  const { name, cluster, service, port, host, api, isTls, isAutoSealed, hasSecrets } = place
   const nodes = places.filter((one) => one.cluster === cluster)
   const isNode = nodes.length > 1
-  const peer = isNode && host ? peerPortOf(place) : undefined
+  const peer = isNode && host ? port + PEER_STEP : undefined
   const config = configText(topology, cluster, {
     self: {
       nodeId: service,
@@ -147,7 +138,6 @@ const serverOf = (
         }
       : undefined,
   })
-  const published = `\${${name}_PORT:-${port}}:${API_PORT}`
   return {
     image,
     command: ['server'],
@@ -158,17 +148,16 @@ const serverOf = (
     },
     ports: host
       ? [`${port}:${API_PORT}`, `${port + 1}:${CLUSTER_PORT}`, ...(peer === undefined ? [] : [`${peer}:${peer}`])]
-      : [`127.0.0.1:${published}`],
+      : [`127.0.0.1:\${${name}_PORT:-${port}}:${API_PORT}`],
     environment: { VAULT_LOCAL_CONFIG: config.replaceAll('$', '$$$$') },
-    volumes: [`${service}-data:/vault/file`, ...(place.hasSecrets ? [READ_SECRETS] : [])],
-    ...(place.hasSecrets ? { depends_on: { [SECRETS]: { condition: 'service_completed_successfully' } } } : {}),
+    volumes: [`${service}-data:/vault/file`, ...(hasSecrets ? [READ_SECRETS] : [])],
+    ...(hasSecrets ? { depends_on: { [SECRETS]: { condition: 'service_completed_successfully' } } } : {}),
     stop_grace_period: '20s',
   }
 }
 
 /** Returns a service that creates secrets and exits before the servers start. It is idempotent and runs with every `up`. */
-const secretsOf = (own: readonly ComposeServer[], image: string): Record<string, Service> => {
-  if (!isWithSecrets(own)) return {}
+const secretsOf = ({ own, image }: Machine): Service => {
   const tls = own.filter(({ isTls }) => isTls).map(({ service }) => service)
   const sealed = [...new Set(own.filter(({ isAutoSealed }) => isAutoSealed).map(({ cluster }) => cluster))]
   const flags = [
@@ -176,36 +165,29 @@ const secretsOf = (own: readonly ComposeServer[], image: string): Record<string,
     ...(sealed.length > 0 ? ['--seal', sealed.join()] : []),
   ]
   return {
-    [SECRETS]: {
-      image,
-      command: ['compose', 'secrets', SECRETS_IN_CONTAINER, ...flags],
-      healthcheck: { disable: true },
-      volumes: [`${SECRETS}:${SECRETS_IN_CONTAINER}`],
-    },
+    image,
+    command: ['compose', 'secrets', SECRETS_IN_CONTAINER, ...flags],
+    healthcheck: { disable: true },
+    volumes: [`${SECRETS}:${SECRETS_IN_CONTAINER}`],
   }
 }
 
-const wiringOf = (
-  source: ExportSource,
-  own: readonly ComposeServer[],
-  all: readonly ComposeServer[],
-  image: string,
-): Record<string, Service> => {
-  const addresses = all.map(({ name, api }) => `${name}=${api}`)
-  const verify = all.some(({ isTls }) => isTls) ? ['--ca-cert', CA_IN_CONTAINER] : []
-  const healthy = Object.fromEntries(own.map(({ service }) => [service, { condition: 'service_healthy' }]))
+const wiringOf = (machine: Machine): Readonly<Record<string, Service>> => {
+  const { own, places, image, fileText } = machine
+  const addresses = places.map(({ name, api }) => `${name}=${api}`)
+  const verify = places.some(({ isTls }) => isTls) ? ['--ca-cert', CA_IN_CONTAINER] : []
   const base = {
     image,
     healthcheck: { disable: true },
     volumes: [
       'keys:/vault/data',
       ...(verify.length > 0 ? [READ_SECRETS] : []),
-      ...(source.fileText === undefined ? [] : [`./topology.yaml:${TOPOLOGY_IN_CONTAINER}:ro`]),
+      ...(fileText === undefined ? [] : [`./topology.yaml:${TOPOLOGY_IN_CONTAINER}:ro`]),
     ],
-    depends_on: healthy,
+    depends_on: Object.fromEntries(own.map(({ service }) => [service, { condition: 'service_healthy' }])),
   }
-  const keep = ['--topology', topologyArgument(source), '--keep', KEYS_IN_CONTAINER]
-  const timeout = own.length < all.length ? ['--timeout', HOSTS_TIMEOUT] : []
+  const keep = ['--topology', topologyArgument(machine), '--keep', KEYS_IN_CONTAINER]
+  const timeout = own.length < places.length ? ['--timeout', HOSTS_TIMEOUT] : []
   const attach = ['understudy attach lab --keys', KEYS_IN_CONTAINER, ...verify].join(' ')
   const tool = (command: string) => ({
     ...base,
@@ -213,31 +195,27 @@ const wiringOf = (
     command: ['sh', '-c', `${attach} >/dev/null && understudy ${command} --name lab`],
   })
   return {
-    wire: {
-      ...base,
-      command: ['wire', ...keep, ...verify, ...timeout, ...addresses],
-    },
+    wire: { ...base, command: ['wire', ...keep, ...verify, ...timeout, ...addresses] },
     status: tool('status'),
     probe: tool('probe'),
   }
 }
 
-const headOf = ({ topology }: ExportSource, own: readonly ComposeServer[], all: readonly ComposeServer[]): string => {
+const headOf = ({ topology, own, isWiring, hasSecrets }: Machine): string => {
   const where = own
     .map(({ name, cluster, port, host }) => `${name} ${schemeOf(topology, cluster)}://${host ?? '127.0.0.1'}:${port}`)
     .join(', ')
-  const secrets = isWithSecrets(own)
+  const secrets = hasSecrets
     ? ['`secrets` makes what servers keep to themselves, in the volume "secrets", when it is not there yet.']
     : []
-  const wiring =
-    all.length === 0
-      ? ['The machine of the first cluster joins them to the others.']
-      : [
-          '`wire` initializes, unseals and joins the clusters, keeps their keys in the volume "keys", and ends with status 0.',
-          'After a stop the next `docker compose up` unseals them again. What needs them ready depends on',
-          '`wire` with the condition service_completed_successfully. `docker compose run --rm status` and',
-          '`... probe` look at them; `docker compose down -v` ends them, with keys and data.',
-        ]
+  const wiring = isWiring
+    ? [
+        '`wire` initializes, unseals and joins the clusters, keeps their keys in the volume "keys", and ends with status 0.',
+        'After a stop the next `docker compose up` unseals them again. What needs them ready depends on',
+        '`wire` with the condition service_completed_successfully. `docker compose run --rm status` and',
+        '`... probe` look at them; `docker compose down -v` ends them, with keys and data.',
+      ]
+    : ['The machine of the first cluster joins them to the others.']
   return [headlineOf(topology), '', '    docker compose up -d', '', `On the machine: ${where}.`, ...secrets, ...wiring]
     .map((line) => `# ${line}`.trimEnd())
     .join('\n')

@@ -1,5 +1,5 @@
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
-import type { ConfigMap, Container, EnvVar, Service } from 'kubernetes-types/core/v1.js'
+import type { ConfigMap, Container, EnvVar, PodSpec, PodTemplateSpec, Service } from 'kubernetes-types/core/v1.js'
 import type { Random } from '../../base/random.js'
 import { labTlsFiles } from '../../server/dev/dev.js'
 import { serversOf, type Topology } from '../model/topology.js'
@@ -21,13 +21,19 @@ const USER_ID = 8200
 
 /** The security context of every container: no privileges. */
 export const CONFINED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }
-export const UNPRIVILEGED = {
+const UNPRIVILEGED = {
   runAsUser: USER_ID,
   runAsGroup: USER_ID,
   runAsNonRoot: true,
   fsGroup: USER_ID,
   seccompProfile: { type: 'RuntimeDefault' as const },
 }
+
+/** Returns the template of pods without privileges. */
+export const podOf = (labels: Record<string, string>, { restartPolicy, ...spec }: PodSpec): PodTemplateSpec => ({
+  metadata: { labels },
+  spec: { ...(restartPolicy && { restartPolicy }), securityContext: UNPRIVILEGED, ...spec },
+})
 
 /** Returns a function that heads an object of a kind, of a cluster or of all. */
 export const headsOf =
@@ -44,7 +50,7 @@ export const labelsOf = (prefix: string, cluster?: string): Record<string, strin
   ...(cluster === undefined ? {} : { 'understudy/cluster': cluster }),
 })
 
-/** Returns the name of the Secret that contains the certificates and their key. */
+/** The Secret with the certificates and their key. */
 export const tlsSecretOf = (prefix: string): string => `${prefix}-tls`
 
 /** The directory of certificates in a container, its CA, and its mount. */
@@ -63,7 +69,6 @@ export const serviceOf = (prefix: string, cluster: string): string => `${prefix}
 
 const SEAL_KEY = 'SEAL_KEY'
 
-/** Returns the objects of one cluster. */
 export const clusterObjects = (
   name: string,
   { topology }: ExportSource,
@@ -76,8 +81,8 @@ export const clusterObjects = (
   const isTls = hasTls(topology, name)
   const scheme = schemeOf(topology, name)
   const apis = hostsOf(topology, prefix, name).map((host) => `${scheme}://${host}:${API_PORT}`)
-  const replicas = apis.length
-  const [api = ''] = apis
+  const [api = '', ...others] = apis
+  const replicas = 1 + others.length
   const place = {
     ...(replicas > 1
       ? { peers: { apis, caFile: isTls ? CA_FILE : undefined } }
@@ -102,20 +107,14 @@ export const clusterObjects = (
         // No node is ready before a majority of nodes runs.
         ...(replicas > 1 ? { podManagementPolicy: 'Parallel' } : {}),
         selector: { matchLabels: selector },
-        template: {
-          metadata: { labels: selector },
-          spec: {
-            securityContext: UNPRIVILEGED,
-            terminationGracePeriodSeconds: 20,
-            containers: [serverContainer(name, options, isTls, names)],
-            volumes: [
-              { name: 'config', configMap: { name: service } },
-              ...(isTls
-                ? [{ name: 'tls', secret: { secretName: tlsSecretOf(prefix), defaultMode: GROUP_READS } }]
-                : []),
-            ],
-          },
-        },
+        template: podOf(selector, {
+          terminationGracePeriodSeconds: 20,
+          containers: [serverContainer(name, options, isTls, names)],
+          volumes: [
+            { name: 'config', configMap: { name: service } },
+            ...(isTls ? [{ name: 'tls', secret: { secretName: tlsSecretOf(prefix), defaultMode: GROUP_READS } }] : []),
+          ],
+        }),
         volumeClaimTemplates: [
           {
             metadata: { name: 'data' },
@@ -130,16 +129,15 @@ export const clusterObjects = (
 const apiPort = { name: 'api', port: API_PORT, targetPort: 'api' }
 const clusterPort = { name: 'cluster', port: CLUSTER_PORT, targetPort: 'cluster' }
 
-/** Liveness: the server responds in any state. */
-const ALIVE = '/v1/sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200'
 /** Readiness of a single server: unsealed, active and not a DR secondary (status 472). */
 const READY = '/v1/sys/health'
+/** Readiness of a node: accepts client requests. That includes standbys, which forward requests. */
+const READY_NODE = `${READY}?standbyok=true&perfstandbyok=true`
+/** Liveness: the server responds in any state. */
+const ALIVE = `${READY_NODE}&sealedcode=200&uninitcode=200&drsecondarycode=200`
 
 /** The group of the volumes is the group of the servers. Other users must not read keys. */
 const GROUP_READS = 0o440
-
-/** Readiness of a node: accepts client requests. That includes standbys, which forward requests. */
-const READY_NODE = '/v1/sys/health?standbyok=true&perfstandbyok=true'
 
 /** Replicas share one configuration, so each reads its pod name from the environment. */
 const podNames = (service: string, scheme: string): EnvVar[] => [

@@ -15,14 +15,12 @@ import {
   hostsOf,
   type KubernetesOptions,
   labelsOf,
+  podOf,
   serviceOf,
   TLS_MOUNT,
   tlsSecretOf,
-  UNPRIVILEGED,
 } from './kubernetes-servers.js'
 import { API_PORT, type ExportSource, hasTls, headlineOf, schemeOf } from './plan.js'
-
-type KubernetesObject = Secret | ReturnType<typeof clusterObjects | typeof wiringObjects>[number]
 
 /**
  * Exports a topology as Kubernetes objects. Each cluster has a StatefulSet with its configuration and a headless Service for the
@@ -30,15 +28,14 @@ type KubernetesObject = Secret | ReturnType<typeof clusterObjects | typeof wirin
  * another. Since pods restart, servers unseal themselves with the key of their cluster from a Secret. Certificates are in another
  * Secret. A Job initializes and joins the clusters.
  */
-const kubernetesObjects = async (source: ExportSource, options: KubernetesOptions): Promise<KubernetesObject[]> => [
-  sealKeys(source, options),
-  ...(await certificates(source, options)),
-  ...source.topology.clusters.flatMap((name) => clusterObjects(name, source, options)),
-  ...wiringObjects(source, autoSealed(source), options),
-]
-
 export const exportKubernetes = async (source: ExportSource, options: KubernetesOptions): Promise<string> => {
   const { stringify } = loadYaml()
+  const objects = [
+    sealKeys(source, options),
+    ...(await certificates(source, options)),
+    ...source.topology.clusters.flatMap((name) => clusterObjects(name, source, options)),
+    ...wiringObjects(source, options),
+  ]
   const head = [
     `# ${headlineOf(source.topology)}`,
     '#',
@@ -50,10 +47,8 @@ export const exportKubernetes = async (source: ExportSource, options: Kubernetes
     `#     kubectl exec deploy/${options.prefix}-tools -- cat /vault/data/wired.json`,
     '',
   ].join('\n')
-  const documents = (await kubernetesObjects(source, options)).map((object) =>
-    stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 }),
-  )
-  return `${head}${documents.map((text) => `---\n${text}`).join('')}`
+  const texts = objects.map((object) => stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 }))
+  return `${head}${texts.map((text) => `---\n${text}`).join('')}`
 }
 
 /** Returns the topology file with auto-unseal for all of its clusters. */
@@ -102,10 +97,10 @@ const TOPOLOGY_DIRECTORY = '/vault/topology'
  * idle Deployment.
  */
 const wiringObjects = (
-  { topology }: ExportSource,
-  topologyFile: string,
+  source: ExportSource,
   options: KubernetesOptions,
 ): (ConfigMap | PersistentVolumeClaim | Job | Deployment)[] => {
+  const { topology } = source
   const { prefix, image } = options
   const headed = headsOf(options)
   const addresses = topology.clusters.flatMap((cluster) => {
@@ -137,7 +132,7 @@ const wiringObjects = (
   const keep = ['--topology', `${TOPOLOGY_DIRECTORY}/topology.yaml`, '--keep', KEYS_IN_CONTAINER]
   const wire = ['wire', ...keep, ...verify, '--timeout', '10m', ...addresses]
   return [
-    { ...headed('v1', 'ConfigMap', `${prefix}-topology`), data: { 'topology.yaml': topologyFile } },
+    { ...headed('v1', 'ConfigMap', `${prefix}-topology`), data: { 'topology.yaml': autoSealed(source) } },
     {
       ...headed('v1', 'PersistentVolumeClaim', `${prefix}-keys`),
       spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Mi' } } },
@@ -146,15 +141,11 @@ const wiringObjects = (
       ...headed('batch/v1', 'Job', `${prefix}-wire`),
       spec: {
         backoffLimit: 10,
-        template: {
-          metadata: { labels: labelsFor('wiring') },
-          spec: {
-            restartPolicy: 'OnFailure',
-            securityContext: UNPRIVILEGED,
-            containers: [{ ...container, name: 'wire', args: wire }],
-            volumes,
-          },
-        },
+        template: podOf(labelsFor('wiring'), {
+          restartPolicy: 'OnFailure',
+          containers: [{ ...container, name: 'wire', args: wire }],
+          volumes,
+        }),
       },
     },
     {
@@ -162,15 +153,11 @@ const wiringObjects = (
       spec: {
         replicas: 1,
         selector: { matchLabels: labelsFor('tools') },
-        template: {
-          metadata: { labels: labelsFor('tools') },
-          spec: {
-            securityContext: UNPRIVILEGED,
-            terminationGracePeriodSeconds: 1,
-            containers: [{ ...container, name: 'tools', command: ['tail', '-f', '/dev/null'] }],
-            volumes,
-          },
-        },
+        template: podOf(labelsFor('tools'), {
+          terminationGracePeriodSeconds: 1,
+          containers: [{ ...container, name: 'tools', command: ['tail', '-f', '/dev/null'] }],
+          volumes,
+        }),
       },
     },
   ]

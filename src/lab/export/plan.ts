@@ -1,10 +1,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
+import { messageOf } from '../../base/printable.js'
 import { LabError } from '../model/lab-error.js'
 import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS, requireSettings } from '../model/settings.js'
 import { labTlsFiles } from '../../server/dev/dev.js'
 import { planOf, serversOf, type Topology } from '../model/topology.js'
+import { settingsOf } from '../runner/server-plan.js'
 
 /** One file of an export, with its path relative to the directory. */
 export interface ExportedFile {
@@ -16,19 +18,10 @@ export const API_PORT = 8200
 export const CLUSTER_PORT = 8201
 /** Difference between the ports of consecutive clusters, as in a lab of processes. */
 const PORT_STEP = 10
-
 /** Difference between the ports of consecutive nodes of a cluster. */
 const NODE_STEP = 2
-
-/** Difference between a node's API port on the machine and the peer port of its etcd. */
-const PEER_STEP = 1000
-
-/** Returns the port on the machine at which nodes on other machines reach this node's etcd. */
-export const peerPortOf = ({ port }: Pick<ExportedServer, 'port'>): number => port + PEER_STEP
-
-/** Returns the API port, on the machine, of the first node. Its cluster port is one higher. */
-const hostPort = (topology: Topology, cluster: string): number =>
-  planOf(topology, cluster).ports?.api ?? API_PORT + PORT_STEP * topology.clusters.indexOf(cluster)
+/** Difference between a node's API port on the machine and the peer port of its etcd, for nodes on other machines. */
+export const PEER_STEP = 1000
 
 /** All nodes of an export write their logs to one disk, so they get more time to renew the lease. */
 const NODE_SETTINGS_OF_EXPORT: LabSettings = { ...NODE_SETTINGS, leader_lease: '4s' }
@@ -37,18 +30,15 @@ const NODE_SETTINGS_OF_EXPORT: LabSettings = { ...NODE_SETTINGS, leader_lease: '
 export interface ExportedServer {
   readonly cluster: string
   readonly name: string
-  /** The API port on the machine. */
+  /** The API port on the machine. The cluster port is one higher. */
   readonly port: number
 }
 
 export const serversOfExport = (topology: Topology): ExportedServer[] =>
-  topology.clusters.flatMap((cluster) =>
-    serversOf(topology, cluster).map((name, index) => ({
-      cluster,
-      name,
-      port: hostPort(topology, cluster) + NODE_STEP * index,
-    })),
-  )
+  topology.clusters.flatMap((cluster, at) => {
+    const first = planOf(topology, cluster).ports?.api ?? API_PORT + PORT_STEP * at
+    return serversOf(topology, cluster).map((name, index) => ({ cluster, name, port: first + NODE_STEP * index }))
+  })
 
 /** Path of a custom topology file in the wiring container. */
 export const TOPOLOGY_IN_CONTAINER = '/vault/config/topology.yaml'
@@ -94,15 +84,13 @@ interface ServerLocation {
   readonly tlsDirectory: string
   /** The auto-unseal key, if any: `env://` and a variable, or `file://` and a path. */
   readonly sealKey?: string | undefined
-  /** With several nodes: the APIs of all of them. A node joins through the first that responds. */
-  readonly peers?: PeerLocations | undefined
-}
-
-interface PeerLocations {
-  readonly apis: readonly string[]
-  readonly caFile?: string | undefined
-  /** Address of its etcd for the others, `host:port`, if it is not one port above its cluster port. */
-  readonly etcd?: string | undefined
+  /**
+   * With several nodes: the APIs of all of them, of which a node joins through the first that responds. `etcd`: address of its
+   * etcd for the others, `host:port`, if it is not one port above its cluster port.
+   */
+  readonly peers?:
+    | { readonly apis: readonly string[]; readonly caFile?: string | undefined; readonly etcd?: string | undefined }
+    | undefined
 }
 
 /** Returns the configuration of one server in a container, in the format of VAULT_LOCAL_CONFIG. */
@@ -111,18 +99,15 @@ export const configText = (
   clusterName: string,
   { self, tlsDirectory, sealKey, peers }: ServerLocation,
 ): string => {
-  const { license, version, settings = {} } = planOf(topology, clusterName)
   // The text contains setting names unescaped, so they are validated here.
-  requireSettings(settings)
+  requireSettings(planOf(topology, clusterName).settings ?? {})
   // Every client that reaches the port could use the fault endpoints, so they are off unless the topology enables them.
   const { lab_api: _, ...common } = LAB_SETTINGS
   const own = {
     ...common,
     ...(peers ? NODE_SETTINGS_OF_EXPORT : {}),
     ...(peers?.etcd === undefined ? {} : { etcd_peer_address: peers.etcd }),
-    ...(license === undefined ? {} : { license }),
-    ...(version === undefined ? {} : { reported_version: version }),
-    ...settings,
+    ...settingsOf(topology, clusterName),
   }
   const { certFile, keyFile } = labTlsFiles(tlsDirectory)
   return [
@@ -170,10 +155,47 @@ export const writeExport = (directory: string, files: readonly ExportedFile[], i
       writeFileSync(target, text)
     }
   } catch (error) {
-    throw new LabError(
-      'usage',
-      `the export cannot be written: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new LabError('usage', `the export cannot be written: ${messageOf(error)}`)
   }
   return targets.map(({ target }) => target)
+}
+
+/** Returns the machine of a node if one is given, else the machine of its cluster. */
+export const hostOf = (hosts: ReadonlyMap<string, string>, { name, cluster }: ExportedServer): string | undefined =>
+  hosts.get(name) ?? hosts.get(cluster)
+
+/** Machine names become directory names, and addresses in the configuration of servers. */
+const HOST = /^[A-Za-z0-9][\w.-]*$/
+
+/** Throws LabError `usage` if the export cannot be split over these machines. */
+export const refuseHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<string, string>): void => {
+  const servers = serversOfExport(topology)
+  const known = servers.flatMap(({ name, cluster }) => [name, cluster])
+  const strange = [...hosts.keys()].filter((name) => !known.includes(name))
+  if (strange.length > 0)
+    throw new LabError('usage', `the topology ${topology.name} has no cluster ${strange.join(', ')}`)
+  const missing = servers.filter((server) => hostOf(hosts, server) === undefined).map(({ name }) => name)
+  if (missing.length > 0) throw new LabError('usage', `--hosts does not say where ${missing.join(', ')} is to run`)
+  const withTls = topology.clusters.filter((name) => hasTls(topology, name))
+  if (withTls.length > 0)
+    throw new LabError(
+      'usage',
+      `--hosts goes without TLS, which ${withTls.join(', ')} has: the certificates of an export are made where it runs, and no other machine knows them`,
+    )
+  const isSplit = (cluster: string) =>
+    new Set(servers.filter((one) => one.cluster === cluster).map((one) => hostOf(hosts, one))).size > 1
+  const sealed = topology.clusters.find((name) => isSplit(name) && planOf(topology, name).seal?.type === 'auto')
+  if (sealed !== undefined)
+    throw new LabError(
+      'usage',
+      `--hosts puts the nodes of ${sealed} on several machines, which unseal themselves with one key: the keys of an export are made where it runs, and no other machine knows them`,
+    )
+  for (const host of hosts.values()) {
+    if (!HOST.test(host)) throw new LabError('usage', `"${host}" is not the name or IPv4 address of a machine`)
+    if (host === 'localhost' || host.startsWith('127.'))
+      throw new LabError(
+        'usage',
+        `${host} is another machine to each container: give an address that all of them reach`,
+      )
+  }
 }

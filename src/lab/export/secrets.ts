@@ -9,26 +9,15 @@ import { newSealKey } from '../model/seal-key.js'
 /** Returns the path of a cluster's auto-unseal key below the directory of secrets. */
 export const sealKeyFile = (directory: string, cluster: string): string => path.posix.join(directory, `${cluster}.key`)
 
-interface WantedSecrets {
-  /** The DNS names in the certificates. If empty, no certificates are created. */
-  readonly hosts: readonly string[]
-  /** The clusters with auto-unseal. */
-  readonly clusters: readonly string[]
-}
-
-interface Surroundings {
-  readonly random: Random
-  readonly nowMs: number
-}
-
 /**
  * Creates missing secrets and keeps existing ones, so it can run with every start. Renews certificates that have expired or have
- * other names. Only the owner can read keys. Returns a description of the new files.
+ * other names. Only the owner can read keys. Returns a description of the new files. `hosts`: the DNS names in the certificates;
+ * if empty, no certificates are created. `clusters`: those with auto-unseal.
  */
 export const makeSecrets = async (
   directory: string,
-  { hosts, clusters }: WantedSecrets,
-  { random, nowMs }: Surroundings,
+  { hosts, clusters }: { readonly hosts: readonly string[]; readonly clusters: readonly string[] },
+  { random, nowMs }: { readonly random: Random; readonly nowMs: number },
 ): Promise<string[]> => {
   makeDirectory(directory, 0o700)
   const made: string[] = []
