@@ -5,39 +5,32 @@ import { findLagBetween } from '../requests/replication.js'
 import { isStreaming } from '../requests/replication-status.js'
 import type { InProcessServer, ServerImage } from '../runner/in-process.js'
 
-/** All clusters of an in-process lab at one time, in memory. */
-export type Moment = readonly ClusterMoment[]
-
-interface ClusterMoment {
-  /** The data, from the server that has all of it: the single server or the active node. */
+/**
+ * All clusters of an in-process lab at one time, in memory. `image` has the data, from the server that has all of it: the single
+ * server or the active node.
+ */
+export type Moment = readonly {
   readonly image: ServerImage
-  /** The servers of the cluster with their states. */
   readonly servers: ReadonlyMap<InProcessServer, ServerState>
-}
+}[]
 
 /** Whether a server serves requests, is sealed, or is stopped. */
 type ServerState = 'open' | 'sealed' | 'stopped'
 
 /** Takes the images of all clusters. All of them stop writing before the first is read. */
 export const takeMoment = async (clusters: readonly (readonly InProcessServer[])[]): Promise<Moment> => {
-  const sources = clusters.map(holderOf)
+  const sources = clusters.map((servers) => ({ servers, holder: holderOf(servers) }))
   try {
-    await Promise.all(sources.map((server) => server.pauseForImage()))
+    await Promise.all(sources.map(({ holder }) => holder.pauseForImage()))
     return await Promise.all(
-      clusters.map(async (servers, at) => ({
-        image: await holderAt(sources, at).takeImage(),
+      sources.map(async ({ servers, holder }) => ({
+        image: await holder.takeImage(),
         servers: new Map(servers.map((server) => [server, stateOf(server)])),
       })),
     )
   } finally {
-    for (const server of sources) server.releaseFromImage()
+    for (const { holder } of sources) holder.releaseFromImage()
   }
-}
-
-const holderAt = (servers: readonly InProcessServer[], at: number): InProcessServer => {
-  const found = servers[at]
-  if (!found) throw new Error('each cluster has one that has its data')
-  return found
 }
 
 /** Returns the server that has all data of its cluster, and through which that data can be replaced. */
@@ -58,16 +51,13 @@ const stateOf = (server: InProcessServer): ServerState =>
  * only after a pause.
  */
 export const loadMoment = async (moment: Moment): Promise<void> => {
-  const all = moment.map(({ image, servers }) => {
-    const known = [...servers.keys()]
-    return { image, holder: holderOf(known), known }
-  })
+  const all = moment.map(({ image, servers }) => ({ image, servers, holder: holderOf([...servers.keys()]) }))
   await Promise.all(all.map(({ holder, image }) => holder.stopForImage(image)))
-  for (const isTurn of TURNS) {
-    const turn = all.filter(({ image }) => isTurn(image))
-    await Promise.all(turn.map(({ holder, image }) => holder.loadImage(image)))
+  for (const turn of [0, 1, 2]) {
+    const next = all.filter(({ image }) => turnOf(image) === turn)
+    await Promise.all(next.map(({ holder, image }) => holder.loadImage(image)))
   }
-  for (const { known, image } of all) for (const server of known) server.behaveAs(image)
+  for (const { servers, image } of all) for (const server of servers.keys()) server.behaveAs(image)
 }
 
 /** Seals or stops the nodes that were sealed or stopped in the image. Afterwards, one is active. */
@@ -84,40 +74,32 @@ export const putToRest = async (
 }
 
 /** A DR primary may be a performance secondary. A performance primary is never a DR secondary. */
-const TURNS: readonly ((image: ServerImage) => boolean)[] = [
-  ({ streams }) => streams.length === 0,
-  ({ streams }) => streams.includes('performance') && !streams.includes('dr'),
-  ({ streams }) => streams.includes('dr'),
-]
+const turnOf = ({ streams }: ServerImage): number => (streams.includes('dr') ? 2 : streams.length)
 
 /** Finds the first secondary that streamed in the image and does not stream now, with the reason. Undefined if all stream. */
 export const findUnreplicatedSince = async (moment: Moment): Promise<string | undefined> => {
-  const clusters = moment.map(({ servers }) => [...servers.keys()])
-  for (const [at, { image }] of moment.entries()) {
+  const clusters = moment.map(({ image, servers }) => ({ image, servers: [...servers.keys()] }))
+  const active = clusters.flatMap(({ servers }) => servers.filter(({ isActive }) => isActive))
+  const activeOf = (name: string | undefined) => active.find(({ cluster }) => cluster === name)
+  const findMissing = async (secondary: InProcessServer | undefined, kind: Kind): Promise<string | undefined> => {
+    if (!secondary) return 'none of its nodes is active'
+    const status = secondary.replicationStatus(kind)
+    if (!isStreaming(status)) return `it does not stream yet (${status.state}, ${status.connectionState})`
+    const nodes = clusters.flatMap(({ servers }) => servers)
+    const known = nodes.find(({ clusterAddress }) => clusterAddress === status.primaryAddress)
+    // Only the connection to a primary outside this lab is known.
+    if (!known) return undefined
+    const primary = activeOf(known.cluster)
+    if (!primary) return 'none of the nodes of its primary is active'
+    const ask = (one: InProcessServer) => async () => one.replicationStatus(kind)
+    return findLagBetween(ask(primary), ask(secondary))
+  }
+  for (const { image, servers } of clusters) {
+    const name = servers[0]?.cluster
     for (const kind of image.streams) {
-      const servers = clusters[at] ?? []
-      const missing = await findUnreplicated(servers, kind, clusters)
-      if (missing !== undefined) return `${servers[0]?.cluster} (${kind}): ${missing}`
+      const missing = await findMissing(activeOf(name), kind)
+      if (missing !== undefined) return `${name} (${kind}): ${missing}`
     }
   }
   return undefined
-}
-
-const findUnreplicated = async (
-  servers: readonly InProcessServer[],
-  kind: Kind,
-  clusters: readonly (readonly InProcessServer[])[],
-): Promise<string | undefined> => {
-  const isActive = (server: InProcessServer) => server.isActive
-  const secondary = servers.find(isActive)
-  if (!secondary) return 'none of its nodes is active'
-  const status = secondary.replicationStatus(kind)
-  if (!isStreaming(status)) return `it does not stream yet (${status.state}, ${status.connectionState})`
-  const primaries = clusters.find((one) => one.some(({ clusterAddress }) => clusterAddress === status.primaryAddress))
-  // Only the connection to a primary outside this lab is known.
-  if (!primaries) return undefined
-  const primary = primaries.find(isActive)
-  if (!primary) return 'none of the nodes of its primary is active'
-  const ask = (one: InProcessServer) => async () => one.replicationStatus(kind)
-  return findLagBetween(ask(primary), ask(secondary))
 }

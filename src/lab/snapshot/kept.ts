@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { LabError } from '../model/lab-error.js'
-import { stateDirectory } from '../model/state-directory.js'
+import { LAB_NAME, stateDirectory } from '../model/state-directory.js'
 
 export const SNAPSHOT_SUFFIX = '.snapshot'
 
@@ -20,12 +20,10 @@ export const listSnapshots = (): string[] => {
   }
 }
 
-const NAME = /^[A-Za-z0-9][\w.-]*$/
-
 /** Returns the path of a snapshot: a file if it has a slash or ends in `.snapshot`, else a stored name. */
 export const snapshotPath = (nameOrFile: string): string => {
   if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SNAPSHOT_SUFFIX)) return path.resolve(nameOrFile)
-  if (NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SNAPSHOT_SUFFIX}`)
+  if (LAB_NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SNAPSHOT_SUFFIX}`)
   throw new LabError('usage', `"${nameOrFile}" is not a name for a snapshot: letters, digits, "_", "." and "-"`)
 }
 

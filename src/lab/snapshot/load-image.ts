@@ -54,30 +54,47 @@ export const loadLabImage = async (
   await Promise.all(lab.clusters.map(({ name }) => checkImage(imageFile(directory, name))))
   const given = { ...options, clock: host.clock }
   const receivers = await Promise.all(lab.clusters.map((cluster) => makeReceiver(lab, cluster, given)))
-  const work = receivers.map((cluster) => ({ cluster, client: clientOf({ ...cluster, rootToken: '' }) }))
+  const daemon = new LabDaemonClient(lab.keeper.socket)
   try {
-    await new LabDaemonClient(lab.keeper.socket).heal()
-    await stopAll(work, options, host)
-    // Only now, because an image from an earlier command may still be in use.
-    for (const { cluster } of work) offer(imageFile(directory, cluster.name), path.join(cluster.dataDir, IMAGE_IN))
-    saveLab({ ...lab, isLoading: true })
-    await Promise.all(work.map(({ client }) => post(client, 'load')))
+    await withImageClients(receivers, async (all) => {
+      await daemon.heal()
+      await stopAll(all, given)
+      // Only now, because an image from an earlier command may still be in use.
+      for (const { name, dataDir } of receivers) offer(imageFile(directory, name), path.join(dataDir, IMAGE_IN))
+      saveLab({ ...lab, isLoading: true })
+      await Promise.all(all.map(({ post }) => post('load')))
+    })
     const loaded = withKeys(lab, manifest)
     await openAll(loaded, receivers, manifest, given)
-    await restoreFaults(loaded, manifest)
-    await waitForStreams(loaded, manifest, options, host)
+    for (const fault of manifest.faults) await daemon.set(fault as FaultRequest)
+    await waitForStreams(loaded, manifest, given)
     const rested = await putToRest(loaded, manifest, options, host)
     saveLab(rested)
     return rested
   } finally {
-    for (const { client, cluster } of work) {
-      client.close()
-      rmSync(path.join(cluster.dataDir, IMAGE_IN), { force: true })
-    }
+    for (const { dataDir } of receivers) rmSync(path.join(dataDir, IMAGE_IN), { force: true })
   }
 }
 
-const post = (client: ApiClient, step: string) => client.call('POST', `/_understudy/v1/image/${step}`)
+/** A cluster that takes or receives an image, and the requests about images to its server. */
+export interface ImagedClient {
+  readonly cluster: ClusterRecord
+  post(step: string): Promise<Record<string, unknown>>
+}
+
+/** Runs work with clients without a token, which are closed afterwards in any case. */
+export const withImageClients = async <T>(
+  clusters: readonly ClusterRecord[],
+  work: (all: readonly ImagedClient[]) => Promise<T>,
+): Promise<T> => {
+  const clients = clusters.map((cluster) => ({ cluster, client: clientOf({ ...cluster, rootToken: '' }) }))
+  const post = (client: ApiClient) => (step: string) => client.call('POST', `/_understudy/v1/image/${step}`)
+  try {
+    return await work(clients.map(({ cluster, client }) => ({ cluster, post: post(client) })))
+  } finally {
+    for (const { client } of clients) client.close()
+  }
+}
 
 const imagedOf = (manifest: Manifest, { name }: Pick<ClusterRecord, 'name'>): ImagedCluster => {
   const found = manifest.clusters.find((cluster) => cluster.name === name)
@@ -86,20 +103,15 @@ const imagedOf = (manifest: Manifest, { name }: Pick<ClusterRecord, 'name'>): Im
 }
 
 /** Retries while a cluster is changing its role, since it cannot be stopped then. */
-const stopAll = async (
-  work: readonly { readonly cluster: ClusterRecord; readonly client: ApiClient }[],
-  { timeoutMs, signal }: LoadOptions,
-  { clock }: LabHost,
-): Promise<void> => {
-  const stop = ({ cluster, client }: (typeof work)[number]) =>
+const stopAll = async (all: readonly ImagedClient[], { clock, timeoutMs, signal }: WaitOptions): Promise<void> => {
+  const stop = ({ cluster, post }: ImagedClient) =>
     throughRestart(
       (fact) => waitFor(clock, `cluster ${cluster.name} to stand still`, fact, timeoutMs, signal),
-      () => post(client, 'stop'),
+      () => post('stop'),
     )
-  const stopped = await Promise.allSettled(work.map(stop))
-  const failed = stopped.find(({ status }) => status === 'rejected')
+  const failed = (await Promise.allSettled(all.map(stop))).find(({ status }) => status === 'rejected')
   if (failed?.status !== 'rejected') return
-  await Promise.all(work.map(({ client }) => post(client, 'resume').catch(() => undefined)))
+  await Promise.all(all.map(({ post }) => post('resume').catch(() => undefined)))
   throw failed.reason
 }
 
@@ -131,30 +143,22 @@ const openAll = async (
   manifest: Manifest,
   options: WaitOptions,
 ): Promise<void> => {
-  const open = lab.clusters.filter((cluster) => isToRun(imagedOf(manifest, cluster)))
-  await Promise.all(
-    open.map(async (cluster) => {
-      const { apiAddress } = receivers.find(({ name }) => name === cluster.name) ?? cluster
-      await withAnonymousClient({ ...cluster, apiAddress }, async (client) => {
-        const { initialized } = await client.read('sys/seal-status')
-        if (initialized === true) await unsealWithAny(client, lab, cluster)
-      })
-      await openNodes(lab, cluster, options)
-    }),
-  )
-}
-
-const restoreFaults = async ({ keeper }: LabRecord, { faults }: Manifest): Promise<void> => {
-  const client = new LabDaemonClient(keeper.socket)
-  for (const fault of faults) await client.set(fault as FaultRequest)
+  const open = async (cluster: ClusterRecord) => {
+    const { apiAddress } = receivers.find(({ name }) => name === cluster.name) ?? cluster
+    await withAnonymousClient({ ...cluster, apiAddress }, async (client) => {
+      const { initialized } = await client.read('sys/seal-status')
+      if (initialized === true) await unsealWithAny(client, lab, cluster)
+    })
+    await openNodes(lab, cluster, options)
+  }
+  await Promise.all(lab.clusters.filter((cluster) => isToRun(imagedOf(manifest, cluster))).map(open))
 }
 
 /** Waits for secondaries to stream, unless the image has faults or stopped servers, with which they may not stream. */
 const waitForStreams = async (
   lab: LabRecord,
   manifest: Manifest,
-  { timeoutMs, signal }: LoadOptions,
-  { clock }: LabHost,
+  { clock, timeoutMs, signal }: WaitOptions,
 ): Promise<void> => {
   if (manifest.faults.length > 0 || !manifest.clusters.every(isToRun)) return
   const { clusters } = await atActiveNodes(lab, clock)
@@ -226,17 +230,14 @@ const at = (cluster: ClusterRecord, server: ServerRecord): ClusterRecord => ({
  * are initialized first, with temporary keys that the image replaces.
  */
 const makeReceiver = async (lab: LabRecord, cluster: ClusterRecord, options: WaitOptions): Promise<ClusterRecord> => {
-  const servers = serversIn<ServerRecord>(cluster)
-  await waitForAnswers(
-    servers.map((server) => at(cluster, server)),
-    options,
-  )
+  const servers = serversIn<ServerRecord>(cluster).map((server) => at(cluster, server))
+  await waitForAnswers(servers, options)
   if (!cluster.nodes) return cluster
   const { initialized } = await withAnonymousClient(cluster, (client) => client.read('sys/seal-status'))
   if (initialized === true) {
     const unseal = (client: ApiClient) => unsealWithAny(client, lab, cluster)
     // Errors are ignored: openNodes waits for an active node.
-    await Promise.all(servers.map((server) => withAnonymousClient(at(cluster, server), unseal).catch(() => undefined)))
+    await Promise.all(servers.map((server) => withAnonymousClient(server, unseal).catch(() => undefined)))
     await openNodes(lab, cluster, options)
   } else {
     if (isOfPeers(cluster)) return cluster

@@ -1,70 +1,116 @@
 import { readFileSync } from 'node:fs'
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
-import {
-  type ClusterAccess,
-  type ClusterRecord,
-  type Formerly,
-  type ServerRecord,
-  serversIn,
-} from '../model/cluster.js'
+import { type ClusterRecord, type Formerly, type ServerRecord, serversIn } from '../model/cluster.js'
 import { type ActiveFault, parseFaultRequest } from '../daemon/active-fault.js'
+import { isRecord } from '../documents/schema.js'
 import { KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import type { PortPair } from '../model/ports.js'
 import { LAB_NAME } from '../model/state-directory.js'
 import type { Topology } from '../model/topology.js'
+
+type Check<T> = (value: unknown) => value is T
+type Checked<C> = C extends Check<infer T> ? T : never
+
+/** A map whose properties pass these checks. A property that may be undefined may be absent. */
+type MapOf<C> = {
+  readonly [K in keyof C as undefined extends Checked<C[K]> ? never : K]: Checked<C[K]>
+} & { readonly [K in keyof C as undefined extends Checked<C[K]> ? K : never]?: Checked<C[K]> }
+
+const isTextLike =
+  (form: RegExp): Check<string> =>
+  (value): value is string =>
+    typeof value === 'string' && form.test(value)
+const isText = isTextLike(/^\P{Cc}*$/u)
+const isOf =
+  <const T extends string>(...texts: readonly T[]): Check<T> =>
+  (value): value is T =>
+    texts.some((text) => text === value)
+const isWhole =
+  (least: number, most: number): Check<number> =>
+  (value): value is number =>
+    Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
+const isListOf =
+  <T>(check: Check<T>): Check<readonly T[]> =>
+  (value): value is readonly T[] =>
+    Array.isArray(value) && value.every(check)
+const isMaybe =
+  <T>(check: Check<T>): Check<T | undefined> =>
+  (value): value is T | undefined =>
+    value === undefined || check(value)
+const hasAll =
+  <C extends Readonly<Record<string, Check<unknown>>>>(checks: C): Check<MapOf<C>> =>
+  (value): value is MapOf<C> =>
+    isRecord(value) && Object.entries(checks).every(([name, check]) => check(value[name]))
+
+type SavedFault = Omit<ActiveFault, 'id' | 'untilMs'> & { readonly forMs?: number | undefined }
+
+const isFault = (value: unknown): value is SavedFault => {
+  try {
+    return parseFaultRequest(value) !== undefined
+  } catch {
+    return false
+  }
+}
+
+const ADDRESSES = isListOf(isText)
+const PORT = isWhole(1, 65_535)
+const SERVER = {
+  name: isText,
+  process: isOf('running', 'paused', 'stopped'),
+  isSealed: (value: unknown): value is boolean => typeof value === 'boolean',
+  ports: hasAll({ api: PORT, cluster: PORT }),
+  /** Its addresses as known to other servers. */
+  formerly: hasAll({ api: ADDRESSES, cluster: ADDRESSES, hidden: ADDRESSES }),
+}
+const isServer = hasAll(SERVER)
+/** The state of a server. */
+export type ImagedServer = Checked<typeof isServer>
+
+const isCluster = hasAll({
+  ...SERVER,
+  rootToken: isText,
+  unsealKeys: isListOf(isText),
+  threshold: isWhole(0, 255),
+  /** Its servers, if there are several. */
+  nodes: isMaybe(isListOf(isServer)),
+  /** Auto-unseal key in hex. */
+  sealKey: isMaybe(isTextLike(/^[0-9a-f]{64}$/i)),
+  /** Kinds of replication in which it streamed from its primary. */
+  streams: isListOf(isOf(...KINDS)),
+  sha256: isText,
+  bytes: isWhole(0, Number.MAX_SAFE_INTEGER),
+})
+/** Server values are those of the single server. If there were several, one of them was active. */
+export type ImagedCluster = Checked<typeof isCluster>
+
+/** Whether a value has the form of a manifest. `parseTopology` validates its topology. */
+export const isManifest = hasAll({
+  kind: isOf('LabImage'),
+  lab: isTextLike(LAB_NAME),
+  topology: (value: unknown): value is Topology => isRecord(value),
+  /** Creation time of the lab. ISO 8601. */
+  createdAt: isText,
+  /** ISO 8601. */
+  savedAt: isText,
+  /** Time during which no cluster wrote, in milliseconds. */
+  pausedMs: (value: unknown): value is number => typeof value === 'number',
+  clusters: isListOf(isCluster),
+  /** Remaining durations are in `forMs`. */
+  faults: isListOf(isFault),
+})
 
 /**
  * A lab at one time, as a directory with this manifest and an image of each cluster. It contains keys and tokens, so it is
  * readable by its owner only, or inside an encrypted file.
  */
-export interface Manifest {
-  readonly kind: 'LabImage'
-  readonly lab: string
-  readonly topology: Topology
-  /** Creation time of the lab. ISO 8601. */
-  readonly createdAt: string
-  /** ISO 8601. */
-  readonly savedAt: string
-  /** Time during which no cluster wrote, in milliseconds. */
-  readonly pausedMs: number
-  readonly clusters: readonly ImagedCluster[]
-  /** Remaining durations are in `forMs`. */
-  readonly faults: readonly SavedFault[]
-}
+export type Manifest = Checked<typeof isManifest>
 
 /** The image of a lab. The directory has the manifest, and the data of each cluster. */
 export interface LabImage {
   readonly directory: string
   readonly manifest: Manifest
 }
-
-/** The state of a server. */
-export interface ImagedServer {
-  readonly name: string
-  readonly process: 'running' | 'paused' | 'stopped'
-  readonly isSealed: boolean
-  readonly ports: PortPair
-  /** Its addresses as known to other servers. */
-  readonly formerly: Formerly
-}
-
-/** Server values are those of the single server. If there were several, one of them was active. */
-export interface ImagedCluster
-  extends ImagedServer,
-    Pick<ClusterAccess, 'name' | 'rootToken' | 'unsealKeys' | 'threshold'> {
-  /** Its servers, if there are several. */
-  readonly nodes?: readonly ImagedServer[] | undefined
-  /** Auto-unseal key in hex. */
-  readonly sealKey?: string | undefined
-  /** Kinds of replication in which it streamed from its primary. */
-  readonly streams: readonly ('dr' | 'performance')[]
-  readonly sha256: string
-  readonly bytes: number
-}
-
-export type SavedFault = Omit<ActiveFault, 'id' | 'untilMs'> & { readonly forMs?: number | undefined }
 
 export const imageFile = (directory: string, cluster: string): string => path.join(directory, `${cluster}.image`)
 
@@ -83,78 +129,12 @@ export const readManifest = (directory: string): Manifest => {
   throw new LabError('conflict', `${directory} holds no whole image of a lab`)
 }
 
-type Given = Readonly<Record<string, unknown>>
-type Check = (value: unknown) => boolean
-
-const isRecord = (value: unknown): value is Given =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const isText: Check = (value) => typeof value === 'string' && !/\p{Cc}/u.test(value)
-const isOf =
-  (...texts: readonly string[]): Check =>
-  (value) =>
-    texts.some((text) => text === value)
-const isWhole =
-  (least: number, most: number): Check =>
-  (value) =>
-    Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
-const isListOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check)
-const isMaybe =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || check(value)
-const hasAll =
-  (checks: Readonly<Record<string, Check>>): Check =>
-  (value) =>
-    isRecord(value) && Object.entries(checks).every(([name, check]) => check(value[name]))
-
-const ADDRESSES = isListOf(isText)
-const PORT = isWhole(1, 65_535)
-const SERVER = {
-  name: isText,
-  process: isOf('running', 'paused', 'stopped'),
-  isSealed: (value: unknown) => typeof value === 'boolean',
-  ports: hasAll({ api: PORT, cluster: PORT }),
-  formerly: hasAll({ api: ADDRESSES, cluster: ADDRESSES, hidden: ADDRESSES }),
-}
-const CLUSTER = {
-  ...SERVER,
-  rootToken: isText,
-  unsealKeys: isListOf(isText),
-  threshold: isWhole(0, 255),
-  nodes: isMaybe(isListOf(hasAll(SERVER))),
-  sealKey: isMaybe((value) => typeof value === 'string' && /^[0-9a-f]{64}$/i.test(value)),
-  streams: isListOf(isOf(...KINDS)),
-  sha256: isText,
-  bytes: isWhole(0, Number.MAX_SAFE_INTEGER),
-}
-
-const isFault: Check = (value) => {
-  try {
-    return parseFaultRequest(value) !== undefined
-  } catch {
-    return false
-  }
-}
-
-const MANIFEST = hasAll({
-  kind: isOf('LabImage'),
-  lab: (value) => typeof value === 'string' && LAB_NAME.test(value),
-  topology: isRecord,
-  createdAt: isText,
-  savedAt: isText,
-  pausedMs: (value) => typeof value === 'number',
-  clusters: isListOf(hasAll(CLUSTER)),
-  faults: isListOf(isFault),
-})
-
-/** Whether a value has the form of a manifest. `parseTopology` validates its topology. */
-export const isManifest = (value: unknown): value is Manifest => MANIFEST(value)
-
 export const imagedServers = (clusters: readonly ImagedCluster[]): readonly ImagedServer[] =>
   clusters.flatMap<ImagedServer>(serversIn<ImagedServer>)
+
+/** Returns the auto-unseal key of a cluster in hex, if it has one. */
+export const sealKeyOf = ({ sealKeyFile }: ClusterRecord): string | undefined =>
+  sealKeyFile === undefined ? undefined : readFileSync(sealKeyFile, 'utf8').trim()
 
 /** Returns the addresses by which others know a server, and those that they must not reach. */
 export const formerlyOf = ({ balancer }: Pick<ClusterRecord, 'balancer'>, server: ServerRecord): Formerly => {

@@ -1,8 +1,7 @@
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import {
   type ClusterRecord,
-  type Formerly,
   type LabRecord,
   type ServerRecord,
   serversIn,
@@ -25,6 +24,7 @@ import {
   type LabImage,
   type Manifest,
   readManifest,
+  sealKeyOf,
 } from './manifest.js'
 
 /** Returns the directory of the start image: the lab after `up`, or the loaded snapshot. */
@@ -71,16 +71,13 @@ const fits = (cluster: ClusterRecord, clusters: readonly ImagedCluster[]): boole
   if (!imaged) return false
   const servers = serversIn<ServerRecord>(cluster)
   const saved = serversIn<ImagedServer>(imaged)
-  const key = cluster.sealKeyFile === undefined ? undefined : readFileSync(cluster.sealKeyFile, 'utf8').trim()
-  const isSame = servers.length === saved.length && key === imaged.sealKey
-  return isSame && servers.every((server) => isKnownAs(formerlyOf(cluster, server), saved, server))
-}
-
-const isKnownAs = (known: Formerly, saved: readonly ImagedServer[], { name }: ServerRecord): boolean => {
-  const formerly = saved.find((one) => one.name === name)?.formerly
-  return (['api', 'cluster', 'hidden'] as const).every(
-    (kind) => formerly?.[kind].every((address) => known[kind].includes(address)) ?? false,
-  )
+  const isKnown = (server: ServerRecord) => {
+    const known = formerlyOf(cluster, server)
+    const formerly = saved.find(({ name }) => name === server.name)?.formerly
+    const kinds = ['api', 'cluster', 'hidden'] as const
+    return kinds.every((kind) => formerly?.[kind].every((address) => known[kind].includes(address)) ?? false)
+  }
+  return servers.length === saved.length && sealKeyOf(cluster) === imaged.sealKey && servers.every(isKnown)
 }
 
 /**
@@ -104,12 +101,9 @@ const loadInto = async (
   }
 }
 
-const withAllRunning = async (
-  stale: LabRecord,
-  { timeoutMs, signal }: LoadOptions,
-  host: LabHost,
-): Promise<LabRecord> => {
-  const { keeper } = await startLabDaemon(stale, host, { timeoutMs, signal })
+const withAllRunning = async (stale: LabRecord, options: LoadOptions, host: LabHost): Promise<LabRecord> => {
+  const { timeoutMs } = options
+  const { keeper } = await startLabDaemon(stale, host, options)
   let lab: LabRecord = { ...stale, keeper }
   const servers = lab.clusters.flatMap((cluster) =>
     serversIn<ServerRecord>(cluster).map((server) => ({ cluster, server, found: findServer(lab, server, host) })),
@@ -122,15 +116,12 @@ const withAllRunning = async (
     saveLab(lab)
     return { ...cluster, apiAddress: server.apiAddress }
   }
-  const anew = servers.filter(({ found }) => !found || found.isFrozen)
-  await end(
-    anew.flatMap(({ found }) => found ?? []),
-    host,
-  )
+  const idle = servers.filter(({ found }) => !found || found.isFrozen)
+  const frozen = idle.flatMap(({ found }) => found ?? [])
+  await end(frozen, host)
   const launched: ClusterRecord[] = []
-  for (const one of anew) launched.push(await launch(one, !one.cluster.nodes))
-  const wait = { clock: host.clock, timeoutMs, signal }
-  await waitForAnswers(launched, wait)
+  for (const one of idle) launched.push(await launch(one, !one.cluster.nodes))
+  await waitForAnswers(launched, { ...options, clock: host.clock })
   for (const one of servers) {
     if (!isOfPeers(one.cluster) || !(await isRemoved(one))) continue
     const process = findServer(lab, one.server, host)

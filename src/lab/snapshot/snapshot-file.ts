@@ -3,6 +3,7 @@ import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { readNamedText } from '../../base/named-file.js'
 import { makeDirectory } from '../../base/make-directory.js'
+import { messageOf } from '../../base/printable.js'
 import { createSystemRandom } from '../../base/random.js'
 import { checkImage } from '../../server/data/cluster-image.js'
 import {
@@ -41,11 +42,10 @@ const VERSION = 1
 /** Maximum size of a buffer in Node.js 20. */
 const FILE_BYTES_MAX = 2 ** 31
 
-/** Returns the parent directory for unpacking snapshots. */
+/** Returns a directory for unpacking snapshots. */
 export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string => {
-  const place = snapshotsDirectory()
-  makeDirectories(place)
-  return workDirectory(place, host)
+  makeDirectories(snapshotsDirectory())
+  return workDirectory(snapshotsDirectory(), host)
 }
 
 /** Returns a working directory for this process. Deletes those of processes that no longer exist. */
@@ -72,12 +72,12 @@ export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabH
     mkdirSync(directory, { mode: 0o700 })
     return directory
   } catch (error) {
-    throw new LabError('usage', `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+    throw new LabError('usage', `${file} cannot be written: ${messageOf(error)}`)
   }
 }
 
 /** Packs an image on the same disk. Writes the key before the file, and the file atomically. */
-export const packSnapshot = async (directory: string, file: string, signal?: AbortSignal): Promise<SnapshotHeader> => {
+export const packSnapshot = async (directory: string, file: string, signal?: AbortSignal): Promise<void> => {
   const manifest = readManifest(directory)
   const key = createSystemRandom().bytes(SEAL_KEY_BYTES)
   const header: SnapshotHeader = {
@@ -96,7 +96,6 @@ export const packSnapshot = async (directory: string, file: string, signal?: Abo
   // A crash between the two leaves a key that does not match the file.
   renameSync(keyPath(draft), keyPath(file))
   renameSync(draft, file)
-  return header
 }
 
 async function* pack(directory: string, manifest: Manifest): AsyncGenerator<Buffer> {
@@ -104,17 +103,16 @@ async function* pack(directory: string, manifest: Manifest): AsyncGenerator<Buff
   for (const { name } of manifest.clusters) yield* packed(readFileSync(imageFile(directory, name)))
 }
 
-function* packed(bytes: Buffer): Generator<Buffer> {
+const packed = (bytes: Buffer): readonly Buffer[] => {
   const length = Buffer.alloc(8)
   length.writeBigUInt64BE(BigInt(bytes.length))
-  yield length
-  yield bytes
+  return [length, bytes]
 }
 
 /** Reads the header of a snapshot file. Throws if it is not a snapshot, or of another version. */
 export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> => {
   const found = statSync(file, { throwIfNoEntry: false })
-  if (!found) throw new LabError('usage', missing(file))
+  if (!found) throw missing(file)
   if (!found.isFile()) throw new LabError('usage', `${file} is not a regular file`)
   if (found.size > FILE_BYTES_MAX)
     throw new LabError('usage', `${file} is too large: the limit is ${FILE_BYTES_MAX} bytes`)
@@ -138,7 +136,7 @@ export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> 
 /** Removes a snapshot and its key. Checks the header of an explicitly named file first. */
 export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
   const file = snapshotPath(nameOrFile)
-  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new LabError('usage', missing(file))
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw missing(file)
   const isKept = path.dirname(file) === snapshotsDirectory() && file.endsWith(SNAPSHOT_SUFFIX)
   if (!isKept) await readSnapshotHeader(file)
   rmSync(file)
@@ -146,9 +144,10 @@ export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
   return file
 }
 
-const missing = (file: string): string => {
+const missing = (file: string): LabError => {
   const others = listSnapshots()
-  return `there is no snapshot ${file}; ${others.length > 0 ? `there is ${others.join(', ')}` : '"understudy snapshot save NAME" makes one'}`
+  const next = others.length > 0 ? `there is ${others.join(', ')}` : '"understudy snapshot save NAME" makes one'
+  return new LabError('usage', `there is no snapshot ${file}; ${next}`)
 }
 
 /**
@@ -156,17 +155,19 @@ const missing = (file: string): string => {
  * and settings become file names and server settings.
  */
 const judged = (manifest: unknown, file: string): Manifest => {
-  if (!isManifest(manifest)) throw new LabError('conflict', `${file} is damaged: its manifest has another form`)
+  if (!isManifest(manifest)) throw damaged(file, 'its manifest has another form')
   const topology = parseTopology(topologyDocument(manifest.topology), file)
   for (const cluster of manifest.clusters) {
-    if (!topology.clusters.includes(cluster.name))
-      throw new LabError('conflict', `${file} is damaged: its topology has no cluster "${cluster.name}"`)
-    const servers = serversOf(topology, cluster.name)
-    const other = imagedServers([cluster]).find(({ name }) => !servers.includes(name))
-    if (other) throw new LabError('conflict', `${file} is damaged: its topology has no server "${other.name}"`)
+    const { name } = cluster
+    if (!topology.clusters.includes(name)) throw damaged(file, `its topology has no cluster "${name}"`)
+    const servers = serversOf(topology, name)
+    const other = imagedServers([cluster]).find((server) => !servers.includes(server.name))
+    if (other) throw damaged(file, `its topology has no server "${other.name}"`)
   }
   return { ...manifest, topology }
 }
+
+const damaged = (file: string, how: string): LabError => new LabError('conflict', `${file} is damaged: ${how}`)
 
 /** Decrypts and validates a snapshot into an empty directory. Deletes the directory on failure. */
 export const unpackSnapshot = async (file: string, directory: string): Promise<Manifest> => {
@@ -180,7 +181,7 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
     const manifest = judged(JSON.parse(String(parts[0])), file)
     for (const [index, { name }] of manifest.clusters.entries()) {
       const part = parts[index + 1]
-      if (!part) throw new LabError('conflict', `${file} is damaged: it lacks cluster ${name}`)
+      if (!part) throw damaged(file, `it lacks cluster ${name}`)
       replaceFile(imageFile(directory, name), part)
       await checkImage(imageFile(directory, name))
     }
@@ -214,7 +215,7 @@ const unpacked = (bytes: Buffer, file: string): Buffer[] => {
   const parts: Buffer[] = []
   for (let at = 0; at < bytes.length; ) {
     const end = at + 8 > bytes.length ? Infinity : at + 8 + Number(bytes.readBigUInt64BE(at))
-    if (end > bytes.length) throw new LabError('conflict', `${file} is damaged: it ends early`)
+    if (end > bytes.length) throw damaged(file, 'it ends early')
     parts.push(bytes.subarray(at + 8, end))
     at = end
   }

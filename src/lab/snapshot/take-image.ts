@@ -1,30 +1,25 @@
-import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { IMAGE_OUT, type ImageFacts, imageOfStopped } from '../../server/data/cluster-image.js'
 import type { ApiClient } from '../../client/api-client.js'
-import {
-  type ClusterRecord,
-  clientOf,
-  type LabRecord,
-  type ServerRecord,
-  withAnonymousClient,
-} from '../model/cluster.js'
+import { type ClusterRecord, type LabRecord, type ServerRecord, withAnonymousClient } from '../model/cluster.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
-import { KINDS, type Kind } from '../model/kinds.js'
+import { KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { findServer } from '../processes/launch.js'
-import { askStatus } from '../requests/replication.js'
+import { askStatuses } from '../requests/replication.js'
+import type { ReplicationStatus } from '../requests/replication-status.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { waitFor } from '../requests/wait.js'
-import { findHolder } from './load-image.js'
+import { findHolder, type ImagedClient, withImageClients } from './load-image.js'
 import {
   formerlyOf,
   type ImagedCluster,
   imageFile,
   type LabImage,
   type Manifest,
-  type SavedFault,
+  sealKeyOf,
   writeManifest,
 } from './manifest.js'
 import { claimLab } from '../processes/claim.js'
@@ -48,11 +43,9 @@ export const takeLabImage = async (
   rmSync(directory, { recursive: true, force: true })
   makeDirectory(directory, 0o700)
   const running = states.filter(({ process }) => process === 'running').map(({ cluster }) => cluster)
-  const roles = new Map<string, Pick<ImagedCluster, 'isSealed' | 'streams'>>()
-  await Promise.all(
-    running.map(async (cluster) => roles.set(cluster.name, await withAnonymousClient(cluster, rolesOf))),
-  )
-  const { facts, pausedMs } = await takeRunning(running, directory, host, signal)
+  const rolesAt = async (cluster: ClusterRecord) => [cluster.name, await withAnonymousClient(cluster, rolesOf)] as const
+  const roles = new Map(await Promise.all(running.map(rolesAt)))
+  const { facts, pausedMs } = await withImageClients(running, (all) => takeRunning(all, directory, host, signal))
   for (const { cluster, process } of states) {
     if (process === 'running') continue
     signal?.throwIfAborted()
@@ -71,10 +64,10 @@ export const takeLabImage = async (
       unsealKeys: cluster.unsealKeys,
       threshold: cluster.threshold,
       process,
-      ...(cluster.sealKeyFile === undefined ? {} : { sealKey: readFileSync(cluster.sealKeyFile, 'utf8').trim() }),
+      sealKey: sealKeyOf(cluster),
       ports: cluster.ports,
       formerly: formerlyOf(cluster, cluster),
-      ...(nodes ? { nodes } : {}),
+      nodes,
       ...(roles.get(cluster.name) ?? { isSealed: false, streams: [] }),
       ...(facts.get(cluster.name) ?? { sha256: '', bytes: 0 }),
     })),
@@ -84,12 +77,12 @@ export const takeLabImage = async (
   return manifest
 }
 
-interface ClusterState extends Pick<ImagedCluster, 'process' | 'nodes'> {
-  /** The cluster at the server that has its data. */
-  readonly cluster: ClusterRecord
-}
-
-const stateOf = async (lab: LabRecord, cluster: ClusterRecord, host: LabHost): Promise<ClusterState> => {
+/** Returns the states of the servers, and the cluster at the server that has its data. */
+const stateOf = async (
+  lab: LabRecord,
+  cluster: ClusterRecord,
+  host: LabHost,
+): Promise<Pick<ImagedCluster, 'process' | 'nodes'> & { readonly cluster: ClusterRecord }> => {
   if (!cluster.nodes) return { cluster, process: processOf(lab, cluster, host) }
   const holder = await findHolder(cluster, host.clock)
   const nodes = cluster.nodes.map(async (server) => {
@@ -109,45 +102,34 @@ const processOf = (lab: LabRecord, server: ServerRecord, host: LabHost): ImagedC
 
 const rolesOf = async (client: ApiClient): Promise<Pick<ImagedCluster, 'isSealed' | 'streams'>> => {
   if (await isSealedAt(client)) return { isSealed: true, streams: [] }
-  const streams: Kind[] = []
-  for (const kind of KINDS) {
-    const { mode, state } = await askStatus(client, kind)
-    if (mode === 'secondary' && state === 'stream-wals') streams.push(kind)
-  }
-  return { isSealed: false, streams }
+  const statuses = await askStatuses(client)
+  const isStreaming = ({ mode, state }: ReplicationStatus) => mode === 'secondary' && state === 'stream-wals'
+  return { isSealed: false, streams: KINDS.filter((kind) => isStreaming(statuses[kind])) }
 }
 
 const takeRunning = async (
-  clusters: readonly ClusterRecord[],
+  running: readonly ImagedClient[],
   directory: string,
   { clock }: LabHost,
   signal?: AbortSignal,
 ): Promise<{ facts: Map<string, ImageFacts>; pausedMs: number }> => {
-  const clients = clusters.map((cluster) => clientOf({ ...cluster, rootToken: '' }))
-  const post = (index: number, step: string) => clients[index]?.call('POST', `/_understudy/v1/image/${step}`)
   const facts = new Map<string, ImageFacts>()
+  // Retries while a cluster is changing its role, since it cannot pause then.
+  const pause = ({ cluster, post }: ImagedClient) => {
+    const paused = () => post('pause').then(() => undefined)
+    return waitFor(clock, `cluster ${cluster.name} to pause its writes`, paused, PAUSE_WAIT_MS, signal)
+  }
   try {
-    const pause = async (index: number) => {
-      await post(index, 'pause')
-      return undefined
+    await Promise.all(running.map(pause))
+    const taken = await Promise.all(running.map(async ({ cluster, post }) => ({ cluster, answer: await post('take') })))
+    for (const { cluster, answer } of taken) {
+      moveFile(path.join(cluster.dataDir, IMAGE_OUT), imageFile(directory, cluster.name))
+      facts.set(cluster.name, answer as unknown as ImageFacts)
     }
-    // Retries while a cluster is changing its role, since it cannot pause then.
-    await Promise.all(
-      clusters.map(({ name }, index) =>
-        waitFor(clock, `cluster ${name} to pause its writes`, () => pause(index), PAUSE_WAIT_MS, signal),
-      ),
-    )
-    const taken = await Promise.all(clusters.map((_, index) => post(index, 'take')))
-    for (const [index, { name, dataDir }] of clusters.entries()) {
-      moveFile(path.join(dataDir, IMAGE_OUT), imageFile(directory, name))
-      facts.set(name, taken[index] as unknown as ImageFacts)
-    }
-    return { facts, pausedMs: Math.max(0, ...taken.map((one) => Number(one?.paused_ms ?? 0))) }
+    return { facts, pausedMs: Math.max(0, ...taken.map(({ answer }) => Number(answer.paused_ms ?? 0))) }
   } catch (error) {
-    await Promise.all(clusters.map((_, index) => post(index, 'release')?.catch(() => undefined)))
+    await Promise.all(running.map(({ post }) => post('release').catch(() => undefined)))
     throw error
-  } finally {
-    for (const client of clients) client.close()
   }
 }
 
@@ -162,25 +144,22 @@ const moveFile = (from: string, to: string): void => {
 }
 
 /** Returns the active faults. Empty without a lab daemon: all links are down then, which is not an injected fault. */
-const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<SavedFault[]> => {
+const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<Manifest['faults']> => {
   const active = await new LabDaemonClient(keeper.socket).list().catch(() => [])
-  return active.map((fault) => {
-    const { id: _, untilMs, ...wish } = fault
-    return { ...wish, ...(untilMs === undefined ? {} : { forMs: Math.max(1, untilMs - clock.now()) }) }
-  })
+  return active.map(({ id: _, untilMs, ...wish }) => ({
+    ...wish,
+    ...(untilMs === undefined ? {} : { forMs: Math.max(1, untilMs - clock.now()) }),
+  }))
 }
 
-interface SaveOptions {
-  /** Replaces an existing snapshot. */
-  readonly isForced: boolean
-  readonly signal?: AbortSignal | undefined
-}
-
-/** Saves the current state of a lab, under a name or in a file. `pausedMs`: how long writes waited. */
+/**
+ * Saves the current state of a lab, under a name or in a file. `isForced`: replaces an existing snapshot. `pausedMs`: how long
+ * writes waited.
+ */
 export const saveSnapshot = async (
   name: string,
   nameOrFile: string,
-  { isForced, signal }: SaveOptions,
+  { isForced, signal }: { readonly isForced: boolean; readonly signal?: AbortSignal | undefined },
   host: LabHost,
 ): Promise<{ readonly file: string; readonly pausedMs: number }> => {
   const file = snapshotPath(nameOrFile)
