@@ -1,11 +1,5 @@
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
-import {
-  type ClusterAccess,
-  type ClusterKeys,
-  clientOf,
-  type LabAccess,
-  withAnonymousClient,
-} from '../model/cluster.js'
+import { type ClusterAccess, type ClusterKeys, type LabAccess, withAnonymousClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { askStatus, generateRoot } from '../requests/replication.js'
@@ -57,54 +51,40 @@ export const findByRole = async <T extends ClusterAccess>(
 
 /**
  * Asks the cluster for its current role: roles move, and with them the valid tokens. Tries the tokens of other clusters, which
- * may be valid after a failover, and then generates one from the lab's keys. `onToken` receives a new token. Rejects with
- * ApiError if the cluster cannot respond, for example while it restarts.
+ * may be valid after a failover, and then generates one from the lab's keys. `onToken` receives a new token. With `node`, returns
+ * the address of this node; the role is that of `cluster`, the active node, because the node may be partitioned from it. Rejects
+ * with ApiError if the cluster cannot respond, for example while it restarts.
  */
 export const environmentOf = async (
   lab: LabAccess,
   cluster: ClusterAccess,
   onToken: (token: string) => void,
+  node?: Pick<ClusterAccess, 'name' | 'apiAddress'>,
 ): Promise<ClientEnvironment> => {
-  const base = { cluster: cluster.name, address: cluster.apiAddress, caFile: cluster.caFile, token: undefined }
-  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
-  try {
-    const closed = await whyClosed(client, cluster.name)
+  const { name, caFile } = cluster
+  const base = { cluster: name, address: (node ?? cluster).apiAddress, caFile, token: undefined, note: undefined }
+  const askNode = (client: ApiClient) => whyClosed(client, node?.name ?? name)
+  const off = node && (await withAnonymousClient({ ...cluster, apiAddress: node.apiAddress }, askNode, ANSWER_MS))
+  if (off !== undefined) return { ...base, note: off }
+  const find = async (client: ApiClient): Promise<ClientEnvironment> => {
+    const closed = await whyClosed(client, name)
     if (closed !== undefined) return { ...base, note: closed }
-    if (isFollower(await askStatus(client, 'dr'))) {
-      return { ...base, note: `${cluster.name} is a DR secondary: it serves no token until it is promoted` }
-    }
+    if (isFollower(await askStatus(client, 'dr')))
+      return { ...base, note: `${name} is a DR secondary: it serves no token until it is promoted` }
     let unknown: ApiError | undefined
     for (const token of tokensToTry(cluster, lab.clusters)) {
       const path = 'auth/token/lookup-self'
       const answer = await client.send('GET', path, { token })
-      if (answer.status === 200) return { ...base, token, note: undefined }
+      if (answer.status === 200) return { ...base, token }
       if (answer.status >= 500) unknown = new ApiError('GET', client.urlOf(path), answer.status, errorsOf(answer))
     }
     const token = await makeToken(client, lab, cluster)
     if (token === undefined && unknown) throw unknown
-    if (token === undefined)
-      return { ...base, note: `the lab holds neither a token nor keys that work on ${cluster.name}` }
+    if (token === undefined) return { ...base, note: `the lab holds neither a token nor keys that work on ${name}` }
     onToken(token)
-    return { ...base, token, note: undefined }
-  } finally {
-    client.close()
+    return { ...base, token }
   }
-}
-
-/**
- * Returns the same for the address of a single node. Reads the role at `cluster`, the active node, because the node may be
- * partitioned from it.
- */
-export const environmentOfNode = async (
-  lab: LabAccess,
-  cluster: ClusterAccess,
-  { name, apiAddress: address }: Pick<ClusterAccess, 'name' | 'apiAddress'>,
-  onToken: (token: string) => void,
-): Promise<ClientEnvironment> => {
-  const ask = (client: ApiClient) => whyClosed(client, name)
-  const note = await withAnonymousClient({ ...cluster, apiAddress: address }, ask, ANSWER_MS)
-  if (note !== undefined) return { cluster: cluster.name, address, caFile: cluster.caFile, token: undefined, note }
-  return { ...(await environmentOf(lab, cluster, onToken)), address }
+  return withAnonymousClient(cluster, find, ANSWER_MS)
 }
 
 /** Returns why a cluster does not serve clients, or undefined if it may. */

@@ -92,9 +92,8 @@ export class KeyRing {
   findToken(name: string): Promise<string | undefined> {
     return this.#findOnce(name, async () => {
       const owner = this.#owners().find((each) => each.name === name)
-      if (!owner?.isRunning) return undefined
-      await this.follow()
-      return this.#search(owner)
+      if (owner?.isRunning) await this.follow()
+      return owner && this.#search(owner)
     })
   }
 

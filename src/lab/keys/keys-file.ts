@@ -2,7 +2,8 @@ import { statSync } from 'node:fs'
 import { parseJsonObject } from '../../base/http-call.js'
 import { replaceFile } from '../../base/replace-file.js'
 import { shellWord } from '../../base/shell.js'
-import { readNamedText } from '../../base/named-file.js'
+import { isRecord } from '../documents/schema.js'
+import { readDocumentFile } from '../documents/yaml-document.js'
 import type { AttachedCluster, ClusterKeys, WiredClusters } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 
@@ -28,58 +29,50 @@ const OTHERS_MAY_READ = 0o044
  * entry of a cluster can be the output of `operator init -format=json`. Calls `onWarning` if other users can read the file.
  */
 export const readKeysFile = (file: string, onWarning: (text: string) => void): KnownKeys => {
-  let text: string
-  try {
-    text = readNamedText(file)
-    if ((statSync(file).mode & OTHERS_MAY_READ) !== 0)
-      onWarning(`warning: ${file} holds keys and can be read by others; "chmod 600 ${shellWord(file)}" mends that`)
-  } catch (error) {
-    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
+  const text = readDocumentFile(file)
+  if ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_MAY_READ)
+    onWarning(`warning: ${file} holds keys and can be read by others; "chmod 600 ${shellWord(file)}" mends that`)
   return parseKeys(text, file)
 }
 
 export const parseKeys = (text: string, file: string): KnownKeys => {
   const document = parseJsonObject(Buffer.from(text))
   const listed = Array.isArray(document?.clusters)
-    ? document.clusters.map((one: unknown) => [String(asObject(one)?.name ?? ''), one] as const)
+    ? document.clusters.map((one: unknown) => [String((isRecord(one) && one.name) || ''), one] as const)
     : Object.entries(document ?? {}).filter(([name]) => /^[A-Z]$/.test(name))
   const clusters = new Map(
-    listed.map(([name, value]) => {
-      const keys = asObject(value)
-      if (!/^[A-Z]$/.test(name) || !keys)
+    listed.map(([name, keys]) => {
+      if (!/^[A-Z]$/.test(name) || !isRecord(keys))
         throw new LabError('usage', `${file} holds keys of a cluster without a letter`)
       return [name, keysOf(keys, name, file)] as const
     }),
   )
-  if (clusters.size === 0) {
+  if (clusters.size === 0)
     throw new LabError(
       'usage',
       `${file} does not hold the keys of clusters: it should be what "wire --keep" writes, or {"A": {"rootToken": "...", "unsealKeys": ["..."], "threshold": 1}, ...}`,
     )
-  }
   const topology = typeof document?.topology === 'string' ? document.topology : undefined
   const joined = document && 'joined' in document ? texts(document.joined) : undefined
   return { topology, joined, clusters }
 }
 
-const keysOf = (value: Record<string, unknown>, name: string, file: string) => {
+const keysOf = (value: Readonly<Record<string, unknown>>, name: string, file: string) => {
   const rootToken = value.rootToken ?? value.root_token ?? ''
   const unsealKeys = texts(value.unsealKeys ?? value.unseal_keys_hex ?? value.unseal_keys_b64 ?? value.keys ?? [])
   const threshold = Number(value.threshold ?? value.unseal_threshold ?? unsealKeys?.length)
-  if (typeof rootToken !== 'string' || !unsealKeys || !Number.isInteger(threshold) || threshold > unsealKeys.length) {
+  if (typeof rootToken !== 'string' || !unsealKeys || !Number.isInteger(threshold) || threshold > unsealKeys.length)
     throw new LabError(
       'usage',
       `${file}: cluster ${name} needs a text rootToken, texts in unsealKeys, and a threshold that they reach`,
     )
-  }
   const apiAddress = typeof value.apiAddress === 'string' ? value.apiAddress : undefined
   return { rootToken, unsealKeys, threshold, apiAddress, ...nodesOf(value.nodes) }
 }
 
 const nodesOf = (value: unknown): Pick<AttachedCluster, 'nodes'> => {
   if (!Array.isArray(value)) return {}
-  const nodes = value.map((one: unknown) => asObject(one) ?? {})
+  const nodes = value.map((one: unknown) => (isRecord(one) ? one : {}))
   return { nodes: nodes.map(({ name, apiAddress }) => ({ name: String(name), apiAddress: String(apiAddress) })) }
 }
 
@@ -87,9 +80,6 @@ const nodesOf = (value: unknown): Pick<AttachedCluster, 'nodes'> => {
 export const writeKeysFile = (file: string, wired: WiredClusters): void => {
   replaceFile(file, `${JSON.stringify(wired, undefined, 2)}\n`)
 }
-
-const asObject = (value: unknown): Record<string, unknown> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
 
 const texts = (value: unknown): string[] | undefined =>
   Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : undefined

@@ -2,14 +2,7 @@ import { systemClock } from '../../../base/clock.js'
 import { SHELLS, type Shell, setVariable, shellComment } from '../../../base/shell.js'
 import type { Command, ErrorOptions } from 'commander'
 import { type AnyLab, type ClusterAccess, withClusterKeys } from '../../../lab/model/cluster.js'
-import {
-  type ClientEnvironment,
-  environmentOf,
-  environmentOfNode,
-  findByRole,
-  ROLES,
-  type Role,
-} from '../../../lab/keys/environment.js'
+import { type ClientEnvironment, environmentOf, findByRole, ROLES, type Role } from '../../../lab/keys/environment.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { requireAnyLab, saveLab } from '../../../lab/model/lab-directory.js'
 import { atActiveNodes } from '../../../lab/nodes/nodes.js'
@@ -80,7 +73,7 @@ const findEnvironment = async (
   const found = name === undefined ? undefined : findNode(record.clusters, name)
   const cluster = await chooseCluster(lab, found?.cluster.name ?? name, flags.role)
   const keep = (rootToken: string) => saveLab(withClusterKeys(record, cluster.name, { rootToken }))
-  return found ? environmentOfNode(lab, cluster, found.server, keep) : environmentOf(lab, cluster, keep)
+  return environmentOf(lab, cluster, keep, found?.server)
 }
 
 const chooseCluster = async (lab: AnyLab, name: string | undefined, role: Role | undefined): Promise<ClusterAccess> => {
