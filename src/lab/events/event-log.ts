@@ -2,7 +2,7 @@ import type http from 'node:http'
 import type { Clock } from '../../base/clock.js'
 import { LabError } from '../model/lab-error.js'
 import { type EventDraft, type LabEvent, parseEvent, timesOf } from './event.js'
-import { appendFileSync, closeSync, fstatSync, openSync, readFileSync, readSync, renameSync, statSync } from 'node:fs'
+import { appendFileSync, readFileSync, renameSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 /** Events kept in memory for readers that reconnect. The files contain more. */
@@ -15,8 +15,6 @@ interface LoggedEvent {
   readonly line: string
 }
 
-type Listener = (event: LoggedEvent) => void
-
 interface EventLogOptions {
   readonly lab: string
   /** The directory of the event files. */
@@ -24,42 +22,43 @@ interface EventLogOptions {
   readonly clock: Clock
   /** Visible clock skew of a cluster, in milliseconds. */
   readonly skewMsOf?: (cluster: string) => number
+  /** A file of this size replaces the previous older file, which bounds the disk space of events. */
+  readonly fileBytesMax?: number
 }
+
+const FILE_BYTES_MAX = 4 * 1024 * 1024
 
 /** The events of a lab: bounded in memory and on disk, and sent to listeners. Numbering continues after a daemon restart. */
 export class EventLog {
   readonly #options: EventLogOptions
-  readonly #file: EventFile
-  readonly #listeners = new Set<Listener>()
+  readonly #listeners = new Set<(event: LoggedEvent) => void>()
   #kept: LoggedEvent[] = []
   #keptCharacters = 0
   #lastId = 0
+  #fileBytes: number
+  /** The file may end in a partial line, after a crash of a lab daemon or with a full disk. */
+  #isTorn: boolean
 
   constructor(options: EventLogOptions) {
+    const { directory } = options
     this.#options = options
-    for (const event of readLastEvents(options.directory)) this.#keep({ id: event.id, line: JSON.stringify(event) })
-    this.#file = new EventFile(options.directory)
+    for (const event of readLastEvents(directory)) this.#keep({ id: event.id, line: JSON.stringify(event) })
+    this.#fileBytes = statSync(fileIn(directory), { throwIfNoEntry: false })?.size ?? 0
+    this.#isTorn = this.#fileBytes > 0
   }
 
   /** Appends an event. Throws a usage error if it is too large. */
   append(draft: EventDraft): LabEvent {
     const { lab, clock, skewMsOf } = this.#options
     const { cluster, kind, details, command } = draft
-    const event: LabEvent = {
-      id: this.#lastId + 1,
-      ...timesOf(clock.now(), cluster === undefined ? 0 : (skewMsOf?.(cluster) ?? 0)),
-      lab,
-      ...(cluster === undefined ? {} : { cluster }),
-      kind,
-      details,
-      ...(command === undefined ? {} : { command }),
-    }
+    const times = timesOf(clock.now(), cluster === undefined ? 0 : (skewMsOf?.(cluster) ?? 0))
+    const event: LabEvent = { id: this.#lastId + 1, ...times, lab, cluster, kind, details, command }
     const line = JSON.stringify(event)
     if (line.length > EVENT_CHARACTERS_MAX) throw new LabError('usage', 'the event is too large')
     const logged = { id: event.id, line }
     this.#keep(logged)
     // Written before it is sent, so that a successor of a crashed lab daemon never reuses a number.
-    this.#file.append(line)
+    this.#write(line)
     for (const listener of [...this.#listeners]) listener(logged)
     return event
   }
@@ -70,9 +69,26 @@ export class EventLog {
   }
 
   /** Calls `listener` for each new event until the returned function is called. */
-  listen(listener: Listener): () => void {
+  listen(listener: (event: LoggedEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /** Appends a line, which survives the end of this process. It is lost if the disk is full or missing. */
+  #write(line: string): void {
+    const { directory, fileBytesMax = FILE_BYTES_MAX } = this.#options
+    const text = `${this.#isTorn ? '\n' : ''}${line}\n`
+    try {
+      if (this.#fileBytes >= fileBytesMax) {
+        renameSync(fileIn(directory), olderIn(directory))
+        this.#fileBytes = 0
+      }
+      appendFileSync(fileIn(directory), text, { mode: 0o600 })
+      this.#fileBytes += Buffer.byteLength(text)
+      this.#isTorn = false
+    } catch {
+      this.#isTorn = true
+    }
   }
 
   #keep(event: LoggedEvent): void {
@@ -103,7 +119,7 @@ export class EventStreams {
     if (this.#open.size >= STREAMS_MAX) throw new LabError('conflict', `${STREAMS_MAX} readers follow already`)
     response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
     response.flushHeaders()
-    const send = ({ line }: { line: string }) => {
+    const send = ({ line }: LoggedEvent) => {
       response.write(`${line}\n`)
       if (response.writableLength > BEHIND_BYTES_MAX) response.destroy()
     }
@@ -122,9 +138,6 @@ export class EventStreams {
   }
 }
 
-/** A full file replaces the previous older file, which bounds the disk space of events. */
-const FILE_BYTES_MAX = 4 * 1024 * 1024
-
 /** Contains at least the most recent events of a file. */
 const TAIL_BYTES = 256 * 1024
 
@@ -133,74 +146,18 @@ const olderIn = (directory: string): string => path.join(directory, 'events.olde
 
 /** Reads all events from the files of a lab, oldest first. Skips damaged lines. */
 export const readEvents = (directory: string): LabEvent[] =>
-  [olderIn(directory), fileIn(directory)].flatMap((file) => parseLines(readAll(file)))
+  [olderIn(directory), fileIn(directory)].flatMap((file) => readLines(file))
 
-/** Reads the newest events of a lab. Reads only the end of the files if that is sufficient. */
 const readLastEvents = (directory: string): LabEvent[] => {
-  const last = parseLines(readTail(fileIn(directory)))
+  const last = readLines(fileIn(directory), TAIL_BYTES)
   return last.length > 0 ? last : readEvents(directory)
 }
 
-const parseLines = (text: string): LabEvent[] => text.split('\n').flatMap((line) => parseEvent(line) ?? [])
-
-const readAll = (file: string): string => {
+const readLines = (file: string, bytesMax = Number.POSITIVE_INFINITY): LabEvent[] => {
   try {
-    return readFileSync(file, 'utf8')
+    const lines = readFileSync(file).subarray(-bytesMax).toString('utf8').split('\n')
+    return lines.flatMap((line) => parseEvent(line) ?? [])
   } catch {
-    return ''
-  }
-}
-
-const readTail = (file: string): string => {
-  let handle: number
-  try {
-    handle = openSync(file, 'r')
-  } catch {
-    return ''
-  }
-  try {
-    const buffer = Buffer.alloc(TAIL_BYTES)
-    const start = Math.max(0, fstatSync(handle).size - TAIL_BYTES)
-    return buffer.toString('utf8', 0, readSync(handle, buffer, 0, TAIL_BYTES, start))
-  } catch {
-    return ''
-  } finally {
-    closeSync(handle)
-  }
-}
-
-/**
- * The file to which events are appended as lines. Appended events survive the end of this process. If the disk is full or
- * missing, the affected lines are lost.
- */
-export class EventFile {
-  readonly #directory: string
-  readonly #bytesMax: number
-  #bytes: number
-  /** The file may end in a partial line, after a crash of a lab daemon or with a full disk. */
-  #isTorn = true
-
-  constructor(directory: string, bytesMax = FILE_BYTES_MAX) {
-    this.#directory = directory
-    this.#bytesMax = bytesMax
-    this.#bytes = statSync(fileIn(directory), { throwIfNoEntry: false })?.size ?? 0
-    if (this.#bytes === 0) this.#isTorn = false
-  }
-
-  append(line: string): void {
-    const text = `${this.#isTorn ? '\n' : ''}${line}\n`
-    try {
-      if (this.#bytes >= this.#bytesMax) this.#turnOver()
-      appendFileSync(fileIn(this.#directory), text, { mode: 0o600 })
-      this.#bytes += Buffer.byteLength(text)
-      this.#isTorn = false
-    } catch {
-      this.#isTorn = true
-    }
-  }
-
-  #turnOver(): void {
-    renameSync(fileIn(this.#directory), olderIn(this.#directory))
-    this.#bytes = 0
+    return []
   }
 }

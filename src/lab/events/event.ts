@@ -1,7 +1,3 @@
-/**
- * Kinds of events in a lab. `command` and `call` record operator actions, `fault-...` the actions of the lab, and the others
- * changes of the clusters that the lab daemon observed.
- */
 const EVENT_KINDS = [
   /** The lab is up, or is stopping. */
   'lab-up',

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { describeEvent } from '../../../src/lab/daemon/describe.js'
 import type { EventDraft, LabEvent } from '../../../src/lab/events/event.js'
-import { EventFile, EventLog, readEvents } from '../../../src/lab/events/event-log.js'
+import { EventLog, readEvents } from '../../../src/lab/events/event-log.js'
 
 let directory = ''
 
@@ -83,12 +83,10 @@ it('the event log is limited in memory and on disk', () => {
   const kept = log.after(0).reduce((sum, { line }) => sum + line.length, 0)
   expect(kept).toBeLessThanOrEqual(1024 * 1024)
 
-  const small = new EventFile(directory, 1000)
-  for (let id = 1; id <= 100; id++) {
-    small.append(JSON.stringify({ id, time: '2026-01-01T00:00:00.000Z', lab: 'one', ...note('y') }))
-  }
+  const small = new EventLog({ lab: 'one', directory, clock: systemClock, fileBytesMax: 1000 })
+  const last = Array.from({ length: 100 }, () => small.append(note('y')).id).at(-1)
   const left = readEvents(directory).map(({ id }) => id)
-  expect(left.at(-1)).toBe(100)
+  expect(left.at(-1)).toBe(last)
   expect(left.length).toBeLessThan(40)
   expect(left).toEqual([...left].sort((one, other) => one - other))
 })
