@@ -49,7 +49,7 @@ export const makeCall = async (context: DrillContext, call: CallValue): Promise<
   for (const [name, place] of Object.entries(save)) {
     const value = valueAt(answer?.json, place)
     if (value === undefined) throw new DrillFailure(`${what}: the answer has nothing at ${place} to be saved`)
-    context.variables.save(name, value)
+    context.save(name, value)
   }
   return `${what} was answered with ${answer?.status}`
 }

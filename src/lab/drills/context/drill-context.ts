@@ -8,6 +8,8 @@ import { lineOf } from '../../operations/lines.js'
 import type { CallResult } from './result.js'
 import { viewNodes } from './status-samples.js'
 
+const NAME = /\$\{([\w.-]+)\}/
+
 /** Response timeout, unless a request sets another. */
 const ANSWER_MS = 10_000
 
@@ -34,10 +36,14 @@ export interface DrillRequest {
   readonly patienceMs?: number | undefined
 }
 
-/** The context of steps and expectations: the lab, the saved variables, and a record of every request. */
+/**
+ * The context of steps and expectations: the lab, a record of every request, and variables. Steps save variables. Others are facts
+ * about the clusters: `${B.address}`, `${B.cluster_address}` (host and port for other clusters), `${B.root_token}` and
+ * `${B.ca_file}` (the certificate authority of its API). In a cluster with several nodes, `${A.active_node}` names the node that
+ * was active when the drill started, and `${A.standby_1}` the first of the others.
+ */
 export class DrillContext {
   readonly lab: LiveLab
-  readonly variables: Variables
   /** Timeout of each wait that sets none, in milliseconds. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -51,13 +57,13 @@ export class DrillContext {
   /** RFC 3339. */
   readonly startedAt: string
   readonly #startedMs: number
+  readonly #saved = new Map<string, unknown>()
   readonly #ends: (() => void)[] = []
 
   constructor(lab: LiveLab, { timeoutMs, signal }: Pick<DrillContext, 'timeoutMs' | 'signal'>) {
     this.lab = lab
     this.timeoutMs = timeoutMs
     this.signal = signal
-    this.variables = new Variables(lab)
     this.startedAt = new Date(lab.clock.now()).toISOString()
     this.#startedMs = lab.clock.monotonic()
   }
@@ -146,34 +152,6 @@ export class DrillContext {
     await waitFor(this.lab.clock, what, fact, timeoutMs, this.signal)
   }
 
-  async #clientFor({ cluster, token = 'root', patienceMs = 0 }: DrillRequest): Promise<ApiClient> {
-    const access = this.lab.cluster(cluster)
-    const rootToken = token === 'none' ? '' : token === 'root' ? await this.lab.rootToken(cluster) : token
-    return clientOf({ ...access, rootToken }, Math.max(patienceMs, ANSWER_MS))
-  }
-
-  /** Records writes only. A report does not list reads. */
-  #note({ cluster, method, path }: DrillRequest | RunbookStep, command: string, status: number | null, tookMs: number) {
-    if (method === 'GET' || method === 'LIST') return
-    this.calls.push({ atMs: this.now() - tookMs, cluster, method, path, command, status, tookMs })
-  }
-}
-
-const NAME = /\$\{([\w.-]+)\}/
-
-/**
- * Variables that steps saved, and facts about the clusters: `${B.address}`, `${B.cluster_address}` (host and port for other
- * clusters), `${B.root_token}` and `${B.ca_file}` (the certificate authority of its API). In a cluster with several nodes,
- * `${A.active_node}` names the node that was active when the drill started, and `${A.standby_1}` the first of the others.
- */
-export class Variables {
-  readonly #lab: LiveLab
-  readonly #saved = new Map<string, unknown>()
-
-  constructor(lab: LiveLab) {
-    this.#lab = lab
-  }
-
   save(name: string, value: unknown): void {
     this.#saved.set(name, value)
   }
@@ -201,14 +179,14 @@ export class Variables {
     if (/^[A-Z]\.(active_node|standby_\d)$/.test(name))
       throw new LabError('usage', `no node of the lab was "\${${name}}" when the drill began`)
     if (cluster === undefined) throw new LabError('usage', `no step has saved anything as "\${${name}}"`)
-    if (what === 'address') return this.#lab.cluster(cluster).apiAddress
+    if (what === 'address') return this.lab.cluster(cluster).apiAddress
     if (what === 'ca_file') {
-      const { caFile } = this.#lab.cluster(cluster)
+      const { caFile } = this.lab.cluster(cluster)
       if (caFile !== undefined) return caFile
       throw new LabError('usage', `the API of ${cluster} speaks no TLS: it has no authority`)
     }
-    if (what === 'root_token') return this.#lab.rootToken(cluster)
-    const leader = await this.#lab.anonymous(cluster).read('sys/leader')
+    if (what === 'root_token') return this.lab.rootToken(cluster)
+    const leader = await this.lab.anonymous(cluster).read('sys/leader')
     const address = new URL(String(leader.leader_cluster_address)).host
     this.#saved.set(name, address)
     return address
@@ -216,17 +194,29 @@ export class Variables {
 
   /** Reads these facts at the start, since a cluster may be down or have another active node later. */
   async learn(): Promise<void> {
-    const names = this.#lab.clusters.map(({ name }) => name)
+    const names = this.lab.clusters.map(({ name }) => name)
     await Promise.all(names.map((name) => this.#get(`${name}.cluster_address`).catch(() => undefined)))
     await Promise.all(names.map((name) => this.#learnNodes(name)))
   }
 
   async #learnNodes(cluster: string): Promise<void> {
-    const nodes = await viewNodes(this.#lab, cluster)
+    const nodes = await viewNodes(this.lab, cluster)
     const active = nodes.find(({ isActive }) => isActive)
     if (!active) return
     this.save(`${cluster}.active_node`, active.name)
     const standbys = nodes.filter((node) => node !== active)
     for (const [index, { name }] of standbys.entries()) this.save(`${cluster}.standby_${index + 1}`, name)
+  }
+
+  async #clientFor({ cluster, token = 'root', patienceMs = 0 }: DrillRequest): Promise<ApiClient> {
+    const access = this.lab.cluster(cluster)
+    const rootToken = token === 'none' ? '' : token === 'root' ? await this.lab.rootToken(cluster) : token
+    return clientOf({ ...access, rootToken }, Math.max(patienceMs, ANSWER_MS))
+  }
+
+  /** Records writes only. A report does not list reads. */
+  #note({ cluster, method, path }: DrillRequest | RunbookStep, command: string, status: number | null, tookMs: number) {
+    if (method === 'GET' || method === 'LIST') return
+    this.calls.push({ atMs: this.now() - tookMs, cluster, method, path, command, status, tookMs })
   }
 }

@@ -51,7 +51,7 @@ export const checkFact = async (context: DrillContext, { about, with: given }: E
   }
   // A request is sent once, unless it has a time of its own.
   if (about === 'call') return look(given)
-  const value = (await context.variables.resolve(given)) as { readonly within?: string }
+  const value = (await context.resolve(given)) as { readonly within?: string }
   let seen: Seen = { passed: false, evidence: [] }
   const attempt = async () => {
     seen = await look(value)

@@ -219,7 +219,7 @@ export const FACTS = {
     async run(context, value) {
       return {
         passed: true,
-        evidence: [await makeCall(context, (await context.variables.resolve(value)) as CallValue)],
+        evidence: [await makeCall(context, (await context.resolve(value)) as CallValue)],
       }
     },
   }),

@@ -78,7 +78,7 @@ class DrillRun {
     const unsubscribe = this.#lab.events.subscribe((event) => this.#note(event))
     try {
       await this.#lab.followActiveNodes()
-      await this.#context.variables.learn()
+      await this.#context.learn()
       await this.#player.play(this.#drill.setup, 'setup')
       const load = await this.#startLoad()
       const before = toPicture(this.#context.now(), await this.#collector.collect())

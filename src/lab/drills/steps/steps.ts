@@ -209,5 +209,5 @@ export const describeStep = ({ verb, with: value }: Step): string => rowOf(verb)
 /** Runs a step. Rejects if it cannot run, or if its result is not the expected one. */
 export const runStep = async (context: DrillContext, { verb, with: value }: Step): Promise<void> => {
   // The facts of a checkpoint can use what an earlier one saves.
-  await rowOf(verb).run(context, verb === 'checkpoint' ? value : await context.variables.resolve(value))
+  await rowOf(verb).run(context, verb === 'checkpoint' ? value : await context.resolve(value))
 }

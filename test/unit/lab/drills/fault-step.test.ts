@@ -7,8 +7,8 @@ const play = async (value: Extract<Step, { verb: 'fault' }>['with']) => {
   const lines: string[] = []
   const requests: unknown[] = []
   const lab = { setFault: async (request: unknown) => void requests.push(request) }
-  const variables = { resolve: async (given: unknown) => given }
-  const context = { line: (text: string) => void lines.push(text), lab, variables } as unknown as DrillContext
+  const resolve = async (given: unknown) => given
+  const context = { line: (text: string) => void lines.push(text), lab, resolve } as unknown as DrillContext
   await runStep(context, { verb: 'fault', name: undefined, error: undefined, with: value })
   return { lines, requests }
 }
