@@ -9,14 +9,10 @@ import { isFollower, type ReplicationStatuses } from '../requests/replication-st
 import { waitFor } from '../requests/wait.js'
 
 /** A cluster whose keys are stored here. */
-export interface KeyOwner {
-  readonly name: string
-  readonly apiAddress: string
+export interface KeyOwner extends Pick<ClusterAccess, 'name' | 'apiAddress' | 'nodeAddresses' | 'caFile'> {
   readonly clusterAddress: string
-  readonly nodeAddresses?: readonly string[] | undefined
   /** The addresses of all nodes, if there are several. */
   readonly clusterAddresses?: readonly string[]
-  readonly caFile?: string | undefined
   readonly isRunning: boolean
   readonly anonymous: ApiClient
 }

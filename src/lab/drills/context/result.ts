@@ -1,6 +1,6 @@
 import type { LabEvent } from '../../events/event.js'
-import type { Kind } from '../../model/kinds.js'
 import type { LabKind } from '../../model/server-verbs.js'
+import type { Link } from '../../model/topology.js'
 
 /**
  * The outcome of a drill: JSON-compatible data, as in reports and `--json`. Times with the suffix `Ms` are milliseconds since the
@@ -176,10 +176,7 @@ export interface PictureRole {
   readonly lastWal: number | null
 }
 
-export interface PictureLink {
-  readonly kind: Kind
-  readonly primary: string
-  readonly secondary: string
+export interface PictureLink extends Pick<Link, 'kind' | 'primary' | 'secondary'> {
   readonly isConnected: boolean
 }
 

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../base/printable.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import type { Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
+import type { Link } from '../../model/topology.js'
 import { findLag } from '../../requests/replication.js'
 import { waitFor } from '../../requests/wait.js'
 import { collectOnce, replicationLinks, rolesNow, writableClusters } from '../context/status-samples.js'
@@ -12,10 +12,7 @@ export const PRACTICE = 'practice'
 const ARRIVES_MS = 10_000
 
 /** A secondary and its primary now, independent of the topology at the start of the lab. */
-export interface ReplicationLink {
-  readonly kind: Kind
-  readonly primary: string
-  readonly secondary: string
+export interface ReplicationLink extends Pick<Link, 'kind' | 'primary' | 'secondary'> {
   /** The ID of the secondary at the primary. */
   readonly id: string
 }

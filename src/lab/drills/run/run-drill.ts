@@ -16,8 +16,7 @@ import {
   wantedOf,
 } from '../expectations/expectations.js'
 import type { Measured } from '../expectations/load-expectations.js'
-import { findActive, findPrimary } from '../load/accounts.js'
-import { Load, type Write } from '../load/load.js'
+import { findActive, findPrimary, Load, type Write } from '../load/load.js'
 import { measureRto, readBack, type ReadBack, toRpo } from '../load/measure.js'
 import type { Drill } from '../parse.js'
 import { type DrillWatcher, StepPlayer } from './play-steps.js'
