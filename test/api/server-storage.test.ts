@@ -83,7 +83,7 @@ it('storage commands list and verify the data, and reject a running server', asy
     expect(await adopt('1')).toMatchObject({ status: 0, stdout: expect.stringContaining('generation 1 is live') })
     expect(readFileSync(live)).toEqual(pointer)
     const nowhere = await runProgram(['storage', 'verify', '--data-dir', at.path('nowhere')])
-    expect([nowhere.status, nowhere.stderr]).toEqual([1, expect.stringContaining('is no data directory')])
+    expect([nowhere.status, nowhere.stderr]).toEqual([1, expect.stringContaining('is not a data directory')])
   } finally {
     await clusters.close()
   }

@@ -190,7 +190,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
       service.onForward = () => new Promise(() => undefined)
       const connection = await open()
       await expect(forward(connection, 'x', { timeoutMs: 30 })).rejects.toThrow(
-        `no answer from ${connection.address} within 30 ms`,
+        `no response from ${connection.address} within 30 ms`,
       )
       await gone(service.callers[0])
     })

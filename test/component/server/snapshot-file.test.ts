@@ -80,7 +80,7 @@ describe('a snapshot file', () => {
 
   it('a file of another origin is no valid snapshot', async () => {
     const archive = gzipSync(Buffer.concat([tarFile({ name: 'meta.json', content: Buffer.from('{}') }, 0), TAR_END]))
-    await expect(verifySnapshot(archive)).rejects.toThrow('it is not complete')
+    await expect(verifySnapshot(archive)).rejects.toThrow('it is incomplete')
     await expect(verifySnapshot(Buffer.from('text'))).rejects.toThrow('the snapshot cannot be used')
   })
 

@@ -250,7 +250,7 @@ describe('the record of generations', () => {
     }
     await source.close()
     await expect(adoptGeneration(path, 2, { isForced: false })).rejects.toMatchObject({
-      message: expect.stringContaining('holds nothing'),
+      message: expect.stringContaining('is empty'),
     })
     expect((await adoptGeneration(path, 2, { isForced: true })).lastIndex).toBeUndefined()
     expect(await readFile(join(path, 'live'), 'utf8')).toBe('generation-2\n')

@@ -71,7 +71,7 @@ describe.each<End>(['killed', 'stopped'])('of a server that was %s', (end) => {
     await rm(file(OF_LOG))
     await requireRefused('storage adopt', '--force')
     // What was sealed is not even looked into unless by force.
-    const refused = end === 'killed' ? /up to index 2.*merkle.*--force/s : /--force/
+    const refused = end === 'killed' ? /up to index 2.*Merkle.*--force/s : /--force/
     await expect(adopt(false)).rejects.toMatchObject({ message: expect.stringMatching(refused) })
     await requireRefused('--force')
     expect(await adopt(true)).toEqual({ generation: 1, lastIndex: 3, others: [], damaged: [], logGivenUpTo: 2 })
