@@ -127,7 +127,9 @@ test.each(KINDS)('a %s secondary whose connection stays broken is waited for unt
   b.network.down()
   await untilCutOff(a, kind)
   expect(demotion.end()).toBeUndefined()
-  expect(secondWarning((await demotion.answer) as Response)).toContain('"b" (not connected) has not applied the entries')
+  expect(secondWarning((await demotion.answer) as Response)).toContain(
+    '"b" (not connected) has not applied the entries',
+  )
 })
 
 test('what is local is drained for the disaster-recovery copy too', async () => {

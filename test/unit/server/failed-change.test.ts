@@ -119,7 +119,7 @@ it('a failed change of a filter makes connected secondaries compare again', () =
 
 it('a change of the runtime runs although the storage cannot be read for the status of replication', () =>
   withSimulatedServer(async (scene) => {
-    const { node, send } = scene
+    const { node } = scene
     await enablePrimary(scene, KIND)
     const { host } = node.server ?? {}
     const replication = host?.runtime?.cluster?.replication
@@ -128,7 +128,9 @@ it('a change of the runtime runs although the storage cannot be read for the sta
       throw new LogicalError('unavailable', 'the storage is gone')
     }
     let isReleased = false
-    const release = async () => void (isReleased = true)
+    const release = async () => {
+      isReleased = true
+    }
     await host.followAnew('a test', { isDrained: true, release })
     expect(isReleased).toBe(true)
     expect(await hasMode(scene, KIND, 'primary')).toBe(true)
