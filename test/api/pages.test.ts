@@ -203,7 +203,9 @@ describe('the pages', () => {
 
   it('the pages give a reason for each command that is not run', () => {
     const blocks = PAGES.flatMap(({ name, blocks: all }) => all.map((block) => ({ name, ...block })))
-    const unmarked = blocks.filter(({ language }) => !['', 'sh', 'ts', 'yaml', 'json', 'hcl'].includes(language))
+    const unmarked = blocks.filter(
+      ({ language }) => !['', 'text', 'sh', 'ts', 'yaml', 'json', 'hcl'].includes(language),
+    )
     expect(unmarked).toEqual([])
     expect(blocks.filter(({ language, notRun }) => language === 'sh' && notRun === undefined).length).toBeGreaterThan(5)
     const markers = PAGES.flatMap(({ text }) => text.match(/<!-- not run from the page/g) ?? [])

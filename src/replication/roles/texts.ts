@@ -14,8 +14,9 @@ export const WARNINGS = {
   primaryEnabled: (kind: Kind) =>
     `This cluster is being enabled as a primary for replication (${kindName(kind)}). ${PAUSE}`,
   demoted: (kind: Kind) => `This cluster is being demoted to a replication secondary (${kindName(kind)}). ${PAUSE}`,
+  // The lab matches the beginning, to decide that a failover would lose writes (lab/operations).
   notCaughtUp: (lastIndex: number, stragglers: readonly Straggler[]) =>
-    `Some secondaries have not applied all entries up to index ${lastIndex}: ${stragglers.map(describeStraggler).join(', ')}. ` +
+    `Not every secondary has everything up to index ${lastIndex}: ${stragglers.map(describeStraggler).join(', ')}. ` +
     'Entries that a secondary does not have are lost if it is promoted.',
   promoted: (kind: Kind) => `This cluster is being promoted to a replication primary (${kindName(kind)}). ${PAUSE}`,
   disabled: (kind: Kind) => `This cluster is having replication disabled (${kindName(kind)}). ${PAUSE}`,
