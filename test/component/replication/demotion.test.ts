@@ -103,7 +103,10 @@ test.each(KINDS)('a %s secondary that is away does not hold a demotion up, and i
   await untilCutOff(a, kind)
   await a.writeValue(SHARED_KEY, 'not applied')
   const response = await a.post(`replication/${kind}/primary/demote`)
-  expect(secondWarning(response)).toContain('"b" (not connected) has not applied the entries')
+  // The lab matches the beginning of this warning.
+  expect(secondWarning(response)).toMatch(
+    /^Not every secondary has everything up to index \d+: "b" \(not connected\) has not applied the entries/,
+  )
 })
 
 test.each(KINDS)('a %s secondary whose connection breaks during a demotion is waited for', async (kind) => {
