@@ -79,11 +79,13 @@ export class LiveLab implements LabAccess {
 
   /** Returns a cluster, or one of its nodes as a cluster. Throws a usage error with the existing names. */
   cluster(name: string): ClusterAccess {
+    // Some drivers read the clusters from a file each time.
+    const { clusters } = this
     const [, letter, place = ''] = /^(.+)([1-9])$/.exec(name) ?? []
-    const of = this.clusters.find((cluster) => cluster.name === letter)
+    const of = clusters.find((cluster) => cluster.name === letter)
     const apiAddress = of?.nodeAddresses?.[Number(place) - 1]
     if (of && apiAddress !== undefined) return { ...of, name, apiAddress, nodeAddresses: undefined }
-    return requireCluster(this, name)
+    return requireCluster({ name: this.name, clusters }, name)
   }
 
   /** Returns a client that sends each request to the last known active node. */
