@@ -1,7 +1,8 @@
 import { ApiError } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
+import { describeEntries } from '../requests/losses.js'
 import { generateOperationToken, idOf, OPERATION_TOKEN, REPLICATION } from '../requests/replication.js'
-import { describeMode, isStreaming, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
+import { describeMode, findStreamProblem, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { activationToken, authorityOf, demote, freeId, promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
@@ -177,7 +178,7 @@ const findCut = async (runbook: Runbook, primary: string, secondary: string): Pr
   const theirs = await runbook.status(secondary, 'dr')
   if (ours.mode !== 'primary') return `the DR replication of ${primary} is ${ours.mode}`
   if (theirs.clusterId !== ours.clusterId) return 'they belong to different replication sets'
-  return isStreaming(theirs) ? undefined : `its state is ${theirs.state}, ${theirs.connectionState}`
+  return findStreamProblem(theirs)
 }
 
 /** Makes a former primary that is back after a failover a secondary of its successor. */
@@ -190,9 +191,8 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string): P
   await follow(runbook, name, primary)
   const lost = (await runbook.countLost(name)) - before
   if (lost <= 0) return
-  const entries = lost === 1 ? '1 log entry' : `${lost} log entries`
   runbook.say(
-    `${name} discarded ${entries} that ${primary} does not have; to list them: ${runbook.line(`losses ${name}`)}`,
+    `${name} discarded ${describeEntries(lost)} that ${primary} does not have; to list them: ${runbook.line(`losses ${name}`)}`,
   )
 }
 

@@ -29,3 +29,5 @@ export const readLosses = async (client: ApiClient): Promise<readonly ClusterLos
 /** Returns the number of log entries of these losses. */
 export const countLost = (losses: readonly ClusterLoss[]): number =>
   losses.reduce((sum, { firstIndex, lastIndex }) => sum + lastIndex - firstIndex + 1, 0)
+
+export const describeEntries = (count: number): string => (count === 1 ? '1 log entry' : `${count} log entries`)

@@ -100,6 +100,10 @@ export const isFollower = ({ mode }: ReplicationStatus): boolean => mode === 'se
 export const isStreaming = ({ mode, state, connectionState }: ReplicationStatus): boolean =>
   mode === 'secondary' && state === 'stream-wals' && connectionState === 'ready'
 
+/** Returns why a cluster does not stream. Undefined if it does. */
+export const findStreamProblem = (status: ReplicationStatus): string | undefined =>
+  isStreaming(status) ? undefined : `its state is ${status.state}, ${status.connectionState}`
+
 /** Returns the number of entries of the primary that the secondary does not have yet. */
 export const lagOf = (primary: ReplicationStatus, secondary: ReplicationStatus): number =>
   Math.max(0, primary.lastKindWal - secondary.lastWal)

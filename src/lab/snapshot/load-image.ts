@@ -20,7 +20,7 @@ import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { atActiveNodes, lookForActive, openNodes, waitForActive } from '../nodes/nodes.js'
 import { askStatus, waitForAnswers } from '../requests/replication.js'
-import { isStreaming } from '../requests/replication-status.js'
+import { findStreamProblem } from '../requests/replication-status.js'
 import { sealCluster, unsealWithAny } from '../keys/seals.js'
 import { throughRestart } from '../requests/request-errors.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
@@ -166,10 +166,7 @@ const waitForStreams = async (
     clusters.map((cluster) =>
       withAnonymousClient(cluster, async (client) => {
         for (const kind of imagedOf(manifest, cluster).streams) {
-          const fact = async () => {
-            const status = await askStatus(client, kind)
-            return isStreaming(status) ? undefined : `its state is ${status.state}, ${status.connectionState}`
-          }
+          const fact = async () => findStreamProblem(await askStatus(client, kind))
           await waitFor(clock, `cluster ${cluster.name} to stream again (${kind})`, fact, timeoutMs, signal)
         }
       }),

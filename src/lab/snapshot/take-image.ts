@@ -103,8 +103,9 @@ const processOf = (lab: LabRecord, server: ServerRecord, host: LabHost): ImagedC
 const rolesOf = async (client: ApiClient): Promise<Pick<ImagedCluster, 'isSealed' | 'streams'>> => {
   if (await isSealedAt(client)) return { isSealed: true, streams: [] }
   const statuses = await askStatuses(client)
-  const isStreaming = ({ mode, state }: ReplicationStatus) => mode === 'secondary' && state === 'stream-wals'
-  return { isSealed: false, streams: KINDS.filter((kind) => isStreaming(statuses[kind])) }
+  // Independent of the connection, unlike `isStreaming`.
+  const isInStream = ({ mode, state }: ReplicationStatus) => mode === 'secondary' && state === 'stream-wals'
+  return { isSealed: false, streams: KINDS.filter((kind) => isInStream(statuses[kind])) }
 }
 
 const takeRunning = async (

@@ -101,6 +101,9 @@ interface ObservedRoles extends RoleHolder {
   readonly problems: readonly string[]
 }
 
+const ownProblems = (clusters: readonly ObservedRoles[]): string[] =>
+  clusters.flatMap(({ name, problems }) => problems.map((text) => `${name} ${text}`))
+
 /** Returns the problems of clusters, and between them. */
 export const findProblemsOf = async (
   clusters: readonly ObservedRoles[],
@@ -108,7 +111,7 @@ export const findProblemsOf = async (
   ask: Ask,
   clock: Clock,
 ): Promise<string[]> => [
-  ...clusters.flatMap(({ name, problems }) => problems.map((text) => `${name} ${text}`)),
+  ...ownProblems(clusters),
   ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
   ...(await findDifferentRoots(links, clusters, ask, clock)),
 ]
@@ -179,7 +182,6 @@ export const findUnconverged = (
   clusters: readonly ObservedRoles[],
   links: readonly FollowView[],
 ): string | undefined => {
-  const problems = clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`))
   const behind = links.flatMap(({ kind, primary, secondary }) => {
     const word = KIND_WORDS[kind]
     if (primary === null) return [`${secondary} follows a ${word} primary that is not in this lab`]
@@ -188,5 +190,5 @@ export const findUnconverged = (
   })
   const isAlone = (cluster: RoleHolder) => KINDS.every((kind) => ['disabled', '-'].includes(cluster[kind].mode))
   const alone = clusters.length > 1 ? clusters.filter(isAlone) : []
-  return [...problems, ...behind, ...alone.map(({ name }) => `${name} takes no part in replication`)][0]
+  return [...ownProblems(clusters), ...behind, ...alone.map(({ name }) => `${name} takes no part in replication`)][0]
 }

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
+import { messageOf } from '../../../base/printable.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
-import { type ClusterLoss, countLost, readLosses } from '../../../lab/requests/losses.js'
+import { type ClusterLoss, countLost, describeEntries, readLosses } from '../../../lab/requests/losses.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 
@@ -35,7 +36,7 @@ const report = async (lab: LiveLab, cluster: string): Promise<Report> => {
   try {
     return { cluster, losses: await readLosses(lab.anonymous(cluster)) }
   } catch (error) {
-    return { cluster, losses: [], error: (error as Error).message }
+    return { cluster, losses: [], error: messageOf(error) }
   }
 }
 
@@ -46,7 +47,7 @@ const describe = (reports: readonly Report[]): string => {
     if (error !== undefined) return []
     const total = countLost(losses)
     const reasons = [...new Set(losses.map(({ reason }) => reason))].join(', ')
-    return [`${cluster}: ${total} log ${total === 1 ? 'entry' : 'entries'} lost${total === 0 ? '' : ` (${reasons})`}`]
+    return [`${cluster}: ${describeEntries(total)} lost${total === 0 ? '' : ` (${reasons})`}`]
   })
   const rows = reports.flatMap(({ cluster, losses }) =>
     losses.flatMap(({ entries, entriesBeyond }) => [
