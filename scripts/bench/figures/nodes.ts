@@ -41,9 +41,9 @@ const openAlone = async (bench: Bench, program: string): Promise<BenchServer> =>
   return server
 }
 
-const NOBODY = { service: '', batch: '', limited: [] }
+const NO_LOGINS = { service: '', batch: '', limited: [] }
 
-const writeTo = (server: BenchServer) => worksOf(server, NOBODY)['KV v1 write']
+const writeTo = (server: BenchServer) => worksOf(server, NO_LOGINS)['KV v1 write']
 
 /** Measures one node without peers in turns with another build. Processor time varies less than rates. */
 const measureBeside = async (bench: Bench, own: BenchServer, beside: BenchServer): Promise<void> => {
@@ -88,7 +88,7 @@ const measureReads = async (bench: Bench, three: NodeCluster): Promise<void> => 
   const readFrom = async (servers: readonly BenchServer[]): Promise<number> => {
     const connections = readers * (three.all.length / servers.length)
     const loads = servers.map((server, at) =>
-      generators[at]?.load(worksOf(server, NOBODY)['KV v1 read'], connections, bench.seconds),
+      generators[at]?.load(worksOf(server, NO_LOGINS)['KV v1 read'], connections, bench.seconds),
     )
     return (await Promise.all(loads)).reduce((sum, load) => sum + (load?.rate ?? 0), 0)
   }

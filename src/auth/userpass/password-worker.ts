@@ -127,7 +127,7 @@ const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 /**
  * A hash that matches no password. A login with an unknown name is compared with it, so that it takes as long as any other.
  */
-const NOBODY = `$2b$${COST}$${'.'.repeat(53)}`
+const UNKNOWN_USER_HASH = `$2b$${COST}$${'.'.repeat(53)}`
 
 /** Throws 400 for a password longer than bcrypt supports. */
 export const hashPassword = async (passwords: Passwords, password: string, random: Random): Promise<string> => {
@@ -157,7 +157,7 @@ export const isPassword = async (
   hash: string | undefined,
   owner: JobOwner,
 ): Promise<boolean> => {
-  const isEqual = await passwords.isMatch(password, hash ?? NOBODY, owner)
+  const isEqual = await passwords.isMatch(password, hash ?? UNKNOWN_USER_HASH, owner)
   return isEqual && hash !== undefined
 }
 

@@ -35,7 +35,10 @@ export const startLabEtcd = (plan: LabEtcdPlan, { clock, random, tell }: Surroun
   // A full disk costs lines of the log, not the lab daemon.
   const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 }).on('error', () => undefined)
   const etcd = new EtcdChild({
-    ...{ clock, random, program, clientUrl: etcdAddress(plan) },
+    clock,
+    random,
+    program,
+    clientUrl: etcdAddress(plan),
     flags: [
       ...['--name', 'lab', '--data-dir', dataDir, '--log-level', 'warn', '--logger', 'zap'],
       ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `lab=${peer}`],
