@@ -1,3 +1,4 @@
+import { messageOf } from '../base/printable.js'
 import { readFileSync } from 'node:fs'
 import { type Clock, systemClock } from '../base/clock.js'
 import { createLooseRandom } from '../base/loose-random.js'
@@ -30,6 +31,6 @@ const main = async (file: string): Promise<void> => {
 }
 
 main((process.argv[2] ?? '').replace(/^-config=/, '')).catch((error: unknown) => {
-  process.stderr.write(`the lab daemon cannot go on: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`the lab daemon cannot go on: ${messageOf(error)}\n`)
   process.exit(1)
 })

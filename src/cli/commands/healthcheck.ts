@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
@@ -37,7 +38,7 @@ const askHealth = async (address: string): Promise<{ status: number | undefined;
     const text = json ? `${address} answers ${status}` : `${address} does not speak this protocol`
     return { status: json ? status : undefined, text }
   } catch (error) {
-    return { status: undefined, text: error instanceof Error ? error.message : String(error) }
+    return { status: undefined, text: messageOf(error) }
   } finally {
     client.close()
   }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { systemClock } from '../../base/clock.js'
 import { keepHeapSmall } from '../../base/garbage.js'
@@ -50,7 +51,7 @@ export const runServer = async (args: readonly string[], output: Output, signals
   if (!isRunning(server)) {
     cleanUp()
     const failure = server instanceof StartFailure ? server : undefined
-    output.complain(`the server could not start: ${server instanceof Error ? server.message : String(server)}`)
+    output.complain(`the server could not start: ${messageOf(server)}`)
     return failure?.reason === 'taken' ? TAKEN : EXIT.usage
   }
   for (const line of server.description) output.data(line)

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { createInterface } from 'node:readline'
 import { callHttp, openHttp, parseJsonObject } from '../../base/http-call.js'
 import { type EventDraft, type LabEvent, parseEvent } from '../events/event.js'
@@ -113,7 +114,7 @@ export class LabDaemonClient {
 const unanswered = (error: unknown): LabError =>
   new LabError(
     'conflict',
-    `the lab daemon does not answer, so every link is cut; "understudy start" on that lab brings it back: ${error instanceof Error ? error.message : String(error)}`,
+    `the lab daemon does not answer, so every link is cut; "understudy start" on that lab brings it back: ${messageOf(error)}`,
     { cause: error },
   )
 
@@ -159,7 +160,7 @@ export const followEvents = async (lab: LabRecord, after: number, options: Follo
         signal,
       )
     } catch (error) {
-      if (!isLost) onLost(error instanceof Error ? error.message : String(error))
+      if (!isLost) onLost(messageOf(error))
       isLost = true
     }
     await clock.sleep(RETRY_MS, signal).catch(() => undefined)

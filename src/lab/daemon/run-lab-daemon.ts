@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { chmodSync, existsSync, unlinkSync } from 'node:fs'
 import { type EventDraft, isEventKind } from '../events/event.js'
 import { EventLog, EventStreams } from '../events/event-log.js'
@@ -109,11 +110,7 @@ const serveControl = async (controlled: Controlled, socket: string): Promise<Pic
   const streams = new EventStreams(controlled.log)
   const miss = (pathname: string, isKnown: boolean) =>
     isKnown ? refusal(405, 'unsupported operation') : refusal(404, `there is no ${pathname}`)
-  const refuse = (error: unknown) =>
-    refusal(
-      error instanceof LabError ? STATUS[error.code] : 500,
-      error instanceof Error ? error.message : String(error),
-    )
+  const refuse = (error: unknown) => refusal(error instanceof LabError ? STATUS[error.code] : 500, messageOf(error))
   // A killed lab daemon leaves its socket file behind.
   if (existsSync(socket)) unlinkSync(socket)
   const server = await serveJson({ routes: routesOf(controlled, streams), miss, refuse }, { path: socket })

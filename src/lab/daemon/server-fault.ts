@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { textsOfJson } from '../../base/json-print.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { isRefused } from '../../base/link-text.js'
@@ -212,7 +213,7 @@ const call = async (
   try {
     return await ask({ method, url, body, headers, timeoutMs: ANSWER_MS })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     const text = `${describeServer(name)} does not answer at ${apiAddress}, and has to for this: ${reason}`
     throw new LabError('remote', text, { cause: error })
   }

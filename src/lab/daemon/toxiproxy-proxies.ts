@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import type { Clock } from '../../base/clock.js'
 import { parseHostPort } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
@@ -195,7 +196,7 @@ export class Proxies {
     try {
       return await Link.open({ port, target, ...this.#parts })
     } catch (error) {
-      throw new ToxiproxyError(400, error instanceof Error ? error.message : String(error))
+      throw new ToxiproxyError(400, messageOf(error))
     }
   }
 }

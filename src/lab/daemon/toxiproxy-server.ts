@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import type http from 'node:http'
 import { LabError } from '../model/lab-error.js'
 import { type Incoming, type JsonServer, type JsonService, readJson, type Reply, serveJson } from './json-server.js'
@@ -67,7 +68,7 @@ const NO_PAGE = json(404, { error: '404 page not found', status: 404 })
 
 const refuse = (error: unknown): Reply => {
   const status = error instanceof ToxiproxyError ? error.status : error instanceof LabError ? 400 : 500
-  return json(status, { error: error instanceof Error ? error.message : String(error), status })
+  return json(status, { error: messageOf(error), status })
 }
 
 const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/
@@ -98,5 +99,5 @@ const isObject = (value: unknown): value is Given => typeof value === 'object' &
 
 const read = (request: http.IncomingMessage): Promise<unknown> =>
   readJson(request).catch((error: unknown) => {
-    throw badRequest(`${error instanceof Error ? error.message : String(error)}`)
+    throw badRequest(messageOf(error))
   })

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { cpSync } from 'node:fs'
 import path from 'node:path'
 import { describeOwner, findPortOwner } from '../../base/process-owner.js'
@@ -207,7 +208,7 @@ const takeDown = async (
 const explain = (error: unknown, lab: LabRecord): LabError => {
   const kept = `what was started is down again; the logs are kept in ${lab.directory}`
   if (error instanceof Interrupted) return new Interrupted(error.signal, `${error.message}: ${kept}`)
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = messageOf(error)
   const code = error instanceof LabError ? error.code : 'remote'
   return new LabError(code, `${reason}\n${kept}`, { cause: error })
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import type { Clock } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
 import { atActiveNode } from '../rpc/active-node.js'
@@ -41,7 +42,7 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
     return await fetchOnce(options, limit.signal)
   } catch (error) {
     const data = error instanceof LogicalError && error.data ? { data: error.data } : {}
-    throw new LogicalError('unavailable', `error fetching secondary bootstrap package: ${textOf(error)}`, {
+    throw new LogicalError('unavailable', `error fetching secondary bootstrap package: ${messageOf(error)}`, {
       cause: error,
       ...data,
     })
@@ -58,8 +59,6 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
 const MAYBE_TAKEN = '; it may have registered this cluster: revoke its ID there before you create a new token'
 
 const isAnswered = (error: unknown): boolean => ![undefined, 'failed'].includes(refusalCodeOf(error))
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const fetchOnce = async (options: BootstrapOptions, signal: AbortSignal): Promise<Bootstrapped> => {
   signal.throwIfAborted()
@@ -82,7 +81,9 @@ const bootstrapOver = async (
   try {
     const request = { who: toPeerMessage(options.who), wants_dev_root: options.wantsDevRoot ?? false }
     const reply = await connection.call('bootstrap', request, { signal }).catch((error: unknown) => {
-      throw isAnswered(error) ? error : new LogicalError('unavailable', textOf(error) + MAYBE_TAKEN, { cause: error })
+      throw isAnswered(error)
+        ? error
+        : new LogicalError('unavailable', messageOf(error) + MAYBE_TAKEN, { cause: error })
     })
     return {
       package: { rootKey: reply.root_key, records: reply.records, extra: reply.extra },
@@ -106,7 +107,7 @@ const connectFirst = async (options: BootstrapOptions): Promise<PrimaryConnectio
     try {
       return await transport.connect(address, options)
     } catch (error) {
-      failures.push(`${withoutScheme(address)}: ${textOf(error)}`)
+      failures.push(`${withoutScheme(address)}: ${messageOf(error)}`)
     }
   }
   signal.throwIfAborted()

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { isServedWhile } from '../../core/pipeline/gate.js'
 import { isForActiveNode } from '../../core/pipeline/for-active-node.js'
 import { readInRoom } from '../../core/pipeline/large-answers.js'
@@ -115,19 +116,17 @@ export class Relay {
       return { is: 'answered', payload: reply.payload }
     } catch (cause) {
       const code = refusalCodeOf(cause)
-      if (code === 'invalid') throw new LogicalError('invalid-request', textOf(cause), { cause })
+      if (code === 'invalid') throw new LogicalError('invalid-request', messageOf(cause), { cause })
       return { is: code === 'unavailable' ? 'untaken' : 'lost', term, cause }
     }
   }
 }
 
 const unreachable = (cause: unknown): LogicalError =>
-  new LogicalError('unavailable', `the active node of the cluster cannot be reached: ${textOf(cause)}`, { cause })
+  new LogicalError('unavailable', `the active node of the cluster cannot be reached: ${messageOf(cause)}`, { cause })
 
 const outcomeUnknown = (cause: unknown): LogicalError =>
   new LogicalError('bad-gateway', `the active node of the cluster gave no answer: outcome unknown`, { cause })
-
-const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 interface StandbyOptions {
   readonly membership: Pick<NodeMembership, 'isServing' | 'isTakingOver'>

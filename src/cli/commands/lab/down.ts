@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/printable.js'
 import { rmSync } from 'node:fs'
 import type { Command } from 'commander'
 import { findLeftDirectories } from '../../../base/temporary-directory.js'
@@ -44,7 +45,7 @@ export const downCommand = (output: Output): Command => {
           ended.push({ lab: name, result: result ?? 'missing' })
           output.progress(describeEnd(name, result))
         } catch (error) {
-          const problem = error instanceof Error ? error.message : String(error)
+          const problem = messageOf(error)
           ended.push({ lab: name, result: 'failed', problem })
           failures.push(error)
           if (flags.all) output.complain(problem)

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/printable.js'
 import type { Command } from 'commander'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { TypedCommand } from '../../terminal/command.js'
@@ -72,6 +73,6 @@ const findProblems = async ({ name, state }: LabListing, host: LabHost): Promise
     const lab = findLab(name)
     return lab ? (await observe(lab, host)).problems : null
   } catch (error) {
-    return [error instanceof Error ? error.message : String(error)]
+    return [messageOf(error)]
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/printable.js'
 import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
 import { parseDurationMs } from '../../../base/duration.js'
@@ -18,7 +19,7 @@ export const requireReadable = (file: string): string => {
     accessSync(file, constants.R_OK)
     return path.resolve(file)
   } catch (error) {
-    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new LabError('usage', `${file} cannot be read: ${messageOf(error)}`)
   }
 }
 

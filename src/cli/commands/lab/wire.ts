@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/printable.js'
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
@@ -81,7 +82,7 @@ const requireWritable = (file: string): void => {
     accessSync(path.dirname(path.resolve(file)), constants.W_OK)
     if (existsSync(file)) accessSync(file, constants.W_OK)
   } catch (error) {
-    throw new LabError('usage', `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+    throw new LabError('usage', `${file} cannot be written: ${messageOf(error)}`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/printable.js'
 import { openLab } from '../../live/open-lab.js'
 import { commandIn, requireAnyLab } from '../../model/lab-directory.js'
 import { LabError } from '../../model/lab-error.js'
@@ -132,7 +133,7 @@ export class JobRunner implements AsyncDisposable {
       end('done', await ACTIONS[action.verb].run(action, context))
     } catch (error) {
       if (signal.aborted) end('stopped', 'stopped before its end; "reset" restores the lab')
-      else end('failed', error instanceof Error ? error.message : String(error))
+      else end('failed', messageOf(error))
     }
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/printable.js'
 import type http from 'node:http'
 import type { Clock } from '../../../base/clock.js'
 import {
@@ -125,7 +126,7 @@ export class Feed {
       this.#primaries = primariesOf(shown.links)
       this.#send('survey', { ...shown, actions: this.#isReadOnly ? {} : availableActions(lab, shown) })
     } catch (error) {
-      this.#send('gone', { reason: error instanceof Error ? error.message : String(error) })
+      this.#send('gone', { reason: messageOf(error) })
     }
   }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/printable.js'
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { ApiError, ApiUnreachable } from '../../../client/api-client.js'
 import { LabError } from '../../model/lab-error.js'
@@ -32,7 +33,7 @@ export const refuseAsJson: RequestHandler = (_, response, next) => {
 /** Sends an error as text, or as `errors` in JSON. */
 export const sendRefusal: ErrorRequestHandler = (error: unknown, _, response, _next) => {
   if (response.headersSent) return void response.destroy()
-  const text = error instanceof Error ? error.message : String(error)
+  const text = messageOf(error)
   response.status(statusOf(error))
   if (response.locals.isJson) response.json({ errors: [text] })
   else response.type('text/plain').send(`${text}\n`)
