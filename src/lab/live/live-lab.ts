@@ -3,7 +3,7 @@ import type { ApiClient } from '../../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, clientOf, type LabAccess, requireCluster } from '../model/cluster.js'
 import { environmentOf } from '../keys/environment.js'
 import type { EventDraft, LabEvent } from '../events/event.js'
-import type { ActiveFault, FaultRequest } from '../daemon/active-fault.js'
+import { type ActiveFault, type FaultRequest, findBetween } from '../daemon/active-fault.js'
 import { LabError } from '../model/lab-error.js'
 import { Runbook, type RunbookOptions } from '../operations/runbook.js'
 import { sealCluster, unsealCluster } from '../keys/seals.js'
@@ -160,6 +160,15 @@ export class LiveLab implements LabAccess {
 
   faults(): Promise<readonly ActiveFault[]> {
     return this.#driver.faults.list()
+  }
+
+  /** Returns the faults of the links between two clusters or nodes. Those of a cluster include those of its nodes. */
+  async faultsBetween(one: string, other: string): Promise<readonly ActiveFault[]> {
+    const placesOf = (name: string) => [
+      name,
+      ...(this.cluster(name).nodeAddresses ?? []).map((_, at) => `${name}${at + 1}`),
+    ]
+    return findBetween(await this.faults(), placesOf(one), placesOf(other))
   }
 
   /** Removes these faults, or all. */

@@ -1,4 +1,3 @@
-import { findBetween } from '../../daemon/active-fault.js'
 import { SERVER_VERBS, type ServerVerb } from '../../model/server-verbs.js'
 import { LINK_FAULTS, type LinkFaultName, makeLinkFault } from '../../proxy/link-faults.js'
 import type { DrillContext } from '../context/drill-context.js'
@@ -104,7 +103,7 @@ export const LINK_STEPS = {
       line(typeof value === 'string' ? 'understudy heal --all' : `understudy heal ${value.between.join(' ')}`)
       if (typeof value === 'string') return lab.heal()
       const [one = '', other = ''] = value.between
-      const found = findBetween(await lab.faults(), [one], [other])
+      const found = await lab.faultsBetween(one, other)
       return found.length > 0 ? lab.heal(found.map(({ id }) => id)) : undefined
     },
   }),

@@ -1,6 +1,6 @@
 import { shellWord } from '../../../base/shell.js'
 import { describeStep } from '../../drills/steps/steps.js'
-import { describeFault, describeTarget, findBetween, healEach } from '../../daemon/active-fault.js'
+import { describeFault, describeTarget, healEach } from '../../daemon/active-fault.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { failOver, operationToken, rejoin, switchOver } from '../../operations/operations.js'
 import { demote, promote } from '../../operations/role-changes.js'
@@ -63,7 +63,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     line: ({ clusters }) => `heal ${clusters.join(' ')}`,
     consequence: () => 'All faults of the link are removed, including hidden ones.',
     run: async ({ clusters: [one = '', other = ''] }, { lab }) => {
-      const found = findBetween(await lab.faults(), [lab.cluster(one).name], [lab.cluster(other).name])
+      const found = await lab.faultsBetween(one, other)
       const healed = await healEach((id) => lab.heal([id]), found)
       if (healed.length === 0) return `there is no fault between ${one} and ${other}`
       return `healed ${healed.map((fault) => `${describeTarget(fault)}, ${describeFault(fault)}`).join('; ')}`
