@@ -1,6 +1,6 @@
 import type { Direction } from '../proxy/direction.js'
 import {
-  DELAY_MS_MAX,
+  boundsOf,
   type FaultName,
   LINK_FAULTS,
   type LinkFault,
@@ -33,9 +33,6 @@ export interface Toxic {
   readonly attributes: Readonly<Record<string, number>>
 }
 
-/** Milliseconds, kB/s or bytes. The longest delay of a timer. */
-const MOST = DELAY_MS_MAX
-
 const defaultsOf = (type: FaultName): Readonly<Record<string, number>> =>
   Object.fromEntries(LINK_FAULTS[type].fields.map(({ toxic }) => [toxic, 0]))
 
@@ -62,19 +59,21 @@ export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Tox
   const toxicity = value.toxicity ?? known?.toxicity ?? 1
   if (typeof toxicity !== 'number' || !(toxicity >= 0 && toxicity <= 1))
     throw badRequest('toxicity is a number from 0 to 1')
-  const attributes = parseAttributes(value.attributes, known?.attributes ?? defaultsOf(type))
+  const attributes = parseAttributes(type, value.attributes, known?.attributes ?? defaultsOf(type))
   const name = known?.name ?? (typeof value.name === 'string' && value.name !== '' ? value.name : `${type}_${stream}`)
   return { name, type, stream, toxicity, attributes }
 }
 
-const parseAttributes = (given: unknown, known: Readonly<Record<string, number>>): Readonly<Record<string, number>> => {
+const parseAttributes = (type: FaultName, given: unknown, known: Toxic['attributes']): Toxic['attributes'] => {
   if (given === undefined || given === null) return known
   if (typeof given !== 'object') throw badRequest('attributes is an object')
   const attributes = { ...known }
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(known, name)) continue
-    if (typeof value !== 'number' || !(value >= 0 && value <= MOST))
-      throw badRequest(`${name} is a number from 0 to ${MOST}`)
+    const field = LINK_FAULTS[type].fields.find(({ toxic }) => toxic === name)
+    if (!field) continue
+    const most = Math.floor(boundsOf(field)[1] / (field.scale ?? 1))
+    if (typeof value !== 'number' || !(value >= 0 && value <= most))
+      throw badRequest(`${name} is a number from 0 to ${most}`)
     attributes[name] = value
   }
   return attributes

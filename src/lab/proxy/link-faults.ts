@@ -212,7 +212,7 @@ export const describeLinkFault = (fault: LinkFault): string =>
   [fault.name, LINK_FAULTS[fault.name].describe?.(numbersOf(fault))].filter(Boolean).join(' ')
 
 /** Maximum delay of a timer, in milliseconds. */
-export const DELAY_MS_MAX = 2 ** 31 - 1
+const DELAY_MS_MAX = 2 ** 31 - 1
 const BYTES_MAX = 2 ** 40
 
 /** Returns the minimum and maximum of a field. */

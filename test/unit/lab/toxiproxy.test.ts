@@ -293,3 +293,14 @@ it.each(['', 'evil.example', '127.0.0.1.evil.example', '127.0.0.1:x', '[::1'])(
     expect(String(head)).toMatch(/^HTTP\/1\.1 40[03] /)
   },
 )
+
+it('a toxic accepts each number up to the limit of the fault in its own unit', async () => {
+  const add = (type: string, attributes: Record<string, number>) =>
+    send('POST', '/proxies/A-B-api/toxics', { type, name: type, attributes })
+  expect((await add('limit_data', { bytes: 2 ** 40 })).status).toBe(200)
+  expect((await add('slicer', { average_size: 1, size_variation: 0, delay: 2 ** 32 })).status).toBe(200)
+  expect(await add('latency', { latency: 2 ** 31, jitter: 0 })).toMatchObject({
+    status: 400,
+    body: { error: 'bad request body: latency is a number from 0 to 2147483647' },
+  })
+})
