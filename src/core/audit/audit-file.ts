@@ -53,6 +53,8 @@ export class FileSink implements AuditSink {
   /** The tail of the queue of all file operations. Never rejects. */
   #work: Promise<void> = Promise.resolve()
   #isScheduled = false
+  /** A line may arrive after `close`, from a request in progress. It is written, and the file does not stay open. */
+  #isClosed = false
   /** A write exceeds its timeout; no other write can start until it completes. */
   #isStuck = false
   /** The last write ended in the middle of a line. */
@@ -80,6 +82,7 @@ export class FileSink implements AuditSink {
 
   open(): Promise<void> {
     return this.#exclusively(async () => {
+      this.#isClosed = false
       this.#handle ??= await this.#openFile()
     })
   }
@@ -87,12 +90,15 @@ export class FileSink implements AuditSink {
   reopen(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#closeFile()
-      this.#handle = await this.#openFile()
+      if (!this.#isClosed) this.#handle = await this.#openFile()
     })
   }
 
   close(): Promise<void> {
-    return this.#exclusively(() => this.#closeFile())
+    return this.#exclusively(() => {
+      this.#isClosed = true
+      return this.#closeFile()
+    })
   }
 
   /** Runs `fn` after all earlier operations. A failure rejects only the caller's promise. */
@@ -128,6 +134,7 @@ export class FileSink implements AuditSink {
       for (const { reject } of batch) reject(error)
       await this.#closeFile().catch(() => undefined)
     } finally {
+      if (this.#isClosed) await this.#closeFile().catch(() => undefined)
       timer.cancel()
       this.#isStuck = false
     }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { constants } from 'node:fs'
-import { type FileHandle, mkdtemp, open, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, readdir, readFile, readlink, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -209,4 +209,17 @@ it('lets no more than a bound of lines wait', async () => {
   expect(taken).toBeLessThan(8)
   await sink.append('after\n', 'request')
   await sink.close()
+})
+
+it('a line that arrives after close is written, and leaves no open file', async () => {
+  const path = join(folder, 'late.log')
+  const sink = new FileSink({ path, mode: undefined, clock: systemClock })
+  await sink.append('in time\n', 'request')
+  const closed = sink.close()
+  await sink.append('late\n', 'response')
+  await closed
+  await sink.reopen()
+  expect(await readFile(path, 'utf8')).toBe('in time\nlate\n')
+  const links = (await readdir('/proc/self/fd')).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => ''))
+  expect((await Promise.all(links)).filter((target) => target === path)).toEqual([])
 })
