@@ -48,32 +48,37 @@ const resultOf = (module: TestModule): FileResult => {
   }
 }
 
-/** A vitest reporter that writes a `FileResult` for each test file to a JSON file when the run ends. */
+/**
+ * A vitest reporter that writes a `FileResult` for each test file to a JSON file. After each test file, it writes the file, so that
+ * an interrupted run leaves what it found, and prints the failures.
+ */
 export class ResultsReporter implements Reporter {
   readonly #file: string
+  readonly #results: FileResult[] = []
 
   constructor(file: string) {
     this.#file = file
   }
 
-  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
-    const results = modules.map(resultOf)
-    const unhandled = errors.map((error) => describeFailure('an error outside of tests', [error]))
-    if (unhandled.length > 0)
-      results.push({
-        tier: 'vitest',
-        file: '-',
-        seconds: 0,
-        passed: 0,
-        skipped: 0,
-        failed: unhandled.length,
-        failures: unhandled,
-      })
-    writeFileSync(this.#file, JSON.stringify(results))
+  onTestModuleEnd(module: TestModule): void {
+    const result = resultOf(module)
+    for (const failure of result.failures) console.log(`\nFAILED ${failure}`)
+    this.#add(result)
+  }
+
+  onTestRunEnd(_modules: readonly TestModule[], errors: readonly SerializedError[]): void {
+    const failures = errors.map((error) => describeFailure('an error outside of tests', [error]))
+    const failed = failures.length
+    if (failed > 0) this.#add({ tier: 'vitest', file: '-', seconds: 0, passed: 0, skipped: 0, failed, failures })
+  }
+
+  #add(result: FileResult): void {
+    this.#results.push(result)
+    writeFileSync(this.#file, JSON.stringify(this.#results))
   }
 }
 
-/** Reads what `ResultsReporter` wrote; undefined if the run ended before that. */
+/** Reads what `ResultsReporter` wrote. Undefined if the run ended before its first file. */
 export const readResults = (file: string): readonly FileResult[] | undefined => {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as readonly FileResult[]

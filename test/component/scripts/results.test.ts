@@ -54,6 +54,16 @@ it('the results of a test run count an error outside of tests as a failure', () 
   expect(results?.flatMap(({ failures }) => failures)).toEqual([expect.stringContaining('late')])
 })
 
+it('an interrupted test run keeps the results of the files that ended before', () => {
+  const { status, results } = report({
+    // Larger files run first.
+    'breaks.test.js': `it('breaks', () => expect(1).toBe(2)) // ${' '.repeat(1000)}`,
+    'interrupt.test.js': `it('interrupts', () => { process.kill(process.ppid, 'SIGINT'); return new Promise(() => undefined) })`,
+  })
+  expect(status).not.toBe(0)
+  expect(results?.flatMap(({ failures }) => failures)[0]).toContain('breaks.test.js > breaks')
+})
+
 it('a test run whose program cannot be compiled ends with a failed row and the counts', () => {
   for (const name of ['src', 'node_modules']) symlinkSync(path.join(ROOT, name), path.join(directory, name))
   for (const name of ['scripts', 'test']) cpSync(path.join(ROOT, name), path.join(directory, name), { recursive: true })
