@@ -5,35 +5,35 @@ import { startEtcd } from '../support/etcd.js'
 import type { Link } from '../../src/lab/proxy/link.js'
 import { openLink } from '../support/open-link.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
-import { expectAll, expectGoesOnWithout, Writers } from '../support/node-writers.js'
+import { expectAll, expectFailoverDuring, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
-/** Three servers over an etcd: what is on the disk of each, and what becomes of one that cannot reach the etcd. */
+/** The copies on the disks of three servers over etcd, and a server that loses its connection to etcd. */
 
 const NAMES = ['A', 'B', 'C']
 
-/** Each reaches the etcd by a way of its own. */
+/** Each node reaches etcd through its own link. */
 const open = async (settings: object = {}) => {
   const etcd = await startEtcd()
-  const ways = new Map<string, Link>()
-  for (const name of NAMES) ways.set(name, await openLink(etcd.port))
-  const wayOf = (name: string): Link => {
-    const way = ways.get(name)
-    if (!way) throw new Error(`no way for ${name}`)
-    return way
+  const links = new Map<string, Link>()
+  for (const name of NAMES) links.set(name, await openLink(etcd.port))
+  const linkOf = (name: string): Link => {
+    const link = links.get(name)
+    if (!link) throw new Error(`no link for ${name}`)
+    return link
   }
-  const nodes = await nodeProcesses(NAMES, (name) => `127.0.0.1:${wayOf(name).port}`, settings)
+  const nodes = await nodeProcesses(NAMES, (name) => `127.0.0.1:${linkOf(name).port}`, settings)
   onTestFinished(async () => {
-    for (const way of ways.values()) await way.close()
+    for (const link of links.values()) await link.close()
   })
   await Promise.all(nodes.all.map((node) => node.start()))
   await nodes.open()
   await nodes.clientOf(await nodes.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
-  return { nodes, wayOf }
+  return { nodes, linkOf }
 }
 
-/** Everything that the live generation of a node that has ended holds, as it is stored. */
+/** Returns all stored entries of the live generation of a stopped node, with values in hex. */
 const contentOf = async (node: NodeProcess): Promise<Map<string, string>> => {
   const content = new Map<string, string>()
   for await (const { isLive, engine } of openForInspection(node.copyDirectory)) {
@@ -49,8 +49,8 @@ const appliedOf = async (nodes: TestNodes<NodeProcess>): Promise<readonly unknow
   return answers.map((answer) => answer.raft_applied_index)
 }
 
-test('copies are equal byte for byte after failovers, also of a node that began with an empty directory', async () => {
-  // Nobody takes over from the one that is killed at the end.
+test('copies on disk are equal byte for byte after failovers, even if a node started with an empty directory', async () => {
+  // With a long lease, no node takes over from the active node that is killed at the end.
   const { nodes } = await open({ leader_lease: '60s' })
   const writers = new Writers(nodes)
   for (let turn = 0; turn < 3; turn++) {
@@ -75,14 +75,14 @@ test('copies are equal byte for byte after failovers, also of a node that began 
   for (const other of others) expect(other).toEqual(first)
 })
 
-test('an active node that cannot reach the etcd acknowledges nothing, and is level when it can again', async () => {
-  const { nodes, wayOf } = await open()
+test('an active node that cannot reach etcd acknowledges no write, and catches up after it reconnects', async () => {
+  const { nodes, linkOf } = await open()
   const writers = new Writers(nodes)
-  for (const way of ['both', 'down'] as const) {
+  for (const direction of ['both', 'down'] as const) {
     await writers.more()
-    await expectGoesOnWithout(nodes, {
-      hinder: ({ name }) => wayOf(name).hold(way),
-      requestGc: ({ name }) => wayOf(name).release(),
+    await expectFailoverDuring(nodes, {
+      block: ({ name }) => linkOf(name).hold(direction),
+      unblock: ({ name }) => linkOf(name).release(),
     })
   }
   await writers.more()

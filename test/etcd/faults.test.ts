@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { prepareCopy } from '../../src/storage/shared-log/copy.js'
 import { LeadershipLost, LogRefused, OutcomeUnknown } from '../../src/storage/shared-log/shared-log.js'
 import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
-import { ask, type EtcdProcess, makeRoom, startEtcd } from '../support/etcd.js'
+import { ask, type EtcdProcess, freeSpace, startEtcd } from '../support/etcd.js'
 import { sourceOf } from '../support/engine-source.js'
 import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
 import { contentOf } from '../unit/storage/node-world.js'
@@ -13,7 +13,7 @@ const startNode = (etcd: EtcdProcess, options = {}) => EtcdNode.start({ addresse
 const put = (node: EtcdNode, key: string, value: Buffer | string) =>
   node.store.write((tx) => tx.put(`logical/${key}`, Buffer.from(value)))
 
-/** Writes one key after another until one is refused; resolves to those that were acknowledged. */
+/** Writes keys until a write fails. Resolves to the acknowledged keys and the error. */
 const writeUntilRefused = async (node: EtcdNode, name: string): Promise<{ names: string[]; error: unknown }> => {
   const names: string[] = []
   for (;;) {
@@ -30,17 +30,19 @@ const writeUntilRefused = async (node: EtcdNode, name: string): Promise<{ names:
 const missingIn = (node: EtcdNode, names: readonly string[]) =>
   names.filter((name) => node.store.get(`logical/${name}`)?.toString() !== name)
 
-/** How many bytes etcd takes before it is full. It writes in batches, and counts what it has written: a hash makes it write. */
-const roomOf = async (etcd: EtcdProcess, quota: number): Promise<number> => {
+/**
+ * Returns the bytes that etcd accepts until its quota is full. The hash request makes etcd flush and count all writes.
+ */
+const freeBytesIn = async (etcd: EtcdProcess, quota: number): Promise<number> => {
   await ask(etcd, 'maintenance/hash', {})
   return quota - Number((await ask(etcd, 'maintenance/status', {})).dbSize)
 }
 
-describe('stores that share a log in etcd', () => {
-  it('end equal, from the log and from the image, with values larger than etcd takes at once', async () => {
+describe('stores over etcd', () => {
+  it('stores over etcd become equal, from the log and from the image, with values beyond the message limit of etcd', async () => {
     const etcd = await startEtcd()
     const leader = await startNode(etcd, { bounds: { entriesFolded: 10 } })
-    // The first address is nobody's.
+    // No server listens at the first address.
     const follower = await startNode(etcd, { addresses: ['127.0.0.1:1', etcd.address] })
     await leader.lead()
     for (let i = 0; i < 30; i++) await put(leader, `k${i % 12}`, `value ${i}`)
@@ -59,7 +61,7 @@ describe('stores that share a log in etcd', () => {
     expect(contentOf(late.disk)).toEqual(contentOf(leader.disk))
   })
 
-  it('get a node whose disk is empty while the log goes on faster than it reads', async () => {
+  it('a store over etcd fills an empty disk although the log advances faster than it reads', async () => {
     const etcd = await startEtcd()
     const leader = await startNode(etcd, { bounds: { entriesFolded: 10 } })
     await leader.lead()
@@ -80,7 +82,7 @@ describe('stores that share a log in etcd', () => {
     expect(contentOf(disk).size).toBe(contentOf(leader.disk).size)
   })
 
-  it('lose nothing that was acknowledged when etcd is killed, and go on when it is back', async () => {
+  it('a store over etcd keeps all acknowledged writes when etcd is killed, and continues after its restart', async () => {
     const etcd = await startEtcd()
     const node = await startNode(etcd)
     const other = await startNode(etcd)
@@ -105,7 +107,7 @@ describe('stores that share a log in etcd', () => {
     expect(contentOf(other.disk)).toEqual(contentOf(node.disk))
   })
 
-  it('keep the lead over a short end of etcd, with the writes that wait for it', async () => {
+  it('a store over etcd keeps its leadership and its pending writes over a short outage of etcd', async () => {
     const etcd = await startEtcd()
     const node = await startNode(etcd, { leaseMs: 60_000 })
     const leadership = await node.lead()
@@ -119,7 +121,7 @@ describe('stores that share a log in etcd', () => {
     expect(other.store.get('logical/a')?.toString()).toBe('waited')
   })
 
-  it('refuse writes while etcd is stopped, still show what they have, and go on', async () => {
+  it('a store over etcd rejects writes and serves reads while etcd is suspended, and accepts writes afterwards', async () => {
     const etcd = await startEtcd()
     const node = await startNode(etcd)
     const leadership = await node.lead()
@@ -137,7 +139,7 @@ describe('stores that share a log in etcd', () => {
     expect(node.store.get('logical/c')).toBeUndefined()
   })
 
-  it('refuse writes when etcd is full, with nothing lost, and take them when there is room again', async () => {
+  it('a store over etcd rejects writes while etcd is full, loses none, and accepts writes after space is freed', async () => {
     const etcd = await startEtcd('--quota-backend-bytes', String(6 * 1024 * 1024))
     const node = await startNode(etcd, { bounds: { entriesFolded: 4, entriesMax: 8 } })
     const leadership = await node.lead()
@@ -163,7 +165,7 @@ describe('stores that share a log in etcd', () => {
     expect(missingIn(node, names)).toEqual([])
     await expect
       .poll(async () => {
-        await makeRoom(etcd)
+        await freeSpace(etcd)
         return put(node, 'after', 'after').then(() => 'taken', String)
       })
       .toBe('taken')
@@ -173,15 +175,15 @@ describe('stores that share a log in etcd', () => {
     expect(missingIn(other, [...names, 'after'])).toEqual([])
   })
 
-  it('refuse a write that waits for room in the log when etcd has none for the image', async () => {
+  it('a store over etcd rejects a write that waits for log space if etcd has no space for the image', async () => {
     const quota = 8 * 1024 * 1024
     const etcd = await startEtcd('--quota-backend-bytes', String(quota))
     const node = await startNode(etcd, { bounds: { entriesFolded: 4, entriesMax: 4 } })
     const leadership = await node.lead()
     const part = 300_000
     while (node.applied < 3) await put(node, `k${node.applied}`, Buffer.alloc(part, node.applied))
-    // Room is left for one more entry, and not for the image, which takes three of them at once.
-    for (let left = await roomOf(etcd, quota); left > 3 * part; left = await roomOf(etcd, quota)) {
+    // Space remains for one more entry, but not for the image, which needs the space of three entries.
+    for (let left = await freeBytesIn(etcd, quota); left > 3 * part; left = await freeBytesIn(etcd, quota)) {
       const value = Buffer.alloc(50_000).toString('base64')
       await ask(etcd, 'kv/put', { key: Buffer.from(`filler/${left}`).toString('base64'), value })
     }
@@ -192,7 +194,7 @@ describe('stores that share a log in etcd', () => {
     expect(leadership.isHeld).toBe(true)
   })
 
-  it('log in where etcd wants that, again when it has forgotten who they are', async () => {
+  it('a store over etcd authenticates, and authenticates again after etcd has restarted', async () => {
     const etcd = await startEtcd()
     await ask(etcd, 'auth/user/add', { name: 'root', password: 'secret' })
     await ask(etcd, 'auth/role/add', { name: 'root' })

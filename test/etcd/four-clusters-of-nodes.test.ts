@@ -2,7 +2,10 @@ import { expect, it } from 'vitest'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 
-/** Two regions of three processes a cluster: A is followed by its DR secondary B and by C, and that by its DR secondary D. */
+/**
+ * Two regions with clusters of three nodes. A has the DR secondary B and the performance secondary C, which has the DR
+ * secondary D.
+ */
 
 const seenAs = async (home: LabHome) => {
   const { stdout } = await home.run('status', '--json')
@@ -22,14 +25,14 @@ const put = async (home: LabHome, cluster: string, word: string) =>
 const wordOn = async (home: LabHome, cluster: string) =>
   (await home.vault(cluster, 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()
 
-it('two regions of processes live through kills of active nodes on both sides and a failover', {
+it('two regions of processes survive kills of active nodes on both sides and a failover', {
   timeout: 600_000,
 }, async () => {
   await using home = new LabHome()
   await home.passes('up', 'four', '--nodes', '3', '--ports', 'random', '--timeout', '5m')
   expect(await home.vault('A', 'secrets', 'enable', '-path=kv', 'kv')).toMatchObject({ status: 0 })
 
-  // Who ships and who follows at once: between A and C, and between each of these and its DR secondary.
+  // Kills both ends of a link at once: first A and C, then the DR secondaries B and D.
   for (const sides of [
     ['A', 'C'],
     ['B', 'D'],

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 
-/** A load balancer in front of several nodes of a lab of the command line. */
+/** A load balancer in front of several nodes of a lab that the command line starts. */
 
 const word = (home: LabHome, cluster: string) => home.vault(cluster, 'kv', 'get', '-field=word', 'kv/greeting')
 

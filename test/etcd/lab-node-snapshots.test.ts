@@ -2,7 +2,9 @@ import { expect, it } from 'vitest'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 
-/** Labs with several nodes in a cluster, saved, brought back over themselves and as another lab, and reset. */
+/**
+ * Labs with several nodes per cluster that are saved, restored, started from a snapshot under another name, and reset.
+ */
 
 const vault = (home: LabHome, lab: string, cluster: string, ...words: string[]) =>
   home.run('exec', cluster, '--name', lab, '--', 'node', 'dist/main.js', 'vault', ...words)
@@ -28,7 +30,7 @@ const begin = async (home: LabHome, ...flags: string[]) => {
   await put(home, 'default', 'A', 'kept')
 }
 
-it('comes back over itself and as another lab that replicates, with nodes that were sealed', {
+it('a lab with nodes restores a snapshot with a sealed node, and a lab started from it replicates', {
   timeout: 300_000,
 }, async () => {
   await using home = new LabHome()
@@ -53,14 +55,14 @@ it('comes back over itself and as another lab that replicates, with nodes that w
   await run('crash', 'A', '--name', 'two')
   await run('failover', 'A', 'B', '--force', '--name', 'two')
   expect(await wordOn(home, 'two', 'B')).toBe('of the second')
-  // The start of a lab that was loaded is the snapshot.
+  // A lab that was started from a snapshot resets to that snapshot.
   await run('reset', '--name', 'two')
   expect(await wordOn(home, 'two', 'A')).toBe('kept')
   await run('unseal', 'A3', '--name', 'two')
   await until(isHealthy(home, 'two'))
 })
 
-it('comes back where each node has the data, also one that was removed, and as another lab', {
+it('a lab with storage "raft" restores a snapshot, even with a removed node, and starts from it under another name', {
   timeout: 300_000,
 }, async () => {
   await using home = new LabHome()
@@ -88,7 +90,7 @@ it('comes back where each node has the data, also one that was removed, and as a
   await until(isHealthy(home, 'two'))
 })
 
-it('comes back as another lab whose nodes each have the data and follow another cluster', {
+it('a lab with storage "raft" and a DR secondary starts from a snapshot under another name and fails over', {
   timeout: 600_000,
 }, async () => {
   await using home = new LabHome()
@@ -96,7 +98,7 @@ it('comes back as another lab whose nodes each have the data and follow another 
   await begin(home, 'dr', '--storage', 'raft', '--shamir', '3/2')
   await run('wait', '--for', 'converged')
   await run('snapshot', 'save', 'one')
-  // A DR secondary tells of votes only whoever has an operation token.
+  // A DR secondary shows its voters only with an operation token, so the switchover tests the other cluster as well.
   await run('switchover', 'A', 'B')
   await run('reset', '--timeout', '2m')
   await run('down')
@@ -109,7 +111,9 @@ it('comes back as another lab whose nodes each have the data and follow another 
   expect(await wordOn(home, 'two', 'B')).toBe('of the second')
 })
 
-it('comes back in one process, with nodes that unseal themselves', { timeout: 300_000 }, async () => {
+it('a lab in one process with auto-unsealed nodes starts from a snapshot under another name and resets', {
+  timeout: 300_000,
+}, async () => {
   await using home = new LabHome()
   const run = (...words: string[]) => home.passes(...words)
   await begin(home, 'single', '--in-process', '--seal', 'auto')
@@ -122,7 +126,7 @@ it('comes back in one process, with nodes that unseal themselves', { timeout: 30
   expect((await home.run('status', '--name', 'two')).stderr).toContain('A has a node A2 that is stopped')
   await put(home, 'two', 'A', 'of the second')
   await run('start', 'A2', '--name', 'two')
-  // What the nodes share is gone with the process.
+  // The shared log of the nodes is in the memory of the killed process.
   for (const pid of home.processes()) process.kill(pid, 'SIGKILL')
   await run('reset', '--name', 'two')
   expect(await wordOn(home, 'two', 'A')).toBe('kept')

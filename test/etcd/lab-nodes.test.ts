@@ -2,7 +2,9 @@ import { expect, it } from 'vitest'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 
-/** Labs of the command line whose clusters have several nodes, as processes over the lab's own etcd and in one process. */
+/**
+ * Labs of the command line with several nodes per cluster: as processes over the etcd of the lab, and in one process.
+ */
 
 interface NodeSeen {
   readonly name: string
@@ -22,7 +24,7 @@ const activeOf = async (home: LabHome): Promise<NodeSeen | undefined> =>
   (await nodesOf(home)).find(({ isActive }) => isActive)
 
 it.each([[[]], [['--in-process']]])(
-  'the nodes of a lab are seen, killed, sealed and started by name: up %j',
+  'commands show, kill, seal and start nodes of a lab by name: up %j',
   { timeout: 300_000 },
   async (flags) => {
     await using home = new LabHome()
@@ -39,7 +41,7 @@ it.each([[[]], [['--in-process']]])(
     expect(await home.vault('A', 'secrets', 'enable', '-path=kv', 'kv')).toMatchObject({ status: 0 })
     expect(await home.vault('A', 'kv', 'put', 'kv/greeting', 'word=hello')).toMatchObject({ status: 0 })
     expect((await home.run('crash', 'A1')).stderr).toContain('node A1 was killed')
-    // The environment is that of the next active node, as soon as there is one.
+    // `vault` waits for the next active node.
     expect((await home.vault('A', 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
     const status = await home.run('status')
     expect(status).toMatchObject({ status: 2 })
@@ -76,7 +78,7 @@ it.each([[[]], [['--in-process']]])(
   },
 )
 
-it('drills on nodes are played again and again on a lab that is up', { timeout: 300_000 }, async () => {
+it('a running lab plays drills on its nodes repeatedly', { timeout: 300_000 }, async () => {
   await using home = new LabHome()
   const up = await home.run('up', 'single', '--nodes', '3', '--ports', 'random', '--in-process')
   expect(up, up.stderr).toMatchObject({ status: 0 })
@@ -90,7 +92,7 @@ it('drills on nodes are played again and again on a lab that is up', { timeout: 
   await until(async () => (await home.run('status')).status === 0)
 })
 
-it('the etcd of a lab ends with its lab daemon, however that ends, and comes back with it', {
+it('the etcd of a lab ends with its lab daemon, even if that is killed, and restarts with it', {
   timeout: 300_000,
 }, async () => {
   await using home = new LabHome()
@@ -107,7 +109,7 @@ it('the etcd of a lab ends with its lab daemon, however that ends, and comes bac
   expect(home.processes()).toEqual([])
 })
 
-it('a count of nodes that cannot be is refused before anything is started', async () => {
+it('up rejects an unsupported number of nodes before it starts anything', async () => {
   await using home = new LabHome()
   expect(await home.run('up', 'single', '--nodes', '2')).toMatchObject({ status: 1 })
   expect(home.left()).toEqual([])

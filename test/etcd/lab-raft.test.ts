@@ -5,9 +5,11 @@ import { failuresOf, playAlone } from '../support/drill-player.js'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 
-/** Labs of which each node has the data, with a quorum of their own. */
+/** Labs with storage "raft": each node has its own data, and a quorum of nodes must run. */
 
-it('nodes with storage "raft" are up as voters, and all come back together', { timeout: 300_000 }, async () => {
+it('nodes of a lab with storage "raft" are voters, and serve again after a stop of all nodes', {
+  timeout: 300_000,
+}, async () => {
   await using home = new LabHome()
   const up = await home.run('up', 'single', '--nodes', '3', '--storage', 'raft', '--ports', 'random', '--shamir', '3/2')
   expect(up, up.stderr).toMatchObject({ status: 0 })
@@ -21,7 +23,7 @@ it('nodes with storage "raft" are up as voters, and all come back together', { t
   expect(await home.vault('A', 'kv', 'put', 'kv/greeting', 'word=hello')).toMatchObject({ status: 0 })
   expect((await home.run('stop')).status).toBe(0)
   expect(home.servers()).toEqual([])
-  // None of them answers before another one is there.
+  // No node can serve before a second one runs.
   const start = await home.run('start')
   expect(start, start.stderr).toMatchObject({ status: 0 })
   await until(async () => (await home.run('status')).status === 0)
@@ -31,7 +33,7 @@ it('nodes with storage "raft" are up as voters, and all come back together', { t
   expect(home.left()).toEqual([])
 })
 
-it('a storage that nodes cannot have is refused before anything is started', async () => {
+it('up rejects a storage that does not support the nodes before it starts anything', async () => {
   await using home = new LabHome()
   const inProcess = await home.run('up', 'single', '--nodes', '3', '--storage', 'raft', '--in-process')
   expect(inProcess).toMatchObject({ status: 1 })
@@ -60,7 +62,7 @@ it.each(PROCESS_DRILL_BREAKS)('$drill fails when $what', { timeout: 300_000 }, a
   expect(failuresOf(result)).toMatch(new RegExp(fails.source, 'm'))
 })
 
-it('breaks every drill that needs processes', () => {
+it('the table of broken drills includes every drill that needs processes', () => {
   const here = listDrills().filter(({ runners }) => runners.length === 1 && runners[0] === 'process')
   expect(new Set(PROCESS_DRILL_BREAKS.map(({ drill }) => drill))).toEqual(new Set(here.map(({ name }) => name)))
 })

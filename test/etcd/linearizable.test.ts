@@ -10,16 +10,19 @@ import type { TestNodes } from '../support/nodes.js'
 import { soakRounds, soakSeed, soakTimeoutMs } from '../support/soak.js'
 import { until } from '../support/until.js'
 
-/** Active nodes are killed, frozen past their lease and asked to step down, while clients read and write through all of them. */
+/**
+ * Kills the active node, suspends it for longer than its lease, or makes it step down, while clients read and write
+ * through all nodes.
+ */
 
 const ROUNDS = soakRounds(3)
-/** Those with plain standbys, which are asked in another way and do the same then. */
+/** Rounds with plain standbys, which forward all requests to the active node. */
 const PLAIN_ROUNDS = Math.max(Math.min(ROUNDS, 3), Math.floor(ROUNDS / 7))
-/** So many rounds share keys: each key has a beginning, too. */
+/** Number of rounds that share keys, so that a run also contains several first writes. */
 const ROUNDS_PER_KEY = 5
 const KEYS = ['a', 'b', 'c']
 const CLIENTS_PER_NODE = 2
-/** How often the SecretID of a round may be used. */
+/** Maximum number of uses of the SecretID of a round. */
 const USES = 12
 const LEASE = '2s'
 
@@ -37,13 +40,15 @@ const open = async (more: object = {}) => {
 const keysIn = (round: number) => KEYS.map((key) => `${key}${Math.floor(round / ROUNDS_PER_KEY)}`)
 
 interface KvClientHistories {
-  /** Of all that has an order: what the active node answered, to whomever. */
+  /** Operations that must be linearizable: all responses of the active node, to any client. */
   readonly active: KvHistory
-  /** Of what this client writes, and reads at its node; the same where that answers nothing by itself. */
+  /**
+   * The writes of this client, and its reads at its own node. The same object as `active` if that node serves no reads.
+   */
   readonly own: KvHistory
 }
 
-/** One client, which remembers what it asked and was answered. */
+/** One client, which records its requests and responses. */
 class KvClient {
   readonly #client: ApiClient
   readonly #mount: string
@@ -55,7 +60,7 @@ class KvClient {
     this.#histories = histories
   }
 
-  /** Resolves to the version that is there now; undefined where that was not answered. */
+  /** Resolves to the current version, or to undefined without a response. */
   async read(key: string, from: 'active' | 'own' = 'active'): Promise<number | undefined> {
     const calledMs = performance.now()
     const headers = from === 'active' ? { 'X-Vault-Forward': 'active-node' } : {}
@@ -67,7 +72,10 @@ class KvClient {
     return version
   }
 
-  /** With `cas` a compare-and-set. False where it was not answered: this client should ask something else then. */
+  /**
+   * Writes a value, with `cas` as a compare-and-set. Resolves to false if the outcome is unknown or the node serves no
+   * writes.
+   */
   async write(key: string, value: string, cas?: number): Promise<boolean> {
     const calledMs = performance.now()
     const body = { data: { v: value }, ...(cas === undefined ? {} : { options: { cas } }) }
@@ -94,7 +102,7 @@ class KvClient {
   }
 }
 
-/** A write that a server says it has not done: if a reader finds it nevertheless, no order explains that. */
+/** Returns true if the server states that it did not execute the write. No order allows a later read of the value. */
 const isRefused = (answer: ApiAnswer | undefined): boolean =>
   answer?.status === 503 && !JSON.stringify(answer.json ?? '').includes('outcome unknown')
 
@@ -105,7 +113,9 @@ interface Now {
   readonly rounds: number
 }
 
-/** One client at one node, until it is told to stop: reads, writes, and compare-and-sets over what it read last. */
+/**
+ * Runs one client at one node until the last round: reads, writes, and compare-and-sets over the last version it read.
+ */
 const ask = async (name: string, node: NodeProcess, client: KvClient, draw: Draw, now: Now) => {
   const versions = new Map<string, number>()
   const isOver = () => now.round >= now.rounds
@@ -122,7 +132,7 @@ const ask = async (name: string, node: NodeProcess, client: KvClient, draw: Draw
   }
 }
 
-/** Resolves to when its lead had ended, at the latest: what is asked then is asked of nobody, or of the next one. */
+/** Ends a leadership. Resolves to a time at which it has ended: only the next active node can serve later requests. */
 type Ending = (nodes: TestNodes<NodeProcess>, active: NodeProcess) => Promise<number>
 
 const killed: Ending = async (nodes, active) => {
@@ -150,27 +160,27 @@ const steppedDown: Ending = async (nodes, active) => {
   return endedMs
 }
 
-/** What ends the lead of a node, one after the other; each resolves when it is a node of the cluster again. */
+/** The ways to end a leadership. Each resolves when the node is part of the cluster again. */
 const ENDINGS = { killed, frozen, steppedDown }
 const ORDER = ['killed', 'frozen', 'steppedDown', 'killed', 'killed', 'killed', 'killed'] as const
 
 interface Outage {
   readonly end: keyof typeof ENDINGS
-  /** When it began to end, and when it had ended. */
+  /** Times before and after the end of the leadership. */
   readonly fromMs: number
   readonly endedMs: number
 }
 
 interface Played {
-  /** Of all that the active nodes answered. */
+  /** All responses of active nodes. */
   readonly active: KvHistory
-  /** Of what each client was answered by its own node. */
+  /** The responses that each client received from its own node. */
   readonly own: readonly KvHistory[]
   readonly outages: readonly Outage[]
   readonly logins: { done: number; tooMany: number }
 }
 
-/** Clients at every node, while active nodes come and go. */
+/** Runs clients at every node while the active node changes. */
 const play = async (nodes: TestNodes<NodeProcess>, rounds: number, hasCopies: boolean): Promise<Played> => {
   const seed = soakSeed()
   console.log(`seed ${seed}`)
@@ -209,7 +219,7 @@ const play = async (nodes: TestNodes<NodeProcess>, rounds: number, hasCopies: bo
   return { active, own, outages, logins }
 }
 
-/** From the end of a lead to the answer to the first write that was asked for when it had ended, in milliseconds. */
+/** Returns, for each outage, the milliseconds from its start to the acknowledgment of the first write sent after it. */
 const gapsOf = ({ active, outages }: Played, end: keyof typeof ENDINGS): readonly number[] => {
   const writes = active.writes
   return outages
@@ -248,7 +258,7 @@ const expectOrder = ({ active, logins }: Played): void => {
 }
 
 test(
-  'what the active node answers has an order, and performance standbys only go on, whatever becomes of the active node',
+  'responses of active nodes are linearizable, and reads of performance standbys never go back, across failovers',
   async () => {
     const played = await play(await open(), ROUNDS, true)
     report(played)
@@ -262,7 +272,7 @@ test(
 )
 
 test(
-  'what clients of plain standbys are answered has an order, whatever becomes of the active node',
+  'responses to clients of plain standbys are linearizable across failovers',
   async () => {
     const played = await play(await open({ disable_performance_standby: true }), PLAIN_ROUNDS, false)
     report(played)

@@ -5,7 +5,7 @@ import { expectAll, expectKillsSurvived, expectUsesCounted, Writers } from '../s
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
-/** Three servers, each a process, that are one cluster over an etcd. */
+/** Three servers in separate processes that are one cluster over etcd. */
 
 const open = async (names = ['A', 'B', 'C'], settings: object = {}) => {
   const etcd = await startEtcd()
@@ -21,7 +21,7 @@ const restart = async (nodes: TestNodes<NodeProcess>, node: NodeProcess): Promis
   await nodes.unseal(node)
 }
 
-test('two processes are one cluster, and each goes on where the other has stopped', async () => {
+test('two processes over etcd are one cluster, and each takes over when the other one stops', async () => {
   const { nodes } = await open(['A', 'B'])
   const [a, b] = nodes.all as [NodeProcess, NodeProcess]
   expect([await a.health(), await b.health()]).toEqual([200, 473])
@@ -38,12 +38,12 @@ test('two processes are one cluster, and each goes on where the other has stoppe
   expect((await nodes.clientOf(a).send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
 })
 
-test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
+test('nodes over etcd lose no acknowledged write when active nodes are killed under load', async () => {
   const { nodes } = await open()
   await expectKillsSurvived(nodes)
 })
 
-test('an active node that was frozen for longer than its lease acknowledges nothing when it wakes up', async () => {
+test('an active node over etcd that was suspended past its lease acknowledges no write after it resumes', async () => {
   const { nodes } = await open()
   const writers = new Writers(nodes)
   await writers.more()
@@ -61,12 +61,12 @@ test('an active node that was frozen for longer than its lease acknowledges noth
   for (const node of nodes.all) await expectAll(nodes.clientOf(node), writers)
 })
 
-test('a limited SecretID is never used more often than it may be when the active node is killed', async () => {
+test('nodes over etcd accept a SecretID at most as often as allowed when the active node is killed', async () => {
   const { nodes } = await open()
   await expectUsesCounted(nodes, (node) => node.crash())
 })
 
-test('while etcd is away nothing is acknowledged, and all goes on when it is back', async () => {
+test('nodes over etcd acknowledge no write while etcd is down, and continue after its restart', async () => {
   const { etcd, nodes } = await open(['A', 'B'], { role_change_wait: '100ms' })
   const client = nodes.clientOf(await nodes.active())
   await client.call('PUT', 'kv/it', { body: { value: 1 } })
@@ -74,7 +74,7 @@ test('while etcd is away nothing is acknowledged, and all goes on when it is bac
   await etcd.kill()
   await until(async () => (await client.send('PUT', 'kv/it', { body: { value: 'lost' } })).status === 503)
   const codes = () => Promise.all(nodes.all.map((node) => node.health()))
-  // Who was active has a copy to read from only when it follows the log again.
+  // The former active node serves reads from its copy only after it follows the log again.
   await until(async () => (await codes()).every((code) => code === 429 || code === 473))
   expect((await codes()).sort()).toEqual([429, 473])
   for (const node of nodes.all) {

@@ -4,7 +4,7 @@ import { type NodeProcess, openRaft, untilAllVote } from '../support/node-proces
 import { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
-/** What the active one of several nodes makes of the others. */
+/** The autopilot of the active node: health of the nodes, and removal of dead ones. */
 
 const open = async (names: readonly string[]): Promise<TestNodes<NodeProcess>> => {
   const { nodes } = await openRaft(names)
@@ -27,7 +27,7 @@ const stateOf = async (nodes: TestNodes<NodeProcess>): Promise<State> => stateBy
 
 const HEALTHY = { healthy: true, node_status: 'alive', stable_since: expect.any(String) }
 
-test('the measures are those of the cluster, whichever node is active, and a node that is gone is told of', async () => {
+test('the autopilot configuration survives a failover, and the state reports a dead node', async () => {
   const nodes = await open(['A', 'B', 'C'])
   const [a, b] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
   await nodes.clientOf(b).call('POST', CONFIGURATION, { body: { last_contact_threshold: '7s' } })
@@ -41,7 +41,7 @@ test('the measures are those of the cluster, whichever node is active, and a nod
   expect([healthy, servers.A?.node_status, servers.A?.stable_since]).toEqual([false, 'failed', undefined])
 })
 
-test('a node that is dead is taken out where that is asked for, and no more of them than may be', async () => {
+test('autopilot removes a dead node if configured, and keeps the minimum quorum', async () => {
   const nodes = await open(['A', 'B', 'C', 'D'])
   const [a, b, c, d] = nodes.all as [NodeProcess, NodeProcess, NodeProcess, NodeProcess]
   const body = { cleanup_dead_servers: true, dead_server_last_contact_threshold: '1m', min_quorum: 3 }

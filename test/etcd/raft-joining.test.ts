@@ -9,11 +9,11 @@ import { etcdsOf, join, type NodeProcess, openFirst, raftProcesses, serversOf } 
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
-/** What goes wrong while a server joins another one with storage "raft". */
+/** Failures while a server joins another one with storage "raft". */
 
 type More = (name: string) => object
 
-/** Nodes that run; what `more` says of one is in its configuration as well. */
+/** Starts nodes. `more` returns additions to the configuration of a node. */
 const launch = async (names: readonly string[], more: More = () => ({})): Promise<TestNodes<NodeProcess>> => {
   const nodes = await raftProcesses(names)
   for (const node of nodes.all) {
@@ -40,7 +40,7 @@ const tryJoin = (node: NodeProcess, leader_api_addr: string) =>
 const unsealed = (nodes: TestNodes<NodeProcess>, node: NodeProcess) =>
   Promise.allSettled(nodes.keys.slice(0, 2).map((key) => node.send('PUT', 'sys/unseal', { body: { key } })))
 
-/** A server that answers everything as `answer` says, until the test ends. Resolves to its address. */
+/** Starts a server that responds as `answer` returns, until the test ends. Resolves to its address. */
 const serve = async (answer: (url: string, body: string) => Promise<{ status: number; text: string }>) => {
   const server = http.createServer(async (request, response) => {
     let body = ''
@@ -53,7 +53,7 @@ const serve = async (answer: (url: string, body: string) => Promise<{ status: nu
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('shares that are shown again while a server joins start nothing twice', async () => {
+test('repeated key shares during a join start the member only once', async () => {
   const { nodes, a, b } = await pair()
   await openFirst(nodes)
   await join(b, a)
@@ -67,7 +67,7 @@ test('shares that are shown again while a server joins start nothing twice', asy
   await until(async () => (await serversOf(nodes)).B?.[1] === true)
 })
 
-test('a server that cannot keep what it was given gets no vote', async () => {
+test('a server that cannot store its membership gets no vote', async () => {
   const { nodes, a, b } = await pair()
   await openFirst(nodes)
   mkdirSync(path.join(b.directory, 'data', 'peers.json', 'taken'), { recursive: true })
@@ -80,7 +80,7 @@ test('a server that cannot keep what it was given gets no vote', async () => {
   await nodes.clientOf(a).call('PUT', 'kv/it', { body: { value: 'alone' } })
 })
 
-test('a leader is stopped while it goes over, and has its data when it is started again', async () => {
+test('a leader that is stopped during the migration to several nodes keeps its data', async () => {
   const { nodes, a, b } = await pair()
   await openFirst(nodes)
   await nodes.clientOf(a).call('PUT', 'kv/it', { body: { value: 'kept' } })
@@ -96,7 +96,7 @@ test('a leader is stopped while it goes over, and has its data when it is starte
   expect((await nodes.clientOf(a).send('GET', 'kv/it')).json?.data).toEqual({ value: 'kept' })
 })
 
-test('a leader whose etcd does not answer while it goes over ends when it is told to', async () => {
+test('a leader stops during the migration to several nodes even if its etcd does not respond', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-mute-etcd-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const program = path.join(directory, 'etcd')
@@ -114,7 +114,7 @@ test('a leader whose etcd does not answer while it goes over ends when it is tol
   await nodes.unseal(a)
 })
 
-test('a server that was let in and never came does not keep others out', async () => {
+test('an admitted server that never starts does not prevent other servers from joining', async () => {
   const nodes = await launch(['A', 'B', 'C'])
   const [a, b, c] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
   await openFirst(nodes)
@@ -126,7 +126,7 @@ test('a server that was let in and never came does not keep others out', async (
   expect(Object.keys(await serversOf(nodes))).toEqual(['A', 'C'])
 })
 
-test('nobody without shares keeps a server out', async () => {
+test('requests without key shares do not prevent a server from joining', async () => {
   const { nodes, a, b } = await pair()
   await openFirst(nodes)
   await join(b, a)
@@ -145,7 +145,7 @@ test('nobody without shares keeps a server out', async () => {
   expect(Object.keys(await serversOf(nodes))).toEqual(['A', 'B'])
 })
 
-test('a leader that is none is told of, and another one can be named instead', async () => {
+test('join reports an address that is no leader, and another leader can be named later', async () => {
   const { nodes, a, b } = await pair()
   await openFirst(nodes)
   const answers = ['<html>', '{"data":{"challenge":"AAAA","seal_config":{"type":"shamir"}}}']
@@ -163,7 +163,7 @@ test('a leader that is none is told of, and another one can be named instead', a
   await nodes.unseal(b)
 })
 
-test('who stands between two servers puts no other address into the cluster', async () => {
+test('a man in the middle of a join cannot add another address to the cluster', async () => {
   const { nodes, a, b } = await pair()
   await openFirst(nodes)
   const tried = { count: 0 }
@@ -180,7 +180,7 @@ test('who stands between two servers puts no other address into the cluster', as
   expect(JSON.stringify(configuration)).not.toContain('other.example')
 })
 
-test.each(['A', 'B'])('where the program etcd is missing on %s, joining says so at once', async (name) => {
+test.each(['A', 'B'])('join fails at once if the etcd program is missing on %s', async (name) => {
   const missing = (node: string) => (node === name ? { etcd_path: '/nowhere/etcd' } : {})
   const { nodes, a, b } = await pair(missing)
   await openFirst(nodes)
@@ -189,7 +189,7 @@ test.each(['A', 'B'])('where the program etcd is missing on %s, joining says so 
   expect(refused.json?.errors).toEqual([expect.stringContaining('/nowhere/etcd')])
 })
 
-test('a server whose seal opens by itself joins once, however often it is told to, and is not initialized meanwhile', async () => {
+test('an auto-unsealed server joins once despite repeated join requests, and rejects an initialization meanwhile', async () => {
   const seal = { static: { current_key_id: '1', current_key: randomBytes(32).toString('base64') } }
   const { nodes, a, b } = await pair(() => ({ seal }))
   const init = (node: NodeProcess) =>
@@ -204,7 +204,7 @@ test('a server whose seal opens by itself joins once, however often it is told t
   expect(etcdsOf(b).length).toBe(1)
 })
 
-test('a node that waits for the others at its start ends when it is told to', async () => {
+test('a node that waits for its peers at startup can be stopped', async () => {
   const { nodes, a, b } = await pair()
   await openFirst(nodes)
   await join(b, a)

@@ -17,16 +17,16 @@ import {
   untilAllVote,
 } from '../support/node-processes.js'
 import { joinNodes } from '../support/node-replication.js'
-import { expectAll, expectGoesOnWithout, expectKillsSurvived, Writers } from '../support/node-writers.js'
+import { expectAll, expectFailoverDuring, expectKillsSurvived, Writers } from '../support/node-writers.js'
 import { TestNodes } from '../support/nodes.js'
 import { TIMES, transportOver } from '../support/replication-fixture.js'
 import { findInBytes, storedWindows } from '../support/stored-bytes.js'
 import { until } from '../support/until.js'
 
-/** Servers with storage "raft", each a process, that come to be one cluster. */
+/** Servers with storage "raft" in separate processes that become one cluster. */
 
 const launch = (names: readonly string[], isJoining = false) => launchRaft(names, { isJoining })
-test('servers join one that was alone, with its shares, and have what it had', async () => {
+test('servers join a standalone server with its key shares, and receive its data', async () => {
   const nodes = await launch(['A', 'B', 'C'])
   const [a, b, c] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
   await openFirst(nodes)
@@ -47,12 +47,12 @@ test('servers join one that was alone, with its shares, and have what it had', a
   expect(await serversOf(nodes)).toEqual({ A: [true, true], B: [false, true], C: [false, true] })
 })
 
-test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
+test('nodes with storage "raft" lose no acknowledged write when active nodes are killed under load', async () => {
   const { nodes } = await openRaft()
   await expectKillsSurvived(nodes)
 })
 
-test('a server with other shares is not let in, and the cluster stays as it was', async () => {
+test('a server with wrong key shares cannot join, and the cluster stays unchanged', async () => {
   const nodes = await launch(['A', 'B'])
   const [a, b] = nodes.all as [NodeProcess, NodeProcess]
   await openFirst(nodes)
@@ -73,14 +73,14 @@ test('a server with other shares is not let in, and the cluster stays as it was'
   await until(async () => Object.keys(await serversOf(nodes)).length === 2)
 })
 
-test('servers that are told of one another at their start join by themselves', async () => {
+test('servers with retry_join join by themselves', async () => {
   const nodes = await launch(['A', 'B'], true)
   const a = await openFirst(nodes)
   for (const node of nodes.without(a)) await nodes.unseal(node)
   expect(await serversOf(nodes)).toEqual({ A: [true, true], B: [false, true] })
 })
 
-test('what nodes held before they joined another cluster is gone from the etcd beside each of them', async () => {
+test('the etcd of each node contains no earlier data after its cluster became a secondary', async () => {
   const { nodes, first } = await openRaft(['S', 'T', 'U'])
   await nodes.clientOf(first).call('PUT', 'kv/it', { body: { value: 'x'.repeat(200) } })
   const [s, t, u] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
@@ -89,7 +89,7 @@ test('what nodes held before they joined another cluster is gone from the etcd b
   const dbOf = ({ directory }: NodeProcess) => path.join(directory, 'data', 'etcd', 'data', 'member', 'snap', 'db')
   const heldBy = (node: NodeProcess) => findInBytes(readFileSync(dbOf(node)), needles)
   for (const node of nodes.all) await until(() => heldBy(node).length > 0)
-  // One that is away meanwhile, too.
+  // The third node is stopped during the change.
   const primary = await launch(['P'])
   await openFirst(primary)
   const running = new TestNodes([s, t])
@@ -108,15 +108,15 @@ const signalEtcd = (node: NodeProcess, name: NodeJS.Signals): void => {
   process.kill(pid, name)
 }
 
-test('another node goes on when the etcd of the active one hangs, and nothing acknowledged is lost', async () => {
+test('another node takes over when the etcd of the active node hangs, and no acknowledged write is lost', async () => {
   const { nodes } = await openRaft()
   await until(async () => Object.values(await serversOf(nodes)).every(([, isVoter]) => isVoter))
   const writers = new Writers(nodes)
   for (let turn = 0; turn < 2; turn++) {
     await writers.more()
-    await expectGoesOnWithout(nodes, {
-      hinder: (active) => signalEtcd(active, 'SIGSTOP'),
-      requestGc: (active) => signalEtcd(active, 'SIGCONT'),
+    await expectFailoverDuring(nodes, {
+      block: (active) => signalEtcd(active, 'SIGSTOP'),
+      unblock: (active) => signalEtcd(active, 'SIGCONT'),
     })
   }
   await writers.more()
@@ -124,12 +124,12 @@ test('another node goes on when the etcd of the active one hangs, and nothing ac
   await expectAll(nodes.clientOf(await nodes.active()), writers)
 })
 
-const placesOf = (nodes: readonly NodeProcess[]): readonly string[] =>
+const socketDirectoriesOf = (nodes: readonly NodeProcess[]): readonly string[] =>
   readdirSync(tmpdir())
     .filter((name) => nodes.some(({ pid }) => name.startsWith(`understudy-etcd-${pid}-`)))
     .map((name) => path.join(tmpdir(), name))
 
-test('an etcd that ends is started again, and ends with its server however that ends', async () => {
+test('a node restarts its etcd after a crash, and the etcd ends with the node, even if that is killed', async () => {
   const { nodes, first } = await openRaft(['A', 'B'])
   const [b] = nodes.without(first) as [NodeProcess]
   expect([etcdsOf(first).length, etcdsOf(b).length]).toEqual([1, 1])
@@ -137,17 +137,17 @@ test('an etcd that ends is started again, and ends with its server however that 
   for (const pid of etcdsOf(first)) process.kill(pid, 'SIGKILL')
   await until(async () => (await client.send('PUT', 'kv/it', { body: { value: 'again' } })).status === 204)
   expect(etcdsOf(first).length).toBe(1)
-  const places = placesOf([first, b])
-  expect(places).toHaveLength(2)
+  const directories = socketDirectoriesOf([first, b])
+  expect(directories).toHaveLength(2)
   await b.crash()
   await until(() => etcdsOf(b).length === 0)
   await first.stop()
   expect(etcdsOf(first)).toEqual([])
-  // Nor is anything left of where clients reached them.
-  await until(() => !places.some((place) => existsSync(place)))
+  // The directories of the sockets are removed as well.
+  await until(() => !directories.some((directory) => existsSync(directory)))
 })
 
-test('a node that is removed serves nothing, and joins again with an empty path', async () => {
+test('a removed node serves no requests, and joins again with an empty directory', async () => {
   const { nodes, first } = await openRaft()
   const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
   const client = nodes.clientOf(first)
@@ -175,7 +175,7 @@ test('a node that is removed serves nothing, and joins again with an empty path'
   expect(state).toMatchObject({ healthy: true, failure_tolerance: 1, leader: 'A', voters: ['A', 'B', 'C'] })
 })
 
-/** The files of the etcd member of a node, with which it connects to the etcd peer ports of the others. */
+/** Returns the CA, certificate and key by which the etcd member of a node connects to other members. */
 const memberFiles = ({ directory }: NodeProcess) => {
   const read = (file: string) => readFileSync(path.join(directory, 'data', 'etcd', file), 'utf8')
   return { ca: read('ca.pem'), cert: read('certificate.pem'), key: read('key.pem') }
@@ -183,7 +183,7 @@ const memberFiles = ({ directory }: NodeProcess) => {
 
 type MemberFiles = ReturnType<typeof memberFiles>
 
-/** Whether the etcd peer port of a node answers a request on a connection with this certificate. */
+/** Resolves to true if the etcd peer port of a node responds to a request with this certificate. */
 const isAnswered = (node: NodeProcess, files: MemberFiles): Promise<boolean> =>
   new Promise((resolve) => {
     const { member } = JSON.parse(readFileSync(path.join(node.directory, 'data', 'peers.json'), 'utf8'))
@@ -195,7 +195,7 @@ const isAnswered = (node: NodeProcess, files: MemberFiles): Promise<boolean> =>
     request.on('error', () => resolve(false))
   })
 
-/** What the cluster port of a node answers to a call with this certificate. */
+/** Resolves to the refusal code of the cluster port of a node for a call with this certificate, or to `answered`. */
 const refusalAt = async (node: NodeProcess, { ca: caCertificate, cert: certificate, key: privateKey }: MemberFiles) => {
   const credentials = { serverName: findCommonName(caCertificate) ?? '', caCertificate, certificate, privateKey }
   const connect = { credentials, times: TIMES, signal: new AbortController().signal }
@@ -209,7 +209,7 @@ const refusalAt = async (node: NodeProcess, { ca: caCertificate, cert: certifica
   return 'answered'
 }
 
-test('the certificate of a removed node opens neither an etcd peer port nor a cluster port', async () => {
+test('the certificate of a removed node is rejected by etcd peer ports and cluster ports', async () => {
   const { nodes, first } = await openRaft()
   await untilAllVote(nodes)
   const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
@@ -218,7 +218,7 @@ test('the certificate of a removed node opens neither an etcd peer port nor a cl
     expect([await isAnswered(node, removed), await isAnswered(node, member)]).toEqual([true, true])
   }
   expect(await refusalAt(first, removed)).toBe('forbidden')
-  // It is away, so its removal cannot be told to it.
+  // A stopped node does not learn of its removal.
   await c.crash()
   const client = nodes.clientOf(first)
   await client.call('POST', 'sys/storage/raft/remove-peer', { body: { server_id: 'C' } })
@@ -227,7 +227,7 @@ test('the certificate of a removed node opens neither an etcd peer port nor a cl
   expect([await isAnswered(first, member), await isAnswered(b, memberFiles(first))]).toEqual([true, true])
   expect(await refusalAt(first, removed)).toBe('revoked')
   expect(await refusalAt(first, member)).toBe('forbidden')
-  // A sealed node keeps the list, and one that was away gets it.
+  // A sealed node keeps the list of removed members, and a restarted node receives it.
   await b.crash()
   await b.start()
   await until(async () => isAnswered(b, member))
@@ -248,7 +248,7 @@ test('the certificate of a removed node opens neither an etcd peer port nor a cl
   await nodes.level()
 })
 
-test('the certificate of a removed active node opens the etcd peer port of no other node', async () => {
+test('the certificate of a removed active node is rejected by the etcd peer ports of all other nodes', async () => {
   const { nodes, first } = await openRaft()
   await untilAllVote(nodes)
   const client = nodes.clientOf(first)
@@ -259,11 +259,11 @@ test('the certificate of a removed active node opens the etcd peer port of no ot
   for (const node of nodes.without(first)) await until(async () => !(await isAnswered(node, removed)))
 })
 
-test('when the active node is removed another one is active at once, however long a lease is', async () => {
+test('removal of the active node elects another one at once, regardless of the lease', async () => {
   const { nodes, first } = await openRaft(undefined, { leader_lease: '1h' })
   await untilAllVote(nodes)
   const client = nodes.clientOf(first)
-  // It goes only while enough others are seen to be there.
+  // The active node can be removed only while a quorum of other nodes is healthy.
   await until(async () => Object(await client.read('sys/storage/raft/autopilot/state')).data.healthy === true)
   const body = { server_id: first.name }
   expect((await client.send('POST', 'sys/storage/raft/remove-peer', { body })).status).toBe(204)
@@ -275,7 +275,7 @@ test('when the active node is removed another one is active at once, however lon
   expect(Object.keys(await serversOf(nodes)).sort()).toEqual(left.map(({ name }) => name))
 })
 
-test('a primary that gets other nodes is a primary still, on whichever of them', async () => {
+test('a primary stays a primary on every node that joins it', async () => {
   const nodes = await launch(['A', 'B', 'C'])
   const a = await openFirst(nodes)
   await nodes.clientOf(a).call('POST', 'sys/replication/performance/primary/enable')

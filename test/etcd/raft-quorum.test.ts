@@ -3,7 +3,7 @@ import { errorsOf } from '../../src/client/api-client.js'
 import { join, type NodeProcess, openRaft, untilAllVote } from '../support/node-processes.js'
 import { until } from '../support/until.js'
 
-/** Nodes with storage "raft" of which too few are there. */
+/** Nodes with storage "raft" without a quorum. */
 
 test('a standby without a quorum serves reads and explains why writes fail, until a node returns', async () => {
   const { nodes, first } = await openRaft(['A', 'B', 'C'], { role_change_wait: '200ms' })

@@ -7,12 +7,12 @@ import { expectAll, Writers } from '../support/node-writers.js'
 import { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
-/** Nodes with storage "raft" whose cluster follows another one. */
+/** Secondaries whose cluster has several nodes with storage "raft". */
 
-test('servers that have joined follow another cluster together, and go on when the active one of them is killed', async () => {
+test('a DR secondary with storage "raft" follows its primary after the active nodes of both clusters are killed', async () => {
   const primary = await openRaft()
   const secondary = await openRaft(['S', 'T', 'U'])
-  // Each node of the primary leads to the active one.
+  // A standby of the primary refers callers to the active node.
   const [standby] = primary.nodes.without(primary.first)
   await joinNodes(primary.nodes, secondary.nodes, 'dr', { primaryAddress: standby?.clusterAddress ?? '' })
   const writers = new Writers(primary.nodes)
@@ -33,7 +33,7 @@ const only = (all: TestNodes<NodeProcess>, ...nodes: NodeProcess[]): TestNodes<N
   Object.assign(new TestNodes(nodes), { keys: all.keys, rootToken: all.rootToken })
 
 test.each<Kind>(['dr', 'performance'])(
-  'a server joins a %s secondary that became one a moment ago, and follows in its place',
+  'a server that joins a new %s secondary receives the data and takes over from it',
   async (kind) => {
     const primary = await launchRaft(['P'])
     await openFirst(primary)
@@ -45,13 +45,13 @@ test.each<Kind>(['dr', 'performance'])(
     await above.write(`sys/replication/${kind}/primary/enable`, {})
     await primary.active()
     await enableSecondary(alone.clientOf(s), kind, await secondaryToken(above, kind, 'second'))
-    // At once: no share of the primary was ever shown to the node that has become a secondary.
+    // Without a wait, the secondary has never received a key share of the primary.
     await join(t, s)
     await primary.unseal(t)
     const nodes = only(primary, s, t)
     await level(primary, nodes, kind)
     await level(primary, nodes, kind)
-    // Its etcd goes on: without it the other one could not be elected.
+    // Only the server is suspended: the other node needs its etcd member for the election.
     s.signal('SIGSTOP')
     const left = only(nodes, t)
     await until(async () => (await left.serving()) === t)

@@ -13,7 +13,7 @@ import { portsOf } from '../support/node-processes.js'
 import { nodeConfig, TestNode } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
-/** Servers that keep their data in an etcd. */
+/** Servers that store their data in etcd. */
 
 let etcd: EtcdProcess
 let prefixes = 0
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => etcd.destroy())
 
-/** One place for a server, at which one after the other is started. */
+/** A node that is started and stopped in the process of the test, each time with the same configuration. */
 class RaftTestNode extends TestNode {
   readonly #config: object
   server: Server | undefined
@@ -66,50 +66,50 @@ class RaftTestNode extends TestNode {
   }
 }
 
-const placesFor = async (names: readonly string[], storage: object = {}, own: object = {}): Promise<RaftTestNode[]> => {
+const nodesFor = async (names: readonly string[], storage: object = {}, own: object = {}): Promise<RaftTestNode[]> => {
   const path = `/servers-${prefixes++}`
   const ports = await randomPorts([...names])
   return names.map((name) => {
     const pair = portsOf(ports, name)
     const stored = { etcd: { address: `http://${etcd.address}`, path, ...storage } }
-    const place = new RaftTestNode(name, pair, nodeConfig(pair, stored, { leader_lease: '4s', ...own }))
-    onTestFinished(() => place.stop())
-    return place
+    const node = new RaftTestNode(name, pair, nodeConfig(pair, stored, { leader_lease: '4s', ...own }))
+    onTestFinished(() => node.stop())
+    return node
   })
 }
 
-const initialize = async (place: RaftTestNode): Promise<{ key: string; token: string }> => {
+const initialize = async (node: RaftTestNode): Promise<{ key: string; token: string }> => {
   const body = { secret_shares: 1, secret_threshold: 1 }
-  const made = await place.anonymous.call('PUT', 'sys/init', { body })
+  const made = await node.anonymous.call('PUT', 'sys/init', { body })
   const [key] = made.keys as string[]
   return { key: String(key), token: String(made.root_token) }
 }
 
-const clientOf = (place: RaftTestNode, token: string) => place.anonymous.with({ token })
+const clientOf = (node: RaftTestNode, token: string) => node.anonymous.with({ token })
 
-test('a server finds its data in etcd again, with an empty disk', async () => {
-  const [place] = (await placesFor(['A'])) as [RaftTestNode]
-  await place.start()
-  const { key, token } = await initialize(place)
-  await place.unseal(key)
-  await place.active()
-  const client = clientOf(place, token)
+test('a server over etcd reads its data from etcd when its disk is empty', async () => {
+  const [node] = (await nodesFor(['A'])) as [RaftTestNode]
+  await node.start()
+  const { key, token } = await initialize(node)
+  await node.unseal(key)
+  await node.active()
+  const client = clientOf(node, token)
   await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv', options: { version: '2' } } })
   await client.call('POST', 'kv/data/a', { body: { data: { value: 'kept' } } })
-  const before = await place.anonymous.read('sys/seal-status')
+  const before = await node.anonymous.read('sys/seal-status')
   expect(before.storage_type).toBe('etcd')
-  await place.stop()
+  await node.stop()
 
-  await place.start()
-  expect(await place.health()).toBe(503)
-  await place.unseal(key)
-  await place.active()
-  expect((await clientOf(place, token).read('kv/data/a')).data).toMatchObject({ data: { value: 'kept' } })
-  expect((await place.anonymous.read('sys/seal-status')).cluster_id).toBe(before.cluster_id)
+  await node.start()
+  expect(await node.health()).toBe(503)
+  await node.unseal(key)
+  await node.active()
+  expect((await clientOf(node, token).read('kv/data/a')).data).toMatchObject({ data: { value: 'kept' } })
+  expect((await node.anonymous.read('sys/seal-status')).cluster_id).toBe(before.cluster_id)
 })
 
-test('two servers below one prefix are nodes of a cluster, and one goes on when the other has ended', async () => {
-  const [a, b] = (await placesFor(['A', 'B'], { ha_enabled: 'true' })) as [RaftTestNode, RaftTestNode]
+test('two servers with the same etcd prefix are nodes of one cluster, and the standby takes over', async () => {
+  const [a, b] = (await nodesFor(['A', 'B'], { ha_enabled: 'true' })) as [RaftTestNode, RaftTestNode]
   await a.start()
   const { key, token } = await initialize(a)
   await a.unseal(key)
@@ -130,8 +130,8 @@ test('two servers below one prefix are nodes of a cluster, and one goes on when 
   expect((await clientOf(a, token).read('kv/a')).data).toEqual({ value: 'by the next' })
 })
 
-test('a second server is refused where none is wanted, and may come when the first is gone', async () => {
-  const [a, b] = (await placesFor(['A', 'B'], {}, { leader_lease: '2s' })) as [RaftTestNode, RaftTestNode]
+test('a second server is rejected without ha_enabled, and accepted after the first one stops', async () => {
+  const [a, b] = (await nodesFor(['A', 'B'], {}, { leader_lease: '2s' })) as [RaftTestNode, RaftTestNode]
   await a.start()
   const { key } = await initialize(a)
   await a.unseal(key)
@@ -144,58 +144,58 @@ test('a second server is refused where none is wanted, and may come when the fir
   await b.active()
 })
 
-test('a copy in a directory is read again when it was closed in order, and anew when it is damaged', async () => {
+test('a server over etcd continues with its copy after a clean stop, and replaces a damaged copy', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-etcd-copy-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
-  const [place] = (await placesFor(['A'], {}, { data_dir: directory })) as [RaftTestNode]
-  await place.start()
-  const { key, token } = await initialize(place)
-  await place.unseal(key)
-  await place.active()
-  await clientOf(place, token).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  const [node] = (await nodesFor(['A'], {}, { data_dir: directory })) as [RaftTestNode]
+  await node.start()
+  const { key, token } = await initialize(node)
+  await node.unseal(key)
+  await node.active()
+  await clientOf(node, token).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
   for (const damage of [false, true]) {
-    await clientOf(place, token).call('POST', 'kv/a', { body: { value: `damage ${damage}` } })
-    await place.stop()
+    await clientOf(node, token).call('POST', 'kv/a', { body: { value: `damage ${damage}` } })
+    await node.stop()
     const copy = path.join(directory, 'copy')
     const files = readdirSync(copy, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:log|ldb)$/.test(name))
     expect(files.length).toBeGreaterThan(0)
     if (damage) for (const file of files) writeFileSync(path.join(copy, file), 'damaged')
-    await place.start()
-    await place.unseal(key)
-    await place.active()
-    expect((await clientOf(place, token).read('kv/a')).data).toEqual({ value: `damage ${damage}` })
+    await node.start()
+    await node.unseal(key)
+    await node.active()
+    expect((await clientOf(node, token).read('kv/a')).data).toEqual({ value: `damage ${damage}` })
   }
 })
 
-test('a server says which etcd does not answer', async () => {
-  const nobody = { address: 'http://127.0.0.1:1', request_timeout: '100ms' }
-  const [place] = (await placesFor(['A'], nobody)) as [RaftTestNode]
-  await expect(place.start()).rejects.toThrow('the etcd at 127.0.0.1:1 cannot be used: no member has answered')
+test('a server reports the address of an etcd that does not respond', async () => {
+  const unreachable = { address: 'http://127.0.0.1:1', request_timeout: '100ms' }
+  const [node] = (await nodesFor(['A'], unreachable)) as [RaftTestNode]
+  await expect(node.start()).rejects.toThrow('the etcd at 127.0.0.1:1 cannot be used: no member has answered')
 })
 
-test('a server whose etcd is gone refuses writes, ends when it is told to, and goes on when etcd is back', async () => {
+test('a server without its etcd rejects writes, can be stopped, and continues after etcd restarts', async () => {
   const own = await startEtcd()
   const storage = { address: `http://${own.address}`, request_timeout: '500ms' }
-  const [place] = (await placesFor(['A'], storage, { role_change_wait: '100ms' })) as [RaftTestNode]
-  await place.start()
-  const { key, token } = await initialize(place)
-  await place.unseal(key)
-  await place.active()
-  await clientOf(place, token).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
-  await clientOf(place, token).call('POST', 'kv/a', { body: { value: 'kept' } })
+  const [node] = (await nodesFor(['A'], storage, { role_change_wait: '100ms' })) as [RaftTestNode]
+  await node.start()
+  const { key, token } = await initialize(node)
+  await node.unseal(key)
+  await node.active()
+  await clientOf(node, token).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  await clientOf(node, token).call('POST', 'kv/a', { body: { value: 'kept' } })
   await own.kill()
-  const refused = await clientOf(place, token).send('POST', 'kv/a', { body: { value: 'lost' } })
+  const refused = await clientOf(node, token).send('POST', 'kv/a', { body: { value: 'lost' } })
   expect(refused.status).toBe(503)
-  await until(async () => (await place.health()) !== 200)
+  await until(async () => (await node.health()) !== 200)
   await own.run()
-  await place.active()
-  expect((await clientOf(place, token).read('kv/a')).data).toEqual({ value: 'kept' })
+  await node.active()
+  expect((await clientOf(node, token).read('kv/a')).data).toEqual({ value: 'kept' })
   await own.kill()
-  await until(async () => (await place.health()) !== 200)
-  await place.stop()
+  await until(async () => (await node.health()) !== 200)
+  await node.stop()
   await own.run()
-  await place.start()
-  await place.unseal(key)
-  await place.active()
-  expect((await clientOf(place, token).read('kv/a')).data).toEqual({ value: 'kept' })
+  await node.start()
+  await node.unseal(key)
+  await node.active()
+  expect((await clientOf(node, token).read('kv/a')).data).toEqual({ value: 'kept' })
 })

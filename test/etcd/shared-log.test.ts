@@ -21,18 +21,18 @@ afterAll(() => etcd.destroy())
 
 describeSharedLog('etcd', async ({ entriesMax }) => {
   const prefix = `/home-${homes++}/`
-  const ways: Link[] = []
+  const links: Link[] = []
   const logs: EtcdSharedLog[] = []
   return {
     async connect() {
       const clock = new FrozenClock(systemClock)
-      const way = await openLink(etcd.port)
+      const link = await openLink(etcd.port)
       const log = await EtcdSharedLog.open(
         {
           clock,
           random: createSystemRandom(),
           log: silentLog,
-          addresses: [`127.0.0.1:${way.port}`],
+          addresses: [`127.0.0.1:${link.port}`],
           requestTimeoutMs: 500,
           prefix,
           leaseMs: 4000,
@@ -40,22 +40,22 @@ describeSharedLog('etcd', async ({ entriesMax }) => {
         },
         new AbortController().signal,
       )
-      ways.push(way)
+      links.push(link)
       logs.push(log)
       return {
         log,
-        cut: () => way.hold(),
-        loseAnswers: () => way.hold('down'),
-        heal: () => way.release(),
+        cut: () => link.hold(),
+        loseAnswers: () => link.hold('down'),
+        heal: () => link.release(),
         freeze: () => clock.freeze(),
         thaw: () => clock.thaw(),
       }
     },
     whenDone: (promise) => promise,
     async destroy() {
-      for (const way of ways) way.release()
+      for (const link of links) link.release()
       await Promise.all(logs.map((log) => log.close()))
-      for (const way of ways) await way.close()
+      for (const link of links) await link.close()
     },
   }
 })

@@ -10,9 +10,9 @@ import { EtcdProcess } from '../support/etcd.js'
 import { etcdConfig, NodeProcess, portsOf } from '../support/node-processes.js'
 import { TestNodes } from '../support/nodes.js'
 
-/** Servers over an etcd that knows its clients by certificates. */
+/** Servers over an etcd that requires client certificates. */
 
-/** An authority, and a certificate of it for this machine, in files. */
+/** Writes the certificates of a new authority and a certificate for this machine to files. */
 const makeFiles = async (name: string) => {
   const directory = mkdtempSync(path.join(tmpdir(), `understudy-tls-${name}-`))
   onTestFinished(async () => rmSync(directory, { recursive: true, force: true }))
@@ -37,7 +37,7 @@ const nodeWith = (name: string, ports: ReadonlyMap<string, PortPair>, storage: o
   return node
 }
 
-test('nodes show the etcd their certificate, and it theirs', async () => {
+test('nodes and etcd verify the certificates of each other', async () => {
   const files = await makeFiles('etcd-authority')
   const others = await makeFiles('another-authority')
   const tls = ['--trusted-ca-file', files.ca, '--cert-file', files.certificate, '--key-file', files.privateKey]

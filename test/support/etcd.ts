@@ -31,7 +31,7 @@ export const fill = async (etcd: EtcdProcess): Promise<void> => {
 }
 
 /** What an operator does about a full etcd. It may fill again at once: what waits to be written has its turn, too. */
-export const makeRoom = async (etcd: EtcdProcess): Promise<void> => {
+export const freeSpace = async (etcd: EtcdProcess): Promise<void> => {
   const { header } = (await ask(etcd, 'kv/deleterange', FILLING)) as { header: { revision: string } }
   await ask(etcd, 'kv/compaction', { revision: header.revision, physical: true })
   await ask(etcd, 'maintenance/defragment', {})

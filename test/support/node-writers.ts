@@ -66,25 +66,25 @@ export const expectKillsSurvived = async <N extends TestNode>(nodes: TestNodes<N
 }
 
 /** What takes the lead from a node that lives on, and lets it go again. */
-interface Hindrance<N> {
-  hinder(active: N): void
-  requestGc(active: N): void
+interface Obstruction<N> {
+  block(active: N): void
+  unblock(active: N): void
 }
 
-/** While the active node is hindered another goes on without it, and it is level with that one when it is let go. */
-export const expectGoesOnWithout = async <N extends TestNode>(
+/** While the active node is blocked another goes on without it, and it is level with that one when it is let go. */
+export const expectFailoverDuring = async <N extends TestNode>(
   nodes: TestNodes<N>,
-  { hinder, requestGc }: Hindrance<N>,
+  { block, unblock }: Obstruction<N>,
 ): Promise<void> => {
-  const hindered = await nodes.active()
-  hinder(hindered)
-  const next = await nodes.active(nodes.without(hindered))
-  await nodes.clientOf(next).call('PUT', 'kv/it', { body: { value: `without ${hindered.name}` } })
-  requestGc(hindered)
-  await until(async () => [429, 473].includes(await hindered.health()))
+  const blocked = await nodes.active()
+  block(blocked)
+  const next = await nodes.active(nodes.without(blocked))
+  await nodes.clientOf(next).call('PUT', 'kv/it', { body: { value: `without ${blocked.name}` } })
+  unblock(blocked)
+  await until(async () => [429, 473].includes(await blocked.health()))
   await expect
-    .poll(async () => (await nodes.clientOf(hindered).send('GET', 'kv/it')).json?.data)
-    .toEqual({ value: `without ${hindered.name}` })
+    .poll(async () => (await nodes.clientOf(blocked).send('GET', 'kv/it')).json?.data)
+    .toEqual({ value: `without ${blocked.name}` })
 }
 
 const LOGIN = 'auth/approle/login'

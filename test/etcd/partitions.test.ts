@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import net from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
-import { EtcdProcess, fill, makeRoom, startEtcd } from '../support/etcd.js'
+import { EtcdProcess, fill, freeSpace, startEtcd } from '../support/etcd.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectAll, Writers } from '../support/node-writers.js'
 import { openLink } from '../support/open-link.js'
@@ -11,20 +11,22 @@ import { until } from '../support/until.js'
 import { randomSinglePorts } from '../../src/lab/model/ports.js'
 import type { Link } from '../../src/lab/proxy/link.js'
 
-/** Links to each of several processes, by which each can be cut off from each. */
-class CutWays {
+/** Links between several processes. Each pair of processes can be partitioned. */
+class ProcessLinks {
   readonly #pids: () => ReadonlyMap<string, number>
   readonly #ports = new Map<string, number>()
   readonly #fronts: net.Server[] = []
-  /** By who dials whom. */
+  /** By caller and callee, such as `A>B`. */
   readonly #links = new Map<string, Promise<Link>>()
 
-  /** `pids`: of the processes by their names, those that run. */
+  /** `pids` returns the running processes by name. */
   constructor(pids: () => ReadonlyMap<string, number>) {
     this.#pids = pids
   }
 
-  /** Opens a way to a port of one of them, for the others alone. Resolves to the port of the way. */
+  /**
+   * Opens a proxy in front of a port of the named process, for the other processes. Resolves to the port of the proxy.
+   */
   async open(name: string, port: number): Promise<number> {
     this.#ports.set(name, port)
     const front = net.createServer({ pauseOnConnect: true })
@@ -35,7 +37,7 @@ class CutWays {
     return own
   }
 
-  /** Neither reaches the other until they are healed. What they send meanwhile arrives then. */
+  /** Partitions two processes until they are healed. Messages sent in the meantime arrive then. */
   async cut(one: string, other: string): Promise<void> {
     for (const link of await this.#between(one, other)) link.hold()
   }
@@ -75,11 +77,11 @@ class CutWays {
   }
 }
 
-/** Each two of several. */
+/** Returns each pair of elements once. */
 const pairsOf = <T>(all: readonly T[]): readonly (readonly [T, T])[] =>
   all.flatMap((one, index) => all.slice(index + 1).map((other) => [one, other] as const))
 
-/** Which of some processes has a connection from one port to another, as the system knows it. */
+/** Returns the name of the process with a TCP connection from port `from` to port `to`, or undefined. */
 const findOwner = (pids: ReadonlyMap<string, number>, from: number, to: number): string | undefined => {
   const [local, remote] = [from, to].map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`)
   const rows = ['tcp', 'tcp6'].flatMap((name) => readFileSync(`/proc/net/${name}`, 'utf8').split('\n'))
@@ -107,21 +109,21 @@ const filesOf = (pid: number): readonly string[] => {
 
 const MEMBERS = ['one', 'two', 'three']
 
-/** An etcd of three members, each a process, which reach one another by ways that can be cut. */
+/** Three members of an etcd cluster, each in its own process, with links that can be cut. */
 class EtcdMembers {
   readonly names: readonly string[]
-  readonly ways: CutWays
+  readonly links: ProcessLinks
   readonly #members: ReadonlyMap<string, EtcdProcess>
 
-  private constructor(ways: CutWays, members: ReadonlyMap<string, EtcdProcess>) {
-    this.ways = ways
+  private constructor(links: ProcessLinks, members: ReadonlyMap<string, EtcdProcess>) {
+    this.links = links
     this.#members = members
     this.names = [...members.keys()]
   }
 
   static async start(): Promise<EtcdMembers> {
     const members = new Map<string, EtcdProcess>()
-    const ways = new CutWays(() => pidsOf(members))
+    const links = new ProcessLinks(() => pidsOf(members))
     const peers: { name: string; listen: string; advertised: string }[] = []
     const ports = await randomSinglePorts(MEMBERS.length)
     for (const [index, name] of MEMBERS.entries()) {
@@ -129,7 +131,7 @@ class EtcdMembers {
       peers.push({
         name,
         listen: `http://127.0.0.1:${port}`,
-        advertised: `http://127.0.0.1:${await ways.open(name, port)}`,
+        advertised: `http://127.0.0.1:${await links.open(name, port)}`,
       })
     }
     const all = peers.map(({ name, advertised }) => `${name}=${advertised}`).join(',')
@@ -138,10 +140,10 @@ class EtcdMembers {
       members.set(name, await EtcdProcess.prepare('http', ...flags, '--initial-cluster', all))
     }
     await Promise.all([...members.values()].map((member) => member.run()))
-    return new EtcdMembers(ways, members)
+    return new EtcdMembers(links, members)
   }
 
-  /** Of all members, beginning with one of them. */
+  /** Returns the addresses of all members, the one at index `first` first. */
   addressesFrom(first: number): readonly string[] {
     const all = [...this.#members.values()].map(({ address }) => address)
     return [...all.slice(first), ...all.slice(0, first)]
@@ -149,14 +151,14 @@ class EtcdMembers {
 
   async destroy(): Promise<void> {
     await Promise.all([...this.#members.values()].map((member) => member.destroy()))
-    await this.ways.close()
+    await this.links.close()
   }
 }
 
 const pidsOf = (members: ReadonlyMap<string, EtcdProcess>): ReadonlyMap<string, number> =>
   new Map([...members].flatMap(([name, { pid }]) => (pid === undefined ? [] : [[name, pid] as const])))
 
-/** Three servers, each a process: any two processes cannot reach each other, clocks jump, and the etcd is full. */
+/** Three servers in separate processes, with partitions between any two processes, clock changes and a full etcd. */
 
 const NAMES = ['A', 'B', 'C']
 
@@ -166,7 +168,7 @@ const open = async (nodes: TestNodes<NodeProcess>): Promise<void> => {
   await nodes.clientOf(await nodes.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
 }
 
-/** Every node takes a write. */
+/** Waits until every node accepts a write. */
 const expectWrites = async (nodes: TestNodes<NodeProcess>): Promise<void> => {
   for (const node of nodes.all) {
     const write = () => nodes.clientOf(node).send('PUT', 'kv/it', { body: { value: node.name } })
@@ -182,7 +184,7 @@ const expectNothingLost = async (nodes: TestNodes<NodeProcess>, writers: Writers
   for (const node of nodes.all) await expectAll(nodes.clientOf(node), writers)
 }
 
-test('members of the etcd that cannot reach one another, pair by pair, and one that reaches none: writes go on', async () => {
+test('writes continue while any two etcd members are partitioned, and while one member is isolated', async () => {
   const etcd = await EtcdMembers.start()
   onTestFinished(() => etcd.destroy())
   const nodes = await nodeProcesses(NAMES, (name) => etcd.addressesFrom(NAMES.indexOf(name)))
@@ -191,44 +193,44 @@ test('members of the etcd that cannot reach one another, pair by pair, and one t
   await writers.more()
   const pairs = pairsOf(etcd.names)
   for (const [one, other] of pairs) {
-    await etcd.ways.cut(one, other)
+    await etcd.links.cut(one, other)
     await writers.more()
-    await etcd.ways.heal(one, other)
+    await etcd.links.heal(one, other)
   }
   for (const name of etcd.names) {
     const own = pairs.filter((pair) => pair.includes(name))
-    for (const [one, other] of own) await etcd.ways.cut(one, other)
+    for (const [one, other] of own) await etcd.links.cut(one, other)
     await writers.more()
-    for (const [one, other] of own) await etcd.ways.heal(one, other)
+    for (const [one, other] of own) await etcd.links.heal(one, other)
   }
   await expectNothingLost(nodes, writers)
 })
 
-test('nodes that cannot reach one another, pair by pair: whoever reaches the etcd stays what it is', async () => {
+test('a partition between any two nodes causes no failover while both reach etcd', async () => {
   const etcd = await startEtcd()
   const addresses = new Map<string, string>()
   const nodes: TestNodes<NodeProcess> = await nodeProcesses(NAMES, etcd.address, {}, (name: string) => ({
     cluster_addr: addresses.get(name),
   }))
-  const ways = new CutWays(() => new Map(nodes.running.map(({ name, pid = 0 }) => [name, pid])))
-  onTestFinished(() => ways.close())
+  const links = new ProcessLinks(() => new Map(nodes.running.map(({ name, pid = 0 }) => [name, pid])))
+  onTestFinished(() => links.close())
   for (const { name, ports } of nodes.all) {
-    addresses.set(name, `https://127.0.0.1:${await ways.open(name, ports.cluster)}`)
+    addresses.set(name, `https://127.0.0.1:${await links.open(name, ports.cluster)}`)
   }
   await open(nodes)
   const active = await nodes.active()
   const writers = new Writers(nodes)
   for (const [one, other] of pairsOf(nodes.all)) {
     await expectWrites(nodes)
-    await ways.cut(one.name, other.name)
+    await links.cut(one.name, other.name)
     await writers.more()
     expect(await nodes.active()).toBe(active)
-    await ways.heal(one.name, other.name)
+    await links.heal(one.name, other.name)
   }
   await expectNothingLost(nodes, writers)
 })
 
-test('the clock of a node jumps: nobody takes its lead, and nothing acknowledged is lost', async () => {
+test('a change of the clock of a node causes no failover and loses no acknowledged write', async () => {
   const etcd = await startEtcd()
   const nodes = await nodeProcesses(NAMES, etcd.address, { lab_api: true })
   await open(nodes)
@@ -247,7 +249,7 @@ test('the clock of a node jumps: nobody takes its lead, and nothing acknowledged
   await expectNothingLost(nodes, writers)
 })
 
-test('the etcd is full: writes are refused with the reason, reads go on, and so do writes when there is room', async () => {
+test('a full etcd makes writes fail with the reason, while reads succeed, and writes succeed after space is freed', async () => {
   const etcd = await startEtcd('--quota-backend-bytes', String(8 * 1024 * 1024))
   const nodes = await nodeProcesses(NAMES, etcd.address)
   await open(nodes)
@@ -267,7 +269,7 @@ test('the etcd is full: writes are refused with the reason, reads go on, and so 
   }
   await expectReads()
   await until(async () => {
-    await makeRoom(etcd)
+    await freeSpace(etcd)
     return (await put()).status === 204
   })
   expect(await nodes.active()).toBe(active)

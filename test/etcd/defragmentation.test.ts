@@ -6,12 +6,12 @@ import type { Entry } from '../../src/storage/engine/engine.js'
 import { type EtcdProcess, startConnectedEtcd } from '../support/etcd.js'
 import { EtcdNode, openEtcdLog } from '../support/etcd-node.js'
 
-/** What was replaced leaves the files of etcd, and how nodes get along over that. */
+/** Replaced data is removed from the files of etcd: the members are defragmented one at a time. */
 
 const never = new AbortController().signal
 const layout = new EtcdLayout('/nodes/')
 
-/** A node with a member of its own, as it sees it. */
+/** Opens a log as a node with its own etcd member. */
 const openLog = (etcd: EtcdProcess, options = {}) =>
   openEtcdLog({ addresses: [etcd.address], isOwnMember: true, ...options })
 
@@ -19,7 +19,7 @@ async function* oneKey(): AsyncGenerator<readonly Entry[]> {
   yield [{ key: 'd/fresh', value: Buffer.from('fresh') }]
 }
 
-it('one node after the other has its member defragmented', async () => {
+it('nodes defragment their etcd members one after another', async () => {
   const { etcd, connection } = await startConnectedEtcd()
   const turns: string[] = []
   const watch = await connection.watch()
@@ -34,7 +34,7 @@ it('one node after the other has its member defragmented', async () => {
   await expect.poll(() => turns).toEqual(Array.from({ length: 4 }, () => ['PUT', 'DELETE']).flat())
 })
 
-it('a turn that nobody ends is over with its lease', async () => {
+it('the turn to defragment passes on when its lease expires', async () => {
   const { etcd, connection } = await startConnectedEtcd()
   const leader = await EtcdNode.start({ addresses: [etcd.address], isOwnMember: true })
   const leadership = await leader.lead()
@@ -46,7 +46,7 @@ it('a turn that nobody ends is over with its lease', async () => {
   expect(kvs.filter((one) => one.lease === lease)).toEqual([])
 })
 
-it('a leader that does not delete what was replaced is not waited for without end', async () => {
+it('a node stops waiting for a leader that does not delete replaced data', async () => {
   const { etcd, connection } = await startConnectedEtcd()
   const leader = JSON.stringify({ nodeId: 'other', apiAddress: '', clusterAddress: '', activeSinceMs: 0 })
   const puts = [
