@@ -6,7 +6,7 @@ import { parsePolicy } from '../../src/core/acl/policy-text.js'
 import type { JsonObject } from '../../src/logical/json.js'
 import type { Operation } from '../../src/logical/request.js'
 
-/** Access rules of policies in HCL, named p1, p2 and so on. */
+/** Returns the access rules of policies in HCL. The policies are named p1, p2 and so on. */
 export const aclOf = (texts: string | readonly string[], entity?: EntityView): Acl => {
   const policies = [texts].flat().map((text, index) => ({ name: `p${index + 1}`, rules: parsePolicy(text).rules }))
   return new Acl(mergeRules(policies, 'root', entity))
@@ -27,7 +27,7 @@ const more = ({ data, wrapSeconds, needsSudo }: AclRow): string =>
     .map((part) => `, ${part}`)
     .join('')
 
-/** One test per row. */
+/** Defines one test for each row. */
 export const testRows = (acl: Acl, rows: readonly AclRow[]): void => {
   for (const row of rows) {
     test(`${row.is ? 'may' : 'may not'} ${row.may} ${JSON.stringify(row.path)}${more(row)}`, () => {

@@ -9,7 +9,10 @@ import { Meter } from '../../src/core/status/metrics.js'
 import { makeRequest } from './backend-harness.js'
 import { MemoryStorage } from './memory-storage.js'
 
-/** A broker whose devices of file `stdout` write to `lines`. `enable` leaves out the test line, so that the first is the test's. */
+/**
+ * Returns a broker. Devices of type `file` with the path `stdout` write to `lines`; they fail while `output.isBroken`.
+ * `enable` skips the test line of a new device.
+ */
 export const createAudit = (storage = new MemoryStorage(), clock = new ManualClock()) => {
   const lines: string[] = []
   const output = { isBroken: false }
@@ -30,7 +33,7 @@ export const createAudit = (storage = new MemoryStorage(), clock = new ManualClo
   return { audit, storage, clock, lines, output, enable }
 }
 
-/** What the pipeline knows about a good request with a service token. */
+/** Returns the audit facts of an accepted request with a service token. */
 export const sampleEntry = (more: Partial<AuditResponseEntry> = {}, response?: Response): AuditResponseEntry => ({
   request: makeRequest(
     'update',

@@ -9,7 +9,7 @@ import { type JsonObject, parseJson } from '../../src/logical/json.js'
 import { type Operation, type Request, type Response, ROOT_NAMESPACE } from '../../src/logical/request.js'
 import { MemoryStorage } from './memory-storage.js'
 
-/** One backend on a mount of its own, without the rest of a server. */
+/** One backend on its own mount, without the rest of a server. */
 export class BackendHarness {
   readonly clock = new ManualClock()
   readonly storage = new MemoryStorage()
@@ -40,7 +40,7 @@ export class BackendHarness {
     this.storage.onChange((key) => this.backend.invalidate?.(key))
   }
 
-  /** What the handler answers. `body` is JSON text or an object. */
+  /** Returns the response of the handler. `body` is JSON text or an object. */
   async call(
     operation: Operation,
     path: string,
@@ -84,16 +84,16 @@ export const makeRequest = (
   ...more,
 })
 
-/** The `data` of an answer as a client reads it. */
+/** Returns the `data` of a response as a client receives it. Throws without a response. */
 export const dataOf = (response: Response | undefined): unknown => {
   if (!response) throw new Error('there is no answer')
   return JSON.parse(textOf(response)).data
 }
 
-/** The whole body of an answer. */
+/** Returns the complete response body. */
 export const textOf = (response: Response): string => String(renderBody('request-id', response).body)
 
-/** The code and text that `promise` is refused with. */
+/** Returns code and text of the LogicalError with which `promise` rejects. Throws if it resolves. */
 export const refusal = async (promise: Promise<unknown>): Promise<[string, string]> => {
   try {
     await promise
@@ -104,7 +104,7 @@ export const refusal = async (promise: Promise<unknown>): Promise<[string, strin
   throw new Error('it was not refused')
 }
 
-/** The token fields of a role or a user that sets none. */
+/** The token fields of a role or user with default values. */
 export const EMPTY_TOKEN_FIELDS = {
   token_bound_cidrs: [],
   token_explicit_max_ttl: 0,

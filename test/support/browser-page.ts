@@ -6,26 +6,29 @@ import { expect } from 'vitest'
 import { CHROMIUM } from '../../scripts/support/tiers.js'
 import { until } from './until.js'
 
-/** However slow the machine is, what is waited for on a page comes within this time. */
+/** Maximum time for a change of the page, long enough for a slow machine. */
 const WAIT_MS = 60_000
 
-/** The browser of this machine, without a window. Whoever opens it closes it. */
+/** Starts the browser of this machine without a window. The caller closes it. */
 const openBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: CHROMIUM.find((file) => existsSync(file)) ?? 'chromium',
-    // Containers have neither the namespaces of its sandbox nor much shared memory.
+    // Containers lack the namespaces for the sandbox of the browser, and have little shared memory.
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
     timeout: WAIT_MS,
   })
 
-/** Every problem that the browser itself has with a page: errors of its script, and what its policy forbids. */
+/**
+ * Collects the errors that the browser reports for a page: script errors, and violations of the content security
+ * policy.
+ */
 const watchForErrors = (page: Page): string[] => {
   page.setDefaultTimeout(WAIT_MS)
   page.setDefaultNavigationTimeout(WAIT_MS)
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))
   page.on('console', (message) => {
-    // A server that is away is no problem of the page.
+    // An unreachable server is not an error of the page.
     if (message.type() === 'error' && !message.text().includes('Failed to load resource')) errors.push(message.text())
   })
   return errors
@@ -39,7 +42,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
-/** Serious and critical findings of axe, in words. */
+/** Returns the serious and critical findings of axe as text. */
 const findBarriers = async (page: Page): Promise<string[]> => {
   await page.evaluate(AXE)
   const violations = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as Violation[]
@@ -58,14 +61,14 @@ interface Size {
   readonly height: number
 }
 
-/** A page that is open in a real browser. Disposing of it ends the browser. */
+/** A page in a real browser. Disposing of it closes the browser. */
 export class BrowserPage implements AsyncDisposable {
   browser!: Browser
   context!: BrowserContext
   page!: Page
-  /** Whatever the browser itself complained about. */
+  /** Errors that the browser reported. */
   errors!: string[]
-  /** Of the window, but while it is looked at in all. */
+  /** Size of the window, except during `expectNoBarrier` and `shoot`. */
   size: Size = WIDE
 
   async goTo(address: string): Promise<void> {
@@ -76,17 +79,20 @@ export class BrowserPage implements AsyncDisposable {
     await this.page.goto(address)
   }
 
-  /** Waits until what a selector names is on the page. */
+  /** Waits until an element matches the selector. */
   see(selector: string): Promise<unknown> {
     return this.page.waitForSelector(selector, { state: 'attached' })
   }
 
-  /** Asked from outside: a page that lets nothing be evaluated lets nobody wait within it either. */
+  /**
+   * Waits until a JavaScript expression is true. Polls from outside, because the content security policy forbids
+   * waiting inside the page.
+   */
   seen(fact: string): Promise<void> {
     return until(async () => (await this.page.evaluate(fact)) === true)
   }
 
-  /** Presses a button of the name. */
+  /** Clicks the button with this exact name. */
   async press(name: string): Promise<void> {
     await this.page.getByRole('button', { name, exact: true }).click()
   }
@@ -97,7 +103,7 @@ export class BrowserPage implements AsyncDisposable {
     await this.seen(`(document.querySelector('.stage svg')?.clientWidth ?? 0) < ${size.width}`)
   }
 
-  /** In light and in dark, wide and narrow. */
+  /** Checks accessibility and width of the page in light and dark mode, in a wide and a narrow window. */
   async expectNoBarrier(): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const)
       for (const size of [WIDE, NARROW]) {
@@ -108,7 +114,7 @@ export class BrowserPage implements AsyncDisposable {
     await this.looks('light', this.size)
   }
 
-  /** For people to look at, where they want to. */
+  /** Saves screenshots to the directory UNDERSTUDY_SCREENSHOTS, if it is set. */
   async shoot(name: string): Promise<void> {
     if (SCREENSHOTS === undefined) return
     mkdirSync(SCREENSHOTS, { recursive: true })

@@ -5,7 +5,9 @@ import path from 'node:path'
 const root = path.join(import.meta.dirname, '..', '..')
 const BUILT = path.join(root, 'dist', 'main.js')
 
-/** For vitest: before tests that start real servers, compiles the program unless what is compiled is newer than every source. */
+/**
+ * A vitest global setup: compiles the program before tests that start it, unless the build is newer than all sources.
+ */
 export const setup = (): void => {
   if (existsSync(BUILT) && statSync(BUILT).mtimeMs > newestSource()) return
   const { status, stdout } = spawnSync('npm', ['run', 'build', '--silent'], { cwd: root, encoding: 'utf8' })

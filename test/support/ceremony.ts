@@ -1,7 +1,7 @@
 import { generateOperationToken, OPERATION_TOKEN } from '../../src/lab/requests/replication.js'
 import type { Cluster } from './clusters.js'
 
-/** A DR operation token, made on a DR secondary with the key shares of its primary. */
+/** Generates a DR operation token on a DR secondary with the key shares of its primary. */
 export const operationToken = async (cluster: Pick<Cluster, 'anonymous' | 'unsealKeys'>): Promise<string> => {
   const client = cluster.anonymous
   await client.delete(`${OPERATION_TOKEN}/attempt`)
@@ -10,7 +10,10 @@ export const operationToken = async (cluster: Pick<Cluster, 'anonymous' | 'unsea
   return token
 }
 
-/** Promotes a DR secondary and waits until it is primary and serves. Its clients' tokens are those of its old primary. */
+/**
+ * Promotes a DR secondary, and waits until it serves clients as a primary. `rootToken` is a root token of its former
+ * primary.
+ */
 export const promoteDr = async (cluster: Cluster, rootToken: string): Promise<void> => {
   const token = await operationToken(cluster)
   await cluster.anonymous.write('sys/replication/dr/secondary/promote', { dr_operation_token: token })

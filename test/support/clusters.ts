@@ -32,13 +32,13 @@ import { freePorts } from './local-config.js'
 import { NodeProcess } from './node-processes.js'
 import { openLink } from './open-link.js'
 
-/** Where the servers of a test run. A vitest project provides one; without it they are processes. */
+/** Where the servers of a test run. The vitest project provides the value (default: child processes). */
 export type RunnerName = 'child-process' | 'in-process'
 
 declare module 'vitest' {
   interface ProvidedContext {
     runner: RunnerName
-    /** The level of the run: it decides how much a randomized tier plays. */
+    /** The level of the run. Randomized tiers play more at higher levels. */
     level: Level
     /** Port of the lock of the tier. */
     lock: number | undefined
@@ -47,14 +47,14 @@ declare module 'vitest' {
 
 export const runnerName = (): RunnerName => inject('runner') ?? 'child-process'
 
-/** Skips a test that needs every server to be a process of its own where all servers share the process of the test. */
+/** Skips a test that needs separate server processes if the servers run in the process of the test. */
 export const needsProcess = ({ skip, task }: TestContext, reason: string): void => {
   if (runnerName() === 'child-process') return
   console.log(`skipped: ${task.name} (${reason})`)
   skip(reason)
 }
 
-/** Bound on each wait for a fact of a cluster. */
+/** Maximum time of each wait for a condition of a cluster. */
 export const WAIT_MS = 120_000
 
 type ClusterServer = Pick<InProcessServer, 'ports' | 'start' | 'stop' | 'crash'>
@@ -65,11 +65,11 @@ interface Place {
   readonly directory: string
 }
 
-/** A server of ours as a process, with its log and its data in a directory. */
+/** Creates a server that runs as a process, with log and data in a directory. */
 export const createProcess = (place: Place, plan: ServerPlan): NodeProcess =>
   new NodeProcess(place, (dataDir) => configOf(plan, place.ports, dataDir))
 
-/** The same in the process of the test: the same ports, the same files. */
+/** Creates a server in the process of the test, with the same ports and files. */
 const createInProcess = ({ directory, ports, name }: Place, plan: ServerPlan): InProcessServer => {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const level = (plan.logLevel ?? 'info') as LogLevel
@@ -77,7 +77,7 @@ const createInProcess = ({ directory, ports, name }: Place, plan: ServerPlan): I
     ...plan,
     ports,
     storage: createDirectoryStorage(path.join(directory, 'data')),
-    // No route is opened here: links stand on advertised addresses, as they do for processes.
+    // No proxies between clusters are opened here: links use advertised addresses, as for processes.
     network: new Links().networkOf(name),
     clock: systemClock,
     random: createSystemRandom(),
@@ -85,7 +85,7 @@ const createInProcess = ({ directory, ports, name }: Place, plan: ServerPlan): I
   })
 }
 
-/** A cluster under test: a server, the keys that open it, and the link in front of its cluster port. */
+/** A cluster under test: a server, its unseal keys, and the link in front of its cluster port. */
 export class Cluster implements ClusterAccess {
   readonly name: string
   readonly apiAddress: string
@@ -96,7 +96,7 @@ export class Cluster implements ClusterAccess {
   #client: { readonly token: string; readonly api: ApiClient } | undefined
   /** A client without a token. */
   readonly anonymous: ApiClient
-  /** What opens it: its own keys, or after joining those of its primary. */
+  /** Its own unseal keys and root token; those of its primary after a join. */
   seal: { readonly rootToken: string; readonly unsealKeys: readonly string[]; readonly threshold: number } = {
     rootToken: '',
     unsealKeys: [],
@@ -125,37 +125,37 @@ export class Cluster implements ClusterAccess {
     return this.seal.threshold
   }
 
-  /** Its server as a process: for tests that never run without one. */
+  /** Returns the server as a process. Throws if it runs in the process of the test. */
   get process(): NodeProcess {
     if (!(this.server instanceof NodeProcess)) throw new Error(`cluster ${this.name} has no process of its own`)
     return this.server
   }
 
-  /** What others dial to reach its cluster port. */
+  /** Returns the proxy in front of the cluster port. Throws if the cluster was added without one. */
   get link(): Link {
     if (!this.#link) throw new Error(`cluster ${this.name} was added without a link`)
     return this.#link
   }
 
-  /** A client with its root token, or with none on a DR secondary. */
+  /** A client with the root token, or without a token on a DR secondary. */
   get client(): ApiClient {
     if (this.#client?.token !== this.rootToken) this.#client = { token: this.rootToken, api: clientOf(this) }
     return this.#client.api
   }
 
-  /** Starts a server that has data, and unseals it. */
+  /** Starts an initialized server, and unseals it. */
   async reopen(): Promise<void> {
     await this.server.start()
     await unseal(this.anonymous, this.unsealKeys.slice(0, this.threshold))
   }
 
-  /** Ends its server, in order where it still can. Nothing happens when it does not run. */
+  /** Stops the server, or kills it if a stop fails. Does nothing if it does not run. */
   async close(): Promise<void> {
     if (this.server instanceof NodeProcess) this.server.signal('SIGCONT')
     await this.server.stop().catch(() => this.server.crash())
   }
 
-  /** `https://host:port` as it tells others. */
+  /** Returns the advertised cluster address, `https://host:port`. */
   async clusterAddress(): Promise<string> {
     return String((await this.anonymous.read('sys/leader')).leader_cluster_address)
   }
@@ -164,7 +164,9 @@ export class Cluster implements ClusterAccess {
     return statusOf(this.anonymous, kind)
   }
 
-  /** Waits for a fact of this cluster; what is still false is shown with the end of its log. */
+  /**
+   * Waits until `fact` returns undefined. After `timeoutMs`, throws an Error with its last text and the end of the log.
+   */
   async until(what: string, fact: () => Promise<string | undefined>, timeoutMs = WAIT_MS): Promise<void> {
     await waitFor(systemClock, `${this.name}: ${what}`, fact, timeoutMs).catch((error: unknown) => {
       throw new Error(`${String(error)}\n--- last log lines of ${this.name}\n${lastLogLines(this.logFile)}`)
@@ -182,7 +184,7 @@ export class Cluster implements ClusterAccess {
     await this.until(`${kind} status ${JSON.stringify(wanted)}`, fact, timeoutMs)
   }
 
-  /** Waits until clients are served again, as after a change of role. */
+  /** Waits until the cluster serves clients, for example after a role change. */
   async untilServes(): Promise<void> {
     await this.until('serve', async () => {
       const { status } = await this.anonymous.send('GET', 'sys/internal/ui/mounts')
@@ -194,27 +196,27 @@ export class Cluster implements ClusterAccess {
 export interface AddOptions {
   /** Settings of the stanza `understudy`. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>
-  /** Puts a link on the cluster address that it advertises. */
+  /** Advertises a proxy with faults as the cluster address. */
   readonly hasLink?: boolean
   readonly logLevel?: string
-  /** How many key shares it is initialized with. Two of them open it where there are several. */
+  /** Number of key shares (default 1). Two shares unseal the cluster if there are several. */
   readonly shares?: number
 }
 
-/** Clusters in one directory. `close` ends every server and removes the data. */
+/** Clusters in one temporary directory. `close` stops all servers and deletes the data. */
 export class Clusters {
   readonly #directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
   readonly #clusters: Cluster[] = []
   readonly #links: Link[] = []
 
-  /** A cluster that runs, initialized and unsealed. */
+  /** Starts a cluster, and initializes and unseals it. */
   async add(name: string, options: AddOptions = {}): Promise<Cluster> {
     const cluster = await this.addStarted(name, options)
     cluster.seal = await initialize(cluster.client, options.shares ?? 1, Math.min(2, options.shares ?? 1))
     return cluster
   }
 
-  /** A cluster that runs and was never initialized. */
+  /** Starts a cluster without initializing it. */
   async addStarted(name: string, { settings = {}, hasLink = false, logLevel }: AddOptions = {}): Promise<Cluster> {
     const ports = await freePorts()
     const link = hasLink ? await openLink(ports.cluster) : undefined
@@ -235,7 +237,10 @@ export class Clusters {
     await cluster.untilServes()
   }
 
-  /** Makes `secondary` follow `primary` and waits until it does. It takes over the primary's keys. */
+  /**
+   * Makes `secondary` a secondary of `primary`, and waits until it has replicated. It gets the unseal keys of the
+   * primary.
+   */
   async join(
     primary: Cluster,
     secondary: Cluster,
@@ -250,14 +255,14 @@ export class Clusters {
     if (kind === 'performance') await this.takeRoot(secondary)
   }
 
-  /** Makes a root token for a performance secondary, whose own died in the wipe. */
+  /** Generates a root token for a performance secondary, because the wipe has deleted the previous one. */
   async takeRoot(cluster: Cluster): Promise<void> {
     await cluster.untilServes()
     const rootToken = await generateRoot(cluster.anonymous, cluster.unsealKeys.slice(0, cluster.threshold))
     cluster.seal = { ...cluster.seal, rootToken }
   }
 
-  /** Waits until the secondary streams and both have the same root. */
+  /** Waits until the secondary streams and has the same Merkle root as the primary. */
   async untilReplicated(primary: Cluster, secondary: Cluster, kind: Kind, timeoutMs = WAIT_MS): Promise<void> {
     const fact = () => findLag(primary.anonymous, secondary.anonymous, kind)
     await secondary.until(`replicated (${kind})`, fact, timeoutMs)
@@ -271,7 +276,7 @@ export class Clusters {
   }
 }
 
-/** Opens clusters for the tests of a file, and closes them when all tests have run. */
+/** Creates clusters for the tests of a file, and closes them after all tests. */
 export const openClusters = (): Clusters => {
   const clusters = new Clusters()
   afterAll(() => clusters.close())

@@ -27,7 +27,7 @@ import { until } from './until.js'
 /** Settings of the stanza `understudy`. */
 type Settings = Readonly<Record<string, string | boolean>>
 
-/** Opens a world of control clusters that know one another, and stops them after each test of the file. */
+/** Creates clusters that can reach each other, and stops them after each test of the file. */
 export const openWorld = () => {
   const clusters = new Map<string, ControlCluster>()
   afterEach(async () => {
@@ -48,13 +48,13 @@ export const openWorld = () => {
     start,
     /** Starts a primary `a`, and another cluster. */
     startTwo,
-    /** Starts a primary `a`, and a secondary of it that has all of its data. */
+    /** Starts a primary `a`, and a secondary that has all of its data. */
     async startPair(kind: Kind, name: string, id = name) {
       const [a, other] = await startTwo(kind, name)
       await joinSet(other, kind, a, id)
       return [a, other] as const
     },
-    /** Stops a cluster for good. */
+    /** Stops a cluster permanently. */
     async lose(cluster: ControlCluster) {
       clusters.delete(cluster.apiAddress)
       await cluster.stop()
@@ -65,7 +65,7 @@ export const openWorld = () => {
 export const operationToken = ({ replication }: ControlCluster): Promise<string> =>
   replication.context.operationTokens.create()
 
-/** Changes the role of a secondary, with an operation token on a DR secondary. */
+/** Changes the role of a secondary. Uses an operation token on a DR secondary. */
 export const changeSecondary = async (
   cluster: ControlCluster,
   kind: Kind,
@@ -81,7 +81,7 @@ export const issueToken = async (primary: ControlCluster, kind: Kind, id: string
   return response?.wrapInfo?.token ?? ''
 }
 
-/** Resolves when the secondary follows the primary and has all of it. */
+/** Waits until the secondary streams and has the same Merkle root as the primary. */
 export const untilStreaming = (secondary: ControlCluster, kind: Kind, primary: ControlCluster): Promise<void> =>
   until(() => {
     const { mode, state, connection_state, merkle_root } = secondary.status(kind)
@@ -99,7 +99,7 @@ export const joinSet = async (
   await untilStreaming(secondary, kind, primary)
 }
 
-/** Demotes a primary and has it follow another one of its set. */
+/** Demotes a primary, and makes it follow another primary of its set. */
 export const yieldTo = async (loser: ControlCluster, winner: ControlCluster, id: string): Promise<void> => {
   await loser.change('replication/dr/primary/demote')
   await changeSecondary(loser, 'dr', 'update-primary', { token: await issueToken(winner, 'dr', id) })
@@ -108,7 +108,7 @@ export const yieldTo = async (loser: ControlCluster, winner: ControlCluster, id:
 
 export const promoteDr = (cluster: ControlCluster) => changeSecondary(cluster, 'dr', 'promote', { force: true })
 
-/** The text of a refusal; empty when there was none. */
+/** Returns the error text of a rejected call, or an empty string. */
 export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
   try {
     await call
@@ -120,11 +120,11 @@ export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
 
 const random = createSystemRandom()
 
-/** A key of shared data, in the mount `secret/`. */
+/** A key of replicated data, in the mount `secret/`. */
 export const SHARED_KEY = 'logical/m1/a'
-/** Where the engine of `secret/` keeps `secret/a`. */
+/** The storage key of `secret/a`. */
 export const FORWARDED_KEY = 'logical/m1/data/a'
-/** A key that DR copies have and performance secondaries do not. */
+/** A key that DR secondaries have and performance secondaries do not have. */
 export const LOCAL_KEY = 'local/logical/m2/a'
 
 const MOUNT: MountEntry = {
@@ -161,13 +161,13 @@ interface Parts {
   readonly rootToken: string
 }
 
-/** A server in this process with the mount `secret/`, from which the paths of replication are called without a token. */
+/** A server in this process with the mount `secret/`. Replication endpoints are called without a token. */
 export class ControlCluster {
   readonly name: string
-  /** What this cluster dials with. */
+  /** The network of outgoing connections. */
   readonly network: FaultyNetwork
   readonly server: Server
-  /** As it was before it was last wiped. */
+  /** The root token from before the last wipe. */
   readonly rootToken: string
   #last: { readonly runtime: Runtime; readonly cluster: OpenCluster } | undefined
 
@@ -238,12 +238,12 @@ export class ControlCluster {
     return this.#open.runtime.barrier
   }
 
-  /** How often its data was replaced. */
+  /** Number of times that the data was replaced. */
   get wipes(): number {
     return this.server.host.storageGeneration - 1
   }
 
-  /** While it is replaced, what was open before. */
+  /** While the data is replaced, returns the previous runtime. */
   get #open() {
     const { runtime } = this.server
     if (runtime?.cluster) this.#last = { runtime, cluster: runtime.cluster }
@@ -255,13 +255,13 @@ export class ControlCluster {
     return this.server.close(0)
   }
 
-  /** Derives everything again from what is stored, as after a crash. */
+  /** Rebuilds the runtime from the stored data, as after a crash. */
   async restart(): Promise<void> {
     this.server.host.restart('a test asks for it')
     await this.settled()
   }
 
-  /** Resolves when no change of role is under way. */
+  /** Resolves when no role change is in progress. */
   settled(): Promise<void> {
     return this.server.host.settled()
   }
@@ -276,7 +276,7 @@ export class ControlCluster {
     return this.call('update', path, data)
   }
 
-  /** Posts, and waits until the restart that it caused is over. */
+  /** Sends a POST, and waits for the end of the restart that it causes. */
   async change(path: string, data: JsonObject = {}): Promise<Response | undefined> {
     const { runtime } = this.server
     const response = await this.post(path, data)
@@ -285,14 +285,14 @@ export class ControlCluster {
     return response
   }
 
-  /** Sends a request as a client with the root token, unless it has another one. */
+  /** Sends a client request, by default with the root token. */
   async send(call: Call, more: Partial<IncomingRequest> = {}): Promise<Answer> {
     const request = { ...incomingOf(uuid(random), { token: this.rootToken, ...call }), ...more }
     const { status, body } = await this.server.handle(request).catch(renderError)
     return { status, json: body === '' ? {} : (JSON.parse(String(body)) as Answer['json']) }
   }
 
-  /** Sends a request that has to be accepted. */
+  /** Sends a write. Throws if it is rejected. */
   async write(path: string, body: JsonObject = {}): Promise<Answer['json']> {
     const { status, json } = await this.send({ method: 'PUT', path, body })
     if (status >= 300) throw new Error(`${path}: ${status} ${JSON.stringify(json)}`)

@@ -2,25 +2,25 @@ import type { Chance } from '../../src/server/simulated/chance.js'
 import type { Clock } from '../../src/base/clock.js'
 import type { SimulatedLab, Topology } from '../../src/index.js'
 
-/** Both DR copies of a primary that died are promoted; then one of them is made to follow the other one. */
+/** A double promotion: both DR copies of a failed primary are promoted, and one of them then follows the other. */
 
 type Name = 'A' | 'B' | 'C' | 'D' | 'E'
 
-/** What the story needs of a lab, in real time or in virtual time. */
+/** The required features of a lab, in real or virtual time. */
 interface StoryLab
   extends Pick<SimulatedLab<Name>, 'cluster' | 'failover' | 'rejoin' | 'converged' | 'problems' | 'heal'> {
   link(one: Name, other: Name): { partition(): void; heal(): void }
 }
 
 interface Play {
-  /** The time of the lab. */
+  /** The clock of the lab. */
   readonly clock: Pick<Clock, 'sleep'>
   readonly chance: Chance
-  /** The longest pause between two steps. */
+  /** Maximum pause between two steps, in milliseconds. */
   readonly pauseMs: number
 }
 
-/** C and D follow A and serve clients; B and E are its copies. */
+/** C and D are performance secondaries of A, and B and E are DR secondaries. */
 export const DOUBLE = {
   name: 'double',
   about: 'a primary with two secondaries of each kind',
@@ -33,20 +33,20 @@ export const DOUBLE = {
   ],
 } as const satisfies Topology
 
-/** Plays one round and rejects with what does not hold in the end. */
+/** Plays one round. Rejects with the first condition that does not hold at the end. */
 export const playDoublePromotion = async (lab: StoryLab, { clock, chance, pauseMs }: Play): Promise<void> => {
   const pause = () => clock.sleep(chance.next() * pauseMs)
   const write = (name: Name, path: string) => lab.cluster(name).client.send('PUT', `kv/${path}`, { body: { at: name } })
   const A = lab.cluster('A')
   await A.client.write('sys/mounts/kv', { type: 'kv' })
   await lab.converged()
-  // One of the copies, or one that serves, may lack the end of the log.
+  // A secondary may lack the last log entries.
   const behind = chance.pick(['', 'B', 'C', 'E'] as const)
   if (behind !== '') lab.link('A', behind).partition()
   for (let n = chance.below(5); n >= 0; n--) await write('A', `late-${n}`)
   await pause()
   const [kept, yielding] = chance.pick([['E', 'B'] as const, ['B', 'E'] as const])
-  // Of those that serve some come to one of the two, and some to the other one.
+  // Each performance secondary first follows one of both new primaries.
   const away = (['C', 'D'] as const).map((name) => [name, chance.pick([kept, kept, yielding])] as const)
   for (const [name, other] of away) if (chance.happens(0.8)) lab.link(name, other).partition()
   await A.crash()
@@ -74,7 +74,10 @@ export const playDoublePromotion = async (lab: StoryLab, { clock, chance, pauseM
 
 const PATIENCE_MS = 60_000
 
-/** The cluster that was kept is the only primary: it takes writes, all that follow it have them, and nothing is said to be wrong. */
+/**
+ * Checks that the kept cluster accepts writes, that C and D stream from a primary and forward writes, and that the lab
+ * converges.
+ */
 const judge = async (lab: StoryLab, kept: Name, clock: Play['clock']): Promise<void> => {
   const find = async () => {
     for (const name of ['C', 'D'] as const) {

@@ -2,19 +2,19 @@ import { type Expectation, isOfLoad } from '../../src/lab/drills/expectations/ex
 import type { Drill } from '../../src/lab/drills/parse.js'
 import type { Step } from '../../src/lab/drills/steps/steps.js'
 
-/** A way to break a drill on purpose, and what must be named as not so. */
+/** A change that makes a drill fail, and the expected failure. */
 export interface DrillBreak {
   readonly drill: string
-  /** What is broken, in words. */
+  /** The change as text: the condition under which the drill fails. */
   readonly what: string
   readonly change: (drill: Drill) => Drill
-  /** The expectation, or the step that asserts something, which no longer holds. */
+  /** Matches the expectation or step that must fail. */
   readonly fails: RegExp
 }
 
 type Verbs = { readonly [V in Step['verb']]?: Extract<Step, { verb: V }>['with'] }
 
-/** A step as a file would have it: `{ demote: { cluster: A, kind: dr } }`. */
+/** Builds steps from the syntax of a drill file: `{ demote: { cluster: A, kind: dr } }`. */
 const steps = (...given: readonly Verbs[]): Step[] =>
   given.flatMap((one) =>
     Object.entries(one).map(
@@ -22,7 +22,10 @@ const steps = (...given: readonly Verbs[]): Step[] =>
     ),
   )
 
-/** Steps that nobody takes. Throws when there is no step of that name: the table and the drill go together. */
+/**
+ * Returns a change that removes steps. The change throws if the drill has no step with this name, so this table stays
+ * up to date.
+ */
 const without =
   (...names: readonly string[]) =>
   (drill: Drill): Drill => {
@@ -48,7 +51,7 @@ const atTheEnd =
   (...planted: readonly Verbs[]) =>
   (drill: Drill): Drill => ({ ...drill, steps: [...drill.steps, ...steps(...planted)] })
 
-/** Something that a call sends besides. */
+/** Returns a change that adds fields to the body of a call. */
 const naming =
   (name: string, more: Readonly<Record<string, string>>) =>
   (drill: Drill): Drill => {
@@ -70,7 +73,7 @@ const indexOf = ({ name: drill, steps: all }: Drill, name: string): number => {
   return at
 }
 
-/** A fact that does not hold is not waited for as long as one that has yet to come true. */
+/** Shortens the waits of checkpoints and expectations to 1 s, because the changed conditions never become true. */
 export const hurried = (drill: Drill): Drill => ({
   ...drill,
   steps: drill.steps.map((step) =>
@@ -286,7 +289,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   },
 ]
 
-/** The same for drills that need processes. */
+/** Breaks of the drills that need processes. */
 export const PROCESS_DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'quorum-loss',

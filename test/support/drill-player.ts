@@ -7,7 +7,10 @@ import { runDrill } from '../../src/lab/drills/run/run-drill.js'
 const SEED = '42'
 const TIMEOUT_MS = 30_000
 
-/** What was to hold and did not, by the names of steps and expectations. */
+/**
+ * Returns the names of failed steps and expectations, one per line. Omits expectations that were not checked because
+ * the drill ended early.
+ */
 export const failuresOf = ({ steps, expectations }: DrillResult): string =>
   [
     ...steps.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name),
@@ -19,7 +22,7 @@ export const failuresOf = ({ steps, expectations }: DrillResult): string =>
       .map(({ text }) => text),
   ].join('\n')
 
-/** Plays a drill on a lab of its own, in this process unless another runner is named. */
+/** Plays a drill in its own lab, by default in this process. */
 export const playAlone = async (drill: Drill, runner: Runner = 'in-process'): Promise<DrillResult> => {
   const own = await bringUp(drill, runner, { seed: SEED, timeoutMs: TIMEOUT_MS, onProgress: () => undefined })
   try {

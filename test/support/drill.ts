@@ -5,7 +5,7 @@ import type { Kind } from '../../src/lab/model/kinds.js'
 import { operationToken } from './ceremony.js'
 import type { Cluster } from './clusters.js'
 
-/** What a step of a drill got: never thrown, so that a refusal can be a step. */
+/** The response of a step. A rejected request is a response as well, not an exception. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 export interface CallOptions extends Omit<ApiCall, 'body'> {
-  /** Sent without the cluster's root token. */
+  /** Sends the call without the root token of the cluster. */
   readonly isAnonymous?: boolean
 }
 
@@ -24,8 +24,8 @@ const SHOWN = 110
 export const DR_GATE = 'path disabled in replication DR secondary mode'
 
 /**
- * The words of a drill: steps that a reader can follow with curl, since every call is echoed with its answer. `print` at the
- * end writes the whole runbook with the time that each step took.
+ * Steps of a drill, each recorded as a line that a reader can repeat with curl. `print` prints all lines with their
+ * times.
  */
 export class Drill {
   readonly #name: string
@@ -36,7 +36,7 @@ export class Drill {
     this.#name = name
   }
 
-  /** A sentence of the runbook. */
+  /** Adds a heading to the record. */
   step(text: string): void {
     this.#lines.push(`${this.#time()} # ${text}`)
   }
@@ -67,14 +67,14 @@ export class Drill {
     }
   }
 
-  /** A call that has to succeed. */
+  /** Sends a call that must succeed. */
   async ok(cluster: Cluster, method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer> {
     const answer = await this.call(cluster, method, path, body, options)
     expect(answer.status, `${method} ${cluster.name} ${path}: ${answer.errors}`).toBeLessThan(300)
     return answer
   }
 
-  /** A change of role: 200, no data, and one warning that contains the fragment and says that there is an interruption. */
+  /** Sends a role change. Expects 200, no data, and a warning that contains `fragment`. */
   async change(cluster: Cluster, path: string, body: unknown, fragment: string): Promise<Answer> {
     const answer = await this.ok(cluster, 'POST', `sys/replication/${path}`, body)
     expect(answer.status).toBe(200)
@@ -83,7 +83,7 @@ export class Drill {
     return answer
   }
 
-  /** A call that has to be refused so. */
+  /** Sends a call that must be rejected with this status and text. */
   async refused(
     cluster: Cluster,
     method: string,
@@ -101,7 +101,7 @@ export class Drill {
     return answer
   }
 
-  /** Waits for a fact, and says how long it took. */
+  /** Waits for a condition, and records the duration. */
   async wait(
     cluster: Cluster,
     what: string,
@@ -115,7 +115,7 @@ export class Drill {
     )
   }
 
-  /** Waits until the status of a kind has these values. */
+  /** Waits until the replication status has these values. */
   async status(
     cluster: Cluster,
     kind: Kind,
@@ -130,7 +130,7 @@ export class Drill {
     return cluster.status(kind)
   }
 
-  /** Waits until sys/health answers with this status. */
+  /** Waits until sys/health responds with this status. */
   async health(cluster: Cluster, status: number): Promise<Record<string, unknown>> {
     let body: Record<string, unknown> = {}
     await this.wait(cluster, `health ${status}`, async () => {
@@ -141,7 +141,7 @@ export class Drill {
     return body
   }
 
-  /** Waits until a cluster that has become a DR secondary refuses its clients as one. */
+  /** Waits until a new DR secondary rejects client requests. */
   async gated(cluster: Cluster): Promise<void> {
     await this.wait(cluster, 'clients to be refused', async () => {
       const answer = await cluster.anonymous.send('GET', 'sys/mounts')
@@ -149,7 +149,7 @@ export class Drill {
     })
   }
 
-  /** An operation token, made with the shares at hand. */
+  /** Generates an operation token with the key shares of the cluster. */
   async ceremony(cluster: Cluster): Promise<string> {
     await this.gated(cluster)
     const token = await operationToken(cluster)
@@ -159,7 +159,7 @@ export class Drill {
     return token
   }
 
-  /** An activation token for a secondary. */
+  /** Issues an activation token for a secondary. */
   async token(primary: Cluster, kind: Kind, id: string, fields: object = {}): Promise<string> {
     const answer = await this.ok(primary, 'POST', `sys/replication/${kind}/primary/secondary-token`, { id, ...fields })
     const wrapped = answer.body.wrap_info as { readonly token?: unknown } | null
@@ -167,7 +167,7 @@ export class Drill {
     return wrapped.token
   }
 
-  /** What lies at a path of a kv mount of version 1. */
+  /** Returns the value at a path of a KV version 1 mount, or undefined. */
   async read(cluster: Cluster, path: string): Promise<unknown> {
     const answer = await this.call(cluster, 'GET', path)
     return answer.status === 404 ? undefined : answer.data.value
@@ -177,7 +177,7 @@ export class Drill {
     return this.ok(cluster, 'PUT', path, { value })
   }
 
-  /** Waits until a path of a kv mount of version 1 reads so. */
+  /** Waits until a path of a KV version 1 mount has this value. */
   async reads(cluster: Cluster, path: string, value: unknown): Promise<void> {
     await this.wait(cluster, `${path} to be ${JSON.stringify(value)}`, async () => {
       const answer = await cluster.client.send('GET', path)
@@ -186,7 +186,7 @@ export class Drill {
     })
   }
 
-  /** Notes a measured value. */
+  /** Adds a measured value to the record. */
   note(text: string): void {
     this.#lines.push(`${this.#time()}   ${text}`)
   }
@@ -206,7 +206,7 @@ export class Drill {
 
 const shorten = (text: string): string => (text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text)
 
-/** Runs a drill and prints it, also when it fails. */
+/** Runs a drill and prints its record, even if the drill fails. */
 export const drill = async (name: string, run: (drill: Drill) => Promise<void>): Promise<void> => {
   const made = new Drill(name)
   try {

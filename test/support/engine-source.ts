@@ -1,7 +1,7 @@
 import type { Engine } from '../../src/storage/engine/engine.js'
 import type { EngineSource } from '../../src/storage/engine/engine-source.js'
 
-/** A source of one engine: what takes its place is written over it. */
+/** Returns a source with one engine. A successor generation overwrites the data of that engine. */
 export const sourceOf = (engine: Engine): Pick<EngineSource, 'engine' | 'replace'> => ({
   engine,
   async replace(prepare) {

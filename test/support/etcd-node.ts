@@ -14,7 +14,7 @@ import type { Store } from '../../src/storage/store/store.js'
 
 const never = new AbortController().signal
 
-/** Opens a log in an etcd, until the test is over. */
+/** Opens a shared log in etcd until the end of the test. */
 export const openEtcdLog = async (options: Partial<EtcdSharedLogOptions> & Pick<EtcdSharedLogOptions, 'addresses'>) => {
   const common = { clock: systemClock, random: createSystemRandom(), log: silentLog, requestTimeoutMs: 500 }
   const log = await EtcdSharedLog.open({ ...common, prefix: '/nodes/', leaseMs: 4000, ...options }, never)
@@ -22,13 +22,13 @@ export const openEtcdLog = async (options: Partial<EtcdSharedLogOptions> & Pick<
   return log
 }
 
-/** A node whose store shares its log in an etcd, over a disk in memory, until the test is over. */
+/** A node with a memory disk and a shared log in etcd, until the end of the test. */
 export class EtcdNode {
   readonly disk = new MemoryDisk()
   readonly shared: EtcdSharedLog
   readonly store: Store
   readonly #follower: Follower
-  /** Whether the image was read at its start. */
+  /** True if the node read the image at its start. */
   readonly hasReadImage: boolean
 
   private constructor(shared: EtcdSharedLog, disk: MemoryDisk, store: Store, parts: [Follower, boolean]) {
@@ -56,7 +56,10 @@ export class EtcdNode {
     return this.#follower.applied.index
   }
 
-  /** Resolves when its store takes writes. What it loses by itself it follows again. */
+  /**
+   * Campaigns for the leadership. Resolves when the store accepts writes. Follows the log again after a loss of the
+   * leadership.
+   */
   async lead(): Promise<Leadership> {
     const leadership = await this.shared.campaign({ nodeId: 'node', apiAddress: '', clusterAddress: '' }, never)
     void leadership.lost.then(() => this.#follow())

@@ -13,7 +13,7 @@ import { until } from './until.js'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-/** A question to etcd itself. */
+/** Sends a request to the JSON gateway of etcd. */
 export const ask = async (etcd: EtcdProcess, path: string, body: object): Promise<Record<string, unknown>> => {
   const answer = await fetch(`http://${etcd.address}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) })
   return (await answer.json()) as Record<string, unknown>
@@ -21,7 +21,7 @@ export const ask = async (etcd: EtcdProcess, path: string, body: object): Promis
 
 const FILLING = { key: base64('/somebody-else/'), range_end: base64('/somebody-else0') }
 
-/** Somebody else whose keys are in the same etcd leaves no room in it. */
+/** Writes keys outside of the prefix of the test until the quota of etcd is full. */
 export const fill = async (etcd: EtcdProcess): Promise<void> => {
   const value = Buffer.alloc(1024 * 1024, 'x').toString('base64')
   for (let count = 0; ; count++) {
@@ -30,7 +30,7 @@ export const fill = async (etcd: EtcdProcess): Promise<void> => {
   }
 }
 
-/** What an operator does about a full etcd. It may fill again at once: what waits to be written has its turn, too. */
+/** Deletes these keys and clears the alarm, as an operator does. Pending writes may fill etcd again at once. */
 export const freeSpace = async (etcd: EtcdProcess): Promise<void> => {
   const { header } = (await ask(etcd, 'kv/deleterange', FILLING)) as { header: { revision: string } }
   await ask(etcd, 'kv/compaction', { revision: header.revision, physical: true })
@@ -39,12 +39,12 @@ export const freeSpace = async (etcd: EtcdProcess): Promise<void> => {
   for (const alarm of alarms) await ask(etcd, 'maintenance/alarm', { ...alarm, action: 'DEACTIVATE' })
 }
 
-/** An etcd of one member as a process, with a directory that outlives it. */
+/** An etcd server with one member in its own process. Its directory survives a kill. */
 export class EtcdProcess {
   readonly #scheme: 'http' | 'https'
   readonly #flags: readonly string[]
   readonly #directory = mkdtempSync(path.join(tmpdir(), 'understudy-etcd-'))
-  /** For clients, for peers, and where it tells how it is, to anybody. */
+  /** The ports for clients, for peers, and for health checks without TLS. */
   readonly #ports: readonly number[]
   #child: ChildProcess | undefined
 
@@ -54,7 +54,7 @@ export class EtcdProcess {
     this.#ports = ports
   }
 
-  /** One that does not run yet. */
+  /** Creates an etcd without starting it. */
   static async prepare(scheme: 'http' | 'https', ...flags: string[]): Promise<EtcdProcess> {
     return new EtcdProcess(scheme, flags, await randomSinglePorts(3))
   }
@@ -63,7 +63,7 @@ export class EtcdProcess {
     return this.#ports[0] ?? 0
   }
 
-  /** Where it keeps what it holds, beside a log of what it was asked. */
+  /** The database file. */
   get databaseFile(): string {
     return path.join(this.#directory, 'member', 'snap', 'db')
   }
@@ -77,7 +77,7 @@ export class EtcdProcess {
     return this.#child?.pid
   }
 
-  /** Starts the process, again after a kill, and resolves when it answers. */
+  /** Starts the process. Resolves when it is healthy. */
   async run(): Promise<void> {
     const program = ETCD.find((file) => existsSync(file))
     if (!program) throw new Error('no etcd was found')
@@ -108,7 +108,7 @@ export class EtcdProcess {
     this.#child?.kill(signal)
   }
 
-  /** As kill -9 does. */
+  /** Kills the process with SIGKILL. */
   async kill(): Promise<void> {
     const child = this.#child
     this.#child = undefined
@@ -124,7 +124,7 @@ export class EtcdProcess {
   }
 }
 
-/** Starts an etcd, until the test is over. */
+/** Starts an etcd until the end of the test. */
 export const startEtcd = async (...flags: string[]): Promise<EtcdProcess> => {
   const etcd = await EtcdProcess.prepare('http', ...flags)
   onTestFinished(() => etcd.destroy())
@@ -132,7 +132,7 @@ export const startEtcd = async (...flags: string[]): Promise<EtcdProcess> => {
   return etcd
 }
 
-/** Starts an etcd, and connects to it, until the test is over. */
+/** Starts an etcd and connects to it until the end of the test. */
 export const startConnectedEtcd = async (...flags: string[]) => {
   const etcd = await startEtcd(...flags)
   const options = { clock: systemClock, random: createSystemRandom(), requestTimeoutMs: 5000 }

@@ -1,6 +1,6 @@
 import { type Clock, sleepWith, type Timer } from '../../src/base/clock.js'
 
-/** The clock of a process that can be stopped and woken: while it is frozen its time stands still and no timer fires. */
+/** A clock that can be suspended. While it is suspended, its time stops and no timer fires. */
 export class FrozenClock implements Clock {
   readonly #clock: Clock
   readonly #due = new Set<() => void>()
@@ -15,7 +15,7 @@ export class FrozenClock implements Clock {
     this.#frozenMs ??= this.#clock.monotonic()
   }
 
-  /** Time goes on where it stood. */
+  /** Resumes at the time of the suspension, and fires timers that were due. */
   thaw(): void {
     if (this.#frozenMs === undefined) return
     this.#missedMs += this.#clock.monotonic() - this.#frozenMs

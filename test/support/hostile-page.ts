@@ -5,7 +5,7 @@ import path from 'node:path'
 import type { PageEvent, PageSurvey, PageWork } from '../../src/lab/web/page-facts.js'
 import { PAGE_HEADERS } from '../../src/server/page-files.js'
 
-/** What runs where it is taken for more than text. `note` tells the places apart. */
+/** Texts that run a script or send a request if a page treats them as markup. `note` identifies the position. */
 export const hostile = (note: string): readonly string[] => [
   `<img src=/ran-${note} onerror="window.ran='${note}'">`,
   `"><script>window.ran='${note}'</script>`,
@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'icon.svg': 'image/svg+xml',
 }
 
-/** The page as it is built, with its own policy, told what no lab lets anybody be called. */
+/** Serves the built page with its own security policy, and sends it data that no lab accepts. */
 export const serveHostilePage = async (messages: {
   readonly survey: PageSurvey
   readonly events: readonly PageEvent[]
@@ -43,7 +43,7 @@ export const serveHostilePage = async (messages: {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    /** What the browser asked for. */
+    /** Paths that the browser requested. */
     asked,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()

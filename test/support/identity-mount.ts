@@ -4,7 +4,9 @@ import { IdentityStore } from '../../src/core/identity/identity.js'
 import { createIdentityBackend } from '../../src/secrets/identity/backend.js'
 import { BackendHarness } from './backend-harness.js'
 
-/** The identity endpoints over a store of their own. `mounts` by accessor; `state` may be changed at any time. */
+/**
+ * Creates the identity endpoints over their own store. `mounts`: mounts by accessor. `state` may change at any time.
+ */
 export const makeIdentity = (mounts: Readonly<Record<string, AliasMount>> = {}) => {
   const state = { isReadOnly: false }
   let store: IdentityStore | undefined

@@ -27,8 +27,8 @@ interface Manifest {
 }
 
 /**
- * A project of somebody else's in which the packed package was installed by name, with npm. What the package depends on lies
- * there already, as `npm ci` brought it here, and a registry on this machine has the package alone: so no other is asked.
+ * A user project with the packed package, installed with npm from a registry on this machine. The registry has only
+ * this package. Its dependencies are copied from this repository, so no other registry is contacted.
  */
 export class Installation implements AsyncDisposable {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'understudy-project-'))
@@ -57,7 +57,7 @@ export class Installation implements AsyncDisposable {
     return path.join(this.directory, 'node_modules', 'understudy-lab')
   }
 
-  /** For npm, so that it asks this registry and none beside it. */
+  /** Environment variables that make npm use only this registry. */
   get env(): Readonly<Record<string, string>> {
     const { port } = this.#registry.address() as AddressInfo
     return {
@@ -84,7 +84,7 @@ export class Installation implements AsyncDisposable {
   }
 }
 
-/** The package as it would be published. */
+/** Returns the package as a tarball. */
 const pack = async (): Promise<Buffer> => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-packed-'))
   try {
@@ -96,7 +96,7 @@ const pack = async (): Promise<Buffer> => {
   }
 }
 
-/** What a registry says of a package with one version, and the tarball. */
+/** Starts a registry with one version of the package. */
 const serve = async (tarball: Buffer): Promise<http.Server> => {
   const manifest = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Manifest
   const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
@@ -113,7 +113,7 @@ const serve = async (tarball: Buffer): Promise<http.Server> => {
   return server
 }
 
-/** Those that the lock file has for users of the package, with the links to their programs, as an installation leaves them. */
+/** Copies the production dependencies of the lock file with their program links. */
 const copyDependencies = (directory: string): void => {
   const lock = JSON.parse(readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, { readonly dev?: true; readonly devOptional?: true }>>

@@ -1,4 +1,4 @@
-/** As much of JSON Schema as our own document uses. */
+/** The subset of JSON Schema that the configuration document uses. */
 export interface Schema {
   readonly type?: string
   readonly enum?: readonly unknown[]
@@ -9,7 +9,7 @@ export interface Schema {
   readonly additionalProperties?: boolean
 }
 
-/** Where a value is not as the schema says; undefined when it is. */
+/** Returns the first difference between a value and a schema, or undefined. */
 export const findMismatch = (schema: Schema, value: unknown, at = '$'): string | undefined => {
   if (schema.anyOf)
     return schema.anyOf.some((one) => findMismatch(one, value) === undefined) ? undefined : `${at} is none of several`

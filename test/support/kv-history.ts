@@ -1,22 +1,22 @@
 import { findViolation, type Model, type Timed, type Violation } from './linearizability.js'
 
-/** What clients asked of one key of a KV engine of version 2 that is never deleted, and were answered. */
+/** An operation on one key of a KV version 2 mount that is never deleted, with its response. */
 export type KvOperation =
   | { readonly kind: 'read'; readonly version: number; readonly value: string | undefined }
-  /** `version` is undefined where nobody knows whether it was written; in a whole history only where nobody has read it. */
+  /** `version` is undefined if the outcome is unknown, and no client has read the value. */
   | { readonly kind: 'write'; readonly value: string; readonly cas?: number; readonly version: number | undefined }
-  /** A compare-and-set that was refused since another version was there. */
+  /** A compare-and-set that was rejected because the current version is not `cas`. */
   | { readonly kind: 'conflict'; readonly cas: number }
 
 interface KvState {
-  /** 0 before the first. */
+  /** 0 before the first write. */
   readonly version: number
   readonly value: string | undefined
 }
 
 /**
- * `taken`: the versions of which it is known what they hold: no other write can have made one of them. `last`: none beyond it
- * explains anything.
+ * Returns the model of one key. `taken`: versions with known values, which no write of unknown outcome can have
+ * created. `last`: the highest version that can matter.
  */
 const kvModel = (taken: ReadonlySet<number>, last: number): Model<KvState, KvOperation> => ({
   initial: { version: 0, value: undefined },
@@ -36,7 +36,7 @@ const kvModel = (taken: ReadonlySet<number>, last: number): Model<KvState, KvOpe
   },
 })
 
-/** Undefined when an order explains all that was answered about one key. */
+/** Returns undefined if the history of one key is linearizable. */
 export const findKvViolation = (history: readonly Timed<KvOperation>[]): Violation<KvOperation> | undefined => {
   const whole = withWhatReadersTell(history)
   const taken = new Set<number>()
@@ -54,7 +54,10 @@ export const findKvViolation = (history: readonly Timed<KvOperation>[]): Violati
   return findViolation(kvModel(taken, last + 1), whole.filter(isPossible))
 }
 
-/** Of a write of unknown outcome that was read, the version is known, and that it was done before a reader was answered. */
+/**
+ * Adds the version to each write of unknown outcome that a client has read. If only one write has this value, it also
+ * took effect before the response to the first reader.
+ */
 const withWhatReadersTell = (history: readonly Timed<KvOperation>[]): readonly Timed<KvOperation>[] => {
   const read = new Map<string, { readonly version: number; answeredMs: number }>()
   const writers = new Map<string, number>()
@@ -78,8 +81,7 @@ const withWhatReadersTell = (history: readonly Timed<KvOperation>[]): readonly T
 }
 
 /**
- * Of the answers to one client, which asks one thing at a time: the first that shows an older version than one before it did.
- * Undefined where each key only went on.
+ * Returns the first response to a sequential client that shows an older version than an earlier response, or undefined.
  */
 export const findKvRegression = (history: readonly Timed<KvOperation>[]): Timed<KvOperation> | undefined => {
   let newest = 0
@@ -92,12 +94,12 @@ export const findKvRegression = (history: readonly Timed<KvOperation>[]): Timed<
   return undefined
 }
 
-/** The history of several keys: each is an object of its own. */
+/** The history of several keys, which are independent objects. */
 export class KvHistory {
   readonly #byKey = new Map<string, Timed<KvOperation>[]>()
-  /** How many operations it has. */
+  /** Number of operations. */
   size = 0
-  /** Writes that were told not to have been done. */
+  /** Number of writes that a server reported as not executed. */
   refusals = 0
 
   add(key: string, operation: Timed<KvOperation>): void {
@@ -115,7 +117,7 @@ export class KvHistory {
     return [...this.#byKey.values()].flat()
   }
 
-  /** The writes that were acknowledged. */
+  /** The acknowledged writes. */
   get writes(): readonly Timed<KvOperation>[] {
     return this.all.filter(({ operation: { kind }, answeredMs }) => kind === 'write' && answeredMs !== Infinity)
   }
@@ -124,7 +126,7 @@ export class KvHistory {
     return this.all.filter(({ operation }) => isCounted(operation)).length
   }
 
-  /** The first key that went back for this client. */
+  /** Returns the first key whose versions went back, or undefined. */
   regression(): { readonly key: string; readonly at: Timed<KvOperation> } | undefined {
     for (const [key, history] of this.#byKey) {
       const at = findKvRegression(history)
@@ -133,7 +135,7 @@ export class KvHistory {
     return undefined
   }
 
-  /** The first key whose answers no order explains. */
+  /** Returns the first key whose history is not linearizable, or undefined. */
   violation(): (Violation<KvOperation> & { readonly key: string }) | undefined {
     for (const [key, history] of this.#byKey) {
       const violation = findKvViolation(history)
@@ -142,14 +144,17 @@ export class KvHistory {
     return undefined
   }
 
-  /** What can be said without an order, where every value is written once and every key was read at the end. */
+  /** Lost and doubled writes. Requires that each value is written once, and that each key was read at the end. */
   get faults(): { readonly lost: readonly string[]; readonly doubled: readonly string[] } {
     const faults = [...this.#byKey.values()].map(findKvFaults)
     return { lost: faults.flatMap(({ lost }) => lost), doubled: faults.flatMap(({ doubled }) => doubled) }
   }
 }
 
-/** The values that were acknowledged and whose version holds another one, or none; and those that were seen as two versions. */
+/**
+ * `lost`: acknowledged values that are missing, or whose version has another value. `doubled`: values that were seen as
+ * two versions.
+ */
 const findKvFaults = (history: readonly Timed<KvOperation>[]) => {
   const byVersion = new Map<number, Set<string>>()
   const versionsOf = new Map<string, Set<number>>()

@@ -5,7 +5,7 @@ import type { LabRecord } from '../../src/lab/model/cluster.js'
 import { createProcessTable } from '../../src/lab/model/process-table.js'
 import { Program, type ProgramOptions, runProgram } from './program.js'
 
-/** A state directory of its own, as another user's home would be. Whatever still runs in it is killed at the end. */
+/** A separate state directory for labs. Disposing of it kills all processes that still use it. */
 export class LabHome implements AsyncDisposable {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'understudy-home-'))
 
@@ -21,14 +21,14 @@ export class LabHome implements AsyncDisposable {
     return runProgram(args, this.options)
   }
 
-  /** Runs what is to succeed. */
+  /** Runs a command. Throws an Error unless its exit status is 0. */
   async passes(...args: string[]) {
     const done = await this.run(...args)
     if (done.status !== 0) throw new Error(`understudy ${args.join(' ')}: ${done.status}\n${done.stderr}`)
     return done
   }
 
-  /** The `vault`-named command line at a cluster or a node of the lab `default`. */
+  /** Runs the `vault`-named command line against a cluster or a node of the lab `default`. */
   vault(place: string, ...args: string[]) {
     return this.run('exec', place, '--', process.execPath, 'dist/main.js', 'vault', ...args)
   }
@@ -41,12 +41,12 @@ export class LabHome implements AsyncDisposable {
     return JSON.parse(readFileSync(path.join(this.labs, lab, 'lab.json'), 'utf8')) as LabRecord
   }
 
-  /** Labs that left anything. */
+  /** Returns the names of labs with files. */
   left(): string[] {
     return existsSync(this.labs) ? readdirSync(this.labs) : []
   }
 
-  /** Everything that runs with a configuration file below this directory: servers and lab daemons. */
+  /** Returns the PIDs of all processes with an argument below this directory: servers and lab daemons. */
   processes(): number[] {
     return this.#started('')
   }
@@ -68,7 +68,7 @@ export class LabHome implements AsyncDisposable {
   }
 }
 
-/** An etcd ends with its owner, which may have been killed the moment before. */
+/** Kills a process. It may have ended already: an etcd ends with its parent process. */
 const killIfThere = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL')
@@ -77,7 +77,7 @@ const killIfThere = (pid: number): void => {
   }
 }
 
-/** The processes of this machine, each with its program and arguments. */
+/** Returns the processes of this machine with their arguments. */
 export const runningProcesses = (): { readonly pid: number; readonly args: readonly string[] }[] =>
   createProcessTable()
     .list()

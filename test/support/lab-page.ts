@@ -3,7 +3,7 @@ import { BrowserPage } from './browser-page.js'
 import { LabHome } from './lab-home.js'
 import type { Program } from './program.js'
 
-/** A lab of processes with its page open in a real browser. Disposing of it ends all of them. */
+/** A lab of processes, and its page in a real browser. Disposing of it stops the lab and closes the browser. */
 export class LabPage extends BrowserPage {
   readonly home = new LabHome()
   program!: Program
@@ -16,7 +16,7 @@ export class LabPage extends BrowserPage {
     return lab
   }
 
-  /** `understudy web`, once it has printed its link. */
+  /** Starts `understudy web`, and waits until it has printed its link. */
   async serve(...flags: string[]): Promise<Program> {
     const begun = this.home.begin('web', ...flags)
     await begun.untilPrinted('the link works once')
@@ -40,7 +40,7 @@ export class LabPage extends BrowserPage {
     return this.see(`.timeline li:has(.kind:text-is("${kind}")):has-text("${text}")`)
   }
 
-  /** Opens the dialog of a cluster, whatever it is now. */
+  /** Opens the dialog of a cluster. `what` matches the name of its button, which contains the current state. */
   async ask(what: RegExp): Promise<void> {
     await this.page.getByRole('button', { name: what }).click()
     await this.see('dialog[open]')

@@ -1,62 +1,77 @@
 /**
- * Whether a history of concurrent operations on one object has an order that explains every answer: the search of Wing and
- * Gong with the memory of Lowe, as in "Testing for linearizability" (2017).
+ * Checks whether a history of concurrent operations on one object is linearizable. The algorithm is the search of Wing
+ * and Gong with the cache of Lowe, as in "Testing for linearizability" (2017).
  */
 
-/** What an object does, and would answer. */
+/** The sequential specification of an object. */
 export interface Model<S, O> {
   readonly initial: S
-  /** The state after an operation that was answered as this one was; undefined where it cannot have been. */
+  /**
+   * Returns the state after an operation with this response, or undefined if the response is not possible in this
+   * state.
+   */
   step(state: S, operation: O): S | undefined
   keyOf(state: S): string
-  /** Those of unknown outcome with the same class can stand for each other: nothing tells them apart but when they were called. */
+  /**
+   * Operations of unknown outcome with the same class are interchangeable: they differ only in the time of their call.
+   * Undefined for all other operations.
+   */
   classOf(operation: O): string | undefined
 }
 
-/** An operation with the moments between which it took effect, by one clock. */
+/** An operation with its call and response times, by one clock. */
 export interface Timed<O> {
   readonly operation: O
   readonly calledMs: number
-  /** Infinity: nobody knows what became of it. It took effect at any time afterwards, or never. */
+  /** Infinity if the outcome is unknown. The operation then took effect at any time after its call, or never. */
   readonly answeredMs: number
 }
 
-/** The longest order that could be found, and those of which none can be the next. */
+/** The longest valid order that was found, and the operations that cannot follow it. */
 export interface Violation<O> {
   readonly order: readonly Timed<O>[]
   readonly stuckAt: readonly Timed<O>[]
 }
 
-/** Where an order has come to. */
+/** A prefix of an order in the search. */
 interface Choice<S, O> {
   readonly state: S
   readonly before: Choice<S, O> | undefined
-  /** What led here; undefined at the start. */
+  /** The last operation of the prefix; undefined at the start. */
   readonly taken: Entry<O> | undefined
   readonly length: number
-  /** What may come next, from the first to be tried to the last. */
+  /** The possible next operations, in the order in which they are tried. */
   readonly candidates: readonly Entry<O>[]
   tried: number
 }
 
-/** An operation in the search. Of those whose outcome is known, the ones that are not taken yet are a list in the order of their calls. */
+/**
+ * An operation in the search. Operations of known outcome form a linked list in the order of their calls, without those
+ * that are in the current prefix.
+ */
 interface Entry<O> {
   readonly timed: Timed<O>
   readonly index: number
-  /** Undefined where its outcome is known. */
+  /** Undefined if the outcome is known. */
   readonly peers: Peers<O> | undefined
   previous: Entry<O> | undefined
   next: Entry<O> | undefined
   isTaken: boolean
 }
 
-/** Those of unknown outcome that can stand for each other: whichever is taken, it is the one that was called first. */
+/**
+ * Interchangeable operations of unknown outcome, in the order of their calls. The first `taken` of them are in the
+ * current prefix.
+ */
 interface Peers<O> {
   readonly entries: Entry<O>[]
   taken: number
 }
 
-/** Undefined when there is an order. The effort grows with the history times what was asked at once, not with its square. */
+/**
+ * Returns undefined if the history is linearizable. The effort grows with the length of the history times its
+ * concurrency, not with the square of the length.
+ */
 export const findViolation = <S, O>(model: Model<S, O>, history: readonly Timed<O>[]): Violation<O> | undefined => {
   const sorted = [...history].sort((a, b) => a.calledMs - b.calledMs)
   return new Search(model, sorted).run()
@@ -64,11 +79,11 @@ export const findViolation = <S, O>(model: Model<S, O>, history: readonly Timed<
 
 class Search<S, O> {
   readonly #model: Model<S, O>
-  /** Those of known outcome, in the order of their calls. */
+  /** Operations of known outcome, in the order of their calls. */
   readonly #known: readonly Entry<O>[]
   readonly #unknown: readonly Peers<O>[]
   readonly #seen = new Set<string>()
-  /** The first that is not taken. */
+  /** The first operation of the linked list. */
   #first: Entry<O> | undefined
   #at: Choice<S, O> | undefined
   #longest: Choice<S, O> | undefined
@@ -127,7 +142,10 @@ class Search<S, O> {
     }
   }
 
-  /** What was taken last is given back first: it still knows where it stood. */
+  /**
+   * Puts an operation back into the linked list. Operations are put back in the reverse order of `#take`, so its
+   * neighbors are still correct.
+   */
   #giveBack(entry: Entry<O>): void {
     entry.isTaken = false
     if (entry.peers) entry.peers.taken--
@@ -138,7 +156,10 @@ class Search<S, O> {
     }
   }
 
-  /** Those that were called before any other that is left was answered. Those of unknown outcome are the last to be tried. */
+  /**
+   * Returns the operations that were called before the first response of a remaining operation. Operations of unknown
+   * outcome come last.
+   */
   #candidates(): readonly Entry<O>[] {
     const candidates: Entry<O>[] = []
     let firstAnswerMs = Infinity
@@ -153,11 +174,13 @@ class Search<S, O> {
     return candidates
   }
 
-  /** Two orders of the same operations that end in the same state have the same future. */
+  /**
+   * Returns a key of the set of taken operations and the state. Prefixes with the same key have the same continuations.
+   */
   #keyOf(state: S): string {
     const first = this.#first
     const beyond: number[] = []
-    // What was taken before the first was called before the first was answered.
+    // A taken operation behind the first remaining one was called before the response of that one.
     for (let index = first ? first.index + 1 : Infinity; index < this.#known.length; index++) {
       const entry = this.#known[index]
       if (!entry || entry.timed.calledMs > (first?.timed.answeredMs ?? 0)) break

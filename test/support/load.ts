@@ -2,14 +2,14 @@ import type { ApiClient } from '../../src/client/api-client.js'
 
 export interface LoadOptions {
   readonly client: ApiClient
-  /** Writers that each have one request under way. */
+  /** Number of writers. Each has one request in flight. */
   readonly writers: number
-  /** Path of the n-th write. */
+  /** Returns the path of the write with this index. */
   readonly pathOf: (index: number) => string
   readonly bodyOf: (index: number) => unknown
 }
 
-/** Writes without pause until it is stopped; a write that is not answered with 2xx is not repeated, and does not count. */
+/** Writes continuously until it is stopped. Failed writes are not repeated. */
 export class WriteLoad {
   readonly #options: LoadOptions
   readonly #acknowledged = new Set<number>()
@@ -22,12 +22,12 @@ export class WriteLoad {
     this.#options = options
   }
 
-  /** Indexes of the writes that were answered with 2xx. */
+  /** Indexes of the writes with a 2xx response. */
   get acknowledged(): ReadonlySet<number> {
     return this.#acknowledged
   }
 
-  /** How often writes were not acknowledged, by status or error. */
+  /** Number of failed writes by status or error. */
   get refusals(): ReadonlyMap<string, number> {
     return this.#refusals
   }
@@ -37,7 +37,7 @@ export class WriteLoad {
     this.#running = Promise.all(Array.from({ length: this.#options.writers }, () => this.#write()))
   }
 
-  /** Resolves when no write is under way any more. */
+  /** Stops, and resolves when no write is in flight. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#running
@@ -54,14 +54,14 @@ export class WriteLoad {
       if (outcome === undefined) this.#acknowledged.add(index)
       else {
         this.#refusals.set(outcome, (this.#refusals.get(outcome) ?? 0) + 1)
-        // Nobody answers: others get the processor, such as the server that starts again.
+        // Yields to the event loop, for example to a server that restarts in this process.
         await new Promise(setImmediate)
       }
     }
   }
 }
 
-/** Runs `work` over the items with so many under way at once. */
+/** Runs `work` for all items, at most `atOnce` at the same time. */
 export const forEachOf = async <T>(
   items: Iterable<T>,
   atOnce: number,

@@ -6,10 +6,10 @@ export const freePorts = async (): Promise<PortPair> => {
   return ports
 }
 
-/** The ports of a server that no other server calls: the system chooses them. */
+/** Ports that the system chooses, for a server that no other server calls. */
 export const ANY_PORTS: PortPair = { api: 0, cluster: 0 }
 
-/** Returns the configuration of a server on these ports, with its data in memory unless `more` says otherwise. */
+/** Returns the configuration of a server on these ports. Data is in memory by default. */
 export const localConfig = <More extends object>({ api, cluster }: PortPair, more: More = {} as More) => ({
   listener: { tcp: { address: `127.0.0.1:${api}`, cluster_address: `127.0.0.1:${cluster}`, tls_disable: true } },
   storage: { inmem: {} },
@@ -18,7 +18,7 @@ export const localConfig = <More extends object>({ api, cluster }: PortPair, mor
   ...more,
 })
 
-/** The flags of a development server with this root token. */
+/** Returns the flags of a development server with this root token. */
 export const devFlags = ({ api }: PortPair, root: string): string[] => [
   '-dev',
   `-dev-listen-address=127.0.0.1:${api}`,

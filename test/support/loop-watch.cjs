@@ -1,6 +1,6 @@
 /**
- * Loaded into a server before its program. Writes down each turn of the event loop that has kept the main thread's
- * processor busy for long, in milliseconds of processor time: what other work on the machine takes away is not counted.
+ * A preload for a server. Records each turn of the event loop that uses more than 25 ms of processor time of the main
+ * thread. Processor time does not depend on other processes of the machine.
  */
 const { openSync, readSync, writeSync } = require('node:fs')
 const { isMainThread } = require('node:worker_threads')

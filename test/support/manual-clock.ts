@@ -1,6 +1,6 @@
 import { SimulatedClock } from '../../src/server/simulated/simulated-clock.js'
 
-/** A clock that moves only when it is told to (`advance`), and whose timers are never late. */
+/** A clock that moves only by `advance`. Its timers fire without delay. */
 export class ManualClock extends SimulatedClock {
   constructor(startMs?: number) {
     super({ next: () => 0 }, startMs)

@@ -11,31 +11,31 @@ import { copyRest } from '../../src/storage/generations/rest-copy.js'
 import { startServer } from './memory-server.js'
 import { nodeConfig, TestNode, TestNodes } from './nodes.js'
 
-/** Long enough for a machine that stands still for a while: nobody is to lose it by chance. */
+/** Long enough that a busy machine causes no failover by chance. */
 const LEASE_MS = 20_000
 
 interface Options {
-  /** How long a leader that is gone is waited for. */
+  /** Lease of the leader: the time until another node may take over from a crashed node. */
   readonly leaseMs?: number
-  /** Of the stanza of our own. */
+  /** Settings of the stanza `understudy`. */
   readonly settings?: Readonly<Record<string, string>>
-  /** The rest of the configuration. */
+  /** Other parts of the configuration. */
   readonly more?: object
-  /** Of a node by its name. */
+  /** Returns the clock of a node by its name. */
   readonly clock?: (name: string) => Clock
   readonly log?: (name: string) => Log
-  /** What each start finds. */
+  /** Returns the storage of a start (default: empty). */
   readonly openStorage?: () => EngineSource
 }
 
-/** A server in this process over a log in memory, with a disk that is empty at each start. */
+/** A server in this process over a shared log in memory. By default, its disk is empty at each start. */
 export class MemoryNode extends TestNode {
   readonly #log: MemoryLog | undefined
   readonly #options: Options
   shared: MemorySharedLog | undefined
   #server: Server | undefined
 
-  /** Without a log it is a cluster alone. */
+  /** `log` is undefined for a standalone server. */
   constructor(name: string, ports: PortPair, log: MemoryLog | undefined, options: Options) {
     super(name, ports)
     this.#log = log
@@ -46,28 +46,28 @@ export class MemoryNode extends TestNode {
     return this.#server !== undefined
   }
 
-  /** What its data is stored by, where there is any. */
+  /** The store of the open runtime, if there is one. */
   get store(): Store | undefined {
     return this.#server?.host.runtime?.store
   }
 
-  /** How often its data was replaced, and once more. */
+  /** Number of the storage generation; increases each time the data is replaced. */
   get storageGeneration(): number {
     return this.#server?.host.storageGeneration ?? 0
   }
 
-  /** The end of the log. */
+  /** Index of the last entry of the log. */
   get logIndex(): number {
     return this.#log?.end.index ?? 0
   }
 
-  /** The log knows no leader any more; whoever led hears of it when it appends something. */
+  /** Ends the term of the leader. The leader learns of it by its next append. */
   endLead(): void {
     const term = this.#log?.leader?.term
     if (term !== undefined) this.#log?.release(term)
   }
 
-  /** The next entry is appended, and the one behind it is not. */
+  /** Ends the term of the leader after its next append, so that the append after that fails. */
   endLeadAfterNextAppend(): void {
     const before = this.logIndex
     const unsubscribe = this.#log?.onNews(() => {
@@ -77,7 +77,7 @@ export class MemoryNode extends TestNode {
     })
   }
 
-  /** All that it holds goes over to a new generation, as when filtered data is destroyed. Resolves when that is over. */
+  /** Moves all data to a new generation, as the destruction of filtered data does. Resolves at the end. */
   async moveData(): Promise<void> {
     const host = this.#server?.host
     if (!host) throw new Error(`${this.name} does not run`)
@@ -117,11 +117,11 @@ export class MemoryNode extends TestNode {
   }
 }
 
-/** A cluster of several nodes in this process, until the test is over. */
+/** Starts a cluster of several nodes in this process, until the end of the test. */
 export const startMemoryNodes = (names: readonly string[], options: Options = {}): Promise<TestNodes<MemoryNode>> =>
   startNodes(names, new MemoryLog({ clock: systemClock, leaseMs: options.leaseMs ?? LEASE_MS }), options)
 
-/** A cluster of one server that knows nothing of nodes, until the test is over. */
+/** Starts a cluster of one standalone server in this process, until the end of the test. */
 export const startLoneNode = (name: string, options: Options = {}): Promise<TestNodes<MemoryNode>> =>
   startNodes([name], undefined, options)
 

@@ -12,7 +12,7 @@ export const sourceWith = (replace: (source: EngineSource) => Partial<EngineSour
   return Object.create(source, Object.getOwnPropertyDescriptors(replace(source))) as EngineSource
 }
 
-/** Returns a source in memory on which no runtime can be opened while the door is held. */
+/** Returns a source in memory whose runtimes cannot be opened while `gate.isHeld` is true. */
 export const sourceBehindDoor = () => {
   const door = { isHeld: false }
   const data = sourceWith((source) => ({
@@ -27,11 +27,11 @@ export const sourceBehindDoor = () => {
 interface Start extends Partial<Omit<Parameters<typeof Server.start>[0], 'config' | 'openStorage'>> {
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** The disk of the server. */
+  /** The storage of the server (default: empty, in memory). */
   readonly data?: EngineSource | undefined
 }
 
-/** Starts a server in this process. Throws with the problems of an invalid configuration. */
+/** Starts a server in this process. Throws an Error with the problems of an invalid configuration. */
 export const startServer = async (
   local: object,
   { flags = [], env = {}, data = openMemoryGenerations(), ...parts }: Start = {},
@@ -41,7 +41,7 @@ export const startServer = async (
   return Server.start({ config, log: silentLog, ...parts, openStorage: async () => data })
 }
 
-/** Starts a server, and initializes and unseals it without HTTP requests. By default, no other server can call it. */
+/** Starts, initializes and unseals a server without HTTP requests. By default, no other server can call it. */
 export const startOpenServer = async (start: Start, local: object = localConfig(ANY_PORTS)) => {
   const server = await startServer(local, start)
   const seal = server.runtime?.seal

@@ -1,22 +1,22 @@
 import type { ListOptions, Storage, Transaction } from '../../src/logical/storage.js'
 
 /**
- * A Storage over a Map with the timing of the real one: a write's function runs at once and sees what earlier writes
- * queued; reads outside of writes see it only when the write's promise has resolved.
+ * A Storage over a Map with the timing of the real one. The function of a write runs at once, and sees earlier queued
+ * writes. Other reads see a write only after its promise has resolved.
  */
 export class MemoryStorage implements Storage {
   readonly #committed = new Map<string, Buffer>()
-  /** The last write of each key that is not committed yet; an object of its own each, since deletions look alike. */
+  /** The last uncommitted write of each key. Each write has its own object, because deletions have equal values. */
   readonly #queued = new Map<string, { readonly value: Buffer | undefined }>()
-  /** Set to make writes fail as they do where replicated keys may not be written. */
+  /** If set, writes fail before their function runs, as on a standby. */
   writeError: Error | undefined
-  /** Set to make writes fail as on a disk that does: after their function has run. */
+  /** If set, writes fail after their function has run, as on a broken disk. */
   commitError: Error | undefined
-  /** How many writes were made. */
+  /** Number of writes. */
   writes = 0
   readonly #listeners: ((key: string) => void)[] = []
 
-  /** Told of every key that a write has changed, before the write resolves: as the store tells those who remember values. */
+  /** Adds a listener that gets each changed key before the write resolves, as the caches of a server do. */
   onChange(listener: (key: string) => void): void {
     this.#listeners.push(listener)
   }

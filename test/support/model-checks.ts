@@ -14,7 +14,7 @@ const CONNECTION_STATES: ReadonlySet<unknown> = new Set([
   'shutdown',
 ])
 
-/** Why a status cannot be; undefined when it can. */
+/** Returns why a replication status is not possible, or undefined. */
 export const findImpossible = (kind: Kind, status: Status): string | undefined => {
   const empty = Object.keys(status).find((field) => status[field] === null)
   if (empty !== undefined) return `${empty} is null`
@@ -37,7 +37,7 @@ export const findImpossible = (kind: Kind, status: Status): string | undefined =
   }
 }
 
-/** Both roles of every cluster that runs, as they are now; none of them impossible. */
+/** Reads both roles of every running cluster. Fails for an impossible status. */
 export const readRoles = async (world: World): Promise<Map<string, Record<Kind, Status>>> => {
   const roles = new Map<string, Record<Kind, Status>>()
   for (const member of world.members.filter(({ cluster }) => cluster.isRunning)) {
@@ -57,7 +57,7 @@ export const readRoles = async (world: World): Promise<Map<string, Record<Kind, 
 
 export const isSecondary = ({ mode }: Status): boolean => mode === 'secondary' || mode === 'bootstrapping'
 
-/** No wipe without enable, and at most one un-fenced primary in an epoch. */
+/** Fails if data was wiped without an enable, or if an epoch has two primaries that are not fenced. */
 export const checkInfo = async (world: World): Promise<void> => {
   const primaries = new Map<string, string>()
   for (const member of world.members.filter(({ cluster }) => cluster.isRunning)) {
@@ -79,7 +79,7 @@ export const checkInfo = async (world: World): Promise<void> => {
   }
 }
 
-/** Everything runs, every link is whole: whoever can be replicated is, and nothing that was promised is missing. */
+/** Clears all faults, starts all clusters, and waits until all secondaries are in sync. Then checks all promises. */
 export const settle = async (world: World): Promise<void> => {
   world.lab.heal()
   for (const member of world.members) if (!member.cluster.isRunning) await world.start(member)
@@ -91,8 +91,8 @@ export const settle = async (world: World): Promise<void> => {
 }
 
 /**
- * A secondary moves to a new generation as well when a filter takes something from it that it had; since the last look it may
- * have left that role.
+ * Returns true if a new storage generation may be the destruction of filtered data. The member may have left that role
+ * in the meantime.
  */
 const mayPurge = (world: World, member: Member): boolean =>
   world.hasFiltered && (member.joined !== undefined || member.generation > 1)
@@ -102,7 +102,7 @@ interface Following {
   readonly id: string
 }
 
-/** The cluster that has to feed this one; undefined where nobody has to. */
+/** Returns the primary that must serve this secondary, or undefined if no primary must. */
 const followed = async (world: World, member: Member, kind: Kind, status: Status): Promise<Following | undefined> => {
   if (!isSecondary(status)) return undefined
   const { joined } = member
@@ -121,8 +121,8 @@ const followed = async (world: World, member: Member, kind: Kind, status: Status
 }
 
 /**
- * Whether nobody else has the place `id` of a primary. A promoted copy takes it over for good: the cluster that it is a
- * copy of is refused from then on, also when the copy has left.
+ * Returns true if no other cluster uses the ID `id` at a primary. A promoted copy keeps the ID permanently: the primary
+ * then rejects the cluster that it was a copy of, even after the copy has left.
  */
 const isFree = (primary: Status, id: string, { cluster }: Member): boolean => {
   const rows = primary.secondaries as readonly { readonly node_id: string; readonly api_address?: string }[]
@@ -130,7 +130,10 @@ const isFree = (primary: Status, id: string, { cluster }: Member): boolean => {
   return holder === undefined || holder === '' || holder === cluster.address
 }
 
-/** A place in a set may be held by a cluster and by its promoted copy; one of them has to be fed. */
+/**
+ * Returns why the lab is not in sync, or undefined. If a cluster and its promoted copy share an ID, only one of them
+ * must be in sync.
+ */
 const findUnrest = async (world: World): Promise<string | undefined> => {
   const roles = await readRoles(world)
   const lags = new Map<string, string | undefined>()
@@ -149,7 +152,7 @@ const findUnrest = async (world: World): Promise<string | undefined> => {
   return [...lags.values()].find((lag) => lag !== undefined)
 }
 
-/** What was acknowledged here is here, and what died in a wipe is dead. */
+/** Fails if an acknowledged write or token is missing, or if a token from before a wipe is valid. */
 export const checkPromises = async (world: World, member: Member): Promise<void> => {
   const dr = await world.status(member, 'dr')
   const performance = await world.status(member, 'performance')
@@ -170,7 +173,7 @@ export const checkPromises = async (world: World, member: Member): Promise<void>
   if (performance.mode === 'secondary') await checkCanaries(world, member, performance)
 }
 
-/** Nothing that is stored names a key of a mount that is filtered, once the filter has arrived. */
+/** Fails if a secondary stores a key of a mount that its applied filter withholds. */
 const checkCanaries = async (world: World, member: Member, status: Status): Promise<void> => {
   const above = await followed(world, member, 'performance', status)
   if (!above || (await world.lag(above.primary, member, 'performance')) !== undefined) return

@@ -16,9 +16,12 @@ import type { EngineSource } from '../../src/storage/engine/engine-source.js'
 import { createMemoryStorage, type ServerStorage, type StepListener } from '../../src/server/data/server-storage.js'
 import { findText } from './stored-bytes.js'
 
-/** Storage in memory that lets the test look at every byte of the live generation. */
+/** Storage in memory whose live generation the test can search. */
 export interface WatchedStorage extends ServerStorage {
-  /** What is stored where the text occurs in the key or the value. Only while a server has it open. */
+  /**
+   * Returns the keys of entries whose key or value contains the text. Finds nothing before a server has opened the
+   * storage.
+   */
   findText(text: string): Promise<string[]>
 }
 
@@ -37,7 +40,7 @@ export const watchStorage = (onStep?: StepListener): WatchedStorage => {
   }
 }
 
-/** A promise of the product that did not hold, with what was done before. */
+/** A broken promise of the product, with the last actions before it. */
 export class Violation extends Error {
   override readonly name = 'Violation'
 }
@@ -46,26 +49,26 @@ export type Status = Readonly<Record<string, unknown>>
 
 export const isGood = (answer: ApiAnswer | undefined): boolean => answer !== undefined && answer.status < 300
 
-/** What the test knows of one cluster. */
+/** A cluster, and the facts about it that the test knows. */
 export interface Member {
   readonly name: string
   readonly cluster: LabCluster
   readonly storage: WatchedStorage
-  /** Root tokens that died in a wipe of this cluster. */
+  /** Root tokens from before a wipe of this cluster, which must be invalid. */
   readonly deadTokens: Set<string>
-  /** Acknowledged writes that must be readable here, by path. */
+  /** Acknowledged writes that must be readable, by path. */
   readonly writes: Map<string, string>
-  /** Acknowledged tokens that must be good here. */
+  /** Acknowledged tokens that must be valid. */
   readonly tokens: Set<string>
-  /** As `info` showed it last. */
+  /** The storage generation at the last check. */
   generation: number
-  /** What its last join asked for. */
+  /** The request of its last join. */
   joined: { readonly kind: Kind; readonly primary: string; readonly id: string } | undefined
 }
 
 const STRANGERS: Topology = { name: 'none', about: 'strangers', clusters: ['A', 'B', 'C'], links: [] }
 
-/** Short enough that a cut link costs a step a second at most. */
+/** Short timeouts, so that a cut link costs a step at most one second. */
 const SETTINGS = {
   bootstrap_timeout: '1s',
   forwarding_timeout: '500ms',
@@ -76,7 +79,7 @@ const SETTINGS = {
   demote_drain_timeout: '500ms',
 }
 
-/** Where no link is ever cut nothing has to end soon, however slow the machine is. */
+/** Long timeouts for runs without cut links, so that a slow machine breaks no step. */
 export const UNCUT_SETTINGS = { ...SETTINGS, bootstrap_timeout: '60s', forwarding_timeout: '60s', ping_timeout: '60s' }
 
 interface WorldOptions {
@@ -86,14 +89,14 @@ interface WorldOptions {
 
 const UNTIL_MS = 60_000
 
-/** A lab, and what was asked of it. */
+/** A lab, and the history of actions on it. */
 export class World {
   readonly lab: InProcessLab
   readonly members: readonly Member[]
   readonly history: string[] = []
-  /** How often each outcome of each action was seen. */
+  /** Number of occurrences of each outcome of each action. */
   readonly seen = new Map<string, number>()
-  /** Whether a filter was ever put. */
+  /** True if a filter was ever set. */
   hasFiltered = false
   #serial = 0
 
@@ -102,7 +105,7 @@ export class World {
     this.members = members
   }
 
-  /** Of a topology that ships with the product, or `none`: clusters that know nothing of one another at first. */
+  /** Starts a lab with a built-in topology, or with three unconnected clusters for the name `none`. */
   static async create(
     topologyName: string,
     seed: number,
@@ -143,7 +146,7 @@ export class World {
     return found
   }
 
-  /** Another one than `index`. */
+  /** Returns a member other than the one at `index`. */
   other(index: number, offset: number): Member {
     return this.member(index + 1 + (offset % (this.members.length - 1)))
   }
@@ -152,7 +155,7 @@ export class World {
     return this.members.find(({ cluster }) => cluster.clusterAddress === clusterAddress)
   }
 
-  /** A number that was not used before in this world. */
+  /** Returns a number that is unique in this world. */
   next(): number {
     return this.#serial++
   }
@@ -161,13 +164,13 @@ export class World {
     throw new Violation(`${text}\n--- last steps\n${this.history.slice(-90).join('\n')}`)
   }
 
-  /** One request; undefined when no answer came. A server error is never an answer. */
+  /** Sends a request. Resolves to undefined without a response. Fails for status 500. */
   call(member: Member, method: string, path: string, body?: unknown, token = ''): Promise<ApiAnswer | undefined> {
     const withToken = token === '' ? {} : { token }
     return this.#send(member, () => member.cluster.anonymous, [method, path, { ...bodyOf(body), ...withToken }])
   }
 
-  /** With a root token where one can be had. */
+  /** Sends a request with the root token, if the cluster has one. */
   asRoot(member: Member, method: string, path: string, body?: unknown): Promise<ApiAnswer | undefined> {
     return this.#send(member, () => member.cluster.client, [method, path, bodyOf(body)])
   }
@@ -189,7 +192,7 @@ export class World {
     }
   }
 
-  /** A status must always be there while the server runs and is unsealed. */
+  /** Reads a replication status. Fails without a response, because a running unsealed server must respond. */
   async status(member: Member, kind: Kind): Promise<Status> {
     const answer = await this.call(member, 'GET', `sys/replication/${kind}/status`)
     if (answer?.status !== 200)
@@ -203,12 +206,12 @@ export class World {
     return answer.json ?? {}
   }
 
-  /** Starts it, and unseals it with keys of this world. */
+  /** Starts the cluster, and unseals it with the keys of this lab. */
   async start(member: Member): Promise<void> {
     await member.cluster.start().catch((error: unknown) => this.fail(`${member.name} cannot be opened: ${error}`))
   }
 
-  /** Issues an activation token under an ID that was not used before; undefined where none can be had now. */
+  /** Issues an activation token under a new ID. Resolves to undefined if the primary does not issue one. */
   async issue(primary: Member, kind: Kind): Promise<{ readonly id: string; readonly token: string } | undefined> {
     const id = `${idOf(kind, 's')}${this.next()}`
     const answer = await this.asRoot(primary, 'PUT', `sys/replication/${kind}/primary/secondary-token`, { id })
@@ -216,19 +219,19 @@ export class World {
     return token === undefined ? undefined : { id, token }
   }
 
-  /** Why a secondary has not all of its primary; undefined when it has. */
+  /** Returns why a secondary lags behind its primary, or undefined. */
   lag(primary: Member, secondary: Member, kind: Kind): Promise<string | undefined> {
     return findLag(primary.cluster.anonymous, secondary.cluster.anonymous, kind)
   }
 
-  /** A DR operation token; empty where none can be made now. */
+  /** Generates a DR operation token. Resolves to an empty string if the cluster does not generate one. */
   async operationToken(member: Member): Promise<string> {
     await this.call(member, 'DELETE', `${OPERATION_TOKEN}/attempt`)
     const call = async (path: string, body = {}) => ({ ...(await this.call(member, 'PUT', path, body))?.json })
     return (await generateOperationToken(call, member.cluster.unsealKeys)) ?? ''
   }
 
-  /** Waits for a fact; fails with what is still false. */
+  /** Waits until `fact` returns undefined. Fails with its last text. */
   until(fact: () => Promise<string | undefined>): Promise<void> {
     return waitFor(systemClock, 'a fact', fact, UNTIL_MS).catch((error: unknown) => this.fail(String(error)))
   }

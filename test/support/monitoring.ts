@@ -5,7 +5,7 @@ import type { Drill } from './drill.js'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** What the vendor's tutorials have an operator compare on every step (drill F17). */
+/** Checks the fields that the tutorials of the vendor compare after every step (drill F17). */
 export const checkMonitoring = async (
   drill: Drill,
   primary: Cluster,
@@ -36,7 +36,7 @@ export const checkMonitoring = async (
   ])
 }
 
-/** Who the other side is, as `secondaries` and `primaries` have it. */
+/** Returns the expected fields of the other side in a row of `secondaries` or `primaries`. */
 const connectedRow = async (cluster: Cluster): Promise<Row> => ({
   connection_status: 'connected',
   api_address: cluster.apiAddress,

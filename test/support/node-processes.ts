@@ -11,14 +11,14 @@ import { until } from './until.js'
 interface Place {
   readonly name: string
   readonly ports: PortPair
-  /** By default, a temporary one. */
+  /** A temporary directory by default. */
   readonly directory?: string
 }
 
-/** A server as a process of its own, started on the same directory and ports each time. */
+/** A server that runs as its own process. It is started with the same directory and ports each time. */
 export class NodeProcess extends TestNode {
   readonly directory: string
-  /** Returns the configuration, given the directory of its data. Called at each start. */
+  /** Returns the configuration for a data directory. Called at each start. */
   configure: (dataDir: string) => object
   #process: { readonly pid: number; readonly ended: Promise<Ending> } | undefined
 
@@ -41,7 +41,7 @@ export class NodeProcess extends TestNode {
     return path.join(this.directory, 'data')
   }
 
-  /** Where it keeps its copy of what lies in etcd. */
+  /** The directory with the copy of the data in etcd. */
   get copyDirectory(): string {
     return path.join(this.dataDir, 'copy')
   }
@@ -81,7 +81,7 @@ export class NodeProcess extends TestNode {
     return this.#end('SIGKILL')
   }
 
-  /** Its data is given up as well. */
+  /** Kills the process, and deletes its data. */
   async destroy(): Promise<void> {
     await this.crash()
     rmSync(this.directory, { recursive: true, force: true })
@@ -97,8 +97,8 @@ export class NodeProcess extends TestNode {
 }
 
 /**
- * A cluster of several processes over one etcd, with one address or several in the order of preference, or of one process
- * without. `more`: the rest of the configuration, asked for at each start. Nothing runs yet.
+ * Creates a cluster of several processes over etcd, or of one standalone process if `etcdAddress` is undefined, without
+ * starting them. Addresses of etcd are in the order of preference. `more`: other parts of the configuration.
  */
 export const nodeProcesses = async (
   names: readonly string[],
@@ -125,13 +125,15 @@ export const nodeProcesses = async (
   return untilTestEnds(names.map(make))
 }
 
-/** Returns the configuration of a node over an etcd. */
+/** Returns the configuration of a node over etcd. */
 export const etcdConfig = (ports: PortPair, dataDir: string, storage: object, settings: object = {}) => {
   const etcd = { ha_enabled: 'true', request_timeout: '1s', ...storage }
   return nodeConfig(ports, { etcd }, { leader_lease: '2s', data_dir: dataDir, ...settings })
 }
 
-/** Processes that are to be a cluster by storage "raft". Nothing runs yet, and none knows of another unless they are to join by themselves. */
+/**
+ * Creates processes with storage "raft" without starting them. With `isJoining`, they join each other by `retry_join`.
+ */
 export const raftProcesses = async (
   names: readonly string[],
   { settings = {}, isJoining = false }: { readonly settings?: object; readonly isJoining?: boolean } = {},
@@ -152,7 +154,7 @@ export const raftProcesses = async (
   return untilTestEnds(all)
 }
 
-/** Destroys the nodes when the test is over. */
+/** Destroys the nodes at the end of the test. */
 const untilTestEnds = (all: readonly NodeProcess[]): TestNodes<NodeProcess> => {
   onTestFinished(async () => {
     for (const node of all) await node.destroy()
@@ -166,7 +168,7 @@ export const portsOf = (ports: ReadonlyMap<string, PortPair>, name: string): Por
   return pair
 }
 
-/** Servers with storage "raft" that run. */
+/** Starts servers with storage "raft". */
 export const launchRaft = async (
   names: readonly string[],
   options: Parameters<typeof raftProcesses>[1] = {},
@@ -176,7 +178,7 @@ export const launchRaft = async (
   return nodes
 }
 
-/** The same as one cluster, which the first of them was alone. */
+/** Starts servers with storage "raft" as one cluster, which the first of them has initialized. */
 export const openRaft = async (names: readonly string[] = ['A', 'B', 'C'], settings: object = {}) => {
   const nodes = await launchRaft(names, { settings })
   const first = await openFirst(nodes)
@@ -187,11 +189,11 @@ export const openRaft = async (names: readonly string[] = ['A', 'B', 'C'], setti
   return { nodes, first }
 }
 
-/** Resolves when each of them has a vote. */
+/** Resolves when each node has a vote. */
 export const untilAllVote = async (nodes: TestNodes<NodeProcess>): Promise<void> =>
   until(async () => Object.values(await serversOf(nodes)).filter(([, isVoter]) => isVoter).length === nodes.all.length)
 
-/** The first node has a cluster, alone. */
+/** Initializes and unseals the first node, and mounts `kv/`. */
 export const openFirst = async (nodes: TestNodes<NodeProcess>): Promise<NodeProcess> => {
   const first = await nodes.openFirst()
   await nodes.clientOf(first).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
@@ -201,14 +203,14 @@ export const openFirst = async (nodes: TestNodes<NodeProcess>): Promise<NodeProc
 export const join = (node: NodeProcess, leader: NodeProcess) =>
   node.anonymous.call('PUT', 'sys/storage/raft/join', { body: { leader_api_addr: leader.address } })
 
-/** Of each node of a cluster: whether it leads, and whether it has a vote. */
+/** Returns, by node name: whether the node is the leader, and whether it has a vote. */
 export const serversOf = async (nodes: TestNodes<NodeProcess>): Promise<Record<string, [boolean, boolean]>> => {
   const { data } = await nodes.clientOf(await nodes.active()).read('sys/storage/raft/configuration')
   const { servers } = (data as { config: { servers: { node_id: string; leader: boolean; voter: boolean }[] } }).config
   return Object.fromEntries(servers.map(({ node_id, leader, voter }) => [node_id, [leader, voter]]))
 }
 
-/** The processes of etcd on the data of a node. */
+/** Returns the PIDs of the etcd processes with data of this node. */
 export const etcdsOf = ({ directory }: NodeProcess): number[] =>
   runningProcesses()
     .filter(({ args: [program = '', ...flags] }) => {

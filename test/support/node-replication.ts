@@ -4,12 +4,15 @@ import { enableSecondary, findLag, secondaryToken, statusOf } from '../../src/la
 import type { TestNode, TestNodes } from './nodes.js'
 import { until } from './until.js'
 
-/** Replication between clusters of one node or several. */
+/** Replication between clusters with one or several nodes. */
 
 const roleIs = (node: TestNode, kind: Kind, mode: string, nodes: TestNodes) =>
   until(async () => (await statusOf(nodes.clientOf(node), kind).catch(() => undefined))?.mode === mode)
 
-/** Makes `primary` one, and `secondary` follow it; `primaryAddress`: where the token sends it. The primary's keys open both afterwards. */
+/**
+ * Makes `secondary` a secondary of `primary`, which is enabled first if necessary. `primaryAddress`: the address in the
+ * activation token. The keys of the primary unseal both clusters afterwards.
+ */
 export const joinNodes = async (
   primary: TestNodes,
   secondary: TestNodes,
@@ -33,7 +36,7 @@ export const joinNodes = async (
   await level(primary, secondary, kind)
 }
 
-/** Resolves when the secondary streams and has everything. */
+/** Resolves when the secondary streams and has applied everything. */
 export const level = async (primary: TestNodes, secondary: TestNodes, kind: Kind): Promise<void> => {
   let lag: string | undefined = 'not asked'
   await until(async () => {
@@ -45,14 +48,14 @@ export const level = async (primary: TestNodes, secondary: TestNodes, kind: Kind
   })
 }
 
-/** The cluster addresses at which the secondary would look for its primary, in order. */
+/** Returns the cluster addresses at which the secondary looks for its primary, in order. */
 export const knownAddresses = async (secondary: TestNodes, kind: Kind): Promise<readonly string[]> => {
   const below = await secondary.serving()
   const status = below && (await statusOf(secondary.clientOf(below), kind).catch(() => undefined))
   return (status?.known_primary_cluster_addrs ?? []) as string[]
 }
 
-/** What this node, the active one, has counted since it runs of the calls of its secondaries, by the end of a metric's name. */
+/** Returns the sum of all counters of this active node whose name ends with `name`. */
 export const counted = async (node: TestNode, nodes: TestNodes, name: string): Promise<number> => {
   const answer = await nodes.clientOf(node).send('GET', 'sys/metrics')
   expect(answer.status).toBe(200)
@@ -60,7 +63,7 @@ export const counted = async (node: TestNode, nodes: TestNodes, name: string): P
   return Samples.filter(({ Name }) => Name.endsWith(name)).reduce((sum, { Count }) => sum + Count, 0)
 }
 
-/** A secondary found its place in the log of this node, and nothing was compared. */
+/** Checks that a secondary found its position in the log of this node, and that no data was compared. */
 export const expectStreamedAlone = async (node: TestNode, nodes: TestNodes): Promise<void> => {
   expect(await counted(node, nodes, '.guard_found')).toBeGreaterThan(0)
   expect(await counted(node, nodes, '.conflicting_pages_request')).toBe(0)

@@ -3,9 +3,9 @@ import type { ApiAnswer, ApiClient } from '../../src/client/api-client.js'
 import type { TestNode, TestNodes } from './nodes.js'
 import { until } from './until.js'
 
-/** Clients that write and log in while nodes come and go, and what must hold of what they were answered. */
+/** Clients that write and log in during failovers, and checks of their responses. */
 
-/** Writes one key after the other through every node until it is told to stop; a write that failed is not tried again. */
+/** Writes keys through every node until it is stopped. Failed writes are not repeated. */
 export class Writers {
   readonly acknowledged = new Set<string>()
   readonly #nodes: TestNodes
@@ -17,7 +17,7 @@ export class Writers {
     this.#running = nodes.all.map((node) => this.#write(node))
   }
 
-  /** Resolves when more was acknowledged. */
+  /** Resolves after 20 more acknowledged writes. */
   more(): Promise<void> {
     const before = this.acknowledged.size
     return until(() => this.acknowledged.size >= before + 20)
@@ -39,7 +39,7 @@ export class Writers {
   }
 }
 
-/** Everything that was acknowledged is there. */
+/** Checks that all acknowledged keys exist, and that the last ten have their values. */
 export const expectAll = async (client: ApiClient, { acknowledged }: Writers): Promise<void> => {
   const { keys } = ((await client.send('LIST', 'kv/')).json?.data ?? {}) as { keys: string[] }
   const there = new Set(keys)
@@ -49,7 +49,7 @@ export const expectAll = async (client: ApiClient, { acknowledged }: Writers): P
   }
 }
 
-/** Kills three active nodes under load, one after the other, and brings each back: nothing that was acknowledged is lost. */
+/** Kills and restarts three active nodes under load. Checks that no acknowledged write is lost. */
 export const expectKillsSurvived = async <N extends TestNode>(nodes: TestNodes<N>): Promise<void> => {
   const writers = new Writers(nodes)
   for (let turn = 0; turn < 3; turn++) {
@@ -65,13 +65,16 @@ export const expectKillsSurvived = async <N extends TestNode>(nodes: TestNodes<N
   await expectAll(nodes.clientOf(await nodes.active()), writers)
 }
 
-/** What takes the lead from a node that lives on, and lets it go again. */
+/** Disables an active node without a crash, and enables it again. */
 interface Obstruction<N> {
   block(active: N): void
   unblock(active: N): void
 }
 
-/** While the active node is blocked another goes on without it, and it is level with that one when it is let go. */
+/**
+ * Disables the active node until another node takes over. Checks that the former active node then catches up as a
+ * standby.
+ */
 export const expectFailoverDuring = async <N extends TestNode>(
   nodes: TestNodes<N>,
   { block, unblock }: Obstruction<N>,
@@ -89,7 +92,7 @@ export const expectFailoverDuring = async <N extends TestNode>(
 
 const LOGIN = 'auth/approle/login'
 
-/** Clients that log in at every node with a SecretID that is good for so many logins, until it is spent. */
+/** Clients that log in at every node with a SecretID until its uses are spent. */
 export class LimitedLogins {
   readonly #nodes: TestNodes
   readonly #uses: number
@@ -105,7 +108,7 @@ export class LimitedLogins {
     this.#running = nodes.running.map((node) => this.#logIn(node))
   }
 
-  /** Where roles can be made. */
+  /** Enables the auth method. */
   static async enable(client: ApiClient): Promise<void> {
     await client.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
   }
@@ -118,12 +121,12 @@ export class LimitedLogins {
     return new LimitedLogins(nodes, uses, { role_id: role.role_id, secret_id: made.data.secret_id })
   }
 
-  /** Resolves when so many have succeeded, or none does any more. */
+  /** Resolves after `count` logins, or when the uses are spent. */
   reach(count: number): Promise<void> {
     return until(() => this.#done >= count || this.#isSpent)
   }
 
-  /** Resolves, when no more succeed, to how many there were, and how many of them were too many. */
+  /** Resolves when the uses are spent: to the number of logins, and to the number of logins beyond the limit. */
   async end(): Promise<{ readonly logins: number; readonly tooMany: number }> {
     await Promise.all(this.#running)
     while (!this.#isSpent) await this.#try(await this.#nodes.active())
@@ -141,7 +144,10 @@ export class LimitedLogins {
   }
 }
 
-/** Logs in with a limited SecretID at every node until it is spent, and ends the active node meanwhile: it is not used too often. */
+/**
+ * Logs in with a limited SecretID at every node while the active node is stopped. Checks that no use beyond the limit
+ * is accepted.
+ */
 export const expectUsesCounted = async <N extends TestNode>(
   nodes: TestNodes<N>,
   end: (node: N) => Promise<void>,

@@ -3,7 +3,7 @@ import type { PortPair } from '../../src/lab/model/ports.js'
 import { localConfig } from './local-config.js'
 import { until } from './until.js'
 
-/** One node of a cluster under test, on ports that it keeps. */
+/** A node of a cluster under test, with fixed ports. */
 export abstract class TestNode {
   readonly name: string
   readonly ports: PortPair
@@ -25,16 +25,16 @@ export abstract class TestNode {
 
   abstract get isRunning(): boolean
 
-  /** Resolves when it answers. */
+  /** Resolves when the node responds. */
   abstract start(): Promise<void>
 
-  /** Ends in order. */
+  /** Stops the node cleanly. */
   abstract stop(): Promise<void>
 
-  /** Ends as after SIGKILL: nothing is given up, and nobody is told. */
+  /** Stops the node as SIGKILL does, without any notification. */
   abstract crash(): Promise<void>
 
-  /** 0 where nobody answers. */
+  /** Returns the status of sys/health; 0 without a response. */
   async health(): Promise<number> {
     const answer = await this.send('GET', 'sys/health').catch(() => undefined)
     return answer?.status ?? 0
@@ -45,7 +45,7 @@ export abstract class TestNode {
   }
 }
 
-/** Returns the configuration of a node. `storage` and `settings`: where nodes differ. */
+/** Returns the configuration of a node with this storage and these settings of the stanza `understudy`. */
 export const nodeConfig = (ports: PortPair, storage: object, settings: object) =>
   localConfig(ports, { storage, understudy: { role_change_wait: '20s', step_down_rest: '1s', ...settings } })
 
@@ -59,14 +59,14 @@ export class TestNodes<N extends TestNode = TestNode> {
     this.all = all
   }
 
-  /** Initializes the cluster on the first node, and unseals every one: the first one is active before the others are. */
+  /** Initializes the cluster on the first node, and unseals all nodes. The first node becomes active. */
   async open(): Promise<void> {
     const first = await this.openFirst()
     await this.active()
     for (const node of this.without(first)) await this.unseal(node)
   }
 
-  /** Initializes the cluster on the first node, and unseals that. */
+  /** Initializes and unseals the first node. */
   async openFirst(): Promise<N> {
     const [first] = this.all
     if (!first) throw new Error('no nodes')
@@ -77,15 +77,15 @@ export class TestNodes<N extends TestNode = TestNode> {
     return first
   }
 
-  /** Gives a node its shares, as soon as it has the cluster's data, and resolves when it is open. */
+  /** Unseals a node as soon as it knows its seal configuration. Resolves when it is unsealed. */
   async unseal(node: N): Promise<void> {
-    // A node that knows its cluster by name alone has no threshold to tell of yet.
+    // A node that has not joined its cluster yet reports no threshold.
     await until(async () => Number((await node.anonymous.read('sys/seal-status')).t) > 0)
     for (const key of this.keys.slice(0, 2)) await node.anonymous.call('PUT', 'sys/unseal', { body: { key } })
     await until(async () => [200, 429, 472, 473].includes(await node.health()))
   }
 
-  /** The active node, once there is one. */
+  /** Waits for the active node, and returns it. */
   async active(among: readonly N[] = this.running): Promise<N> {
     let found: N | undefined
     await until(async () => {
@@ -96,7 +96,7 @@ export class TestNodes<N extends TestNode = TestNode> {
     return found
   }
 
-  /** The node that says of itself that it is active, of whatever kind the cluster is; undefined while none does. */
+  /** Returns the node that reports itself as active, also in a DR secondary; undefined if there is none. */
   async serving(): Promise<N | undefined> {
     for (const node of this.running) {
       const answer = await node.send('GET', 'sys/leader').catch(() => undefined)
@@ -109,7 +109,7 @@ export class TestNodes<N extends TestNode = TestNode> {
     return this.all.filter(({ isRunning }) => isRunning)
   }
 
-  /** Resolves when the performance standbys have all that the active node has now. */
+  /** Resolves when all performance standbys have the current index of the active node. */
   async level(): Promise<void> {
     const { last_wal } = await (await this.active()).anonymous.read('sys/leader')
     for (const node of this.running) {
@@ -120,7 +120,7 @@ export class TestNodes<N extends TestNode = TestNode> {
     }
   }
 
-  /** All but one. */
+  /** Returns all nodes except one. */
   without(one: N): readonly N[] {
     return this.all.filter((node) => node !== one)
   }

@@ -12,7 +12,7 @@ const listen = (port: number): Promise<net.Server | undefined> =>
     server.listen({ port, host: '127.0.0.1' }, () => resolve(server))
   })
 
-// A setup file: the tests of its file begin when no other file holds the lock.
+// A setup file of vitest: the tests of a file begin after no other file holds the lock.
 const port = inject('lock')
 while (port !== undefined) {
   const lock = await listen(port)

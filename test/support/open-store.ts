@@ -3,7 +3,7 @@ import { MemoryEngine } from '../../src/storage/engine/memory-engine.js'
 import { Store, type StoreOptions } from '../../src/storage/store/store.js'
 import { ManualClock } from './manual-clock.js'
 
-/** Opens a store: in memory and on a clock that stands still, unless the options say otherwise. */
+/** Opens a store. By default, it is in memory, with a clock that stands still. */
 export const openStore = (options: Partial<StoreOptions> = {}): Promise<Store> =>
   Store.open({
     engine: new MemoryEngine(),

@@ -1,9 +1,9 @@
 import { systemClock } from '../../src/base/clock.js'
 
 export interface Outage {
-  /** From the sending of the first request that failed to the answer of the first that the other address accepted. */
+  /** Milliseconds from the start of the first failed request to the first success at the other address. */
   readonly ms: number
-  /** The longest time between the ends of two of its requests: what it cannot tell apart. */
+  /** The longest time between the ends of two requests: the precision of `ms`. */
   readonly resolutionMs: number
 }
 
@@ -11,8 +11,8 @@ const PAUSE_MS = 5
 const PATIENCE_MS = 1000
 
 /**
- * A client that has nothing in common with those of a drill: it writes through `fetch` with a token of its own, to the first
- * address until that fails, from then on to the second. It notes when.
+ * A client that is independent of the clients of a drill. It writes through `fetch` with its own token, to the first
+ * address until a write fails, and then to the second address.
  */
 export class OutageObserver {
   readonly #token: string
@@ -24,7 +24,7 @@ export class OutageObserver {
     this.#running = this.#watch(first, second)
   }
 
-  /** What it saw. Rejects when there was no outage, or no end of it. */
+  /** Stops, and returns the measured outage. Rejects if there was no outage, or if it did not end. */
   async stop(): Promise<Outage> {
     this.#isStopping = true
     return this.#running

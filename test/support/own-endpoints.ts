@@ -1,7 +1,7 @@
 import type { Cluster } from './clusters.js'
 import type { Drill } from './drill.js'
 
-/** What a failover lost, as the cluster that was behind or ahead lists it. */
+/** A list of entries that a failover lost. */
 export interface Loss {
   readonly epoch: string
   readonly first_index: number
@@ -13,7 +13,7 @@ export interface Loss {
 export const infoOf = async (on: Drill, cluster: Cluster): Promise<Record<string, unknown>> =>
   (await on.ok(cluster, 'GET', '/_understudy/v1/info')).body
 
-/** Its number grows when the data is wiped. */
+/** Returns the number of the storage generation, which increases with each wipe. */
 export const generationOf = async (on: Drill, cluster: Cluster): Promise<number> =>
   Number((await infoOf(on, cluster)).storage_generation)
 

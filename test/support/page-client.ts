@@ -17,7 +17,7 @@ export const ask = (
   return send({ hostname, port, path: pathname + search, method, headers }, body)
 }
 
-/** Asks for a path as it is written: nothing in it is made simpler on the way. */
+/** Requests a path without normalizing it. */
 export const askRaw = ({ hostname, port }: URL, path: string, cookie: string): Promise<PageAnswer> =>
   send({ hostname, port, path, headers: { cookie } })
 
@@ -34,12 +34,12 @@ const send = (options: http.RequestOptions, body?: string): Promise<PageAnswer> 
     request.end(body)
   })
 
-/** What the feed sends, until it is closed. */
+/** Collects the messages of the event feed until it is disposed. */
 export class Listener implements Disposable {
   survey: PageSurvey | undefined
   gone: { reason: string } | undefined
   readonly events: PageEvent[] = []
-  /** As they were told last, by their numbers. */
+  /** The last state of each job, by its ID. */
   readonly works = new Map<number, PageWork>()
   text = ''
   #rest = ''

@@ -1,18 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** One fenced block of a page. */
+/** A fenced code block of a page. */
 export interface Block {
-  /** Where its first line stands, from 1. */
+  /** The line number of its first line, from 1. */
   readonly line: number
   readonly language: string
   readonly text: string
-  /** Why a test does not run it from the page; undefined for those that it runs. */
+  /** Why tests do not run the block; undefined for blocks that they run. */
   readonly notRun: string | undefined
 }
 
 export interface Page {
-  /** As seen from the root of the project. */
+  /** Path relative to the root of the project. */
   readonly name: string
   readonly text: string
   readonly blocks: readonly Block[]
@@ -22,7 +22,7 @@ export const ROOT = path.join(import.meta.dirname, '..', '..')
 
 const BLOCK = /(?:^<!-- not run from the page: (?<reason>[^\n]+?) -->\n)?^```(?<language>\w*)\n(?<text>.*?)^```$/gms
 
-/** The README and every guide, with their blocks. */
+/** Returns the README and all guides. */
 export const readPages = (): Page[] =>
   [
     'README.md',
@@ -42,17 +42,17 @@ export const readPage = (name: string, text: string): Page => ({
   })),
 })
 
-/** Blocks of a page that run, in the order in which they stand there. */
+/** Returns the blocks of a page that tests run, in order. */
 export const blocksToRun = ({ blocks }: Page, language: string): readonly Block[] =>
   blocks.filter((block) => block.language === language && block.notRun === undefined)
 
-/** Where the commands of a page are typed: into a terminal, or by a job that has none. */
+/** Where the commands run: in a terminal, or in a CI job without a terminal. */
 export type Reader = 'terminal' | 'job'
 
 /**
- * The commands of a page as one script for bash. It ends at the first line that fails, but for one whose comment says how it
- * ends: "ends with 2", "ends with 0 or 3". One whose comment says "q ends it" goes on until then: in a terminal somebody has to
- * type it, elsewhere the line is interrupted once it has printed something.
+ * Returns the commands of a page as one bash script. It ends at the first command that fails, unless the comment of the
+ * command names another exit status: "ends with 2", "ends with 0 or 3". A command with the comment "q ends it" is typed
+ * in a terminal by the test; without a terminal, it is interrupted after its first output.
  */
 export const toScript = (page: Page, reader: Reader = 'job'): string =>
   [

@@ -15,11 +15,11 @@ const { PATH, UNDERSTUDY_RANDOM_PORTS } = process.env
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** False leaves its standard output and error full: nobody reads them. */
+  /** If false, standard output and error are not read, so their pipes fill up. */
   readonly isRead?: boolean
 }
 
-/** The compiled program as a child of the test, with what it prints. Disposing of it kills it. */
+/** The compiled program as a child process, with its output. Disposing of it kills the process. */
 export class Program implements AsyncDisposable {
   stdout = ''
   stderr = ''
@@ -44,7 +44,7 @@ export class Program implements AsyncDisposable {
     })
   }
 
-  /** Calls back as soon as the first bytes of standard output are here. */
+  /** Calls `act` after the first bytes of standard output. */
   onFirstOutput(act: () => void): void {
     this.#child.stdout?.once('data', act)
   }
@@ -53,12 +53,12 @@ export class Program implements AsyncDisposable {
     return this.#child.pid ?? 0
   }
 
-  /** Exit status, or the name of the signal that ended it. */
+  /** Exit status, or the name of the signal that ended the process. */
   get exit(): Promise<number | string> {
     return this.#exit
   }
 
-  /** Resolves when it has ended and all it printed was read. */
+  /** Resolves to the exit status when the process has ended and all output is read. */
   async end(): Promise<number | string> {
     const status = await this.#exit
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -68,7 +68,7 @@ export class Program implements AsyncDisposable {
     return status
   }
 
-  /** Its reader goes away, as `head` does. */
+  /** Closes standard output, as a reader such as `head` does. */
   stopReading(): void {
     this.#child.stdout?.destroy()
   }
@@ -77,7 +77,7 @@ export class Program implements AsyncDisposable {
     this.#child.kill(name)
   }
 
-  /** Waits until it has printed a text. */
+  /** Waits until the program has printed a text. */
   async untilPrinted(text: string): Promise<void> {
     const fact = async () => {
       if (this.stdout.includes(text) || this.stderr.includes(text)) return undefined
@@ -96,7 +96,7 @@ export class Program implements AsyncDisposable {
 
 export const STARTED = '==> Vault server started! Log data will stream in below:'
 
-/** A directory of one test with a free pair of ports, and configuration files in it. */
+/** A temporary directory for the configuration files of one test. */
 export class Workplace implements Disposable {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
 
@@ -114,7 +114,7 @@ export class Workplace implements Disposable {
   }
 }
 
-/** Disposes of it when the test is over. */
+/** Disposes of an object at the end of the test. */
 export const keep = <T extends AsyncDisposable | Disposable>(one: T): T => {
   onTestFinished(async () => {
     if (Symbol.asyncDispose in one) await one[Symbol.asyncDispose]()
@@ -123,7 +123,10 @@ export const keep = <T extends AsyncDisposable | Disposable>(one: T): T => {
   return one
 }
 
-/** Writes the configuration of a server on free ports. `more` is put behind it, or in its place by `rewrite`. */
+/**
+ * Writes the configuration of a server on free ports. `more` is appended; `rewrite` writes the file again with another
+ * ending.
+ */
 export const writeSite = async (at: Workplace, more = '', { name = 'server', data = 'data' } = {}) => {
   const { api, cluster } = await freePorts()
   const rewrite = (text: string) =>

@@ -4,12 +4,12 @@ import type { Kind } from '../../src/lab/model/kinds.js'
 import type { Cluster } from './clusters.js'
 
 export interface StatusWatch extends Repetition {
-  /** How often each state was seen, in the order of first sight. */
+  /** Number of reads of each state, in the order of first occurrence. */
   readonly states: ReadonlyMap<string, number>
   readonly failures: readonly string[]
 }
 
-/** Reads the status of one kind over and over, so that short states are seen and a missing answer is noticed. */
+/** Reads the status of one kind continuously, to see short states and to detect missing responses. */
 export const watchStatus = (cluster: Cluster, kind: Kind): StatusWatch => {
   const states = new Map<string, number>()
   const failures: string[] = []
@@ -26,13 +26,13 @@ export const watchStatus = (cluster: Cluster, kind: Kind): StatusWatch => {
 }
 
 export interface Repetition {
-  /** Rounds that have begun. */
+  /** Number of started rounds. */
   readonly count: number
   readonly slowestMs: number
   stop(): Promise<void>
 }
 
-/** Does the same over and over, one round at a time, until it is stopped. `round` does not reject. */
+/** Runs `round` repeatedly, one at a time, until it is stopped. `round` must not reject. */
 export const repeat = (round: (n: number) => Promise<void>): Repetition => {
   let count = 0
   let slowestMs = 0

@@ -35,7 +35,7 @@ import type { Store, StoreOptions } from '../../src/storage/store/store.js'
 import { openStore as openAnyStore } from './open-store.js'
 import { until } from './until.js'
 
-/** Primaries and followers over real sockets, without servers around them. */
+/** Primaries and followers over real sockets, without the rest of a server. */
 
 export const TIMES: ReplicationTimes = {
   heartbeatIntervalMs: 50,
@@ -59,7 +59,9 @@ export const openStore = (engine: Engine = new MemoryEngine(), options: Partial<
     ...options,
   })
 
-/** A store on disk. `stopAll` closes it before its directory goes: LevelDB still writes to it otherwise. */
+/**
+ * Opens a store on disk. `stopAll` closes it before it deletes the directory, because LevelDB writes in the background.
+ */
 export const openDiskStore = async (options: Partial<StoreOptions> = {}): Promise<Store> => {
   const directory = await mkdtemp(join(tmpdir(), 'replication-'))
   const engine = await LevelEngine.open({ directory, createIfMissing: true })
@@ -79,13 +81,13 @@ export const put = (store: Store, key: string, value: string | Buffer): Promise<
 
 const running: { stop(): Promise<unknown> }[] = []
 
-/** Stopped by `stopAll`, last first. */
+/** Registers an object for `stopAll`, which stops the last object first. */
 export const stopLater = <T extends { stop(): Promise<unknown> }>(thing: T): T => {
   running.push(thing)
   return thing
 }
 
-/** For `afterEach`. */
+/** Stops all registered objects; for `afterEach`. */
 export const stopAll = async (): Promise<void> => {
   const endings: PromiseSettledResult<unknown>[] = []
   for (const thing of running.splice(0).reverse()) endings.push(...(await Promise.allSettled([thing.stop()])))
@@ -93,11 +95,11 @@ export const stopAll = async (): Promise<void> => {
   if (failed?.status === 'rejected') throw failed.reason
 }
 
-/** gRPC over a network that dials. */
+/** Returns a gRPC transport over this network. */
 export const transportOver = (network: Network, times: ReplicationTimes = TIMES): ClusterTransport =>
   createGrpcTransport({ network, clock: systemClock, times, log: silentLog })
 
-/** A primary and a follower of it, connected over loopback; stopped by `stopAll`. */
+/** Starts a primary and a connected follower over loopback, until `stopAll`. */
 export const pair = async (
   kind: Kind,
   primaryStore: Store,
@@ -119,15 +121,15 @@ export const pair = async (
 }
 
 /**
- * A network that refuses new connections while it is down, and whose connections can be cut, or frozen: they stay open, and
- * nothing moves on them.
+ * A network that can reject new connections, cut all connections, or freeze them. A frozen connection stays open
+ * without data.
  */
 export class FaultyNetwork implements Network {
   readonly #links = new Set<{ readonly far: Duplex; readonly near: Duplex }>()
   readonly listen = systemNetwork.listen
   isDown = false
   dials = 0
-  /** By those who dialled, over all connections. */
+  /** Bytes sent by callers, over all connections. */
   sentBytes = 0
   #isFrozen = false
 
@@ -178,14 +180,14 @@ export class FaultyNetwork implements Network {
     }
   }
 
-  /** New links work again; the frozen ones are gone, as after a router's restart. */
+  /** Allows new connections. Frozen connections are cut, as after the restart of a router. */
   thaw(): void {
     this.#isFrozen = false
     this.cut()
   }
 }
 
-/** One authority with what it has issued. */
+/** A certificate authority of a replication set. */
 export class TestSet {
   readonly setId = uuid(createSystemRandom())
   readonly identity: ServerIdentity
@@ -200,7 +202,7 @@ export class TestSet {
     }
   }
 
-  /** With the name of another set it is an impostor: the same name, another key. */
+  /** Creates a set. With the name of another set, it is an impostor: the same name with another key. */
   static async create(name = `rep-${uuid(createSystemRandom())}`): Promise<TestSet> {
     return new TestSet(name, await createAuthority({ name, nowMs: systemClock.now() }))
   }
@@ -226,7 +228,7 @@ export interface TestPrimaryOptions {
   readonly epoch?: string
 }
 
-/** A primary whose registrations are common names: `cn-<id>` belongs to secondary `<id>`. */
+/** A primary that identifies secondaries by common name: `cn-<id>` belongs to the secondary `<id>`. */
 export class TestPrimary {
   readonly registered = new Set<string>()
   readonly filters = new Map<string, KeyFilter>()
@@ -235,7 +237,7 @@ export class TestPrimary {
   readonly server: StreamServer
   readonly listener: ClusterPort
   readonly who: PeerIdentity
-  /** Runs when a secondary has been registered, before it is answered. */
+  /** Runs after the registration of a secondary, before the response. */
   beforeBootstrapAnswer: () => Promise<void> = async () => undefined
   admission: ((commonName: string, who: PeerIdentity) => Admission | undefined) | undefined
 
@@ -312,7 +314,7 @@ export interface TestFollowerOptions {
   readonly clusterId?: string
 }
 
-/** A follower that records the states it went through and can be held before one. */
+/** A follower that records its states and can be held before a state. */
 export class TestFollower {
   readonly states: StreamState[] = []
   readonly follower: Follower
@@ -322,7 +324,7 @@ export class TestFollower {
   fingerprint = ''
   readonly surplus: SurplusEntries[] = []
   objection: string | undefined
-  /** Called before a state is entered, and awaited. */
+  /** Called and awaited before each state. */
   onState: (state: HoldState, signal: AbortSignal) => Promise<void> = async () => undefined
   readonly #store: Store
 
@@ -352,13 +354,13 @@ export class TestFollower {
     return started
   }
 
-  /** Not started yet, so that hooks can be set first. */
+  /** Creates a follower without starting it, so that hooks can be set first. */
   static async prepare(options: TestFollowerOptions): Promise<TestFollower> {
     options.primary.registered.add(options.id)
     return new TestFollower(options, options.credentials ?? (await options.set.credentials(`cn-${options.id}`)))
   }
 
-  /** Connected, streaming, and at the primary's last index with the same roots. */
+  /** Waits until the follower streams, and has the last index and the same roots as the primary. */
   async caughtUp(primary: Store, kind: Kind): Promise<void> {
     await until(
       () =>

@@ -15,9 +15,9 @@ import { TIMES, transportOver } from './replication-fixture.js'
 
 const RECONNECT_MS = 20
 
-/** Whoever holds the certificate of a secondary and speaks its protocol by hand. */
+/** An attacker with the certificate of a secondary, which speaks the replication protocol directly. */
 export class RogueSecondary {
-  /** Why it was cut off, each time. */
+  /** The reasons for which its connections ended. */
   readonly cuts: unknown[] = []
   #text = ''
   readonly #connect: () => Promise<PrimaryConnection>
@@ -75,7 +75,7 @@ export class RogueSecondary {
     return new RogueSecondary(connect, connection, who(parsePeer(reply.who).epochs))
   }
 
-  /** The answer of the primary to bytes that it is to take for a forwarded request. */
+  /** Sends bytes as a forwarded request, and returns the response of the primary. */
   async forward(payload: Buffer | string): Promise<JsonObject> {
     const reply = await this.#connection.call(
       'forward',
@@ -86,8 +86,8 @@ export class RogueSecondary {
   }
 
   /**
-   * Listens to the log from now on, as a secondary that has everything. When it is cut off, as by a keepalive that a busy machine
-   * answers too late, it comes back, and has not heard what was written meanwhile.
+   * Receives the log from now on, as a secondary without lag. Reconnects after a disconnect, for example because a busy
+   * machine missed a keepalive. It then misses the entries written in between.
    */
   listen(): void {
     const run = async () => {
@@ -115,7 +115,7 @@ export class RogueSecondary {
     }
   }
 
-  /** Everything that was heard, as text in which names of keys can be looked for. */
+  /** All received data as text, which can be searched for key names. */
   get text(): string {
     return this.#text
   }
@@ -125,7 +125,7 @@ export class RogueSecondary {
     this.#stream?.end()
     this.#connection.close()
     await this.#listening
-    // It may have been about to come back.
+    // A reconnect may have been in progress.
     this.#connection.close()
   }
 }

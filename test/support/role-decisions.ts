@@ -9,7 +9,7 @@ import {
 import type { Decision, Event, Facts, SafetyFacts } from '../../src/replication/model/machine.js'
 import type { Kind } from '../../src/replication/model/types.js'
 
-/** Of a secondary that has everything. */
+/** The facts of a secondary that has applied everything. */
 export const SAFE: SafetyFacts = {
   isSyncComplete: true,
   streamState: 'stream-wals',
@@ -20,7 +20,7 @@ export const SAFE: SafetyFacts = {
   filter: undefined,
 }
 
-/** What the role machine decides of each event, on a cluster that is as safe as this. */
+/** Returns the decision of the role machine for each event in this state. */
 export const decisionsAt = (
   safety: SafetyFacts,
   force = false,

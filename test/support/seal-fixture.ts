@@ -31,7 +31,7 @@ export interface SealFixtureOptions {
   isShareOwner?: boolean
 }
 
-/** One cluster's seal with its endpoints over a store of its own, or a given one: a restart is a new fixture on it. */
+/** The seal of one cluster with its endpoints. A fixture on the storage of a previous one simulates a restart. */
 export const createSeal = async (options: SealFixtureOptions = {}) => {
   const store = options.store ?? (await openStore())
   const storage = createSealStorage(store)
@@ -75,7 +75,7 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
       ...nodePaths({ status, clock, inFlight: () => new Map(), versions: () => [], sanitizedConfig: () => ({}) }),
     ],
   }
-  /** Status and body as they go out, without transport. */
+  /** Returns status and body of the response, without a transport. */
   const call = async (operation: Operation, path: string, data: JsonObject = {}) => {
     try {
       const response = await dispatch(backend, makeRequest(operation, `sys/${path}`, data), path)
@@ -120,7 +120,7 @@ const STATUS: Omit<ClusterStatus, 'facts'> = {
   license: 'enterprise',
 }
 
-/** Initializes through the endpoint; hex shares. */
+/** Initializes through the endpoint, with key shares in hex. */
 export const initWith = async (
   fixture: Pick<Awaited<ReturnType<typeof createSeal>>, 'call'>,
   data: JsonObject,

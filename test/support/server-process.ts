@@ -6,13 +6,13 @@ import { initialize } from '../../src/lab/requests/replication.js'
 import { createProcess } from './clusters.js'
 import { freePorts } from './local-config.js'
 
-/** A server as users run it: the compiled program in a process of its own, with LevelDB in a directory of its own. */
+/** The compiled program in its own process, with LevelDB in a temporary directory. */
 export interface ServerProcess extends AsyncDisposable {
   readonly pid: number
   readonly dataDir: string
   readonly address: string
   readonly client: ApiClient
-  /** The end of its log, to be shown when something failed. */
+  /** Returns the end of the log, for error messages. */
   readonly log: () => string
 }
 
@@ -23,7 +23,10 @@ export interface OpenServerProcess extends ServerProcess {
 
 export type ServerSettings = Readonly<Record<string, string | number | boolean>>
 
-/** Starts an uninitialised server and waits until it answers. `settings`: of the stanza `understudy`, on top of a lab's. */
+/**
+ * Starts an uninitialized server, and waits until it responds. `settings`: settings of the stanza `understudy`, in
+ * addition to those of a lab.
+ */
 export const startServerProcess = async (settings: ServerSettings = {}): Promise<ServerProcess> => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
   const server = createProcess({ name: 'A', ports: await freePorts(), directory }, { name: 'A', settings })
@@ -43,7 +46,7 @@ export const startServerProcess = async (settings: ServerSettings = {}): Promise
   return { pid: server.pid ?? 0, dataDir, address, client, log, [Symbol.asyncDispose]: stop }
 }
 
-/** The same, initialized with one key share and unsealed; its client has the root token. */
+/** Starts a server, and initializes it with one key share. Its client has the root token. */
 export const startOpenServerProcess = async (settings: ServerSettings = {}): Promise<OpenServerProcess> => {
   const server = await startServerProcess(settings)
   try {

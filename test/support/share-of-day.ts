@@ -4,8 +4,8 @@ const DAY_MS = 86_400_000
 const DAYS = 7
 
 /**
- * Returns all of these at the nightly level, else `count` of them: the next ones each day, so that a week covers all. Returns
- * more than `count` if a week would not.
+ * Returns all items at the nightly level. At other levels, returns the next `count` items each day, or more if a week
+ * would not cover all.
  */
 export const shareOfDay = <T>(
   all: readonly T[],

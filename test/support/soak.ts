@@ -1,12 +1,14 @@
-/** What `npm run soak` asks of a test that can be repeated; in a tier it runs a few rounds. */
+/** Parameters that `npm run soak` sets for repeatable tests. Without them, a tier runs a few rounds. */
 
 export const soakRounds = (few: number): number => Number(process.env.SOAK_ROUNDS ?? few)
 
-/** In a tier always the same, so that two runs of all tests differ by what was changed; a soak draws another each time. */
+/**
+ * The seed of a tier is constant, so that runs of different versions are comparable. A soak draws a new seed each time.
+ */
 const TIER_SEED = 89_329_078
 
-/** A whole number. Printed by whoever draws from it. */
+/** Returns a whole number. The caller prints it. */
 export const soakSeed = (): number => Number(process.env.SOAK_SEED ?? TIER_SEED)
 
-/** Bounds a test by its rounds. */
+/** Returns the timeout of a test with this number of rounds. */
 export const soakTimeoutMs = (rounds: number): number => 60_000 + rounds * 60_000

@@ -7,10 +7,10 @@ import { DATA_PREFIX } from '../../src/storage/keys/raw-keys.js'
 
 const WINDOW_BYTES = 64
 
-/** Byte strings that are looked for in the files of a data directory, with the name under which they are reported. */
+/** Byte strings to search for, by the name that is reported. */
 export type Needles = ReadonlyMap<string, Buffer>
 
-/** Windows of 64 bytes of every encrypted value that the live generation holds. Its server must be stopped. */
+/** Returns the first and last 64 bytes of every encrypted value in the live generation. The server must be stopped. */
 export const storedWindows = async (dataDir: string): Promise<Needles> => {
   const windows = new Map<string, Buffer>()
   for await (const { isLive, engine } of openForInspection(dataDir)) {
@@ -26,10 +26,12 @@ export const storedWindows = async (dataDir: string): Promise<Needles> => {
   return windows
 }
 
-/** Only takes up room: one byte eight million times. To read it at each look would keep servers in this process waiting. */
+/** A file that only reserves disk space. It is skipped because reading its 8 MB would block servers in this process. */
 const BALLAST = 'ballast'
 
-/** Which of the needles some file below a directory contains. Files that vanish meanwhile are passed over. */
+/**
+ * Returns the names of needles that a file below a directory contains. Ignores files that disappear in the meantime.
+ */
 export const findInFiles = (directory: string, needles: Needles): Set<string> => {
   const found = new Set<string>()
   for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
@@ -42,17 +44,17 @@ export const findInFiles = (directory: string, needles: Needles): Set<string> =>
   return found
 }
 
-/** Generations that a data directory holds now, by number. */
+/** Returns the numbers of the generations in a data directory. */
 export const generationsOf = (dataDir: string): number[] =>
   readdirSync(dataDir)
     .flatMap((name) => /^generation-(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number)
 
-/** Those that the bytes contain. */
+/** Returns the names of needles that the bytes contain. */
 export const findInBytes = (bytes: Buffer, needles: Needles): string[] =>
   [...needles].flatMap(([what, needle]) => (bytes.includes(needle) ? [what] : []))
 
-/** The keys of what is stored where the text occurs in the key or the value. */
+/** Returns the keys of entries whose key or value contains the text. */
 export const findText = async (engine: Pick<Engine, 'scan'>, text: string): Promise<string[]> => {
   const found: string[] = []
   for await (const chunk of engine.scan({})) {

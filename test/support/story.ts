@@ -1,6 +1,6 @@
 import { beforeEach } from 'vitest'
 
-/** Tests of the file tell one story. It ends where one of them fails: the rest would wait for what cannot come any more. */
+/** Declares that the tests of a file depend on each other. After the first failed test, the others are skipped. */
 export const tellOneStory = (): void => {
   let failed = ''
   beforeEach(({ task, skip, onTestFailed }) => {

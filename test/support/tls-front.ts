@@ -7,12 +7,12 @@ import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
 export interface TlsFront {
   /** `https://localhost:port`. */
   readonly address: string
-  /** The certificate by which a client may trust it. */
+  /** The certificate that a client must trust. */
   readonly caPem: string
   close(): Promise<void>
 }
 
-/** TLS in front of a plain API port, with a certificate that nobody knows. */
+/** Opens a TLS proxy in front of a plain API port, with a self-signed certificate. */
 export const openTlsFront = async (targetPort: number): Promise<TlsFront> => {
   const { certificate, privateKey } = await createAuthority({ name: 'localhost', nowMs: systemClock.now() })
   const caPem = certificatePem(certificate)

@@ -32,10 +32,10 @@ export interface TokenWorldOptions {
   readonly clock?: ManualClock
 }
 
-/** A cluster's tokens with what belongs to them: policies, roles, entities, leases, and the endpoints of auth/token. */
+/** The tokens of a cluster with policies, roles, entities, leases, and the endpoints of auth/token. */
 export class TokenWorld {
   readonly clock: ManualClock
-  /** What stays on the cluster and what is shared by the set. */
+  /** `storage` is local to the cluster; `shared` is replicated. */
   readonly storage: MemoryStorage
   readonly shared = { policies: new MemoryStorage(), roles: new MemoryStorage(), identity: new MemoryStorage() }
   readonly policies = new PolicyStore({ storage: this.shared.policies })
@@ -43,9 +43,9 @@ export class TokenWorld {
   readonly tokens: TokenStore
   readonly leases: LeaseStore
   readonly backend: Backend
-  /** What the backends of logins say at renewal, by login path. */
+  /** The times that auth methods return at a renewal, by login path. */
   readonly logins = new Map<string, () => RenewalTimes>()
-  /** Accessors of mounts that have left. */
+  /** Accessors of removed mounts. */
   readonly unmounted = new Set<string>()
   readonly deletedNamespaces = new Set<string>()
   readonly mountTtls = { defaultLeaseTtlSeconds: DEFAULT_TTL, maxLeaseTtlSeconds: DEFAULT_TTL }
@@ -86,7 +86,7 @@ export class TokenWorld {
     })
   }
 
-  /** A world with the built-in policies and a root token. */
+  /** Creates a world with the built-in policies and a root token. */
   static async open(options: TokenWorldOptions = {}): Promise<TokenWorld> {
     const world = new TokenWorld(options)
     await world.policies.ensureDefaults('root')
@@ -95,7 +95,7 @@ export class TokenWorld {
     return world
   }
 
-  /** Calls an endpoint of auth/token with this token; rights are not asked for. */
+  /** Calls an endpoint of auth/token with this token, without a check of its permissions. */
   async call(
     operation: Operation,
     path: string,
@@ -112,7 +112,7 @@ export class TokenWorld {
     return dispatch(this.backend, request, path)
   }
 
-  /** Creates a token by auth/token/create, or the path given, and returns `auth` of the answer. */
+  /** Creates a token, by default at auth/token/create. Returns `auth` and the warnings of the response. */
   async create(body: JsonObject = {}, options: { as?: string; path?: string; namespace?: NamespaceRef } = {}) {
     const response = await this.call('update', options.path ?? 'create', { ...options, body })
     return { ...authOf(response), warnings: response?.warnings ?? [] }
@@ -123,7 +123,7 @@ export class TokenWorld {
     return response?.data as Record<string, unknown>
   }
 
-  /** The live token that a client holds; a bug of the test when there is none. */
+  /** Returns the valid token that a client presents. Throws if there is none. */
   entry(presented: string): TokenEntry {
     const entry = this.tokens.find(presented)
     if (!entry) throw new Error('no such token')
@@ -145,7 +145,7 @@ export class TokenWorld {
     })
   }
 
-  /** How many keys the tokens of this world occupy, the salt left out. */
+  /** Returns the number of storage keys of all tokens, without the salt. */
   async keyCount(): Promise<number> {
     const keys = await Promise.all(
       ['sys/token/', 'sys/expire/', 'cubbyhole/'].map((prefix) => this.storage.keys(prefix)),

@@ -10,13 +10,13 @@ import { History } from '../../src/server/simulated/history.js'
 import { Network } from '../../src/server/simulated/network.js'
 import { FaultyNetwork, TIMES, transportOver } from './replication-fixture.js'
 
-/** First port that is given to listeners that ask for port 0. */
+/** First port for listeners that request port 0. */
 const FIRST_PORT = 49_152
 
 const NEAR = { name: 'near', isAlive: true, frozenMs: 0 }
 const FAR = { ...NEAR, name: 'far' }
 
-/** The network of the simulation between two hosts, one that dials and one that listens. */
+/** The simulated network between two hosts: `near` opens connections, and `far` listens. */
 export class SimulatedNetwork implements MessageNetwork {
   readonly #network: Network
   #nextPort = FIRST_PORT
@@ -37,12 +37,12 @@ export class SimulatedNetwork implements MessageNetwork {
     return this.#network.viewOf(NEAR).dial(address, signal)
   }
 
-  /** Breaks every connection; both ends are told. */
+  /** Breaks all connections. Both ends are notified. */
   cut(): void {
     this.#network.reset(NEAR.name, FAR.name)
   }
 
-  /** From now on nothing arrives, and neither end is told. */
+  /** Drops all messages from now on. Neither end is notified. */
   freeze(): void {
     this.#network.cut(NEAR.name, FAR.name)
     this.#network.cut(FAR.name, NEAR.name)
@@ -54,16 +54,16 @@ export class SimulatedNetwork implements MessageNetwork {
   }
 }
 
-/** A transport and the faults of the network below it. */
+/** A transport, and the faults of its network. */
 export interface FaultyTransport {
   readonly transport: ClusterTransport
   readonly network: Pick<FaultyNetwork, 'dials' | 'cut' | 'freeze' | 'thaw'>
 }
 
-/** Messages take up to so long. */
+/** Maximum latency of a message in milliseconds. */
 const DELAY_MS_MAX = 3
 
-/** Every way in which clusters reach one another. */
+/** All transports between clusters. */
 export const TRANSPORTS: readonly (readonly [name: string, create: (times?: ReplicationTimes) => FaultyTransport])[] = [
   [
     'gRPC',
@@ -75,7 +75,7 @@ export const TRANSPORTS: readonly (readonly [name: string, create: (times?: Repl
   [
     'simulated messages',
     (given = TIMES) => {
-      // A process that is busy reads nothing, and this transport does not know that it was busy.
+      // A busy process reads no messages, and this transport does not detect that.
       const times = { ...given, keepaliveTimeoutMs: 60_000 }
       const random = createSeededRandom('transport')
       const nextDelayMs = () => ((random.bytes(1)[0] ?? 0) / 255) * DELAY_MS_MAX

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 
-/** Resolves when `fact` holds. A test that never sees it fails by its own time limit. */
+/** Polls until `fact` returns true. A test in which it never does fails by its timeout. */
 export const until = async (fact: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await fact())) await setTimeout(2)
 }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { send } from '../golden/replay.mjs'
 
-/** An answer as it came over the wire. */
+/** A response as received. */
 export interface WireAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -19,7 +19,7 @@ export interface Json {
   readonly keys_base64: readonly string[]
 }
 
-/** What a client of a certain kind sends with each request. */
+/** Sends a request with the headers of one client. */
 export type Send = (
   method: string,
   target: string,
@@ -27,7 +27,10 @@ export type Send = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<WireAnswer>
 
-/** Sends requests byte for byte: nothing is added but the length of a body. A target without a slash is below `/v1/`. */
+/**
+ * Returns a function that sends requests byte for byte, plus the length of the body. Targets without a leading slash
+ * are below `/v1/`.
+ */
 export const wire =
   (address: string, always: Readonly<Record<string, string>> = {}): Send =>
   async (method, target, body, headers = {}) => {
@@ -36,14 +39,14 @@ export const wire =
     return answer as WireAnswer
   }
 
-/** Requests with a token, bodies as JSON. */
+/** Returns a function that sends requests with a token and JSON bodies. */
 export const as = (address: string, token: string, headers: Readonly<Record<string, string>> = {}) => {
   const raw = wire(address, { ...(token === '' ? {} : { 'X-Vault-Token': token }), ...headers })
   return (method: string, target: string, body?: unknown, more: Readonly<Record<string, string>> = {}) =>
     raw(method, target, body === undefined ? undefined : JSON.stringify(body), more)
 }
 
-/** Asks again, as the Go client does, while the server changes its role. */
+/** Repeats a request while the server changes its role, as the Go client does. */
 export const retried = async (ask: () => Promise<WireAnswer>): Promise<WireAnswer> => {
   for (;;) {
     const answer = await ask().catch(() => undefined)
@@ -59,15 +62,18 @@ const part = (answer: WireAnswer, name: 'data' | 'auth' | 'wrap_info'): Json => 
   return found
 }
 
-/** A part of an answer that must be there, under the media type that clients compare letter by letter. */
+/**
+ * Return a part of a response. Throw if it is missing, or if the media type differs from the one that clients compare
+ * exactly.
+ */
 export const dataOf = (answer: WireAnswer): Json => part(answer, 'data')
 export const authOf = (answer: WireAnswer): Json => part(answer, 'auth')
 export const wrapInfoOf = (answer: WireAnswer): Json => part(answer, 'wrap_info')
 
-/** Status and errors of an answer, for one comparison. */
+/** Returns status and errors of a response. */
 export const refusalOf = ({ status, json }: WireAnswer): [number, unknown] => [status, json?.errors]
 
-/** The error texts of the contract that stand without a response of a backend. */
+/** Returns an error text of the API contract. */
 export const wrapped = (...texts: readonly string[]): string =>
   `${texts.length} error${texts.length > 1 ? 's' : ''} occurred:\n\t* ${texts.join('\n\t* ')}\n\n`
 

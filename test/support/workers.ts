@@ -1,4 +1,4 @@
 import { availableParallelism } from 'node:os'
 
-/** Workers that vitest starts. Tests of servers wait for much of their time: more workers than cores keep the cores busy. */
+/** Number of vitest workers. Tests of servers often wait, so twice as many workers as cores use the cores better. */
 export const WORKERS = availableParallelism() * 2
