@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { Clusters } from '../support/clusters.js'
 import { ANY_PORTS, localConfig } from '../support/local-config.js'
-import { runProgram, Workplace } from '../support/program.js'
+import { runProgram, TestDirectory } from '../support/program.js'
 import { until } from '../support/until.js'
 
 /** Damage of a running server's files, and of the files of a killed server. */
@@ -54,7 +54,7 @@ it('merkle-check reports keys lost through a flipped bit, and a reindex does not
 })
 
 it('the command in the error discards a log frame whose file is missing or replaced by a pipe', async () => {
-  using at = new Workplace()
+  using at = new TestDirectory()
   const clusters = new Clusters()
   try {
     const cluster = await clusters.add('A')
@@ -96,7 +96,7 @@ it('the command in the error discards a log frame whose file is missing or repla
 })
 
 it('a server with a truncated log does not start, instead of reporting that it is not initialized', async () => {
-  using at = new Workplace()
+  using at = new TestDirectory()
   const clusters = new Clusters()
   try {
     const cluster = await clusters.add('A')

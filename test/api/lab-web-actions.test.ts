@@ -55,8 +55,8 @@ const take = async <T>(method: string, at: string, body?: unknown): Promise<T> =
 
 /** Waits for the final result of an action. */
 const endOf = async ({ id }: PageWork): Promise<PageWork> => {
-  await until(() => listener.works.get(id)?.state !== 'running' && listener.works.has(id))
-  return listener.works.get(id) as PageWork
+  await until(() => listener.jobs.get(id)?.state !== 'running' && listener.jobs.has(id))
+  return listener.jobs.get(id) as PageWork
 }
 const run = async (action: PageAction): Promise<PageWork> => endOf(await take<PageWork>('POST', '', action))
 const done = async (action: PageAction): Promise<PageWork> => {
@@ -102,7 +102,7 @@ describe('who may do something', () => {
     expect(await send('PUT', '', cut)).toMatchObject({ status: 405 })
     expect(await send('POST', '/none', cut)).toMatchObject({ status: 404 })
     expect((await home.run('fault', 'ls')).stderr).toContain('there are no faults')
-    expect(listener.works.size).toBe(0)
+    expect(listener.jobs.size).toBe(0)
   })
 
   it('the read-only lab page accepts no action', async () => {
@@ -209,7 +209,7 @@ describe('what is done', () => {
       tookMs: expect.any(Number),
     })
     using late = new Listener(origin + EVENTS, { cookie })
-    await until(() => late.works.get(work.id)?.state === 'done')
+    await until(() => late.jobs.get(work.id)?.state === 'done')
     await until(() => listener.survey?.faults?.length === 1)
     await done({ verb: 'heal', clusters: ['C', 'A'] })
     await until(() => listener.survey?.faults?.length === 0)
@@ -260,7 +260,7 @@ describe('what is done', () => {
         status: 409,
         text: expect.stringContaining('run the drill dr-failover'),
       })
-    await until(() => listener.works.get(begun.id)?.drill?.steps.some(({ state }) => state === 'running') === true)
+    await until(() => listener.jobs.get(begun.id)?.drill?.steps.some(({ state }) => state === 'running') === true)
     const { drill, ...work } = await endOf(begun)
     expect(work, work.outcome).toMatchObject({ state: 'done', outcome: expect.stringMatching(/^RTO .*\npassed after/) })
     expect(drill?.steps.map(({ state }) => state)).toEqual(drill?.steps.map(() => 'passed'))
@@ -272,7 +272,7 @@ describe('what is done', () => {
 
   it('a browser can stop a drill and no other action', async () => {
     const begun = await take<PageWork>('POST', '', { verb: 'drill', clusters: [], name: 'dr-failover' })
-    await until(() => listener.works.get(begun.id)?.drill?.steps.some(({ state }) => state === 'running') === true)
+    await until(() => listener.jobs.get(begun.id)?.drill?.steps.some(({ state }) => state === 'running') === true)
     expect(await send('DELETE', `/${begun.id}`)).toMatchObject({ status: 204, text: '' })
     expect(await endOf(begun)).toMatchObject({ state: 'stopped' })
     expect(await send('DELETE', `/${begun.id}`)).toMatchObject({ status: 400 })

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { LabHome } from '../support/lab-home.js'
-import { Workplace } from '../support/program.js'
+import { TestDirectory } from '../support/program.js'
 import { until } from '../support/until.js'
 import { once } from 'node:events'
 import { freePorts } from '../support/local-config.js'
@@ -37,7 +37,7 @@ type Own = Omit<Dashboard, 'panels'> & {
 `
 
 /** Returns the errors of a dashboard; empty if it is valid. */
-const complaintsAbout = (dashboard: unknown, place: Workplace): readonly string[] => {
+const complaintsAbout = (dashboard: unknown, place: TestDirectory): readonly string[] => {
   place.write(
     'dashboard.ts',
     `${MODEL}\nexport const dashboard: Written<Own> = ${JSON.stringify(dashboard, null, 1)}\n`,
@@ -74,7 +74,7 @@ const PROMETHEUS = findTool('prometheus')
 
 /** A Prometheus process with its own configuration. Disposing of it ends the process. */
 class Prometheus implements AsyncDisposable {
-  readonly #place = new Workplace()
+  readonly #place = new TestDirectory()
   readonly #child: ChildProcess
   readonly #ended: Promise<unknown>
   readonly #address: string
@@ -227,7 +227,7 @@ describe('the files for Prometheus and Grafana', () => {
 
   it('the dashboard follows the schema of Grafana, and the check reports violations', () => {
     const dashboard = JSON.parse(read('dashboard.json')) as Dashboard
-    using place = new Workplace()
+    using place = new TestDirectory()
     expect(complaintsAbout(dashboard, place)).toEqual([])
     const { panels } = dashboard
     const [panel] = panels
@@ -270,7 +270,7 @@ describe('the files for Prometheus and Grafana', () => {
       const promtool = (...args: string[]) => execFileSync(PROMTOOL ?? '', args, { cwd: FILES, encoding: 'utf8' })
       expect(promtool('check', 'rules', 'alerts.yaml')).toContain('7 rules found')
       expect(promtool('test', 'rules', 'alerts-test.yaml')).toContain('SUCCESS')
-      using place = new Workplace()
+      using place = new TestDirectory()
       const queries = [...read('dashboard.json').matchAll(/"expr": "((?:[^"\\]|\\.)*)"/g)].map(
         ([, text]) => `"${text}"`,
       )

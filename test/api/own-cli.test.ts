@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { Program, runProgram, STARTED, Workplace } from '../support/program.js'
+import { Program, runProgram, STARTED, TestDirectory } from '../support/program.js'
 
 describe('a misspelt command of ours', () => {
   it.each([
@@ -20,7 +20,7 @@ describe('a misspelt command of ours', () => {
 
 describe('a server with address_file', () => {
   it('a server keeps its addresses in address_file for as long as it runs', async () => {
-    using at = new Workplace()
+    using at = new TestDirectory()
     const file = at.path('addresses')
     const env = { UNDERSTUDY_ADDRESS_FILE: file }
     await using program = new Program(['server', '-dev', '-dev-listen-address=127.0.0.1:0'], { env })
@@ -36,7 +36,7 @@ describe('a server with address_file', () => {
   })
 
   it('a server starts if it cannot write address_file, and logs the failure', async () => {
-    using at = new Workplace()
+    using at = new TestDirectory()
     const env = { UNDERSTUDY_ADDRESS_FILE: path.join(at.write('no-directory', ''), 'addresses') }
     await using program = new Program(['server', '-dev', '-dev-listen-address=127.0.0.1:0'], { env })
     await program.untilPrinted('the addresses could not be written')
@@ -86,7 +86,7 @@ describe('the command line asked for help', () => {
 
 describe('understudy wire', () => {
   it('wire initializes nothing if one of the servers is not new, and names the next step', async () => {
-    using at = new Workplace()
+    using at = new TestDirectory()
     const addresses = ['', '']
     const open = async (index: number, args: readonly string[]) => {
       const file = at.path(`addresses-${index}`)
@@ -124,7 +124,7 @@ describe('understudy wire', () => {
 })
 
 it('wire rejects a keys file without keys, and changes no server', async () => {
-  using at = new Workplace()
+  using at = new TestDirectory()
   for (const text of ['{"clusters":', '[]', '']) {
     const keep = at.write('keys.json', text)
     const { status, stderr } = await runProgram([

@@ -25,10 +25,9 @@ afterAll(() => installed[Symbol.asyncDispose]())
 
 describe('the packed package', () => {
   it('the packed package has the name understudy-lab and the one command understudy', () => {
-    const { name, bin } = JSON.parse(readFileSync(path.join(installed.place, 'package.json'), 'utf8')) as Record<
-      string,
-      unknown
-    >
+    const { name, bin } = JSON.parse(
+      readFileSync(path.join(installed.packageDirectory, 'package.json'), 'utf8'),
+    ) as Record<string, unknown>
     expect({ name, bin }).toEqual({ name: NAME, bin: { understudy: 'dist/main.js' } })
     expect(existsSync(path.join(installed.bin, 'understudy'))).toBe(true)
   })

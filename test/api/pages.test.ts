@@ -33,7 +33,7 @@ const writeProgram = (file: string, ...lines: string[]): void => {
 let installed: Installation
 beforeAll(async () => {
   installed = await Installation.make()
-  const main = path.join(installed.place, 'dist', 'main.js')
+  const main = path.join(installed.packageDirectory, 'dist', 'main.js')
   const randomPorts = 'if [ "$1" = up ]; then shift; set -- up --ports random "$@"; fi'
   writeProgram(path.join(installed.bin, 'understudy'), randomPorts, `exec '${main}' "$@"`)
   // The stock client, and the tests of a reader: these only check that they get a cluster that accepts their token.

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ask } from '../support/page-client.js'
 import { freePorts } from '../support/local-config.js'
-import { Program, STARTED, Workplace } from '../support/program.js'
+import { Program, STARTED, TestDirectory } from '../support/program.js'
 
 /** Access to the page of a server, and its limits. The page itself is tested in a browser. */
 
 const HTML = { accept: 'text/html,*/*;q=0.8' }
-const place = new Workplace()
+const place = new TestDirectory()
 let dev: Program
 let address: string
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { errorsOf } from '../../src/client/api-client.js'
-import { Program, runProgram, STARTED, Workplace, writeSite } from '../support/program.js'
+import { Program, runProgram, STARTED, TestDirectory, writeServerConfig } from '../support/program.js'
 
 /** Auto-unseal: the static seal with its current and its previous key, and the simulated seals. */
 const run = async (config: string, env: Record<string, string>, use: (program: Program) => Promise<void>) => {
@@ -14,11 +14,11 @@ const run = async (config: string, env: Record<string, string>, use: (program: P
 }
 
 it('a static seal issues recovery keys, unseals at startup, and changes its key with the help of the previous one', async () => {
-  using at = new Workplace()
+  using at = new TestDirectory()
   const [first, second] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')]
   const seal = (id: string, key: string, before = '') =>
     `seal "static" {\n current_key_id = "${id}"\n current_key = "${key}"\n${before}}`
-  const { config, rewrite, client } = await writeSite(at, seal('k1', first))
+  const { config, rewrite, client } = await writeServerConfig(at, seal('k1', first))
   let root = client
   let recoveryKey = ''
   await run(config, {}, async () => {
@@ -53,8 +53,8 @@ it('a static seal issues recovery keys, unseals at startup, and changes its key 
 })
 
 it('other seals are rejected unless they are simulated, which a warning states', async () => {
-  using at = new Workplace()
-  const { config, client } = await writeSite(at, 'seal "awskms" {\n region = "eu"\n}')
+  using at = new TestDirectory()
+  const { config, client } = await writeServerConfig(at, 'seal "awskms" {\n region = "eu"\n}')
   const refused = await runProgram(['server', `-config=${config}`])
   expect(refused.status).toBe(1)
   expect(refused.stderr).toContain(

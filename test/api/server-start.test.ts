@@ -7,18 +7,26 @@ import { ApiClient, errorsOf } from '../../src/client/api-client.js'
 import { initialize, waitForAnswer } from '../../src/lab/requests/replication.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
 import { freePorts } from '../support/local-config.js'
-import { keep, Program, type ProgramOptions, runProgram, STARTED, Workplace, writeSite } from '../support/program.js'
+import {
+  disposeAfterTest,
+  Program,
+  type ProgramOptions,
+  runProgram,
+  STARTED,
+  TestDirectory,
+  writeServerConfig,
+} from '../support/program.js'
 
 /** The server as a process: start, failed start, logs and exit. */
 const WAIT_MS = 20_000
 
-const place = (): Workplace => keep(new Workplace())
+const place = (): TestDirectory => disposeAfterTest(new TestDirectory())
 
 const start = (args: readonly string[], options?: ProgramOptions): Program =>
-  keep(new Program(['server', ...args], options))
+  disposeAfterTest(new Program(['server', ...args], options))
 
 /** Writes a configuration with free ports; `more` is appended. */
-const site = (more = '') => writeSite(place(), more)
+const site = (more = '') => writeServerConfig(place(), more)
 
 const untilAnswers = (client: ApiClient) => waitForAnswer(systemClock, client, 'A', WAIT_MS)
 

@@ -6,11 +6,11 @@ import { LevelEngine } from '../../src/storage/engine/level-engine.js'
 import { initialize } from '../../src/lab/requests/replication.js'
 import { Clusters } from '../support/clusters.js'
 import { ANY_PORTS, localConfig } from '../support/local-config.js'
-import { runProgram, Workplace } from '../support/program.js'
+import { runProgram, TestDirectory } from '../support/program.js'
 
 /** `understudy storage list|verify` on the directory of a running, a stopped and a damaged server. */
 it('storage commands list and verify the data, and reject a running server', async () => {
-  using at = new Workplace()
+  using at = new TestDirectory()
   const clusters = new Clusters()
   try {
     const cluster = await clusters.addStarted('A')

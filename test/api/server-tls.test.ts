@@ -7,7 +7,7 @@ import { ApiClient } from '../../src/client/api-client.js'
 import { type ApiCertificates, createApiCertificates } from '../../src/crypto/api-certificates.js'
 import { waitFor } from '../../src/lab/requests/wait.js'
 import { freePorts } from '../support/local-config.js'
-import { keep, Program, runProgram, STARTED, Workplace } from '../support/program.js'
+import { disposeAfterTest, Program, runProgram, STARTED, TestDirectory } from '../support/program.js'
 import { until } from '../support/until.js'
 
 /** TLS listeners of real servers: files, clients, versions, and new certificates without a restart. */
@@ -15,7 +15,7 @@ const makeCertificates = (...hosts: string[]): Promise<ApiCertificates> =>
   createApiCertificates(hosts.length > 0 ? hosts : ['localhost', '127.0.0.1'], systemClock.now())
 
 const site = async (more = '') => {
-  const at = keep(new Workplace())
+  const at = disposeAfterTest(new TestDirectory())
   const { api, cluster } = await freePorts()
   const made = await makeCertificates()
   const writeFiles = ({ certificate, privateKey }: ApiCertificates) => {
@@ -36,7 +36,7 @@ storage "inmem" {}
 `,
   )
   const start = async () => {
-    const program = keep(new Program(['server', `-config=${config}`], { cwd: at.directory }))
+    const program = disposeAfterTest(new Program(['server', `-config=${config}`], { cwd: at.directory }))
     await program.untilPrinted(STARTED)
     return program
   }
@@ -60,7 +60,7 @@ const ask = (socket: TLSSocket): Promise<string> =>
 
 describe('-dev-tls', () => {
   it('-dev-tls creates a CA and a certificate, prints their paths, and serves HTTPS', async () => {
-    const at = keep(new Workplace())
+    const at = disposeAfterTest(new TestDirectory())
     const { api } = await freePorts()
     const directory = at.path('made/here')
     const flags = [
@@ -70,7 +70,7 @@ describe('-dev-tls', () => {
       `-dev-listen-address=127.0.0.1:${api}`,
       '-dev-root-token-id=root',
     ]
-    const program = keep(new Program(['server', ...flags]))
+    const program = disposeAfterTest(new Program(['server', ...flags]))
     await program.untilPrinted(STARTED)
     const ca = path.join(directory, 'vault-ca.pem')
     expect(program.stdout).toContain(`export VAULT_ADDR='https://127.0.0.1:${api}'`)
@@ -92,7 +92,7 @@ describe('-dev-tls', () => {
   it('-dev-three-node serves one cluster at three addresses, and stops all nodes together', async () => {
     const { api } = await freePorts()
     const flags = ['-dev-three-node', `-dev-listen-address=127.0.0.1:${api}`, '-dev-root-token-id=root']
-    const program = keep(new Program(['server', ...flags]))
+    const program = disposeAfterTest(new Program(['server', ...flags]))
     await program.untilPrinted(STARTED)
     const addresses = [0, 1, 2].map((at) => `https://127.0.0.1:${api + at}`)
     for (const [at, address] of addresses.entries())
@@ -118,16 +118,16 @@ describe('-dev-tls', () => {
 
   it('-dev-three-node starts no node if the address of one is taken', async () => {
     const { api } = await freePorts()
-    const taken = keep(new Program(['server', '-dev', `-dev-listen-address=127.0.0.1:${api + 1}`]))
+    const taken = disposeAfterTest(new Program(['server', '-dev', `-dev-listen-address=127.0.0.1:${api + 1}`]))
     await taken.untilPrinted(STARTED)
-    const program = keep(new Program(['server', '-dev-three-node', `-dev-listen-address=127.0.0.1:${api}`]))
+    const program = disposeAfterTest(new Program(['server', '-dev-three-node', `-dev-listen-address=127.0.0.1:${api}`]))
     expect(await program.exit).toBe(5)
     expect(program.stderr).toContain(`127.0.0.1:${api + 1} is taken`)
   })
 
   it('-dev-tls without a directory uses a temporary one and removes it with the server', async () => {
     const { api } = await freePorts()
-    const program = keep(new Program(['server', '-dev-tls', `-dev-listen-address=127.0.0.1:${api}`]))
+    const program = disposeAfterTest(new Program(['server', '-dev-tls', `-dev-listen-address=127.0.0.1:${api}`]))
     await program.untilPrinted(STARTED)
     const ca = /VAULT_CACERT='([^']+)'/.exec(program.stdout)?.[1] ?? ''
     expect(existsSync(ca)).toBe(true)
@@ -248,7 +248,7 @@ describe('files that are wrong', () => {
   })
 
   it('a listener needs certificate and key files without tls_disable', async () => {
-    const at = keep(new Workplace())
+    const at = disposeAfterTest(new TestDirectory())
     const config = at.write('c.hcl', 'listener "tcp" {}\nstorage "inmem" {}\n')
     const { status, stderr } = await runProgram(['server', `-config=${config}`])
     expect([status, stderr]).toEqual([

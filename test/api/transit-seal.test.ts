@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { initialize } from '../../src/lab/requests/replication.js'
-import { Program, STARTED, Workplace, writeSite } from '../support/program.js'
+import { Program, STARTED, TestDirectory, writeServerConfig } from '../support/program.js'
 import { until } from '../support/until.js'
 
 type Fields = Record<string, unknown>
 
 /** One cluster unseals another: two processes, of which the first may be unreachable. */
 
-const siteOf = (at: Workplace, name: string, seal = '') => writeSite(at, seal, { name, data: name })
+const siteOf = (at: TestDirectory, name: string, seal = '') => writeServerConfig(at, seal, { name, data: name })
 
 const start = async (config: string): Promise<Program> => {
   const program = new Program(['server', `-config=${config}`])
@@ -24,7 +24,7 @@ const POLICY = `path "transit/encrypt/autounseal" { capabilities = ["update"] }
 path "transit/decrypt/autounseal" { capabilities = ["update"] }`
 
 it('the transit key of another cluster unseals a cluster as soon as that cluster is reachable', async () => {
-  using at = new Workplace()
+  using at = new TestDirectory()
   const helper = await siteOf(at, 'helper')
   await using firstHelper = await start(helper.config)
   const { rootToken, unsealKeys } = await initialize(helper.client, 1, 1)
@@ -81,7 +81,7 @@ it('the transit key of another cluster unseals a cluster as soon as that cluster
 })
 
 it('an initialization reports that the cluster with the seal key is unreachable, and can be repeated', async () => {
-  using at = new Workplace()
+  using at = new TestDirectory()
   const { address } = await siteOf(at, 'nobody')
   const seal = `seal "transit" {
   address = "${address}"

@@ -3,13 +3,13 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NARROW, WIDE } from '../support/browser-page.js'
 import { LabPage } from '../support/lab-page.js'
-import { tellOneStory } from '../support/story.js'
+import { skipAfterFailure } from '../support/skip-after-failure.js'
 
 /** A lab that is steered from its page, in a real browser. One story, told in the order of the tests. */
 
 let lab: LabPage
 
-tellOneStory()
+skipAfterFailure()
 beforeAll(async () => {
   lab = await LabPage.open('pr-dr')
   await lab.see('.verdict.well')
@@ -37,7 +37,7 @@ const focusOn = (name: string | RegExp) => lab.page.getByRole('button', { name, 
 
 describe('from the page', () => {
   it('a link is cut and healed, by the keyboard alone', async () => {
-    await lab.shoot('healthy')
+    await lab.saveScreenshots('healthy')
     await lab.expectNoBarrier()
     await focusOn(LINK)
     await lab.page.keyboard.press('Enter')
@@ -69,7 +69,7 @@ describe('from the page', () => {
     await lab.see('.plan code:has-text("understudy fault latency A B 80ms")')
     await lab.press('Submit')
     await lab.see('.words strong:text-is("80 ms")')
-    await lab.shoot('delayed')
+    await lab.saveScreenshots('delayed')
     await lab.ask(LINK)
     await lab.press('Heal')
     await lab.page.waitForSelector('.words strong', { state: 'detached' })
@@ -77,7 +77,7 @@ describe('from the page', () => {
 
   it('nothing is destroyed before it is asked once more, and Escape leaves it', async () => {
     await lab.ask(CLUSTER_B)
-    await lab.shoot('menu')
+    await lab.saveScreenshots('menu')
     await lab.expectNoBarrier()
     await lab.press('Crash …')
     await lab.see('.plan:has-text("is killed")')
@@ -115,7 +115,7 @@ describe('from the page', () => {
     await lab.press('Fail over from A …')
     await lab.see('[role=alert]:has-text("A is alive and a DR primary, and B does not stream from it")')
     expect(await lab.page.getByRole('button', { name: 'Submit' }).isDisabled()).toBe(true)
-    await lab.shoot('refused')
+    await lab.saveScreenshots('refused')
     await lab.expectNoBarrier()
     await lab.page.getByRole('checkbox', { name: 'Force' }).check()
     await lab.see('.plan:has-text("there are two primaries")')
@@ -135,7 +135,7 @@ describe('from the page', () => {
     await lab.page.keyboard.press('Enter')
     await lab.see('.plan li:has-text("sys/replication/dr/secondary/promote")')
     expect(await focused(), 'nobody is led to force').toBe('Back')
-    await lab.shoot('plan')
+    await lab.saveScreenshots('plan')
     await tabTo('Confirm')
     await lab.page.keyboard.press('Enter')
     await isClosed()
@@ -145,7 +145,7 @@ describe('from the page', () => {
     await lab.event('call', 'sys/replication/dr/secondary/promote')
     await lab.page.locator('.work').first().getByText('API calls').click()
     await lab.see('.work .calls code:has-text("sys/replication/dr/primary/demote")')
-    await lab.shoot('failed-over')
+    await lab.saveScreenshots('failed-over')
     await lab.expectNoBarrier()
     await lab.ask(CLUSTER_A)
     await lab.press('Follow B …')
@@ -213,18 +213,18 @@ describe('from the page', () => {
     await lab.page.locator('dialog select').selectOption('dr-failover')
     await lab.see('dialog:has-text("The primary is lost without warning")')
     await lab.see('.plan li:has-text("crash A")')
-    await lab.shoot('drill')
+    await lab.saveScreenshots('drill')
     await lab.expectNoBarrier()
     await lab.press('Confirm')
     await lab.see('.steps [aria-current=step]')
-    await lab.shoot('drilling')
+    await lab.saveScreenshots('drilling')
     await lab.see('.steps .passed:has-text("the primary crashes")')
     await lab.cluster('A', 'away')
     await lab.cluster('B', 'primary')
     await work('done', 'passed after')
     expect(await lab.page.locator('.expectations .passed').count()).toBe(6)
     await lab.see('.curve[data-phases="6"] canvas')
-    await lab.shoot('drilled')
+    await lab.saveScreenshots('drilled')
     await lab.expectNoBarrier()
     lab.size = WIDE
     await lab.page.setViewportSize(WIDE)
@@ -241,7 +241,7 @@ describe('from the page', () => {
     await lab.press('Confirm')
     await work('failed', 'cluster A is not running')
     await lab.see('.works [role=status]:has-text("crash A: failed")')
-    await lab.shoot('failed')
+    await lab.saveScreenshots('failed')
     await lab.expectNoBarrier()
   })
 

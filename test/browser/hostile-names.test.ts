@@ -6,7 +6,7 @@ import { BrowserPage } from '../support/browser-page.js'
 import { hostile, serveHostilePage } from '../support/hostile-page.js'
 import { LabHome } from '../support/lab-home.js'
 import { freePorts } from '../support/local-config.js'
-import { Program, STARTED, Workplace } from '../support/program.js'
+import { Program, STARTED, TestDirectory } from '../support/program.js'
 
 /** Names and values that would run if they were taken for more than text, wherever one may be chosen, in a real browser. */
 
@@ -110,7 +110,9 @@ describe('whatever the page of a lab is told', () => {
     await ui.page.getByRole('link', { name: texts('primary') }).click()
     await ui.see('main.inside')
     await expectNothingRan(ui)
-    expect(page.asked.filter((url) => !/^\/(?:page\.(?:js|css)|icon\.svg|_understudy\/v1\/.*)?$/.test(url))).toEqual([])
+    expect(
+      page.requestedPaths.filter((url) => !/^\/(?:page\.(?:js|css)|icon\.svg|_understudy\/v1\/.*)?$/.test(url)),
+    ).toEqual([])
     await ui.expectNoBarrier()
   })
 })
@@ -121,7 +123,7 @@ const WITH_KEYS = new Set(['Policies', 'AppRoles', 'Tokens', 'Secrets'])
 describe('whatever somebody calls what a server has', () => {
   it('the server page shows hostile names as text, or the server rejects them', async () => {
     const [image = '', script = ''] = hostile('server')
-    using place = new Workplace()
+    using place = new TestDirectory()
     const { api, cluster } = await freePorts()
     const address = `http://127.0.0.1:${api}`
     const config = {

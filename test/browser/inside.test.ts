@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LabPage } from '../support/lab-page.js'
-import { tellOneStory } from '../support/story.js'
+import { skipAfterFailure } from '../support/skip-after-failure.js'
 import { until } from '../support/until.js'
 
 /** Looking inside the clusters of a lab from its page, in a real browser. One story, told in the order of the tests. */
@@ -9,7 +9,7 @@ const PASSWORD = 'correct-horse-battery'
 
 let lab: LabPage
 
-tellOneStory()
+skipAfterFailure()
 beforeAll(async () => {
   lab = await LabPage.open('pr-dr', '--shamir', '3/2')
   await lab.see('.verdict.well')
@@ -52,7 +52,7 @@ describe('inside a cluster', () => {
     await kindIs('dr', 'primary')
     await lab.see('.kind[data-kind="dr"] section[aria-label="Secondaries"] td:text-is("connected")')
     expect(await lab.page.locator('.kind[data-kind="dr"] dd').first().innerText()).toBe('primary')
-    await lab.shoot('inside-login')
+    await lab.saveScreenshots('inside-login')
     await lab.expectNoBarrier()
   })
 
@@ -87,7 +87,7 @@ describe('inside a cluster', () => {
     await lab.press('Show user')
     expect(await secretText()).toContain('12345678901234567890')
     expect(await secretText(), 'text is text').toContain('<b>u</b>')
-    await lab.shoot('inside-secret')
+    await lab.saveScreenshots('inside-secret')
     await lab.expectNoBarrier()
     await act('New version …')
     const editor = lab.page.locator('dialog textarea')
@@ -148,7 +148,7 @@ describe('inside a cluster', () => {
     await dr.getByRole('button', { name: 'Generate an activation token …' }).click()
     await lab.page.locator('dialog').getByLabel('Secondary ID').fill('another')
     await lab.see('dialog code:has-text("secondary-token -d")')
-    await lab.shoot('inside-act')
+    await lab.saveScreenshots('inside-act')
     await lab.press('Submit')
     await lab.press('Show token')
     expect(await lab.page.locator('dialog dd code').first().innerText()).toMatch(/^eyJ/)
@@ -243,7 +243,7 @@ describe('inside a cluster', () => {
     const { unsealKeys, threshold } = access(name)
     for (const [given, key] of unsealKeys.slice(0, threshold).entries()) {
       await lab.see(`.ceremony [role=status]:has-text("${given} of ${threshold} key shares")`)
-      if (given === 0) await lab.shoot('inside-ceremony')
+      if (given === 0) await lab.saveScreenshots('inside-ceremony')
       await type('Key share', key)
       await lab.press('Submit share')
     }

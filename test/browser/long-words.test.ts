@@ -70,13 +70,13 @@ it('twelve clusters with long names and a thousand events stay on the page, each
   await ui.see('.connection.live')
   await ui.seen(`document.querySelectorAll('.timeline li').length === ${EVENTS}`)
   await ui.seen(`document.querySelectorAll('[data-cluster]').length === ${COUNT}`)
-  await ui.shoot('long-words')
+  await ui.saveScreenshots('long-words')
   await ui.expectNoBarrier()
   for (const size of [WIDE, NARROW]) {
-    await ui.looks('light', size)
+    await ui.setAppearance('light', size)
     expect(await ui.page.evaluate(CUT_OFF), String(size.width)).toEqual([])
   }
-  await ui.looks('light', WIDE)
+  await ui.setAppearance('light', WIDE)
   await ui.page.getByRole('searchbox').fill(` ${EVENTS}`)
   await ui.seen("document.querySelectorAll('.timeline li').length === 1")
   expect(ui.errors).toEqual([])

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BrowserPage } from '../support/browser-page.js'
 import { freePorts } from '../support/local-config.js'
-import { Program, STARTED, Workplace } from '../support/program.js'
-import { tellOneStory } from '../support/story.js'
+import { Program, STARTED, TestDirectory } from '../support/program.js'
+import { skipAfterFailure } from '../support/skip-after-failure.js'
 
 /** A server that is new, from its own page, in a real browser. One story, told in the order of the tests. */
 
 let server: Program
 let address: string
-const place = new Workplace()
+const place = new TestDirectory()
 const ui = new BrowserPage()
 
-tellOneStory()
+skipAfterFailure()
 beforeAll(async () => {
   const { api, cluster } = await freePorts()
   address = `http://127.0.0.1:${api}`
@@ -42,14 +42,14 @@ describe('a new server', () => {
 
   it('the server page initializes a new server and shows the keys once', async () => {
     await ui.see('.gate:has-text("This cluster is not initialized")')
-    await ui.shoot('new')
+    await ui.saveScreenshots('new')
     await ui.expectNoBarrier()
     await ui.press('Initialize …')
     await ui.page.locator('dialog').getByLabel('Key shares').fill('3')
     await ui.page.locator('dialog').getByLabel('Key threshold').fill('2')
     await ui.press('Submit')
     await ui.see('.gate h3:has-text("shown only once")')
-    await ui.shoot('new-keys')
+    await ui.saveScreenshots('new-keys')
     await ui.expectNoBarrier()
     keys = JSON.parse(await answered('keys')) as string[]
     rootToken = await answered('root_token')

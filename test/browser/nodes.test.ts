@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LabPage } from '../support/lab-page.js'
-import { tellOneStory } from '../support/story.js'
+import { skipAfterFailure } from '../support/skip-after-failure.js'
 
 /** A cluster of several servers on the page of its lab, in a real browser. One story, told in the order of the tests. */
 
 let lab: LabPage
 
-tellOneStory()
+skipAfterFailure()
 beforeAll(async () => {
   lab = await LabPage.open('single', '--nodes', '3')
 })
@@ -33,7 +33,7 @@ describe('a cluster of several nodes', () => {
     await lab.see('.verdict.well')
     await inTable('A1', 'active')
     await inTable('A2', 'performance standby')
-    await lab.shoot('nodes')
+    await lab.saveScreenshots('nodes')
     await lab.expectNoBarrier()
   })
 
@@ -48,7 +48,7 @@ describe('a cluster of several nodes', () => {
     await anActiveBut('A1')
     await lab.see('[data-cluster="A"]:not(.away)')
     await lab.see('.verdict.bad:has-text("A has a node A1 that is stopped")')
-    await lab.shoot('nodes-lost')
+    await lab.saveScreenshots('nodes-lost')
     await lab.expectNoBarrier()
     await lab.ask(/node A1 stopped/)
     await lab.press('Start')
@@ -88,7 +88,7 @@ describe('a cluster of several nodes', () => {
     for (const name of ['A1', 'A2']) await lab.see(`[data-node="${name}"] strong:text-is("✂ cut")`)
     expect(await lab.page.locator('[data-node="A3"] strong').count()).toBe(0)
     await lab.see('.facts-table tr:has(th:text-is("A2")) td:has-text("A1 <-> A2, partition")')
-    await lab.shoot('nodes-cut')
+    await lab.saveScreenshots('nodes-cut')
     await lab.run('heal', '--all')
     await lab.page.waitForSelector('.node strong', { state: 'detached' })
   })

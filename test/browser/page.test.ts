@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LabDaemonClient } from '../../src/lab/daemon/lab-daemon-client.js'
 import { LabPage } from '../support/lab-page.js'
 import { Listener } from '../support/page-client.js'
-import { tellOneStory } from '../support/story.js'
+import { skipAfterFailure } from '../support/skip-after-failure.js'
 import { until } from '../support/until.js'
 
 /** The page of a lab in a real browser, while things happen to the lab. One story, told in the order of the tests. */
 
 let lab: LabPage
 
-tellOneStory()
+skipAfterFailure()
 beforeAll(async () => {
   lab = await LabPage.open('dr')
 })
@@ -28,7 +28,7 @@ describe('the page of a lab', () => {
     await lab.event('lab-up', 'the lab is up (dr)')
     expect(new URL(lab.page.url()).search).toBe('')
     expect(await lab.page.evaluate('document.cookie + localStorage.length + sessionStorage.length')).toBe('00')
-    await lab.shoot('well')
+    await lab.saveScreenshots('well')
   })
 
   it('the lab page has no accessibility barrier, in light and dark, wide and narrow', () => lab.expectNoBarrier())
@@ -48,7 +48,7 @@ describe('the page of a lab', () => {
     expect(written.status).toBe(204)
     await lab.seen(`/A → B, DR: [1-9]/.test(document.querySelector('.curve .unseen').textContent)`)
     await lab.see('.curve canvas')
-    await lab.shoot('cut')
+    await lab.saveScreenshots('cut')
     await lab.run('heal', '--all')
     await lab.arrow('A dr B', 'well')
     await lab.event('fault-healed', 'A <-> B, partition is healed')
@@ -85,12 +85,12 @@ describe('the page of a lab', () => {
     await lab.cluster('A', 'away')
     await lab.arrow('A dr B', 'cut')
     await lab.event('process', 'running -> stopped')
-    await lab.shoot('lost')
+    await lab.saveScreenshots('lost')
     await lab.run('failover', 'A', 'B', '--force')
     await lab.cluster('B', 'primary')
     await lab.event('role', 'dr: secondary -> primary')
     await lab.event('call', 'sys/replication/dr/secondary/promote')
-    await lab.shoot('over')
+    await lab.saveScreenshots('over')
     await lab.run('start', 'A')
     await lab.run('rejoin', 'A', 'B')
     await lab.cluster('A', 'secondary')
@@ -104,7 +104,7 @@ describe('the page of a lab', () => {
       await lab.see('.connection.lost')
       await lab.see('.picture.stale')
       expect(await lab.page.getByRole('button', { name: /Actions for/ }).count(), 'nothing can be done').toBe(0)
-      await lab.shoot('silent')
+      await lab.saveScreenshots('silent')
       await lab.expectNoBarrier()
     } finally {
       lab.program.signal('SIGCONT')

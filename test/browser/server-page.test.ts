@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BrowserPage } from '../support/browser-page.js'
 import { freePorts } from '../support/local-config.js'
 import { Program, STARTED } from '../support/program.js'
-import { tellOneStory } from '../support/story.js'
+import { skipAfterFailure } from '../support/skip-after-failure.js'
 
 /** The page that a single server shows of itself, in a real browser. One story, told in the order of the tests. */
 
@@ -16,7 +16,7 @@ let server: Program
 let address: string
 const ui = new BrowserPage()
 
-tellOneStory()
+skipAfterFailure()
 beforeAll(async () => {
   const { api } = await freePorts()
   address = `http://127.0.0.1:${api}`
@@ -55,7 +55,7 @@ describe('the page of a server', () => {
     await ui.see('.connection.live')
     expect(ui.page.url()).toBe(`${address}/ui/`)
     await ui.see('.kind[data-kind="dr"][data-mode="disabled"]')
-    await ui.shoot('server-login')
+    await ui.saveScreenshots('server-login')
     await ui.expectNoBarrier()
   })
 
@@ -67,7 +67,7 @@ describe('the page of a server', () => {
     await act('Enable AppRole …', { Description: EVIL })
     await isClosed()
     await ui.see('tr:has(th:text-is("approle/")) td:has-text("<img src=x")')
-    await ui.shoot('mounts')
+    await ui.saveScreenshots('mounts')
     await ui.expectNoBarrier()
   })
 
@@ -80,7 +80,7 @@ describe('the page of a server', () => {
     await isClosed()
     await ui.press('reader')
     await ui.see('code.text:has-text("<img src=x")')
-    await ui.shoot('policies')
+    await ui.saveScreenshots('policies')
     await ui.expectNoBarrier()
     expect(await ui.page.locator('img, main script').count()).toBe(0)
   })
@@ -101,7 +101,7 @@ describe('the page of a server', () => {
     await ui.press('Close')
     await isClosed()
     await ui.see('.secret-view .keys li code')
-    await ui.shoot('approles')
+    await ui.saveScreenshots('approles')
     await ui.expectNoBarrier()
   })
 
@@ -124,7 +124,7 @@ describe('the page of a server', () => {
     await accessors.first().click()
     await ui.see('.secret-view dt:text-is("policies")')
     expect(await ui.page.locator('.secret-view').innerText()).not.toContain('hvs.')
-    await ui.shoot('tokens')
+    await ui.saveScreenshots('tokens')
     await ui.expectNoBarrier()
     for (let index = 0; index < before; index += 1) {
       await accessors.nth(index).click()
@@ -142,7 +142,7 @@ describe('the page of a server', () => {
     await view('Mounts')
     await view('Audit')
     await ui.see('tr:has(th:text-is("out/")) td:text-is("discard")')
-    await ui.shoot('audit')
+    await ui.saveScreenshots('audit')
     await ui.expectNoBarrier()
     await ui.see('.nothing:has-text("are not shown here")')
     await act('Disable … out/')
@@ -164,7 +164,7 @@ describe('the page of a server', () => {
       .click()
     await ui.see('.audit-tail code.text:has-text("hmac-sha256:")')
     expect(await ui.page.locator('.audit-tail').innerText()).not.toContain('swordfish')
-    await ui.shoot('audit-tail')
+    await ui.saveScreenshots('audit-tail')
     await ui.expectNoBarrier()
     await type('Filter', 'written-later')
     await ui.see('.audit-tail .nothing')
@@ -196,7 +196,7 @@ describe('the page of a server', () => {
     await ui.see('.timeline li:has-text("performance: disabled -> primary")')
     await ui.see('.curve canvas')
     await ui.see('.facts-table td:text-is("primary")')
-    await ui.shoot('server-picture')
+    await ui.saveScreenshots('server-picture')
     await ui.expectNoBarrier()
     await view('This cluster')
   })
@@ -205,7 +205,7 @@ describe('the page of a server', () => {
     const key = /Unseal Key: (\S+)/.exec(server.stdout)?.[1] ?? ''
     await send('sys/seal')
     await ui.see('.gate [role=status]:has-text("sealed: 0 of 1")')
-    await ui.shoot('sealed')
+    await ui.saveScreenshots('sealed')
     await ui.expectNoBarrier()
     await type('Key share', key)
     await ui.press('Unseal')

@@ -117,15 +117,15 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
 
     it('after the leader of a shared log resigns, another node leads with a larger term', async () => {
       const first = await lead(a, 'a')
-      const heard: (string | undefined)[] = []
-      const unsubscribe = b.log.onLeader((leader) => heard.push(leader?.nodeId))
+      const leaderIds: (string | undefined)[] = []
+      const unsubscribe = b.log.onLeader((leader) => leaderIds.push(leader?.nodeId))
       const waiting = b.log.campaign(candidate('b'), never)
       await first.resign()
       expect(first.isHeld).toBe(false)
       expect(await first.lost).toContain('resigned')
       const second = await home.whenDone(waiting)
       expect(second.term).toBeGreaterThan(first.term)
-      await expect.poll(() => heard.at(-1)).toBe('b')
+      await expect.poll(() => leaderIds.at(-1)).toBe('b')
       unsubscribe()
       await expect(first.append(1, entryOf(LOG_START, 'k', Buffer.from('x')).bytes)).rejects.toThrow(LeadershipLost)
     })
@@ -209,8 +209,15 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       const foreign = { index: 2, hash: Buffer.alloc(LOG_START.hash.length, 7) }
       await expect(read(b.log, foreign, 1)).rejects.toThrow(ImageNeeded)
       await expect(read(b.log, { ...end, index: 9 }, 1)).rejects.toThrow(ImageNeeded)
-      const places = [LOG_START, end, foreign, { ...end, index: 9 }, { ...end, index: 0 }, { ...LOG_START, index: 2 }]
-      const reached = await Promise.all(places.map((place) => b.log.reaches(place, never)))
+      const positions = [
+        LOG_START,
+        end,
+        foreign,
+        { ...end, index: 9 },
+        { ...end, index: 0 },
+        { ...LOG_START, index: 2 },
+      ]
+      const reached = await Promise.all(positions.map((position) => b.log.reaches(position, never)))
       expect(reached).toEqual([true, true, false, false, false, false])
     })
 
@@ -262,7 +269,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await refused
       expect(begun.index).toBe(3)
       expect(leadership.end).toEqual(begun)
-      expect(await Promise.all([LOG_START, before, begun].map((place) => b.log.reaches(place, never)))).toEqual([
+      expect(await Promise.all([LOG_START, before, begun].map((position) => b.log.reaches(position, never)))).toEqual([
         false,
         false,
         true,

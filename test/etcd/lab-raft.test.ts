@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { listDrills, loadDrill } from '../../src/lab/drills/catalogue.js'
-import { hurried, PROCESS_DRILL_BREAKS } from '../support/drill-breaks.js'
+import { shortenWaits, PROCESS_DRILL_BREAKS } from '../support/drill-breaks.js'
 import { failuresOf, playAlone } from '../support/drill-player.js'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
@@ -57,7 +57,7 @@ afterAll(async () => {
 })
 
 it.each(PROCESS_DRILL_BREAKS)('$drill fails when $what', { timeout: 300_000 }, async ({ drill, change, fails }) => {
-  const result = await playAlone(hurried(change(loadDrill(drill))), 'process')
+  const result = await playAlone(shortenWaits(change(loadDrill(drill))), 'process')
   expect(result).toMatchObject({ error: null, verdict: 'failed' })
   expect(failuresOf(result)).toMatch(new RegExp(fails.source, 'm'))
 })

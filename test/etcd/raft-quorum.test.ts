@@ -45,23 +45,23 @@ test('a node without a quorum reports its state, and unseals after other nodes s
   await untilAllVote(nodes)
   await Promise.all(nodes.all.map((node) => node.crash()))
   await a.start()
-  const asked = async (method: string, path: string, body?: object): Promise<unknown[]> => {
+  const ask = async (method: string, path: string, body?: object): Promise<unknown[]> => {
     const answer = await a.send(method, path, body && { body })
     return [answer.status, answer.json?.errors ?? answer.json]
   }
   const sealed = { initialized: true, sealed: true }
-  expect(await asked('GET', 'sys/health')).toEqual([503, expect.objectContaining(sealed)])
-  expect(await asked('GET', 'sys/seal-status')).toEqual([200, expect.objectContaining(sealed)])
-  expect(await asked('GET', 'sys/leader')).toEqual([503, ['Vault is sealed']])
-  expect(await asked('GET', 'sys/init')).toEqual([200, { initialized: true }])
-  expect(await asked('PUT', 'sys/init', { secret_shares: 1, secret_threshold: 1 })).toEqual([
+  expect(await ask('GET', 'sys/health')).toEqual([503, expect.objectContaining(sealed)])
+  expect(await ask('GET', 'sys/seal-status')).toEqual([200, expect.objectContaining(sealed)])
+  expect(await ask('GET', 'sys/leader')).toEqual([503, ['Vault is sealed']])
+  expect(await ask('GET', 'sys/init')).toEqual([200, { initialized: true }])
+  expect(await ask('PUT', 'sys/init', { secret_shares: 1, secret_threshold: 1 })).toEqual([
     400,
     ['Vault is already initialized'],
   ])
   expect(await join(a, b)).toEqual({ joined: true })
-  expect(await asked('GET', 'kv/it')).toEqual([503, ['Vault is sealed']])
+  expect(await ask('GET', 'kv/it')).toEqual([503, ['Vault is sealed']])
   const [key] = nodes.keys
-  expect(await asked('PUT', 'sys/unseal', { key })).toEqual([503, [expect.stringContaining('too few nodes')]])
+  expect(await ask('PUT', 'sys/unseal', { key })).toEqual([503, [expect.stringContaining('too few nodes')]])
   await b.start()
   await until(async () => Number((await a.anonymous.read('sys/seal-status')).t) === 2)
   await nodes.unseal(a)

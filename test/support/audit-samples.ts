@@ -23,7 +23,7 @@ export const createAudit = (storage = new MemoryStorage(), clock = new ManualClo
     log: silentLog,
     meter: new Meter(),
     standardOutput: async (text) => {
-      if (output.isBroken) throw new Error('nobody reads')
+      if (output.isBroken) throw new Error('broken pipe')
       lines.push(text)
     },
   })

@@ -68,7 +68,7 @@ export class BrowserPage implements AsyncDisposable {
   page!: Page
   /** Errors that the browser reported. */
   errors!: string[]
-  /** Size of the window, except during `expectNoBarrier` and `shoot`. */
+  /** Size of the window, except during `expectNoBarrier` and `saveScreenshots`. */
   size: Size = WIDE
 
   async goTo(address: string): Promise<void> {
@@ -97,7 +97,7 @@ export class BrowserPage implements AsyncDisposable {
     await this.page.getByRole('button', { name, exact: true }).click()
   }
 
-  async looks(colorScheme: 'light' | 'dark', size: Size): Promise<void> {
+  async setAppearance(colorScheme: 'light' | 'dark', size: Size): Promise<void> {
     await this.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await this.page.setViewportSize(size)
     await this.seen(`(document.querySelector('.stage svg')?.clientWidth ?? 0) < ${size.width}`)
@@ -107,23 +107,23 @@ export class BrowserPage implements AsyncDisposable {
   async expectNoBarrier(): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const)
       for (const size of [WIDE, NARROW]) {
-        await this.looks(colorScheme, size)
+        await this.setAppearance(colorScheme, size)
         expect(await findBarriers(this.page), `${colorScheme}, ${size.width}`).toEqual([])
         expect(await this.page.evaluate('document.documentElement.scrollWidth'), 'nothing sticks out').toBe(size.width)
       }
-    await this.looks('light', this.size)
+    await this.setAppearance('light', this.size)
   }
 
   /** Saves screenshots to the directory UNDERSTUDY_SCREENSHOTS, if it is set. */
-  async shoot(name: string): Promise<void> {
+  async saveScreenshots(name: string): Promise<void> {
     if (SCREENSHOTS === undefined) return
     mkdirSync(SCREENSHOTS, { recursive: true })
     for (const colorScheme of ['light', 'dark'] as const)
       for (const size of [WIDE, NARROW]) {
-        await this.looks(colorScheme, size)
+        await this.setAppearance(colorScheme, size)
         await this.page.screenshot({ path: path.join(SCREENSHOTS, `${name}-${colorScheme}-${size.width}.png`) })
       }
-    await this.looks('light', this.size)
+    await this.setAppearance('light', this.size)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -59,18 +59,18 @@ export const WAIT_MS = 120_000
 
 type ClusterServer = Pick<InProcessServer, 'ports' | 'start' | 'stop' | 'crash'>
 
-interface Place {
+interface ServerLocation {
   readonly name: string
   readonly ports: PortPair
   readonly directory: string
 }
 
 /** Creates a server that runs as a process, with log and data in a directory. */
-export const createProcess = (place: Place, plan: ServerPlan): NodeProcess =>
-  new NodeProcess(place, (dataDir) => configOf(plan, place.ports, dataDir))
+export const createProcess = (location: ServerLocation, plan: ServerPlan): NodeProcess =>
+  new NodeProcess(location, (dataDir) => configOf(plan, location.ports, dataDir))
 
 /** Creates a server in the process of the test, with the same ports and files. */
-const createInProcess = ({ directory, ports, name }: Place, plan: ServerPlan): InProcessServer => {
+const createInProcess = ({ directory, ports, name }: ServerLocation, plan: ServerPlan): InProcessServer => {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const level = (plan.logLevel ?? 'info') as LogLevel
   return new InProcessServer({
@@ -103,7 +103,7 @@ export class Cluster implements ClusterAccess {
     threshold: 0,
   }
 
-  constructor({ name, ports, directory }: Place, server: ClusterServer, link: Link | undefined) {
+  constructor({ name, ports, directory }: ServerLocation, server: ClusterServer, link: Link | undefined) {
     this.name = name
     this.apiAddress = `http://127.0.0.1:${ports.api}`
     this.dataDir = path.join(directory, 'data')
@@ -221,10 +221,10 @@ export class Clusters {
     const ports = await freePorts()
     const link = hasLink ? await openLink(ports.cluster) : undefined
     if (link) this.#links.push(link)
-    const place = { name, ports, directory: path.join(this.#directory, `${name}-${this.#clusters.length}`) }
+    const location = { name, ports, directory: path.join(this.#directory, `${name}-${this.#clusters.length}`) }
     const create = runnerName() === 'in-process' ? createInProcess : createProcess
-    const server = create(place, { name, advertised: link?.address, settings, logLevel })
-    const cluster = new Cluster(place, server, link)
+    const server = create(location, { name, advertised: link?.address, settings, logLevel })
+    const cluster = new Cluster(location, server, link)
     this.#clusters.push(cluster)
     await server.start()
     return cluster

@@ -7,7 +7,7 @@ import type { SimulatedLab, Topology } from '../../src/index.js'
 type Name = 'A' | 'B' | 'C' | 'D' | 'E'
 
 /** The required features of a lab, in real or virtual time. */
-interface StoryLab
+interface PromotionLab
   extends Pick<SimulatedLab<Name>, 'cluster' | 'failover' | 'rejoin' | 'converged' | 'problems' | 'heal'> {
   link(one: Name, other: Name): { partition(): void; heal(): void }
 }
@@ -34,7 +34,7 @@ export const DOUBLE = {
 } as const satisfies Topology
 
 /** Plays one round. Rejects with the first condition that does not hold at the end. */
-export const playDoublePromotion = async (lab: StoryLab, { clock, chance, pauseMs }: Play): Promise<void> => {
+export const playDoublePromotion = async (lab: PromotionLab, { clock, chance, pauseMs }: Play): Promise<void> => {
   const pause = () => clock.sleep(chance.next() * pauseMs)
   const write = (name: Name, path: string) => lab.cluster(name).client.send('PUT', `kv/${path}`, { body: { at: name } })
   const A = lab.cluster('A')
@@ -78,7 +78,7 @@ const PATIENCE_MS = 60_000
  * Checks that the kept cluster accepts writes, that C and D stream from a primary and forward writes, and that the lab
  * converges.
  */
-const judge = async (lab: StoryLab, kept: Name, clock: Play['clock']): Promise<void> => {
+const judge = async (lab: PromotionLab, kept: Name, clock: Play['clock']): Promise<void> => {
   const find = async () => {
     for (const name of ['C', 'D'] as const) {
       const { state, connection_state: link } = await lab.cluster(name).status('performance')

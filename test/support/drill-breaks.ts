@@ -33,7 +33,7 @@ const without =
     return { ...drill, steps: drill.steps.filter((step) => step.name === undefined || !names.includes(step.name)) }
   }
 
-const insteadOf =
+const replace =
   (name: string, ...planted: readonly Verbs[]) =>
   (drill: Drill): Drill => {
     const at = indexOf(drill, name)
@@ -52,7 +52,7 @@ const atTheEnd =
   (drill: Drill): Drill => ({ ...drill, steps: [...drill.steps, ...steps(...planted)] })
 
 /** Returns a change that adds fields to the body of a call. */
-const naming =
+const addFields =
   (name: string, more: Readonly<Record<string, string>>) =>
   (drill: Drill): Drill => {
     const at = indexOf(drill, name)
@@ -74,20 +74,20 @@ const indexOf = ({ name: drill, steps: all }: Drill, name: string): number => {
 }
 
 /** Shortens the waits of checkpoints and expectations to 1 s, because the changed conditions never become true. */
-export const hurried = (drill: Drill): Drill => ({
+export const shortenWaits = (drill: Drill): Drill => ({
   ...drill,
   steps: drill.steps.map((step) =>
     step.verb === 'checkpoint'
       ? { ...step, with: step.with.map((entry) => mapValues(entry, (value) => ({ ...value, within: '1s' }))) }
       : step,
   ),
-  expect: drill.expect.map(soon),
+  expect: drill.expect.map(shortenWait),
 })
 
 const mapValues = (entry: object, change: (value: object) => object): object =>
   Object.fromEntries(Object.entries(entry).map(([key, value]) => [key, change(value)]))
 
-const soon = (one: Expectation): Expectation =>
+const shortenWait = (one: Expectation): Expectation =>
   isOfLoad(one.about) ? one : ({ ...one, with: { ...one.with, within: '1s' } } as Expectation)
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: drills have variables of their own
@@ -98,31 +98,31 @@ const DR = { kind: 'dr' } as const
 export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'wrong-ca',
-    what: 'C knows the authority from the start',
-    change: naming('C does not know the authority', { ca_file: AUTHORITY }),
+    what: 'C trusts the CA from the start',
+    change: addFields('C does not know the authority', { ca_file: AUTHORITY }),
     fails: /^C does not know the authority/,
   },
   {
     drill: 'node-failover',
-    what: 'all nodes are lost',
-    change: insteadOf('the active node is lost', { crash: 'A' }),
+    what: 'all nodes crash',
+    change: replace('the active node is lost', { crash: 'A' }),
     fails: /^clients are served again/,
   },
   {
     drill: 'step-down',
-    what: 'nobody steps down',
+    what: 'no node steps down',
     change: without('the active node steps down'),
     fails: /^another node is active/,
   },
   {
     drill: 'rolling-restart',
-    what: 'all nodes are stopped instead',
-    change: insteadOf('the active node last', { stop: 'A' }),
+    what: 'all nodes stop at once',
+    change: replace('the active node last', { stop: 'A' }),
     fails: /^clients are served again/,
   },
   {
     drill: 'primary-node-failover-seen-by-secondaries',
-    what: 'B is cut off from the node that takes over',
+    what: 'B cannot reach the new active node',
     change: before(
       'B follows the next active node',
       { fault: { name: 'partition', between: ['A', 'B'] } },
@@ -132,43 +132,43 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   },
   {
     drill: 'dr-failover',
-    what: 'B is cut off while A goes on',
+    what: 'B is partitioned from A before the crash',
     change: before('the primary crashes', { fault: { name: 'partition', between: ['A', 'B'] } }, { wait: '3s' }),
     fails: /^rpo/,
   },
   {
     drill: 'dr-failover-force',
-    what: 'the old primary is not led to its successor',
+    what: 'the former primary does not rejoin',
     change: without('it follows its successor, and no data is removed'),
     fails: /^entries that A notes as lost/,
   },
   {
     drill: 'dr-failback',
-    what: 'B is not led back',
+    what: 'B does not rejoin A',
     change: without('B follows A as before'),
     fails: /^A knows as dr secondaries/,
   },
   {
     drill: 'dr-batch-token',
-    what: 'nobody promotes',
+    what: 'no cluster is promoted',
     change: without('the batch token promotes B', 'clients are served again'),
     fails: /^dr primaries are/,
   },
   {
     drill: 'planned-switchover',
-    what: 'the former primary is left alone',
+    what: 'the former primary does not become a secondary',
     change: without('A becomes the DR secondary'),
     fails: /^B knows as dr secondaries/,
   },
   {
     drill: 'pr-promote',
-    what: 'the former primary is shut out again',
+    what: 'the former primary is revoked',
     change: atTheEnd({ revoke: { primary: 'C', secondary: 'A', ...PERFORMANCE } }),
     fails: /^C knows as performance secondaries/,
   },
   {
     drill: 'pr-follow-after-dr',
-    what: 'D is shut out',
+    what: 'D is revoked',
     change: atTheEnd(
       { revoke: { primary: 'B', secondary: 'D', id: 'perf-c', ...PERFORMANCE } },
       { wait: { for: 'status', cluster: 'D', ...PERFORMANCE, is: { connection_state: { not: 'ready' } } } },
@@ -177,8 +177,8 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   },
   {
     drill: 'update-primary-token',
-    what: 'A is joined anew instead of pointed at B',
-    change: insteadOf(
+    what: 'A is wiped and joined instead of updated',
+    change: replace(
       'A follows B',
       { disable: { cluster: 'A', ...DR } },
       { wait: { for: 'active', cluster: 'A' } },
@@ -188,7 +188,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   },
   {
     drill: 'update-primary-addrs',
-    what: 'B cannot be reached in the end',
+    what: 'B is unreachable at the end',
     change: atTheEnd(
       { fault: { name: 'partition', between: ['B', 'C'] } },
       { wait: { for: 'status', cluster: 'C', ...PERFORMANCE, is: { connection_state: { not: 'ready' } } } },
@@ -197,25 +197,25 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   },
   {
     drill: 'split-brain-two-primaries',
-    what: 'A has nothing of its own',
+    what: 'A accepts no writes of its own',
     change: without('A continues to serve its clients'),
     fails: /^entries that A notes as lost/,
   },
   {
     drill: 'paths-filter',
-    what: 'the last filter is not set',
+    what: 'the last filter is missing',
     change: without('the filter allows only US data'),
     fails: /paths-filter\/perf-c on A/,
   },
   {
     drill: 'revoke-secondary',
-    what: 'a filter is there once more',
+    what: 'a filter is set at the end',
     change: atTheEnd({ filter: { primary: 'A', secondary: 'C', mode: 'deny', paths: ['secret-of-a/'] } }),
     fails: /paths-filter\/perf-c on A/,
   },
   {
     drill: 'lag-and-catch-up',
-    what: 'C applies nothing in the end',
+    what: 'C applies nothing at the end',
     change: atTheEnd(
       { hold: { cluster: 'C', state: 'apply', ...PERFORMANCE } },
       { write: { cluster: 'A', path: 'shared/more', fields: { by: 'A' } } },
@@ -230,19 +230,19 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   },
   {
     drill: 'merkle-corruption',
-    what: 'nobody builds the tree anew',
+    what: 'the tree is not rebuilt',
     change: without('the tree is rebuilt from the data', 'the tree is correct again', 'C continues to follow'),
     fails: /merkle-check on C/,
   },
   {
     drill: 'rejoin-after-disable',
-    what: 'A stays the primary of the old set',
+    what: 'A stays a primary of the old set',
     change: without('A disables its role', 'both clusters are without replication'),
     fails: /^dr status of B/,
   },
   {
     drill: 'values-compared',
-    what: 'C does not get the newest value',
+    what: 'C does not receive the last value',
     change: atTheEnd(
       { hold: { cluster: 'C', state: 'apply', ...PERFORMANCE } },
       { write: { cluster: 'B', path: 'one/app', fields: { user: 'app', password: 'third' } } },
@@ -251,7 +251,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   },
   {
     drill: 'known-secondaries',
-    what: 'somebody makes a token for a cluster that never comes',
+    what: 'a token is issued for a cluster that never joins',
     change: atTheEnd({
       call: {
         cluster: 'B',
@@ -277,13 +277,13 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   },
   {
     drill: 'metrics-after-role-change',
-    what: 'B is demoted in the end',
+    what: 'B is demoted at the end',
     change: atTheEnd({ demote: { cluster: 'B', ...DR } }),
     fails: /^metric vault_core_replication_dr_primary of B/,
   },
   {
     drill: 'data-after-failback',
-    what: 'nothing is deleted on B',
+    what: 'no value is deleted on B',
     change: without('a delete on B'),
     fails: /shared\/deleted/,
   },
@@ -293,25 +293,25 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
 export const PROCESS_DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'quorum-loss',
-    what: 'two of the three nodes are left',
+    what: 'two of three nodes keep running',
     change: without('a second node crashes'),
     fails: /^writes are rejected, with the reason/,
   },
   {
     drill: 'quorum-loss',
-    what: 'nobody comes back',
+    what: 'no node returns',
     change: without('one node returns', 'the other node returns'),
     fails: /^clients are served again/,
   },
   {
     drill: 'join-and-remove-peer',
-    what: 'nobody is taken out',
+    what: 'no node is removed',
     change: without('a standby is removed'),
     fails: /^it knows that it was/,
   },
   {
     drill: 'join-and-remove-peer',
-    what: 'the new machine has the data of the old one',
+    what: 'the new node keeps the data of the old one',
     change: without('a new node replaces it'),
     fails: /^it joins and catches up/,
   },

@@ -52,10 +52,10 @@ export class Drill {
     const client: ApiClient = isAnonymous || cluster.rootToken === '' ? cluster.anonymous : cluster.client
     const answer = await client.send(method, path, body === undefined ? call : { ...call, body })
     const json = answer.json ?? {}
-    const told = errorsOf(answer).join('; ') || JSON.stringify(json.warnings ?? json.data ?? json)
+    const shown = errorsOf(answer).join('; ') || JSON.stringify(json.warnings ?? json.data ?? json)
     const sent = body === undefined ? '' : ` ${JSON.stringify(body)}`
     this.#lines.push(
-      `${this.#time()}   ${method} ${cluster.name} ${path}${shorten(sent)} -> ${answer.status} ${shorten(told)}`,
+      `${this.#time()}   ${method} ${cluster.name} ${path}${shorten(sent)} -> ${answer.status} ${shorten(shown)}`,
     )
     return {
       status: answer.status,

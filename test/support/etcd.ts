@@ -19,20 +19,20 @@ export const ask = async (etcd: EtcdProcess, path: string, body: object): Promis
   return (await answer.json()) as Record<string, unknown>
 }
 
-const FILLING = { key: base64('/somebody-else/'), range_end: base64('/somebody-else0') }
+const OTHER_KEYS = { key: base64('/other-client/'), range_end: base64('/other-client0') }
 
 /** Writes keys outside of the prefix of the test until the quota of etcd is full. */
 export const fill = async (etcd: EtcdProcess): Promise<void> => {
   const value = Buffer.alloc(1024 * 1024, 'x').toString('base64')
   for (let count = 0; ; count++) {
-    const key = base64(`/somebody-else/${count}`)
+    const key = base64(`/other-client/${count}`)
     if ('error' in (await ask(etcd, 'kv/put', { key, value }))) return
   }
 }
 
 /** Deletes these keys and clears the alarm, as an operator does. Pending writes may fill etcd again at once. */
 export const freeSpace = async (etcd: EtcdProcess): Promise<void> => {
-  const { header } = (await ask(etcd, 'kv/deleterange', FILLING)) as { header: { revision: string } }
+  const { header } = (await ask(etcd, 'kv/deleterange', OTHER_KEYS)) as { header: { revision: string } }
   await ask(etcd, 'kv/compaction', { revision: header.revision, physical: true })
   await ask(etcd, 'maintenance/defragment', {})
   const { alarms = [] } = (await ask(etcd, 'maintenance/alarm', { action: 'GET' })) as { alarms?: object[] }

@@ -28,9 +28,9 @@ export const serveHostilePage = async (messages: {
   readonly events: readonly PageEvent[]
   readonly work?: PageWork
 }) => {
-  const asked: string[] = []
+  const requestedPaths: string[] = []
   const server = http.createServer(({ url = '/' }, response) => {
-    asked.push(url)
+    requestedPaths.push(url)
     for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value)
     const file = url.slice(1) || 'index.html'
     if (TYPES[file] !== undefined)
@@ -44,7 +44,7 @@ export const serveHostilePage = async (messages: {
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     /** Paths that the browser requested. */
-    asked,
+    requestedPaths,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -53,7 +53,7 @@ export class Installation implements AsyncDisposable {
     return path.join(this.directory, 'node_modules', '.bin')
   }
 
-  get place(): string {
+  get packageDirectory(): string {
     return path.join(this.directory, 'node_modules', 'understudy-lab')
   }
 
@@ -118,9 +118,9 @@ const copyDependencies = (directory: string): void => {
   const lock = JSON.parse(readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, { readonly dev?: true; readonly devOptional?: true }>>
   }
-  for (const [place, { dev, devOptional }] of Object.entries(lock.packages)) {
-    const isOfUsers = place !== '' && !dev && !devOptional && existsSync(path.join(ROOT, place))
-    if (isOfUsers) cpSync(path.join(ROOT, place), path.join(directory, place), { recursive: true })
+  for (const [location, { dev, devOptional }] of Object.entries(lock.packages)) {
+    const isOfUsers = location !== '' && !dev && !devOptional && existsSync(path.join(ROOT, location))
+    if (isOfUsers) cpSync(path.join(ROOT, location), path.join(directory, location), { recursive: true })
   }
   const bin = path.join('node_modules', '.bin')
   mkdirSync(path.join(directory, bin))

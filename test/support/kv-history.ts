@@ -38,7 +38,7 @@ const kvModel = (taken: ReadonlySet<number>, last: number): Model<KvState, KvOpe
 
 /** Returns undefined if the history of one key is linearizable. */
 export const findKvViolation = (history: readonly Timed<KvOperation>[]): Violation<KvOperation> | undefined => {
-  const whole = withWhatReadersTell(history)
+  const whole = withReadVersions(history)
   const taken = new Set<number>()
   let last = 0
   for (const { operation } of whole) {
@@ -58,7 +58,7 @@ export const findKvViolation = (history: readonly Timed<KvOperation>[]): Violati
  * Adds the version to each write of unknown outcome that a client has read. If only one write has this value, it also
  * took effect before the response to the first reader.
  */
-const withWhatReadersTell = (history: readonly Timed<KvOperation>[]): readonly Timed<KvOperation>[] => {
+const withReadVersions = (history: readonly Timed<KvOperation>[]): readonly Timed<KvOperation>[] => {
   const read = new Map<string, { readonly version: number; answeredMs: number }>()
   const writers = new Map<string, number>()
   for (const { operation, answeredMs } of history) {
@@ -73,10 +73,10 @@ const withWhatReadersTell = (history: readonly Timed<KvOperation>[]): readonly T
   return history.map((timed) => {
     const { operation, calledMs } = timed
     if (operation.kind !== 'write' || operation.version !== undefined) return timed
-    const told = read.get(operation.value)
-    if (!told) return timed
-    const answeredMs = writers.get(operation.value) === 1 ? Math.max(calledMs, told.answeredMs) : Infinity
-    return { calledMs, answeredMs, operation: { ...operation, version: told.version } }
+    const known = read.get(operation.value)
+    if (!known) return timed
+    const answeredMs = writers.get(operation.value) === 1 ? Math.max(calledMs, known.answeredMs) : Infinity
+    return { calledMs, answeredMs, operation: { ...operation, version: known.version } }
   })
 }
 

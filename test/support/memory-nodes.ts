@@ -62,18 +62,18 @@ export class MemoryNode extends TestNode {
   }
 
   /** Ends the term of the leader. The leader learns of it by its next append. */
-  endLead(): void {
+  endLeadership(): void {
     const term = this.#log?.leader?.term
     if (term !== undefined) this.#log?.release(term)
   }
 
   /** Ends the term of the leader after its next append, so that the append after that fails. */
-  endLeadAfterNextAppend(): void {
+  endLeadershipAfterNextAppend(): void {
     const before = this.logIndex
     const unsubscribe = this.#log?.onNews(() => {
       if (this.logIndex === before) return
       unsubscribe?.()
-      this.endLead()
+      this.endLeadership()
     })
   }
 

@@ -13,15 +13,15 @@ export const sourceWith = (replace: (source: EngineSource) => Partial<EngineSour
 }
 
 /** Returns a source in memory whose runtimes cannot be opened while `gate.isHeld` is true. */
-export const sourceBehindDoor = () => {
-  const door = { isHeld: false }
+export const sourceBehindGate = () => {
+  const gate = { isHeld: false }
   const data = sourceWith((source) => ({
     get engine() {
-      if (door.isHeld) throw new Error('held by the test')
+      if (gate.isHeld) throw new Error('held by the test')
       return source.engine
     },
   }))
-  return { data, door }
+  return { data, gate }
 }
 
 interface Start extends Partial<Omit<Parameters<typeof Server.start>[0], 'config' | 'openStorage'>> {

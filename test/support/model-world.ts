@@ -66,7 +66,7 @@ export interface Member {
   joined: { readonly kind: Kind; readonly primary: string; readonly id: string } | undefined
 }
 
-const STRANGERS: Topology = { name: 'none', about: 'strangers', clusters: ['A', 'B', 'C'], links: [] }
+const UNCONNECTED: Topology = { name: 'none', about: 'unconnected clusters', clusters: ['A', 'B', 'C'], links: [] }
 
 /** Short timeouts, so that a cut link costs a step at most one second. */
 const SETTINGS = {
@@ -111,7 +111,7 @@ export class World {
     seed: number,
     { makeStorage = () => watchStorage(), settings = SETTINGS }: WorldOptions = {},
   ): Promise<World> {
-    const topology = listTopologies().find(({ name }) => name === topologyName) ?? STRANGERS
+    const topology = listTopologies().find(({ name }) => name === topologyName) ?? UNCONNECTED
     const storages = new Map(topology.clusters.map((name) => [name, makeStorage(name)]))
     const storageOf = (name: string): WatchedStorage => {
       const found = storages.get(name)

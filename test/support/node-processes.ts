@@ -8,7 +8,7 @@ import { runningProcesses } from './lab-home.js'
 import { nodeConfig, TestNode, TestNodes } from './nodes.js'
 import { until } from './until.js'
 
-interface Place {
+interface ServerLocation {
   readonly name: string
   readonly ports: PortPair
   /** A temporary directory by default. */
@@ -22,7 +22,7 @@ export class NodeProcess extends TestNode {
   configure: (dataDir: string) => object
   #process: { readonly pid: number; readonly ended: Promise<Ending> } | undefined
 
-  constructor({ name, ports, directory }: Place, configure: (dataDir: string) => object) {
+  constructor({ name, ports, directory }: ServerLocation, configure: (dataDir: string) => object) {
     super(name, ports)
     this.directory = directory ?? mkdtempSync(path.join(tmpdir(), `understudy-node-${name}-`))
     this.configure = configure

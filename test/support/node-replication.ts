@@ -38,7 +38,7 @@ export const joinNodes = async (
 
 /** Resolves when the secondary streams and has applied everything. */
 export const level = async (primary: TestNodes, secondary: TestNodes, kind: Kind): Promise<void> => {
-  let lag: string | undefined = 'not asked'
+  let lag: string | undefined = 'not checked yet'
   await until(async () => {
     const [above, below] = [await primary.serving(), await secondary.serving()]
     if (!above || !below) return false

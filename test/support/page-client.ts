@@ -40,7 +40,7 @@ export class Listener implements Disposable {
   gone: { reason: string } | undefined
   readonly events: PageEvent[] = []
   /** The last state of each job, by its ID. */
-  readonly works = new Map<number, PageWork>()
+  readonly jobs = new Map<number, PageWork>()
   text = ''
   #rest = ''
   readonly #request: http.ClientRequest
@@ -65,7 +65,7 @@ export class Listener implements Disposable {
       const value = JSON.parse(fields.get('data') ?? '{}')
       if (fields.get('event') === 'survey') this.survey = value
       if (fields.get('event') === 'gone') this.gone = value
-      if (fields.get('event') === 'work') this.works.set((value as PageWork).id, value as PageWork)
+      if (fields.get('event') === 'work') this.jobs.set((value as PageWork).id, value as PageWork)
       if (fields.get('event') === 'events') this.events.push(...value)
     }
   }

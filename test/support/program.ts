@@ -97,7 +97,7 @@ export class Program implements AsyncDisposable {
 export const STARTED = '==> Vault server started! Log data will stream in below:'
 
 /** A temporary directory for the configuration files of one test. */
-export class Workplace implements Disposable {
+export class TestDirectory implements Disposable {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
 
   path(name: string): string {
@@ -115,7 +115,7 @@ export class Workplace implements Disposable {
 }
 
 /** Disposes of an object at the end of the test. */
-export const keep = <T extends AsyncDisposable | Disposable>(one: T): T => {
+export const disposeAfterTest = <T extends AsyncDisposable | Disposable>(one: T): T => {
   onTestFinished(async () => {
     if (Symbol.asyncDispose in one) await one[Symbol.asyncDispose]()
     else one[Symbol.dispose]()
@@ -127,7 +127,7 @@ export const keep = <T extends AsyncDisposable | Disposable>(one: T): T => {
  * Writes the configuration of a server on free ports. `more` is appended; `rewrite` writes the file again with another
  * ending.
  */
-export const writeSite = async (at: Workplace, more = '', { name = 'server', data = 'data' } = {}) => {
+export const writeServerConfig = async (at: TestDirectory, more = '', { name = 'server', data = 'data' } = {}) => {
   const { api, cluster } = await freePorts()
   const rewrite = (text: string) =>
     at.write(

@@ -318,7 +318,6 @@ export interface TestFollowerOptions {
 export class TestFollower {
   readonly states: StreamState[] = []
   readonly follower: Follower
-  readonly told: string[] = []
   synced = 0
   reindexed = 0
   fingerprint = ''
@@ -399,9 +398,7 @@ export class TestFollower {
       onSynced: async () => {
         this.synced++
       },
-      onPrimaryAddresses: ({ current }) => {
-        this.told.push(current)
-      },
+      onPrimaryAddresses: () => {},
     }
   }
 }

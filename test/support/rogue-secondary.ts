@@ -92,7 +92,7 @@ export class RogueSecondary {
   listen(): void {
     const run = async () => {
       while (!this.#stopped.signal.aborted) {
-        await this.#hear().catch((error: unknown) => this.cuts.push(error))
+        await this.#receive().catch((error: unknown) => this.cuts.push(error))
         await systemClock.sleep(RECONNECT_MS, this.#stopped.signal)
         this.#connection.close()
         this.#connection = await this.#connect()
@@ -103,7 +103,7 @@ export class RogueSecondary {
     })
   }
 
-  async #hear(): Promise<void> {
+  async #receive(): Promise<void> {
     const stream = this.#connection.streamWals()
     this.#stream = stream
     await stream.send({ open: { who: this.#who, position: null, filter: '' } })

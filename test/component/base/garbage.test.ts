@@ -5,7 +5,7 @@ import { requestGc } from '../../../src/base/garbage.js'
 
 const { NODE_PERFORMANCE_GC_FLAGS_FORCED: FORCED } = constants
 
-it('collects once, however much was let go in one turn, and again when more was', async () => {
+it('requestGc collects garbage once per turn of the event loop', async () => {
   let collections = 0
   const observer = new PerformanceObserver((list) => {
     const entries = list.getEntries() as unknown as { detail: { flags: number } }[]
@@ -24,7 +24,7 @@ it('collects once, however much was let go in one turn, and again when more was'
   }
 })
 
-it('can be told how far a heap grows by an option that this engine has', () => {
+it('the V8 engine of this Node has the option --heap-growing-percent', () => {
   const options = execFileSync(process.execPath, ['--v8-options'], { encoding: 'utf8' })
   expect(options).toContain('--heap-growing-percent')
 })

@@ -6,7 +6,7 @@ import { HclError } from '../../../src/base/hcl-tree.js'
 const seed = Date.now() % 2 ** 31
 console.info(`hcl-fuzz: seed ${seed}`)
 
-/** Pieces of the language and of JSON, so that random texts get past the first token. */
+/** Tokens of HCL and JSON, so that random texts get past the first token. */
 const PIECES = [
   'path',
   'key',
@@ -58,7 +58,7 @@ const PIECES = [
   '}]',
 ]
 
-/** Parses and says how it went; anything but a tree or the own error fails the test. */
+/** Parses a text. Returns `tree` or `refused`, and fails for any error other than HclError. */
 const outcome = (text: string): 'tree' | 'refused' => {
   try {
     const body = parseHcl(text)
@@ -73,14 +73,14 @@ const outcome = (text: string): 'tree' | 'refused' => {
   }
 }
 
-test('any text gives a tree or the one error', () => {
+test('the HCL parser returns a tree or an HclError for any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => void outcome(text)),
     { seed, numRuns: 1000 },
   )
 })
 
-test('any sequence of pieces of the language gives a tree or the one error', () => {
+test('the HCL parser returns a tree or an HclError for any sequence of tokens', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(
@@ -107,7 +107,7 @@ const PRINTED = fc.letrec((tie) => ({
   item: fc.tuple(fc.stringMatching(/^[a-z]{1,5}$/), tie('value')).map(([key, value]) => `k-${key} = ${value}`),
 }))
 
-test('a printed tree is read, and one character less or more never breaks the parser', () => {
+test('the HCL parser reads printed trees, and reports changed ones with an HclError at worst', () => {
   const texts = fc.array(PRINTED.item as fc.Arbitrary<string>, { maxLength: 5 }).map((items) => items.join('\n'))
   fc.assert(
     fc.property(texts, fc.nat(), fc.constantFrom('', ...PIECES), (text, where, piece) => {

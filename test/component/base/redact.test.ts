@@ -21,7 +21,7 @@ test.each([
   'unseal_keys',
   'OTP',
   'dr_operation_token',
-])('a secret field is hidden at every depth: %s', (name) => {
+])('the log hides a secret field at every depth: %s', (name) => {
   for (const format of ['json', 'standard'] as const) {
     const { log, lines } = logOf(format)
     for (let depth = 0; depth <= 40; depth++) {
@@ -40,7 +40,7 @@ test.each([
   }
 })
 
-test('what is no secret reaches the line as it was', () => {
+test('the log keeps fields that are not secret, and shortens bytes', () => {
   const { log, lines } = logOf('json')
   const circle: Record<string, unknown> = { name: 'round' }
   circle.self = circle

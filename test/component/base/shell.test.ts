@@ -31,7 +31,7 @@ it.each([
   ['bash', 'bash'],
   ['zsh', 'bash'],
   ['fish', 'fish'],
-] as const)('%s takes every hostile text as the one word that it is', (shell, dialect) => {
+] as const)('%s reads every quoted hostile text as one word', (shell, dialect) => {
   if (!isThere(shell)) return
   for (const text of HOSTILE) {
     const quoted = dialect === 'bash' ? quotedWord(text) : shellWord(text, dialect)
@@ -42,17 +42,17 @@ it.each([
   expect(run(shell, [setVariable('PATH', undefined, dialect), 'echo "$PATH."'].join('\n'))).toBe('.\n')
 })
 
-it('powershell and cmd get their own quotes', () => {
+it('setVariable quotes values for powershell and cmd', () => {
   expect(setVariable('V', "it's $x \u2019", 'powershell')).toBe("$env:V = 'it''s $x \u2019\u2019'")
   expect(setVariable('V', 'a & b | c', 'cmd')).toBe('set "V=a & b | c"')
   expect(setVariable('V', undefined, 'powershell')).toBe('Remove-Item Env:V -ErrorAction SilentlyContinue')
   expect(setVariable('V', undefined, 'cmd')).toBe('set "V="')
 })
 
-it.each(['"', '%PATH%', '!x!', '\n'])('cmd is refused a value with %j, which it cannot have', (text) => {
+it.each(['"', '%PATH%', '!x!', '\n'])('setVariable rejects a value with %j for cmd', (text) => {
   expect(() => setVariable('V', text, 'cmd')).toThrow('cmd takes no value with')
 })
 
-it.each<Shell>([...SHELLS])('a comment for %s is one line', (shell) => {
+it.each<Shell>([...SHELLS])('shellComment is one line for %s', (shell) => {
   expect(shellComment('a\nb\r\u2028c & d', shell)).not.toMatch(/[\n\r\u2028]/)
 })

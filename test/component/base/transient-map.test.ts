@@ -5,14 +5,14 @@ import { TransientMap } from '../../../src/base/transient-map.js'
 const seed = Date.now() % 2 ** 31
 console.info(`transient-map: seed ${seed}`)
 
-describe('a map whose keys come and go', () => {
-  it('holds what a map of the platform holds', () => {
+describe('TransientMap', () => {
+  it('TransientMap has the same content as a Map', () => {
     const random = createSeededRandom(seed)
     const below = (max: number): number => random.bytes(4).readUInt32BE() % max
     const transient = new TransientMap<number, { readonly step: number }>()
     const plain = new Map<number, { readonly step: number }>()
     for (let step = 0; step < 10_000; step++) {
-      // Few at a time, and most never again; now and then all go.
+      // A few keys exist at a time, and most are used once. Sometimes all are deleted.
       const key = step + below(100)
       const isAdded = below(2) === 0
       if (isAdded) {
@@ -35,7 +35,7 @@ describe('a map whose keys come and go', () => {
     expect(new Map(transient)).toEqual(plain)
   })
 
-  it('forgets a key that is deleted twice once, and takes it again', () => {
+  it('TransientMap counts a key once that is deleted twice, and accepts it again', () => {
     const map = new TransientMap<string, object>()
     const value = {}
     map.set('a', value)

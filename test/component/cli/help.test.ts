@@ -8,7 +8,7 @@ import { describeAll } from '../../../src/cli/vault/program/commands.js'
 
 const silent = new ProcessOutput(() => 0)
 
-/** What a command prints when it is asked for help, with what stands behind its flags. */
+/** Returns the help that a command prints. */
 const helpOf = (command: Command): string => {
   let text = ''
   command.configureOutput({
@@ -22,15 +22,15 @@ const helpOf = (command: Command): string => {
 }
 
 const program = makeProgram(silent, () => {})
-/** `server`, `vault` and `config show` have texts of their own, and the lab daemon is started by other commands only. */
+/** Commands with their own help texts, and the lab daemon, which only other commands start. */
 const OWN_TEXT = ['understudy server', 'understudy vault', 'understudy config show', 'understudy keeper']
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
-/** An argument may begin with a minus, as in `-5m`. */
+/** Commands whose arguments may begin with a minus, as in `-5m`. */
 const TAKES_MINUS = ['understudy fault skew']
 const documented = everyCommand(program).filter((one) => !OWN_TEXT.includes(pathOf(one)))
 
-/** How a command line ends that is read by a program of its own, before anything is done. */
+/** Parses a command line without running it. Returns the printed texts and the exit code. */
 const endOf = async (args: readonly string[]) => {
   const own = makeProgram(silent, () => {})
   const end = { printed: '', complained: '', exitCode: -1 }
@@ -48,7 +48,7 @@ const endOf = async (args: readonly string[]) => {
   return error instanceof CommanderError ? { ...end, exitCode: error.exitCode } : end
 }
 
-/** Options without which a command is not read to its end. */
+/** Returns the required options of a command, each with a value. */
 const neededBy = (words: readonly string[]): string[] => {
   const command = everyCommand(program).find((one) => pathOf(one) === ['understudy', ...words].join(' '))
   return (command?.options ?? []).flatMap(({ mandatory, long }) => (mandatory ? [long ?? '', '1'] : []))
@@ -56,13 +56,16 @@ const neededBy = (words: readonly string[]): string[] => {
 
 const countExamples = (help: string): number => help.split('Examples:\n')[1]?.match(/^ {2}\S/gm)?.length ?? 0
 
-describe('the help of our commands', () => {
-  it.each(documented.map((command) => [pathOf(command), command] as const))('%s has two examples', (_, command) => {
-    expect(countExamples(helpOf(command))).toBeGreaterThanOrEqual(2)
-  })
+describe('the help of understudy commands', () => {
+  it.each(documented.map((command) => [pathOf(command), command] as const))(
+    'the help of %s has two examples',
+    (_, command) => {
+      expect(countExamples(helpOf(command))).toBeGreaterThanOrEqual(2)
+    },
+  )
 
   it('each command with JSON output also has YAML output', () => {
-    // An export has a directory of that name.
+    // An export has an option --output for a directory.
     const isOfFormat = ({ long, argChoices }: Option) => long !== '--output' || argChoices !== undefined
     const options = documented.map((command) => command.options.filter(isOfFormat).map(({ long }) => long))
     expect(options.filter((longs) => longs.includes('--json') !== longs.includes('--output'))).toEqual([])
@@ -95,7 +98,7 @@ describe('the help of our commands', () => {
     expect([describeServerCommand(), describeConfigShow()].map(countExamples)).toEqual([2, 2])
   })
 
-  it('the help keeps names and summaries of the compatibility command line apart', () => {
+  it('the help separates names and summaries of the compatibility commands', () => {
     const rows = describeAll()
       .split('\n')
       .filter((line) => line.startsWith('  '))

@@ -11,12 +11,12 @@ const runAs = (version: string) => {
   return spawnSync(process.execPath, [...args, 'src/main.ts', '--version'], { encoding: 'utf8' })
 }
 
-it.each(['18.20.8', '20.11.1'])('Node %s is told which one is needed', (version) => {
+it.each(['18.20.8', '20.11.1'])('Node %s exits with the minimum version', (version) => {
   const { status, stdout, stderr } = runAs(version)
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr.trim()).toBe(`understudy needs Node ${needed} or newer, and this is ${version}`)
 })
 
-it('the oldest Node that is supported is no older one', () => {
+it('the minimum version of Node starts the program', () => {
   expect(runAs(`${needed}.0`)).toMatchObject({ status: 0, stderr: '' })
 })

@@ -33,7 +33,7 @@ const openReader = async (): Promise<FileHandle> => {
   return reader
 }
 
-/** What lies in the pipe now. */
+/** Returns the content of the pipe. */
 const drain = async (from: FileHandle): Promise<string> => {
   const chunks: Buffer[] = []
   const bytes = Buffer.alloc(1 << 16)
@@ -44,7 +44,7 @@ const drain = async (from: FileHandle): Promise<string> => {
   }
 }
 
-it('fails at once on a pipe that nobody reads, and writes when somebody does', async () => {
+it('an audit file sink fails at once on a pipe without a reader, and writes after a reader opens it', async () => {
   const sink = new FileSink({ path: pipe, mode: undefined, clock: new ManualClock() })
   await expect(sink.append('lost\n', 'request')).rejects.toThrow('ENXIO')
   const from = await openReader()
@@ -56,22 +56,22 @@ it('fails at once on a pipe that nobody reads, and writes when somebody does', a
   await sink.close()
 })
 
-it('gives a full pipe up after a while, refuses at once meanwhile, and goes on with a line of its own', async () => {
+it('an audit file sink times out on a full pipe, and continues with a complete line after it is drained', async () => {
   const clock = new ManualClock()
   const sink = new FileSink({ path: pipe, mode: undefined, clock })
   const from = await openReader()
   const long = `${'x'.repeat(200_000)}\n`
   const outcome = sink.append(long, 'request').catch((error: Error) => error.message)
   const next = sink.append('waits behind it\n', 'request').catch((error: Error) => error.message)
-  let told = ''
+  let outcomeText = ''
   void outcome.then((text) => {
-    told = String(text)
+    outcomeText = String(text)
   })
   await until(() => {
     clock.advance(100)
-    return told !== ''
+    return outcomeText !== ''
   })
-  expect(told).toContain(`within ${LIMITS.auditWriteMs} ms`)
+  expect(outcomeText).toContain(`within ${LIMITS.auditWriteMs} ms`)
   expect(await next).toContain(`within ${LIMITS.auditWriteMs} ms`)
   expect(long.startsWith(await drain(from))).toBe(true)
   await until(async () => {
@@ -85,7 +85,7 @@ it('gives a full pipe up after a while, refuses at once meanwhile, and goes on w
   await sink.close()
 })
 
-it('holds a full pipe against nobody who has another device', async () => {
+it('a full pipe does not delay requests that another audit device records', async () => {
   const { audit, enable, clock, lines } = createAudit()
   const from = await openReader()
   await enable('pipe', { file_path: pipe })
@@ -102,7 +102,7 @@ it('holds a full pipe against nobody who has another device', async () => {
   await audit.close()
 })
 
-it('refuses requests, and writes what answers need, on a disk that is nearly full', async () => {
+it('an audit file sink rejects request lines and accepts response lines on a disk that is nearly full', async () => {
   const path = join(folder, 'audit.log')
   let free = LIMITS.auditHeadroomBytes
   const sink = new FileSink({ path, mode: undefined, clock: systemClock, freeBytes: async () => free })
@@ -119,7 +119,7 @@ it('refuses requests, and writes what answers need, on a disk that is nearly ful
   await sink.close()
 })
 
-it('fails a request whose line the device does not take any more', async () => {
+it('a request fails if its audit line cannot be written', async () => {
   const path = join(folder, 'audit.log')
   const { audit } = createAudit()
   const enabling = { name: 'a', type: 'file', description: '', isLocal: false }
@@ -134,7 +134,7 @@ it('fails a request whose line the device does not take any more', async () => {
   expect((await readFile(path, 'utf8')).trim().split('\n')).toHaveLength(1)
 })
 
-describe('a device that is enabled', () => {
+describe('enabling an audit device', () => {
   const enable = (options: Record<string, string>) => {
     const made = createAudit()
     const enabling = made.audit.enable({ name: 'a', type: 'file', description: '', isLocal: false, options })
@@ -161,11 +161,11 @@ describe('a device that is enabled', () => {
   })
 
   it.each([
-    ['a device without room', '/dev/full', 'audit backend failed test message: ENOSPC'],
+    ['a full device', '/dev/full', 'audit backend failed test message: ENOSPC'],
     ['a directory', '.', 'sanity check failed; unable to open the audit file: EISDIR'],
     ['a pipe without a reader', 'pipe', 'sanity check failed; unable to open the audit file: ENXIO'],
-  ])('enabling an audit device fails for %s, and requests still succeed', async (_, place, text) => {
-    const { audit, storage, enabling } = enable({ file_path: resolve(folder, place) })
+  ])('enabling an audit device fails for %s, and requests still succeed', async (_, target, text) => {
+    const { audit, storage, enabling } = enable({ file_path: resolve(folder, target) })
     const [code, message] = await refusal(enabling)
     expect([code, message]).toEqual(['invalid-request', expect.stringContaining(text)])
     expect([audit.isEnabled, await storage.keys('')]).toEqual([false, []])
@@ -175,7 +175,7 @@ describe('a device that is enabled', () => {
   it('enabling an audit device fails if standard output cannot be written', async () => {
     const { output, enabling } = enable({ file_path: 'stdout' })
     output.isBroken = true
-    expect(await refusal(enabling)).toEqual(['invalid-request', 'audit backend failed test message: nobody reads'])
+    expect(await refusal(enabling)).toEqual(['invalid-request', 'audit backend failed test message: broken pipe'])
   })
 
   it('enabling an audit device fails if its directory cannot be created', async () => {
@@ -191,7 +191,7 @@ describe('a device that is enabled', () => {
     await audit.close()
   })
 
-  it('an audit device changes the mode of no device file', async () => {
+  it('enabling an audit device does not change the mode of a device file', async () => {
     const before = (await stat('/dev/null')).mode
     const { audit, enabling } = enable({ file_path: '/dev/null', mode: '0604' })
     await enabling
@@ -200,7 +200,7 @@ describe('a device that is enabled', () => {
   })
 })
 
-it('lets no more than a bound of lines wait', async () => {
+it('an audit file sink limits the bytes of waiting lines', async () => {
   const sink = new FileSink({ path: join(folder, 'audit.log'), mode: undefined, clock: systemClock })
   const line = `${'x'.repeat(LIMITS.auditWaitingBytesMax / 4)}\n`
   const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => sink.append(line, 'request')))

@@ -19,8 +19,8 @@ const isAlive = (token: string): boolean => world.tokens.find(token) !== undefin
 const putIntoCubbyhole = (token: string, name: string): Promise<void> =>
   world.storage.write((tx) => tx.put(`cubbyhole/${world.entry(token).storageId}/${name}`, Buffer.from('{}')))
 
-describe('revocation', () => {
-  it('ends a token, its children and grandchildren, with their cubbyholes and leases, and nobody else', async () => {
+describe('token revocation', () => {
+  it('revocation deletes a token and its descendants with their cubbyholes and leases, and no other token', async () => {
     const parent = await child(world.root)
     const first = await child(parent)
     const grandchild = await child(first)
@@ -34,14 +34,14 @@ describe('revocation', () => {
     expect(await world.keyCount()).toBe(before)
   })
 
-  it('spares orphans', async () => {
+  it('revocation keeps orphans', async () => {
     const parent = await child(world.root)
     const orphan = await world.create({ policies: ['default'] }, { as: parent, path: 'create-orphan' })
     await world.tokens.revokeTree(world.entry(parent))
     expect(isAlive(orphan.clientToken)).toBe(true)
   })
 
-  it('works for trees that are very deep and very wide', async () => {
+  it('revocation deletes trees with 400 levels and trees with 450 children', async () => {
     const top = await child(world.root)
     let deepest = top
     for (let depth = 0; depth < 400; depth++) deepest = await child(deepest)
@@ -52,7 +52,7 @@ describe('revocation', () => {
     expect(await world.keyCount()).toBe(before)
   })
 
-  it('kills all of a tree at its first durable step', async () => {
+  it('revocation invalidates the complete tree in its first durable step', async () => {
     const parent = await child(world.root)
     const first = await child(parent)
     const grandchild = await child(first)
@@ -65,7 +65,7 @@ describe('revocation', () => {
     await revoking
   })
 
-  it('that a crash interrupts is finished by the sweep', async () => {
+  it('the sweep completes a revocation that a crash interrupted', async () => {
     const parent = await child(world.root)
     const grandchild = await child(await child(parent))
     const write = world.storage.write.bind(world.storage)
@@ -79,7 +79,7 @@ describe('revocation', () => {
     expect(await restarted.keyCount()).toBe(before)
   })
 
-  it('that a crash interrupts is one on a clock that was set back, too', async () => {
+  it('an interrupted revocation stays valid after the clock moves back', async () => {
     const parent = await child(world.root)
     const first = await child(parent)
     const write = world.storage.write.bind(world.storage)
@@ -93,7 +93,7 @@ describe('revocation', () => {
     expect(await earlier.keyCount()).toBe(before)
   })
 
-  it('leaves no child behind that was being created meanwhile', async () => {
+  it('revocation includes children that are created during it', async () => {
     const parent = await child(world.root)
     const creating = Array.from({ length: 20 }, () => child(parent).catch(() => undefined))
     const revoking = world.tokens.revokeTree(world.entry(parent))
@@ -104,7 +104,7 @@ describe('revocation', () => {
     expect(await world.keyCount()).toBe(before)
   })
 
-  it('takes what is put into the cubbyhole while it goes on', async () => {
+  it('revocation deletes cubbyhole entries that are written during it', async () => {
     const token = await child(world.root)
     await putIntoCubbyhole(token, 'early')
     const late = putIntoCubbyhole(token, 'late')
@@ -112,7 +112,7 @@ describe('revocation', () => {
     expect(await world.keyCount()).toBe(before)
   })
 
-  it('may happen twice, and at the same time', async () => {
+  it('revocation can be repeated, and can run twice at the same time', async () => {
     const parent = await child(world.root)
     await child(parent)
     const entry = world.entry(parent)
@@ -122,8 +122,8 @@ describe('revocation', () => {
   })
 })
 
-describe('revoking a token alone', () => {
-  it('makes orphans of its children, who keep theirs', async () => {
+describe('revocation of a single token', () => {
+  it('revocation of a single token makes its children orphans, which keep their own children', async () => {
     const parent = await child(world.root)
     const first = await child(parent)
     const grandchild = await child(first)
@@ -135,7 +135,7 @@ describe('revoking a token alone', () => {
     expect(await world.keyCount()).toBe(before)
   })
 
-  it('lets no child be created while it goes on', async () => {
+  it('revocation of a single token prevents the creation of children during it', async () => {
     const parent = await child(world.root)
     const first = await child(parent)
     const revoking = world.tokens.revokeAndOrphan(world.entry(parent))
@@ -147,7 +147,7 @@ describe('revoking a token alone', () => {
 })
 
 describe('revocation by path', () => {
-  it('ends the tokens that were created there, and no others', async () => {
+  it('revocation by path deletes the tokens created there, and no others', async () => {
     const [one, two] = await Promise.all([world.login(), world.login()])
     const elsewhere = await world.create({ policies: ['default'] })
     await world.tokens.revokeByPathPrefix('root', 'auth/approle')
@@ -161,7 +161,7 @@ describe('revocation by path', () => {
   })
 })
 
-describe('tokens of a mount that has left', () => {
+describe('tokens of a removed mount', () => {
   it('tokens of a removed mount and their children stop working at once', async () => {
     const { auth } = await world.login()
     const below = await world.create({ policies: ['default'] }, { as: auth.clientToken })

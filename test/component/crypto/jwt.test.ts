@@ -7,7 +7,7 @@ const key = openSigningKey(createSigningKey())
 const NOW_MS = 1_700_000_000_000
 const claims = wrappingClaims({ address: 'http://a:8200', name: 'hvs.x', ttlSeconds: 1800, nowMs: NOW_MS })
 
-test('a wrapping token says where to unwrap it, until when, and by which token', async () => {
+test('a wrapping token contains its address, its expiry and the token to unwrap', async () => {
   const text = await key.sign(claims)
   expect(decodeProtectedHeader(text)).toEqual({ alg: 'ES512', typ: 'JWT' })
   expect(await key.verify(text)).toEqual({
@@ -21,11 +21,11 @@ test('a wrapping token says where to unwrap it, until when, and by which token',
   })
 })
 
-test('a change of any character in any part is refused', async () => {
+test('a JWT with any changed character is invalid', async () => {
   const text = await key.sign(claims)
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const parts = text.split('.')
-  // Every position of header and claims, and the ends of each part, where spare bits are.
+  // Every 23rd position, and the end of each part, which contains unused bits.
   const positions = [...text].flatMap((character, index) => (character === '.' ? [] : [index]))
   const ends = parts.map((_, count) => parts.slice(0, count + 1).join('.').length - 1)
   const chosen = positions.filter((index) => index % 23 === 0 || ends.includes(index))
@@ -38,7 +38,7 @@ test('a change of any character in any part is refused', async () => {
   }
 })
 
-test.each(['==', '!!', '==!!', '.', ' ', '\n', 'A'])('%j appended is refused', async (tail) => {
+test.each(['==', '!!', '==!!', '.', ' ', '\n', 'A'])('a JWT with %j appended to any part is invalid', async (tail) => {
   const text = await key.sign(claims)
   expect(await key.verify(text + tail)).toBeUndefined()
   const [header, payload, signature] = text.split('.')
@@ -46,7 +46,7 @@ test.each(['==', '!!', '==!!', '.', ' ', '\n', 'A'])('%j appended is refused', a
   expect(await key.verify(`${header}.${payload}${tail}.${signature}`)).toBeUndefined()
 })
 
-test('another key does not verify it, nor does anybody verify an unsigned one', async () => {
+test('a JWT is invalid with another key, without a signature, or empty', async () => {
   const text = await key.sign(claims)
   expect(await openSigningKey(createSigningKey()).verify(text)).toBeUndefined()
   const none = Buffer.from('{"alg":"none"}').toString('base64url')
@@ -55,14 +55,14 @@ test('another key does not verify it, nor does anybody verify an unsigned one', 
   expect(isJwt('hvs.abc')).toBe(false)
 })
 
-test('claims can be read before anybody can check the signature', async () => {
+test('the claims of a JWT can be read without its key', async () => {
   const text = await key.sign(claims)
   expect(peekClaims(text)).toEqual(claims)
   expect(peekClaims('a.b')).toBeUndefined()
   expect(peekClaims('YQ.YQ.YQ')).toBeUndefined()
 })
 
-test('only wrapping tokens read as such, and they end with their second', () => {
+test('readWrappingClaims accepts only wrapping tokens, which expire at the full second', () => {
   const read = readWrappingClaims(claims)
   expect(read).toEqual({ address: 'http://a:8200', name: 'hvs.x', expiresAt: 1_700_001_800 })
   expect(readWrappingClaims({ ...claims, type: 'login' })).toBeUndefined()

@@ -12,11 +12,11 @@ import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js
 import { acknowledge, WAYS } from '../../unit/http/face-fixture.js'
 import { RawClient } from '../../unit/http/raw-client.js'
 
-describe.each(WAYS)('%s', (_way, startFace) => {
+describe.each(WAYS)('HTTP %s', (_way, startFace) => {
   const GET = 'GET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n'
   const OK: Rendered = { status: 200, contentType: 'application/json', body: '{}', headers: {} }
 
-  /** A handler that answers when it is told to. */
+  /** Returns a handler that responds when `answer` is called. */
   const held = () => {
     let answer = () => {}
     let arrived = () => {}
@@ -31,7 +31,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     return { handle, hasArrived, answer: () => answer() }
   }
 
-  describe('one connection', () => {
+  describe('an HTTP connection', () => {
     it('one connection serves any mix of verbs and bodies in sequence', async () => {
       await using face = await startFace()
       const client = await RawClient.connect(face.address)
@@ -99,8 +99,8 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('a stream', () => {
-    /** A client that has asked for it, and what is logged as an error. */
+  describe('a streamed response', () => {
+    /** Sends a request for this body. Returns the client, the server and the logged errors. */
     const asking = async (body: AsyncIterable<Buffer>) => {
       const logged: string[] = []
       const face = await startFace({
@@ -112,7 +112,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       return { client, face, logged }
     }
 
-    it('ends with the client, and is no error of ours', async () => {
+    it('a streamed response ends with its client, and no error is logged', async () => {
       let end = () => {}
       const ended = new Promise<void>((resolve) => {
         end = resolve
@@ -132,7 +132,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(logged).toEqual([])
     })
 
-    it('that breaks is logged and cut, so that nobody takes it for whole', async () => {
+    it('a streamed response whose source fails is logged and cut, so that it appears incomplete', async () => {
       const body = async function* () {
         yield Buffer.from('begun')
         throw new Error('the disk is gone')
@@ -144,7 +144,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('closing', () => {
+  describe('a closing server', () => {
     it('a closing server finishes requests in flight and ends idle connections', async () => {
       const { handle, hasArrived, answer } = held()
       const { server, address } = await startFace({ handle })
@@ -180,7 +180,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('a connection on which nothing happens', () => {
+  describe('an idle connection', () => {
     it.each([
       ['a plain message', ''],
       ['one with another header twice', 'X-A: a\r\nX-A: b\r\n'],
@@ -201,7 +201,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       await client.closed()
     })
 
-    it('an idle connection ends after a partial verb, too', async () => {
+    it('an idle connection ends even after a partial verb', async () => {
       const clock = new ManualClock()
       await using face = await startFace({ clock, limits: { idleMs: 60_000 } })
       const client = await RawClient.connect(face.address)
@@ -212,8 +212,8 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('limits', () => {
-    it('end a request that nobody answers with 503', async () => {
+  describe('server limits', () => {
+    it('a request without a response in time ends with 503', async () => {
       await using face = await startFace({ handle: () => new Promise(() => {}), limits: { requestMs: 50 } })
       const client = await RawClient.connect(face.address)
       await client.send(GET)
@@ -221,7 +221,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       client.destroy()
     })
 
-    it('refuse connections beyond their number', async () => {
+    it('a server closes connections beyond the maximum', async () => {
       await using face = await startFace({ limits: { connectionsMax: 1 } })
       const first = await RawClient.connect(face.address)
       await first.send(GET)
@@ -232,8 +232,8 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('listening', () => {
-    it('fails with the error of the system when the address is taken', async () => {
+  describe('listening on an address', () => {
+    it('listening on an address in use fails with EADDRINUSE', async () => {
       const other = createServer()
       await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
       const address = other.address()
@@ -275,7 +275,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
 
   describe('TLS', () => {
-    it('a TLS listener serves LIST, and takes a new certificate without a restart', async () => {
+    it('a TLS listener serves LIST, and loads a new certificate without a restart', async () => {
       let settings = await makeCertificate('first')
       await using face = await startFace({ tls: () => settings })
       expect(await peerName(face.address)).toBe('first')
@@ -345,7 +345,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       await new Promise((resolve) => good.once('secureConnect', resolve))
       const slow = connect({ host: hostname, port: Number(port) })
       slow.on('error', () => undefined)
-      // The beginning of a greeting of 16 KiB.
+      // The beginning of a 16 KiB TLS record with a ClientHello.
       slow.write(Buffer.from([0x16, 0x03, 0x01, 0x40, 0x00]))
       const dripping = setInterval(() => slow.write(Buffer.alloc(1)), 20)
       await new Promise((resolve) => slow.once('close', resolve))

@@ -9,7 +9,7 @@ import type { HttpServerOptions } from '../../../src/http/http-server.js'
 import { renderAnswer } from '../../../src/logical/envelope.js'
 import { WAYS } from '../../unit/http/face-fixture.js'
 
-/** PROXY protocol headers on real listeners: before HTTP, before TLS, in any pieces. */
+/** PROXY protocol headers on real listeners, before HTTP or TLS, in packets of any size. */
 const V1 = 'PROXY TCP4 192.0.2.7 198.51.100.1 55555 443\r\n'
 const V2 = Buffer.from('0d0a0d0a000d0a515549540a2111001ac0000207c6336401d90301bb04000b6162636465666768696a6b', 'hex')
 const V2_IPV6 = Buffer.from(
@@ -32,7 +32,7 @@ afterEach(async () => {
   for (const one of open.splice(0)) await one[Symbol.asyncDispose]()
 })
 
-/** Resolves when a connection is closed, by whatever. */
+/** Resolves when a connection is closed. */
 const closed = (socket: net.Socket): Promise<undefined> =>
   new Promise((resolve) => {
     socket.resume()
@@ -40,7 +40,7 @@ const closed = (socket: net.Socket): Promise<undefined> =>
     else socket.once('close', () => resolve(undefined))
   })
 
-describe.each(WAYS)('%s', (_way, startFace) => {
+describe.each(WAYS)('PROXY protocol %s', (_way, startFace) => {
   describe.each([
     ['HTTP', false],
     ['HTTPS', true],
@@ -60,7 +60,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       return face
     }
 
-    /** A connection that has sent `bytes`, and waits for nothing yet. */
+    /** Opens a connection and sends these pieces. */
     const dial = async (address: string, ...pieces: readonly (string | Buffer)[]) => {
       const socket = net.connect({ port: Number(address.split(':').at(-1)), host: '127.0.0.1', noDelay: true })
       socket.on('error', () => {})
@@ -70,7 +70,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       return socket
     }
 
-    /** What the client speaks HTTP on. */
+    /** Returns the socket for HTTP: the connection itself, or TLS over it. */
     const secured = async (socket: net.Socket): Promise<net.Socket> => {
       if (!isTls) return socket
       const secure = tls.connect({ socket, rejectUnauthorized: false, ALPNProtocols: ['h2', 'http/1.1'] })
@@ -79,7 +79,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       return secure
     }
 
-    /** Sends a request on a connection; undefined if it was closed. */
+    /** Sends a request. Resolves to undefined if the connection was closed. */
     const ask = async (socket: net.Socket, request: string | Buffer = REQUEST) => {
       const answered = new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(String(chunk))))
       socket.write(request)
@@ -91,11 +91,11 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       ['version 1', V1, { remoteAddress: '192.0.2.7', remotePort: 55_555 }],
       ['version 2 with TLVs', V2, { remoteAddress: '192.0.2.7', remotePort: 55_555 }],
       ['version 2 with IPv6', V2_IPV6, { remoteAddress: '2001:db8::7', remotePort: 55_555 }],
-    ])('a request has the address and the port of its header: %s', async (_version, header, client) => {
+    ])('a request has the address and the port of its PROXY header: %s', async (_version, header, client) => {
       const { address } = await start()
       const socket = await secured(await dial(address, header))
       expect(await ask(socket)).toMatchObject(client)
-      // One header holds for the whole connection.
+      // One header applies to the complete connection.
       expect(await ask(socket)).toMatchObject(client)
     })
 
@@ -110,13 +110,13 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(await ask(await secured(dialled))).toMatchObject({ remoteAddress: '127.0.0.1', remotePort: localPort })
     })
 
-    it.each([V1, V2])('a header that arrives byte by byte is read', async (header) => {
+    it.each([V1, V2])('a PROXY header can arrive byte by byte', async (header) => {
       const { address } = await start()
       const socket = await dial(address, ...Array.from(Buffer.from(header), (byte) => Buffer.from([byte])))
       expect(await ask(await secured(socket))).toMatchObject({ remoteAddress: '192.0.2.7' })
     })
 
-    it('a header ends where its length says, although 64 KiB of it are unused', async () => {
+    it('a PROXY header has the declared length, even with 64 KiB of unused bytes', async () => {
       const { address } = await start()
       const header = Buffer.concat([V2.subarray(0, 14), Buffer.from('ffff', 'hex'), V2.subarray(16, 28)])
       const rest = Buffer.alloc(65_535 - 12, 'GET / HTTP/1.1\r\n\r\n')
@@ -124,7 +124,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(await ask(await secured(socket))).toMatchObject({ remoteAddress: '192.0.2.7', remotePort: 55_555 })
     })
 
-    it('the header of an authorized sender counts, and no header of another', async () => {
+    it('a PROXY header is used only from an authorized sender', async () => {
       for (const [authorizedAddrs, remoteAddress] of [
         [OURS, '192.0.2.7'],
         [OTHERS, '127.0.0.1'],
@@ -135,13 +135,13 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       }
     })
 
-    it('a connection of a sender that is not authorized is closed, with a header and without one', async () => {
+    it('the connection of an unauthorized sender is closed, with and without a PROXY header', async () => {
       const { address, requests } = await start({ proxyProtocol: { authorizedAddrs: OTHERS, refusesOthers: true } })
       for (const header of [V1, V2, '']) await closed(await dial(address, header))
       expect(requests).toEqual([])
     })
 
-    it('a connection of an authorized sender is served where others are refused', async () => {
+    it('the connection of an authorized sender is accepted if others are rejected', async () => {
       const { address } = await start({ proxyProtocol: { authorizedAddrs: OURS, refusesOthers: true } })
       expect(await ask(await secured(await dial(address, V1)))).toMatchObject({ remoteAddress: '192.0.2.7' })
       expect(await ask(await secured(await dial(address)))).toMatchObject({ remoteAddress: '127.0.0.1' })
@@ -151,7 +151,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       ['a malformed line', 'PROXY TCP4 192.0.2.7 here 1 2\r\n'],
       ['a line without an end', `PROXY UNKNOWN ${'f'.repeat(200)}`],
       ['an unknown version', Buffer.from('0d0a0d0a000d0a515549540a3111000c', 'hex')],
-    ])('a connection with a malformed header is closed: %s', async (_case, header) => {
+    ])('a connection with a malformed PROXY header is closed: %s', async (_case, header) => {
       const { address, requests } = await start()
       const socket = await dial(address, header, REQUEST)
       await closed(socket)
@@ -162,40 +162,40 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       ['no byte', ''],
       ['the beginning of version 1', 'PROXY TCP4 192.'],
       ['the addresses, and not the rest', V2.subarray(0, 30)],
-    ])('a connection is closed when its header is not complete in time: %s', async (_case, bytes) => {
+    ])('a connection is closed if its PROXY header is incomplete at the timeout: %s', async (_case, bytes) => {
       const { address } = await start({ limits: { handshakeMs: 50 } })
       const socket = await dial(address, bytes)
       await closed(socket)
     })
 
-    it('a client that closes its direction within a header is let go', async () => {
+    it('a client that closes its direction within a PROXY header is disconnected', async () => {
       const { address } = await start()
       const socket = await dial(address, V1.slice(0, 20))
       socket.end()
       await closed(socket)
     })
 
-    it('a connection that is reset within its header ends nothing else', async () => {
+    it('a reset within a PROXY header affects no other connection', async () => {
       const { address } = await start()
       const socket = await dial(address, V1.slice(0, 20))
       socket.resetAndDestroy()
       expect(await ask(await secured(await dial(address, V1)))).toMatchObject({ remoteAddress: '192.0.2.7' })
     })
 
-    it('a server closes while a header is awaited', async () => {
+    it('a server can be closed while it waits for a PROXY header', async () => {
       const { address, server } = await start()
       const waiting = await Promise.all([
         dial(address),
         dial(address, V1.slice(0, 20)),
         dial(address, V2.subarray(0, 30)),
       ])
-      // Connections are taken in the order in which they were made.
+      // Connections are accepted in the order in which they were made.
       expect(await ask(await secured(await dial(address, V1)))).toBeDefined()
       await server.close(1000)
       for (const socket of waiting) await closed(socket)
     })
 
-    it('X-Forwarded-For is believed by the address of the header', async () => {
+    it('X-Forwarded-For is accepted according to the address of the PROXY header', async () => {
       const settings = { hopSkips: 0, rejectNotPresent: false, rejectNotAuthorized: false }
       const forwarded = 'GET /v1/t/a HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n'
       for (const [block, remoteAddress] of [
@@ -209,7 +209,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  it('a request in one packet with its header is answered, also to a client that has closed its direction', async () => {
+  it('a request in the same packet as its PROXY header gets a response, even from a half-closed client', async () => {
     const face = await startFace({ proxyProtocol: { authorizedAddrs: undefined, refusesOthers: false } })
     open.push(face)
     const post = 'POST /v1/t/a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"a":"b"}'
@@ -230,7 +230,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     }
   })
 
-  it('a TLS handshake in one packet with its header succeeds', async () => {
+  it('a TLS handshake in the same packet as its PROXY header succeeds', async () => {
     const settings = { authorizedAddrs: undefined, refusesOthers: false }
     const face = await startFace({ proxyProtocol: settings, tls: () => pair })
     open.push(face)
@@ -246,7 +246,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     secure.destroy()
   })
 
-  it('a request without TLS is answered with 400 by a TLS listener, after a header as without one', async () => {
+  it('a TLS listener answers a plain request with 400, with and without a PROXY header', async () => {
     const settings = { authorizedAddrs: undefined, refusesOthers: false }
     const face = await startFace({ proxyProtocol: settings, tls: () => pair })
     open.push(face)
@@ -258,7 +258,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     }
   })
 
-  it('a second header is no part of HTTP', async () => {
+  it('a second PROXY header is a bad request', async () => {
     const face = await startFace({ proxyProtocol: { authorizedAddrs: undefined, refusesOthers: false } })
     open.push(face)
     const socket = net.connect({ port: Number(face.address.split(':').at(-1)), host: '127.0.0.1' })
@@ -268,7 +268,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     expect(face.requests).toEqual([])
   })
 
-  it('a listener without the PROXY protocol takes a header for a bad request', async () => {
+  it('a PROXY header is a bad request for a listener without the PROXY protocol', async () => {
     const face = await startFace()
     open.push(face)
     const socket = net.connect({ port: Number(face.address.split(':').at(-1)), host: '127.0.0.1' })

@@ -7,7 +7,7 @@ import type { Rendered } from '../../../src/logical/incoming.js'
 import { WAYS } from '../../unit/http/face-fixture.js'
 import { RawClient } from '../../unit/http/raw-client.js'
 
-describe.each(WAYS)('%s', (_way, startFace) => {
+describe.each(WAYS)('HTTP %s', (_way, startFace) => {
   let face: Awaited<ReturnType<typeof startFace>>
   beforeAll(async () => {
     face = await startFace()
@@ -33,7 +33,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     return { ...answer, json, errors: json?.errors, data: json?.data }
   }
 
-  describe('a header that is sent twice', () => {
+  describe('a repeated header', () => {
     it.each([
       ['X-Vault-Token: first\r\nx-vault-token: second', { clientToken: 'first' }],
       ['X-Vault-Token: first\r\nX-Vault-Token: second\r\nX-Vault-Token: third', { clientToken: 'first' }],
@@ -50,7 +50,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(face.requests.at(-1)).toMatchObject(expected)
     })
 
-    it('all values of X-Vault-Index count', async () => {
+    it('all values of X-Vault-Index are used', async () => {
       const client = await RawClient.connect(face.address)
       await client.send('GET /v1/t/twice HTTP/1.1\r\nHost: a\r\nX-Vault-Index: i\r\nX-Vault-Index: j\r\n\r\n')
       expect((await client.answer())?.status).toBe(200)
@@ -59,7 +59,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('a client that has closed its direction', () => {
+  describe('a half-closed client', () => {
     const body = '{"a":"b"}'
     const sized = `Content-Length: ${body.length}\r\n\r\n${body}`
 
@@ -69,11 +69,11 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       [`POST /v1/t/a HTTP/1.1\r\nHost: a\r\n${sized}`, 1],
       [`POST /v1/t/a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n${body}\r\n0\r\n\r\n`, 1],
       [`PUT /v1/t/a HTTP/1.1\r\nHost: a\r\n${sized}LIST /v1/t/a HTTP/1.1\r\nHost: a\r\n\r\n`, 2],
-    ])('a half-closed client gets the answer to %j', async (bytes, count) => {
+    ])('a half-closed client gets the response to %j', async (bytes, count) => {
       let isClosed = false
       await using slow = await startFace({
         handle: async (request) => {
-          // Both ends are in this process: some turns after the client has closed it, the server knows.
+          // Both ends are in this process. The server knows of the close after a few turns of the event loop.
           for (let turns = 0; turns < 20; turns += isClosed ? 1 : 0)
             await new Promise((resolve) => setImmediate(resolve))
           return renderAnswer(request, { data: { operation: request.operation } })
@@ -87,7 +87,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       await client.closed()
     })
 
-    it('a client that closes its direction in the middle of a message gets a refusal', async () => {
+    it('a half-closed client with an incomplete message gets 400 or no response', async () => {
       const client = await RawClient.connect(face.address)
       await client.send('POST /v1/t/a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{')
       client.end()
@@ -96,50 +96,56 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('verbs', () => {
+  describe('HTTP methods', () => {
     it.each([
       ['GET', 'read'],
       ['PUT', 'update'],
       ['POST', 'update'],
       ['DELETE', 'delete'],
-    ])('%s is %s', async (verb, operation) => {
+    ])('%s maps to %s', async (verb, operation) => {
       expect((await call(verb, '/v1/secret/a')).data).toMatchObject({ operation, path: 'secret/a' })
     })
 
-    it.each(['/v1/t/dir', '/v1/t/dir/'])('LIST %s is a list of the folder', async (target) => {
+    it.each(['/v1/t/dir', '/v1/t/dir/'])('LIST %s lists the directory', async (target) => {
       expect((await call('LIST', target)).data).toMatchObject({ operation: 'list', path: 't/dir/' })
     })
 
-    it.each(['true', '1', 'T', 'True'])('list=%s makes a GET a list and is no parameter', async (value) => {
-      expect((await call('GET', `/v1/t/dir?list=${value}&after=x`)).data).toEqual({
-        operation: 'list',
-        path: 't/dir/',
-        fields: { after: 'x' },
-      })
-    })
+    it.each(['true', '1', 'T', 'True'])(
+      'list=%s turns GET into LIST and is not passed on as a parameter',
+      async (value) => {
+        expect((await call('GET', `/v1/t/dir?list=${value}&after=x`)).data).toEqual({
+          operation: 'list',
+          path: 't/dir/',
+          fields: { after: 'x' },
+        })
+      },
+    )
 
     it.each(['list=false', 'list=0', 'list', 'list='])(
-      'a GET with %s reads, and the parameter stays',
+      'a GET with %s stays a read and passes the parameter on',
       async (query) => {
         const { data } = await call('GET', `/v1/t/dir/a?${query}`)
         expect(data).toMatchObject({ operation: 'read', path: 't/dir/a', fields: { list: expect.any(String) } })
       },
     )
 
-    it('list=yes is refused without a text', async () => {
+    it('list=yes is rejected with 400 and an empty list of errors', async () => {
       expect(await call('GET', '/v1/t/dir?list=yes')).toMatchObject({ status: 400, errors: [] })
     })
 
-    it('LIST keeps a parameter of that name', async () => {
+    it('LIST passes a list parameter on', async () => {
       const { data } = await call('LIST', '/v1/t/dir?list=false')
       expect(data).toMatchObject({ operation: 'list', fields: { list: 'false' } })
     })
 
-    it.each(['LINK', 'PROPFIND', 'TRACE', 'OPTIONS', 'UNLINK', 'PURGE'])('%s is 405 without a text', async (verb) => {
-      expect(await call(verb, '/v1/t/a')).toMatchObject({ status: 405, errors: [] })
-    })
+    it.each(['LINK', 'PROPFIND', 'TRACE', 'OPTIONS', 'UNLINK', 'PURGE'])(
+      '%s is rejected with 405 and an empty list of errors',
+      async (verb) => {
+        expect(await call(verb, '/v1/t/a')).toMatchObject({ status: 405, errors: [] })
+      },
+    )
 
-    it('HEAD is known to sys/health alone', async () => {
+    it('HEAD is allowed only for sys/health', async () => {
       expect(await call('HEAD', '/v1/t/a')).toMatchObject({ status: 405, body: '' })
       expect(await call('HEAD', '/v1/sys/health')).toMatchObject({ status: 200, body: '' })
       expect(face.requests.at(-1)).toMatchObject({ operation: 'read', isHead: true })
@@ -154,11 +160,11 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       ['GET', 'sys/unseal'],
       ['GET', 'sys/seal'],
       ['PATCH', 'sys/step-down'],
-    ])('%s %s is 405 without a text', async (verb, path) => {
+    ])('%s %s is rejected with 405 and an empty list of errors', async (verb, path) => {
       expect(await call(verb, `/v1/${path}`)).toMatchObject({ status: 405, errors: [] })
     })
 
-    it('PATCH needs its media type', async () => {
+    it('PATCH requires application/merge-patch+json', async () => {
       const headers = { 'Content-Type': 'application/merge-patch+json' }
       expect((await call('PATCH', '/v1/t/a', { headers, body: '{"a":1}' })).data).toMatchObject({ operation: 'patch' })
       expect(await call('PATCH', '/v1/t/a', { body: '{}' })).toMatchObject({ status: 400 })
@@ -168,21 +174,21 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       })
     })
 
-    it('help=1 asks about a path', async () => {
+    it('help=1 requests the help of a path', async () => {
       expect((await call('GET', '/v1/t/a?help=1')).data).toEqual({ operation: 'help', path: 't/a', fields: {} })
       expect((await call('GET', '/v1/t/a?help=')).data).toMatchObject({ operation: 'read' })
     })
   })
 
-  describe('targets', () => {
-    it('a target outside the API gets 404 without a text', async () => {
+  describe('request targets', () => {
+    it('a target outside of the API gets 404 and an empty list of errors', async () => {
       for (const target of ['/other', '/v1', '/V1/sys/health', '/v2/x', '*', 'http://h/other']) {
         expect(await call('GET', target)).toMatchObject({ status: 404, errors: [] })
       }
       expect(await call('POST', '/something', { body: '{"a":"b"}' })).toMatchObject({ status: 404, errors: [] })
     })
 
-    it('a target with empty or dot segments is redirected and does nothing', async () => {
+    it('a target with empty or dot segments is redirected without effect', async () => {
       for (const target of ['/v1/t//a?b=1', '/v1/t/x/../a?b=1', '/v1/t%2F/a?b=1']) {
         const answer = await call('PUT', target, { body: '{}' })
         expect(answer).toMatchObject({ status: 307, body: '', headers: { location: '/v1/t/a?b=1' } })
@@ -199,7 +205,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('bodies', () => {
+  describe('request bodies', () => {
     it('the fields of a write come from its body and not from its query', async () => {
       const { data } = await call('POST', '/v1/t/a?k=v', { body: '{"a":1.50}' })
       expect(data.fields).toEqual({ a: 1.5 })
@@ -255,8 +261,8 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('answers', () => {
-    it('an answer has exactly the JSON media type and is never cached, even if empty', async () => {
+  describe('responses', () => {
+    it('a response has exactly the JSON media type and is never cached, even if empty', async () => {
       const { headers } = await call('GET', '/v1/t/a')
       expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' })
       expect(Object.keys(headers)).not.toContain('x-powered-by')
@@ -277,13 +283,13 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       })
     })
 
-    it('an answer echoes the namespace', async () => {
+    it('a response echoes the namespace', async () => {
       const { headers } = await call('GET', '/v1/t/a', { headers: { 'X-Vault-Namespace': 'ns1/' } })
       expect(headers['x-vault-namespace']).toBe('ns1/')
       expect(face.requests.at(-1)?.namespaceHeader).toBe('ns1/')
     })
 
-    it('an answer may be a stream', async () => {
+    it('a response can be a stream', async () => {
       const body = async function* () {
         yield Buffer.from('one ')
         yield Buffer.from('two')
@@ -301,7 +307,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       client.destroy()
     })
 
-    it('an error answer shows the text of a LogicalError and nothing of other errors', async () => {
+    it('an error response shows the text of a LogicalError and no text of other errors', async () => {
       const errors: unknown[] = [new LogicalError('sealed', 'Vault is sealed'), new Error('hvs.canary')]
       const logged: unknown[] = []
       await using server = await startFace({
@@ -315,7 +321,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       expect(logged).toEqual(['a request failed with an internal error'])
     })
 
-    it('the server replaces a status that cannot end a message', async () => {
+    it('the server replaces an invalid status by 400', async () => {
       const statuses = [100, 0, 1000, Number.NaN]
       for (const status of statuses) {
         await using server = await startFace({
@@ -326,7 +332,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('messages that are none', () => {
+  describe('invalid messages', () => {
     it.each([
       ['no host', 'GET /v1/a HTTP/1.1\r\n\r\n', 400],
       ['a control character in a header', 'GET /v1/a HTTP/1.1\r\nHost: a\r\nX-A: \u0001\r\n\r\n', 400],
@@ -352,7 +358,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       ['another expectation', 'GET /v1/a HTTP/1.1\r\nHost: a\r\nExpect: the-best\r\n\r\n', 417],
       ['headers beyond 32 KiB', `GET /v1/a HTTP/1.1\r\nHost: a\r\nX-A: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
       ['a tunnel', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
-    ])('%s: answered in JSON', async (_, sent, status) => {
+    ])('an invalid message gets a JSON response: %s', async (_, sent, status) => {
       const client = await RawClient.connect(face.address)
       await client.send(sent)
       const answer = await client.answer()
@@ -364,7 +370,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       client.destroy()
     })
 
-    it('that never end are given up with 408', async () => {
+    it('a message that is incomplete at the timeout gets 408', async () => {
       await using server = await startFace({ limits: { headerReadMs: 100, bodyReadMs: 200 } })
       for (const sent of [
         'GET /v1/a HTTP/1.1\r\nHost:',
@@ -377,7 +383,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       }
     })
 
-    it('pipelined behind a good one do not take its answer', async () => {
+    it('an invalid pipelined message does not replace the response to the request before it', async () => {
       const waiting: (() => void)[] = []
       await using server = await startFace({
         handle: (request) =>
@@ -396,8 +402,8 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('a request', () => {
-    it('carries what the pipeline needs', async () => {
+  describe('a parsed request', () => {
+    it('a parsed request has all fields that the pipeline needs', async () => {
       await call('POST', '/v1/ns1/auth/approle/login', {
         headers: { 'X-Vault-Token': 't', 'X-Vault-Wrap-TTL': '1h', 'X-Vault-Request': 'true' },
         body: '{"role_id":"r"}',
@@ -417,7 +423,7 @@ describe.each(WAYS)('%s', (_way, startFace) => {
       })
     })
 
-    it('below /_understudy/v1 goes to the lab, where there is one', async () => {
+    it('requests below /_understudy/v1 go to the lab API if it exists, else get 404', async () => {
       await using server = await startFace({
         random: createSeededRandom(1),
         lab: async ({ method, path, query, body }) => ({
@@ -433,8 +439,8 @@ describe.each(WAYS)('%s', (_way, startFace) => {
     })
   })
 
-  describe('a listener that is closed without a drain', () => {
-    it('cuts what is in flight at once: the answer that was due is never seen', async () => {
+  describe('a server that is closed without a drain', () => {
+    it('a server that is closed without a drain cuts requests in flight before their response', async () => {
       let answer: (rendered: Rendered) => void = () => undefined
       let isAsked: () => void = () => undefined
       const asked = new Promise<void>((resolve) => {

@@ -14,7 +14,7 @@ import { runLabDaemon } from '../../../src/lab/daemon/run-lab-daemon.js'
 import { randomSinglePorts } from '../../../src/lab/model/ports.js'
 import { until } from '../../support/until.js'
 
-/** A lab daemon in this process, with one link and one cluster, which is a server of the test. */
+/** A lab daemon in this process with one link and one cluster, whose server is part of the test. */
 const stops: (() => unknown)[] = []
 let directory = ''
 
@@ -41,7 +41,7 @@ const startLabDaemon = async (apiAddress = 'http://127.0.0.1:9') => {
 
 const cut = { between: ['A', 'B'], isOneWay: false, fault: { name: 'partition' } } as const
 
-it('the lab daemon records each fault that is set, healed or expired, and tells every follower', async () => {
+it('the lab daemon records each fault that is set, healed or expired, and notifies every follower', async () => {
   const { client } = await startLabDaemon()
   const seen: [LabEvent[], LabEvent[]] = [[], []]
   const stop = new AbortController()
@@ -117,9 +117,9 @@ it('the lab daemon reports a cluster that hangs, answers again, changes its seal
     (await client.events())
       .filter(({ cluster }) => cluster === 'A')
       .map(({ kind, details }) => `${kind} ${details.from} ${details.to}`)
-  let looks = 0
-  server.on('request', () => looks++)
-  await until(() => looks > 0)
+  let requestCount = 0
+  server.on('request', () => requestCount++)
+  await until(() => requestCount > 0)
   isSilent = true
   await until(async () => (await changes()).length === 1)
   health = { initialized: true, sealed: false }
@@ -149,7 +149,7 @@ it('a closed lab daemon sends no more requests, even with one in flight', async 
   const { daemon } = await startLabDaemon(`http://127.0.0.1:${port}`)
   await until(() => sockets.length === 1)
   await daemon.close()
-  // Whatever it still asked would be here before this one is.
+  // Any further request would have arrived before this connection.
   const last = net.connect(port, '127.0.0.1')
   stops.push(() => last.destroy())
   await until(() => sockets.some(({ remotePort }) => remotePort !== undefined && remotePort === last.localPort))
@@ -192,9 +192,9 @@ it('the lab daemon holds a thousand faults of two clients, rejects more, and hea
   expect(await other.list()).toEqual([])
 })
 
-/** A server with a clock, which may answer late, and the settings of the clock that it was told. */
+/** Starts a server with a clock, whose responses can be held. Records the clock settings that it receives. */
 const startSlowServer = async (skewMs = 0) => {
-  const told: string[] = []
+  const settings: string[] = []
   const waiting: (() => void)[] = []
   let shown = skewMs
   let isHeld = false
@@ -204,7 +204,7 @@ const startSlowServer = async (skewMs = 0) => {
     request.on('end', () => {
       const { skew } = body === '' ? {} : (JSON.parse(body) as { skew: string })
       if (skew !== undefined) {
-        told.push(skew)
+        settings.push(skew)
         shown = Number.parseInt(skew, 10)
       }
       const facts = request.url?.endsWith('states') ? { states: [] } : { skew_ms: shown, disk: { state: 'ok' } }
@@ -221,7 +221,7 @@ const startSlowServer = async (skewMs = 0) => {
     isHeld = false
     for (const answer of waiting.splice(0)) answer()
   }
-  return { apiAddress: `http://127.0.0.1:${port}`, told, waiting, hold, release }
+  return { apiAddress: `http://127.0.0.1:${port}`, settings, waiting, hold, release }
 }
 
 const daemonOver = (apiAddress: string, isSuccessor = false) => {
@@ -239,7 +239,7 @@ const daemonOver = (apiAddress: string, isSuccessor = false) => {
 const skew = (ms: number) => ({ cluster: 'A', fault: { name: 'skew', ms } }) as const
 
 it('the lab daemon does not restore a fault that is healed during a check of its server', async () => {
-  const { apiAddress, told, waiting, hold, release } = await startSlowServer()
+  const { apiAddress, settings, waiting, hold, release } = await startSlowServer()
   const { daemon } = daemonOver(apiAddress)
   await daemon.set(skew(-5))
   hold()
@@ -248,12 +248,12 @@ it('the lab daemon does not restore a fault that is healed during a check of its
   const reminding = daemon.remind('A')
   release()
   await Promise.all([healing, reminding])
-  expect(told).toEqual(['-5ms', '0s'])
+  expect(settings).toEqual(['-5ms', '0s'])
   expect(daemon.active).toEqual([])
 })
 
 it('the newer of two faults stays in force if its server is checked while it is set', async () => {
-  const { apiAddress, told, waiting, hold, release } = await startSlowServer()
+  const { apiAddress, settings, waiting, hold, release } = await startSlowServer()
   const { daemon } = daemonOver(apiAddress)
   await daemon.set(skew(-5))
   hold()
@@ -262,38 +262,38 @@ it('the newer of two faults stays in force if its server is checked while it is 
   const reminding = daemon.remind('A')
   release()
   await Promise.all([setting, reminding])
-  expect(told).toEqual(['-5ms', '7ms', '7ms'])
+  expect(settings).toEqual(['-5ms', '7ms', '7ms'])
   expect(daemon.active).toMatchObject([{ fault: { ms: 7 } }])
 })
 
 it('the lab daemon heals a fault on a server that did not answer before', async () => {
-  const { apiAddress, told, release, hold } = await startSlowServer()
+  const { apiAddress, settings, release, hold } = await startSlowServer()
   const { daemon, events } = daemonOver(apiAddress)
   hold()
   await expect(daemon.set(skew(5))).rejects.toThrow('cluster A does not answer')
   release()
   await daemon.remind('A')
-  expect([told, daemon.active]).toEqual([['5ms', '0s'], []])
+  expect([settings, daemon.active]).toEqual([['5ms', '0s'], []])
   expect(events).toEqual([
     { kind: 'note', cluster: 'A', details: { text: 'clock +5 ms: of no known lab, and stopped' } },
   ])
   await daemon.remind('A')
-  expect(told).toEqual(['5ms', '0s'])
+  expect(settings).toEqual(['5ms', '0s'])
 })
 
 it('the lab daemon removes faults of an earlier lab daemon and restores its own', async () => {
-  const { apiAddress, told } = await startSlowServer(300_000)
+  const { apiAddress, settings } = await startSlowServer(300_000)
   const { daemon } = daemonOver(apiAddress, true)
   await daemon.set(skew(7))
   await daemon.remind('A')
-  expect(told).toEqual(['7ms', '0s', '7ms'])
+  expect(settings).toEqual(['7ms', '0s', '7ms'])
   const other = await startSlowServer(300_000)
   await daemonOver(other.apiAddress, true).daemon.heal()
-  expect(other.told).toEqual(['0s'])
+  expect(other.settings).toEqual(['0s'])
 })
 
 it('a heal of all faults includes a fault that is being set', async () => {
-  const { apiAddress, told, waiting, hold, release } = await startSlowServer()
+  const { apiAddress, settings, waiting, hold, release } = await startSlowServer()
   const { daemon } = daemonOver(apiAddress)
   hold()
   const setting = daemon.set(skew(5))
@@ -302,11 +302,11 @@ it('a heal of all faults includes a fault that is being set', async () => {
   release()
   await setting
   expect(await healing).toMatchObject([{ fault: { ms: 5 } }])
-  expect([told, daemon.active]).toEqual([['5ms', '0s'], []])
+  expect([settings, daemon.active]).toEqual([['5ms', '0s'], []])
 })
 
 it('the duration of a fault counts from the time when it is set', async () => {
-  const { apiAddress, told, waiting, hold, release } = await startSlowServer()
+  const { apiAddress, settings, waiting, hold, release } = await startSlowServer()
   const { daemon } = daemonOver(apiAddress)
   hold()
   const setting = daemon.set({ ...skew(5), forMs: 60_000 })
@@ -315,7 +315,7 @@ it('the duration of a fault counts from the time when it is set', async () => {
   release()
   expect((await setting).untilMs).toBeGreaterThanOrEqual(answeredMs + 60_000)
   await daemon.close()
-  expect(told).toEqual(['5ms'])
+  expect(settings).toEqual(['5ms'])
 })
 
 const latency = (fault: object) => ({ between: ['A', 'B'], fault: { name: 'latency', ...fault } })
@@ -342,7 +342,7 @@ it.each([
   [{ ...cut, at: { proxy: 'x', direction: 'up', toxic: 't', toxicity: 1 } }, 'there is no proxy x'],
   [{ cluster: 'A', fault: [] }, 'this is not a fault'],
   [[], 'this is not a fault'],
-])('the control API refuses %j', async (request, text) => {
+])('the control API of the lab daemon rejects %j', async (request, text) => {
   const { client } = await startLabDaemon()
   await expect(client.set(request as never)).rejects.toMatchObject({ message: expect.stringContaining(text) })
   expect(await client.list()).toEqual([])

@@ -32,10 +32,10 @@ const sendAll = async (socket: net.Socket, draw: Draw): Promise<string> => {
   return hash.digest('hex')
 }
 
-/** Takes everything until its end, and stops reading now and then; resolves to the hash of what came. */
+/** Reads to the end with random pauses. Resolves to the hash of the data. */
 const readAll = async (socket: net.Socket, draw: Draw): Promise<string> => {
   const hash = createHash('sha256')
-  // Its end is not the end of the other way.
+  // The other direction stays open.
   for await (const piece of socket.iterator({ destroyOnReturn: false })) {
     hash.update(piece as Buffer)
     if (draw(20) === 0) await setTimeout(draw(5))
@@ -51,7 +51,7 @@ const FAULTS: readonly ((link: Link, way: 'up' | 'down') => void)[] = [
   (link, way) => link.setFault('bandwidth', { bytesPerSecond: 50_000_000 }, way),
 ]
 
-/** A connection through a link: both its ends. */
+/** Opens a connection through a link, and returns both ends. */
 const connect = async (random: Random) => {
   const server = net.createServer({ allowHalfOpen: true })
   server.listen(0, '127.0.0.1')
@@ -63,7 +63,7 @@ const connect = async (random: Random) => {
     [net.Socket],
     unknown,
   ]
-  // Whoever reads or writes is told as well; what comes after the test is of no interest.
+  // Errors reach the readers and writers; errors after the test are ignored.
   for (const socket of [client, accepted]) socket.on('error', () => undefined)
   const close = async () => {
     client.destroy()
@@ -151,7 +151,7 @@ it('a finished pipe has passed on every byte before its sockets close', async ()
   source.on('data', (bytes: Buffer) => pipe.take(bytes))
   source.resume()
   let sent = 0
-  // The kernel takes no more, and what waits here is too little for anybody to wait for it.
+  // Fills the kernel buffers; the rest stays below the limit that makes the pipe wait.
   for (; sink.writableLength === 0; sent += 1000) sink.write(Buffer.alloc(1000))
   sender.end('the last words')
   let received = 0

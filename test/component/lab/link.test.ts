@@ -6,7 +6,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { Link } from '../../../src/lab/proxy/link.js'
 import { until } from '../../support/until.js'
 
-/** A server that answers with what it is sent, the link in front of it, and a client of that link. */
+/** An echo server, a link in front of it, and a client of the link. */
 const stops: (() => unknown)[] = []
 
 afterEach(async () => {
@@ -52,7 +52,7 @@ const dial = async (link: Link) => {
   return client
 }
 
-it('passes bytes both ways, and the end of a connection', async () => {
+it('a link forwards data in both directions and the end of a connection', async () => {
   const { link } = await serve()
   const client = await dial(link)
   client.socket.end('hello')
@@ -64,7 +64,7 @@ it('passes bytes both ways, and the end of a connection', async () => {
 
 const openSockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
 
-it('keeps no socket of a connection that has ended, which would keep the process alive', async () => {
+it('a link closes the sockets of ended connections, which would keep the process alive', async () => {
   const before = openSockets()
   const { link, peers } = await serve()
   const client = await dial(link)
@@ -73,7 +73,7 @@ it('keeps no socket of a connection that has ended, which would keep the process
   await until(() => link.connectionCount === 0 && openSockets() === before)
 })
 
-it('passes neither bytes nor the end of a connection while it is cut, and both after healing', async () => {
+it('a partitioned link withholds data and resets until it is healed', async () => {
   const { link, peers } = await serve()
   const [cut, other] = [await dial(link), await dial(link)]
   await until(() => peers.length === 2)
@@ -90,23 +90,23 @@ it('passes neither bytes nor the end of a connection while it is cut, and both a
   await until(() => cut.isClosed && other.isClosed)
 })
 
-it('cuts one way only when asked to', async () => {
+it('a link can be partitioned in one direction', async () => {
   const { link, peers } = await serve()
   const client = await dial(link)
   link.partition('down')
-  let heard = ''
+  let received = ''
   await until(() => peers.length === 1)
   peers[0]?.on('data', (chunk: Buffer) => {
-    heard += chunk.toString()
+    received += chunk.toString()
   })
   client.socket.write('question')
-  await until(() => heard === 'question')
+  await until(() => received === 'question')
   expect(client.text).toBe('')
   link.heal('down')
   await until(() => client.text === 'question')
 })
 
-it('reaches nobody through a cut link, and dials when it is whole', async () => {
+it('a partitioned link connects to its target only after it is healed', async () => {
   const { link, peers } = await serve()
   link.partition('up')
   const client = await dial(link)
@@ -116,7 +116,7 @@ it('reaches nobody through a cut link, and dials when it is whole', async () => 
   await until(() => client.text === 'early')
 })
 
-it('holds bytes until they are released, without taking more than a little of them', async () => {
+it('a held link stops reading, and delivers everything after its release', async () => {
   const { link } = await serve()
   const client = await dial(link)
   link.hold('up')
@@ -132,7 +132,7 @@ it('holds bytes until they are released, without taking more than a little of th
   await until(() => received === total)
 })
 
-it('resets what is connected and refuses others while it is down', async () => {
+it('a link that is down resets connections and refuses new ones', async () => {
   const { link } = await serve()
   const client = await dial(link)
   await link.down()
@@ -145,7 +145,7 @@ it('resets what is connected and refuses others while it is down', async () => {
   await until(() => again.text === 'back')
 })
 
-it('listens no more once it is closed, whoever brings it up then or does so at that moment', async () => {
+it('a closed link stays closed, even if it is brought up at the same time', async () => {
   for (const isAtThatMoment of [false, true]) {
     const { link } = await serve()
     if (isAtThatMoment) await link.down()
@@ -156,17 +156,17 @@ it('listens no more once it is closed, whoever brings it up then or does so at t
   }
 })
 
-it('resets a connection some time after its first piece', async () => {
+it('reset_peer resets a connection after a delay from its first data', async () => {
   const { link } = await serve()
   link.setFault('reset_peer', { ms: 10 }, 'up')
-  // Node reports an end in place of the reset if bytes wait to be read beside it.
+  // With pending data, Node reports an end instead of a reset.
   link.hold('down')
   const client = await dial(link)
   client.socket.write('x')
   await until(() => client.errorCode === 'ECONNRESET')
 })
 
-it('closes a connection after so many bytes', async () => {
+it('limit_data closes a connection after the given number of bytes', async () => {
   const { link } = await serve()
   link.setFault('limit_data', { bytes: 5 }, 'down')
   const client = await dial(link)
@@ -175,7 +175,7 @@ it('closes a connection after so many bytes', async () => {
   expect(client.text).toBe('01234')
 })
 
-it('delays what it passes and keeps its order', async () => {
+it('latency delays data and keeps its order', async () => {
   const { link } = await serve()
   link.setFault('latency', { ms: 20, jitterMs: 15 }, 'up')
   const client = await dial(link)
@@ -189,7 +189,7 @@ it('delays what it passes and keeps its order', async () => {
   expect(performance.now() - started).toBeGreaterThan(5)
 })
 
-it('passes no faster than its bandwidth', async () => {
+it('bandwidth limits the throughput', async () => {
   const { link } = await serve()
   link.setFault('bandwidth', { bytesPerSecond: 100_000 }, 'up')
   const client = await dial(link)
@@ -199,7 +199,7 @@ it('passes no faster than its bandwidth', async () => {
   expect(performance.now() - started).toBeGreaterThan(150)
 })
 
-it('swallows everything under a timeout and then closes', async () => {
+it('timeout drops all data and closes the connection afterwards', async () => {
   const { link } = await serve()
   link.setFault('timeout', { ms: 10 }, 'up')
   const client = await dial(link)
@@ -208,7 +208,7 @@ it('swallows everything under a timeout and then closes', async () => {
   expect(client.text).toBe('')
 })
 
-it('counts the bytes that passed each way, over all connections', async () => {
+it('a link counts the bytes of each direction over all connections', async () => {
   const { link } = await serve()
   const [first, second] = [await dial(link), await dial(link)]
   link.partition('down')
@@ -221,7 +221,7 @@ it('counts the bytes that passed each way, over all connections', async () => {
   expect(link.passedBytes).toEqual({ up: 8, down: 8 })
 })
 
-it('cuts what passes into small pieces, in order and whole', async () => {
+it('slicer splits data into small pieces without loss', async () => {
   const { link, peers } = await serve()
   const client = await dial(link)
   await until(() => peers.length === 1)
@@ -234,7 +234,7 @@ it('cuts what passes into small pieces, in order and whole', async () => {
   expect(sizes.length).toBeGreaterThan(5)
 })
 
-it('lets the end of a connection pass later, and bytes at once', async () => {
+it('slow_close delays the end of a connection, but no data', async () => {
   const { link, peers } = await serve()
   const client = await dial(link)
   await until(() => peers.length === 1)
@@ -245,7 +245,7 @@ it('lets the end of a connection pass later, and bytes at once', async () => {
   peers[0]?.once('end', () => {
     isEnded = true
   })
-  // The other way is not slowed down: a second connection that the far side ends is over at once.
+  // The other direction is not delayed.
   const other = await dial(link)
   await until(() => peers.length === 2)
   peers[1]?.end()

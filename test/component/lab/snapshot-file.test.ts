@@ -181,7 +181,7 @@ it('unpack and check report every fault of a foreign snapshot file as an error a
   }
 })
 
-/** Seals any text in the place of a manifest, as whoever makes a snapshot by hand does. */
+/** Seals an arbitrary manifest, as the author of a forged snapshot does. */
 const sealAs = async (manifest: unknown): Promise<void> => {
   const key = createSeededRandom('key').bytes(32)
   const header = { format: 'understudy-lab-snapshot', version: 1, lab: 'one', topology: 'single', clusters: ['A'] }
@@ -211,8 +211,8 @@ it('unpack rejects a file that was truncated or changed anywhere, and leaves not
   await packSnapshot(directory, file)
   const whole = readFileSync(file)
   const random = createSeededRandom(`${SEED}`)
-  const place = () => random.bytes(4).readUInt32BE() % whole.length
-  const cuts = [0, 1, whole.indexOf(10) + 1, whole.length - 1, ...Array.from({ length: 40 }, place)]
+  const offset = () => random.bytes(4).readUInt32BE() % whole.length
+  const cuts = [0, 1, whole.indexOf(10) + 1, whole.length - 1, ...Array.from({ length: 40 }, offset)]
   for (const length of cuts) {
     writeFileSync(file, whole.subarray(0, length))
     await expect(unpackSnapshot(file, target), `cut to ${length}, seed ${SEED}`).rejects.toMatchObject({
@@ -221,7 +221,7 @@ it('unpack rejects a file that was truncated or changed anywhere, and leaves not
     expect(existsSync(target)).toBe(false)
     await expect(checkSnapshot(file), `cut to ${length}, seed ${SEED}`).rejects.toMatchObject({ name: 'LabError' })
   }
-  for (const at of [whole.indexOf(10) + 1, whole.length - 1, ...Array.from({ length: 40 }, place)]) {
+  for (const at of [whole.indexOf(10) + 1, whole.length - 1, ...Array.from({ length: 40 }, offset)]) {
     const changed = Buffer.from(whole)
     changed[at] = (changed[at] ?? 0) ^ 1
     writeFileSync(file, changed)
@@ -274,8 +274,8 @@ it('unpack names the format of a file that it cannot read', async () => {
 
 it('unpack checks the lab name before it creates a directory, and removes what a killed one left', () => {
   for (const name of ['bad/name', 'bad/name.snapshot']) {
-    const place = path.join(directory, name)
-    expect(() => prepareSnapshot(place, false, HOST), name).toThrow(/is not a file for a snapshot|cannot be written/)
+    const target = path.join(directory, name)
+    expect(() => prepareSnapshot(target, false, HOST), name).toThrow(/is not a file for a snapshot|cannot be written/)
   }
   expect(existsSync(path.join(directory, 'bad'))).toBe(false)
   const { pid: gone } = spawnSync(process.execPath, ['-e', ''])

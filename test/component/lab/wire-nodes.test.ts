@@ -11,7 +11,7 @@ const accessOf = (name: string, nodes: TestNodes<MemoryNode>, first: MemoryNode)
 })
 
 it.each(['dr', 'performance'] as const)(
-  'a cluster of several nodes becomes a %s secondary by whichever is active, also where the first has sealed itself',
+  'a cluster of several nodes becomes a %s secondary through its active node, even if the first node is sealed',
   async (kind) => {
     const settings = { lab_api: 'true', heartbeat_interval: '100ms' }
     const primary = await startLoneNode('A', { settings })

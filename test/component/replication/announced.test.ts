@@ -12,14 +12,14 @@ import {
 } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
-/** What a primary announced belongs to its epoch: its numbers are never compared with those of another primary's log. */
+/** Announced indexes belong to the epoch of their primary, and are never compared with indexes of another primary. */
 
 const { start, clusters } = openWorld()
 
 const untilApplied = (secondary: ControlCluster, kind: Kind, primary: ControlCluster) =>
   until(() => Number(secondary.status(kind).last_remote_wal) >= Number(primary.status(kind)[`last_${kind}_wal`]))
 
-/** A has a long log; B and C follow it. A steps back, B takes over with a short log, and C goes over to B. */
+/** A has a long log and the secondaries B and C. A is demoted, B is promoted with a short log, and C follows B. */
 const switchOver = async (kind: Kind) => {
   const [a, b, c] = [await start('a'), await start('b'), await start('c')]
   await a.change(`replication/${kind}/primary/enable`)
@@ -38,31 +38,34 @@ const switchOver = async (kind: Kind) => {
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
 
-test.each(KINDS)('a synced %s secondary that was given a token of a new primary can be promoted', async (kind) => {
+test.each(KINDS)('a synced %s secondary can be promoted after it has followed a new primary', async (kind) => {
   const { c } = await switchOver(kind)
   await changeSecondary(c, kind, 'promote')
   expect(c.status(kind).mode).toBe('primary')
   expect(await c.replication.losses()).toEqual([])
 })
 
-test.each(KINDS)('that holds for a %s secondary through a restart, and with the new primary gone', async (kind) => {
-  const { b, c } = await switchOver(kind)
-  await c.restart()
-  await untilStreaming(c, kind, b)
-  await b.change(`replication/${kind}/primary/demote`)
-  await c.restart()
-  await changeSecondary(c, kind, 'promote')
-  expect(c.status(kind).mode).toBe('primary')
-  expect(await c.replication.losses()).toEqual([])
-})
+test.each(KINDS)(
+  'a %s secondary of a new primary can be promoted after a restart, without that primary',
+  async (kind) => {
+    const { b, c } = await switchOver(kind)
+    await c.restart()
+    await untilStreaming(c, kind, b)
+    await b.change(`replication/${kind}/primary/demote`)
+    await c.restart()
+    await changeSecondary(c, kind, 'promote')
+    expect(c.status(kind).mode).toBe('primary')
+    expect(await c.replication.losses()).toEqual([])
+  },
+)
 
-test.each(KINDS)('a forced promotion of such a %s secondary lists nothing that was not lost', async (kind) => {
+test.each(KINDS)('a forced promotion of a synced %s secondary of a new primary lists no losses', async (kind) => {
   const { c } = await switchOver(kind)
   await changeSecondary(c, kind, 'promote', { force: true })
   expect(await c.replication.losses()).toEqual([])
 })
 
-test.each(KINDS)('a %s secondary is not promoted before anything of its new primary is applied', async (kind) => {
+test.each(KINDS)('a %s secondary cannot be promoted before it has applied data of its new primary', async (kind) => {
   const [a, b, c] = [await start('a'), await start('b'), await start('c')]
   await a.change(`replication/${kind}/primary/enable`)
   for (let n = 0; n < 60; n++) await a.writeValue(SHARED_KEY, String(n))
@@ -74,7 +77,7 @@ test.each(KINDS)('a %s secondary is not promoted before anything of its new prim
   c.holds.hold(kind, 'merkle-diff')
   await changeSecondary(c, kind, 'update-primary', { token: await issueToken(b, kind, 'c') })
   await expect(changeSecondary(c, kind, 'promote')).rejects.toThrow('still catching up')
-  // Nor is anything of its log taken for applied: what waits to read its own writes goes on waiting.
+  // Its index in the log of the new primary is 0, so clients keep waiting for their own writes.
   await until(() => c.replication.view.primaryClusterId === b.clusterId)
   expect(c.replication.view.lastRemoteWal).toBe(0)
   await b.stop()
@@ -84,22 +87,25 @@ test.each(KINDS)('a %s secondary is not promoted before anything of its new prim
   c.holds.release()
 })
 
-test.each(KINDS)('a %s primary that steps back and is promoted again finds its secondary in its log', async (kind) => {
-  const [a, c] = [await start('a'), await start('c')]
-  await a.change(`replication/${kind}/primary/enable`)
-  for (let n = 0; n < 60; n++) await a.writeValue(SHARED_KEY, String(n))
-  await joinSet(c, kind, a, 'c')
-  await a.change(`replication/${kind}/primary/demote`)
-  await changeSecondary(a, kind, 'promote')
-  await changeSecondary(c, kind, 'update-primary', { token: await issueToken(a, kind, 'c') })
-  await untilStreaming(c, kind, a)
-  await until(() => c.store.remotePosition?.epoch === a.store.epoch)
-  await untilApplied(c, kind, a)
-  await changeSecondary(c, kind, 'promote')
-  expect(c.status(kind).mode).toBe('primary')
-})
+test.each(KINDS)(
+  'a %s primary that is demoted and promoted again recognizes its secondary in its log',
+  async (kind) => {
+    const [a, c] = [await start('a'), await start('c')]
+    await a.change(`replication/${kind}/primary/enable`)
+    for (let n = 0; n < 60; n++) await a.writeValue(SHARED_KEY, String(n))
+    await joinSet(c, kind, a, 'c')
+    await a.change(`replication/${kind}/primary/demote`)
+    await changeSecondary(a, kind, 'promote')
+    await changeSecondary(c, kind, 'update-primary', { token: await issueToken(a, kind, 'c') })
+    await untilStreaming(c, kind, a)
+    await until(() => c.store.remotePosition?.epoch === a.store.epoch)
+    await untilApplied(c, kind, a)
+    await changeSecondary(c, kind, 'promote')
+    expect(c.status(kind).mode).toBe('primary')
+  },
+)
 
-test('what a primary has been told of its secondaries is counted in its own log', async () => {
+test('a new primary counts the index of its secondaries in its own log', async () => {
   const { b } = await switchOver('performance')
   const view = b.replication.context.running.performance.primary?.registry.views().find((one) => one.isConnected)
   await until(() => (view?.appliedIndex ?? 0) <= b.store.position.index)
@@ -111,7 +117,7 @@ const CHAIN: EpochChain = [
   { id: 'two', number: 2, parent: 'one', forkIndex: 31 },
 ]
 
-test('a promotion that knows nothing of the current epoch builds on the one that it has, and goes beyond both', () => {
+test('extendChain continues from the known parent epoch, with a number above all known epochs', () => {
   expect(extendChain(CHAIN, 'three', { forkIndex: 25, parentId: 'one' })).toEqual([
     CHAIN[0],
     { id: 'three', number: 3, parent: 'one', forkIndex: 25 },

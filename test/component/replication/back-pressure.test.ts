@@ -9,7 +9,7 @@ afterEach(stopAll)
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-/** Bytes held by objects and buffers of this process. */
+/** Returns the bytes of objects and buffers of this process. */
 const heldBytes = (): number => {
   collect()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
@@ -22,10 +22,10 @@ const VALUE_BYTES = 64 * 1024
 const AT_ONCE = 8
 const RING_BYTES = 2 * MIB
 
-/** What is on the way to a secondary is bounded, too. The tier of topologies measures all of the promise, with servers. */
+/** The limit includes data in flight. The topology tier measures real servers. */
 const EXTRA_BYTES_MAX = 32 * MIB
 
-test('50 MiB written while a secondary does not read cost less than 32 MiB, and arrive afterwards', async () => {
+test('50 MiB written while a secondary does not read use less than 32 MiB of memory, and arrive afterwards', async () => {
   const a = await openDiskStore({ ringBytes: RING_BYTES })
   const b = await openStore(undefined, { ringBytes: RING_BYTES, walRetentionEntries: 16 })
   let release = (): void => undefined
@@ -50,9 +50,9 @@ test('50 MiB written while a secondary does not read cost less than 32 MiB, and 
     const values = Array.from({ length: AT_ONCE }, (_, at) => Buffer.alloc(VALUE_BYTES, i + at))
     await Promise.all(values.map((value, at) => put(a, `logical/x/${at}`, value)))
   }
-  // Buffers are given back some time after they were collected.
+  // Memory of buffers is released some time after their collection.
   await until(() => heldBytes() - before < EXTRA_BYTES_MAX)
-  // The link is as live as ever while the stream waits.
+  // Heartbeats continue while the stream waits.
   const beat = secondary.follower.primary?.lastHeartbeatMs ?? 0
   await until(() => (secondary.follower.primary?.lastHeartbeatMs ?? 0) > beat)
   release()

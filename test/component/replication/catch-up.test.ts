@@ -18,10 +18,10 @@ const writeMany = async (store: Store, from: number, count: number): Promise<voi
   await Promise.all(writes)
 }
 
-describe.each(engines)('a secondary that was away, $name', ({ open }) => {
-  test('catches up from the log on disk without comparing data', async () => {
+describe.each(engines)('a secondary after an outage, $name', ({ open }) => {
+  test('a secondary after an outage continues from the log on disk without a comparison', async () => {
     const network = new FaultyNetwork()
-    // The ring holds next to nothing: what was missed is read back.
+    // With a small memory buffer, the missing entries are read from disk.
     const a = await open({ ringBytes: 4096 })
     const b = await open()
     await writeMany(a, 0, 100)
@@ -38,7 +38,7 @@ describe.each(engines)('a secondary that was away, $name', ({ open }) => {
     expect(b.get('logical/x/299')?.toString()).toBe('z'.repeat(200))
   })
 
-  test('syncs by comparing data when the log was trimmed, while the primary keeps writing', async () => {
+  test('a secondary whose position was trimmed compares data while the primary keeps writing', async () => {
     const network = new FaultyNetwork()
     const a = await open({ walRetentionEntries: 16, ringBytes: 4096 })
     const b = await open()
@@ -55,7 +55,7 @@ describe.each(engines)('a secondary that was away, $name', ({ open }) => {
     const writer = (async () => {
       for (let i = 0; isWriting; i++) {
         await put(a, `logical/y/${i % 400}`, `busy ${i}`)
-        // The memory engine answers without a turn of the event loop; a client would not.
+        // Unlike a real client, the memory engine responds within the same turn of the event loop.
         await setImmediate()
       }
     })()
@@ -71,8 +71,8 @@ describe.each(engines)('a secondary that was away, $name', ({ open }) => {
   })
 })
 
-describe('a secondary whose data has diverged', () => {
-  test('notices by the next write to the same key, and is made equal', async () => {
+describe('a secondary with diverged data', () => {
+  test('a secondary with diverged data detects it by the next write to the same key, and becomes equal', async () => {
     const [a, b] = [await openStore(), await openStore()]
     await writeMany(a, 0, 300)
     const { secondary } = await pair('dr', a, b)
@@ -86,7 +86,7 @@ describe('a secondary whose data has diverged', () => {
     expect(b.get('logical/x/extra')).toBeUndefined()
   })
 
-  test('keeps streaming when only its tree is wrong: the tree is rebuilt', async () => {
+  test('a secondary with a corrupted tree rebuilds it and keeps streaming', async () => {
     const network = new FaultyNetwork()
     const [a, b] = [await openStore(new MemoryEngine(), { walRetentionEntries: 16 }), await openStore()]
     await writeMany(a, 0, 300)

@@ -31,7 +31,7 @@ const startPrimary = async () => {
 }
 
 describe('the cluster port', () => {
-  test('lets nobody in again by an earlier session without a certificate', async () => {
+  test('the cluster port does not resume a TLS session without a certificate', async () => {
     const { set, primary } = await startPrimary()
     const { host, port } = parseHostPort(primary.listener.address)
     const own = await set.credentials('cn-c')
@@ -39,7 +39,7 @@ describe('the cluster port', () => {
     const sessions: Buffer[] = []
     const first = tls.connect({ ...common, cert: own.certificate, key: own.privateKey })
     first.on('session', (session) => sessions.push(session))
-    // The server's first HTTP/2 frame comes behind whatever could be resumed.
+    // The first HTTP/2 frame of the server arrives after all session tickets.
     await once(first, 'data')
     for (const session of sessions) {
       const second = tls.connect({ ...common, session })
@@ -54,7 +54,7 @@ describe('the cluster port', () => {
     first.destroy()
   })
 
-  test('the cluster port takes 8 MiB from a client before it has read them', async () => {
+  test('the cluster port accepts 8 MiB from a client before it reads them', async () => {
     const { set, primary } = await startPrimary()
     const own = await set.credentials('cn-c')
     const session = http2.connect(`https://${primary.listener.address}`, {
@@ -68,7 +68,7 @@ describe('the cluster port', () => {
     session.destroy()
   })
 
-  test('an address that accepts and then says nothing costs no more than the connect timeout', async () => {
+  test('a connection to an address that never responds fails at the connect timeout', async () => {
     const { set } = await startPrimary()
     const mute = await systemNetwork.listen('127.0.0.1:0', () => undefined)
     const attempt = transportOver(systemNetwork).connect(mute.address, {
@@ -81,8 +81,8 @@ describe('the cluster port', () => {
   })
 })
 
-describe.each(TRANSPORTS)('a link by %s', (name, create) => {
-  test('a cut replication link reconnects, and writes made meanwhile arrive', async () => {
+describe.each(TRANSPORTS)('a replication link over %s', (name, create) => {
+  test('a cut replication link reconnects, and writes made during the cut arrive', async () => {
     const { transport, network } = create()
     const [a, b] = [await openStore(), await openStore()]
     const { secondary } = await pair('dr', a, b, { transport })
@@ -184,8 +184,8 @@ describe.each(TRANSPORTS)('a link by %s', (name, create) => {
   })
 })
 
-describe('calls', () => {
-  test('forward a request and bring its answer', async () => {
+describe('calls over a replication link', () => {
+  test('a forwarded request returns its response, and fails without a primary', async () => {
     const [a, b] = [await openStore(), await openStore()]
     const { primary, secondary } = await pair('performance', a, b)
     await secondary.caughtUp(a, 'performance')
@@ -196,7 +196,7 @@ describe('calls', () => {
     expect(primary.forwarded).toEqual(['write'])
   })
 
-  test('bootstrap hands over the key material, or says why not', async () => {
+  test('bootstrap returns the key material, or an error with the reason', async () => {
     const { set, primary } = await startPrimary()
     const options = {
       addresses: ['127.0.0.1:1', primary.listener.address],

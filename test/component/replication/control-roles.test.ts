@@ -20,7 +20,7 @@ import {
 } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
-/** Whole clusters but for core and HTTP, over real sockets. */
+/** Clusters with real sockets, without the HTTP layer. */
 
 const { clusters, start, startPair, startTwo } = openWorld()
 
@@ -28,7 +28,7 @@ const enable = async (primary: ControlCluster, kind: Kind) => {
   await primary.change(`replication/${kind}/primary/enable`)
 }
 
-test('a DR secondary is wiped when it is enabled, and gets all data and keys of its primary', async () => {
+test('a DR secondary is wiped when it is enabled, and receives all data and keys of its primary', async () => {
   const [a, b] = await startTwo('dr', 'b')
   await a.writeValue(SHARED_KEY, 'shared')
   await a.writeValue(LOCAL_KEY, 'local')
@@ -44,7 +44,7 @@ test('a DR secondary is wiped when it is enabled, and gets all data and keys of 
   expect(a.status('dr')).toMatchObject({ known_secondaries: ['dr-b'], secondaries: [{ node_id: 'dr-b' }] })
 })
 
-test('a failover and a failback keep the set id, lose nothing, and wipe nothing', async () => {
+test('a failover and a failback keep the set ID and all data, without a wipe', async () => {
   const [a, b] = await startPair('dr', 'b', 'dr-b')
   const setId = a.status('dr').cluster_id
   await a.change('replication/dr/primary/demote')
@@ -60,7 +60,7 @@ test('a failover and a failback keep the set id, lose nothing, and wipe nothing'
   expect(await a.replication.losses()).toEqual([])
 })
 
-test('what only the former primary had is listed when it rejoins', async () => {
+test('entries that only the former primary has are listed when it rejoins', async () => {
   const [a, b] = await startTwo('dr', 'b')
   await a.writeValue(SHARED_KEY, 'old')
   await joinSet(b, 'dr', a, 'dr-b')
@@ -79,7 +79,7 @@ test('what only the former primary had is listed when it rejoins', async () => {
   expect(a.readValue(SHARED_KEY)).toBe('old')
 })
 
-/** What its primary does arrives after it was decided what is to become of the copy, and before that follows nobody. */
+/** Runs `work` after the role change of the copy is decided, and before the copy stops following its primary. */
 const beforeItStops = (copy: ControlCluster, work: () => Promise<void>): { readonly isDone: boolean } => {
   const done = { isDone: false }
   const { dr } = copy.replication.context.running
@@ -101,14 +101,14 @@ const dormantPair = async (): Promise<{ a: ControlCluster; b: ControlCluster; la
   return { a, b, late }
 }
 
-test('a copy that is disabled has no role of its primary, whatever came of it meanwhile', async () => {
+test('a disabled copy has no role of its primary, even if the primary gained the role during the change', async () => {
   const { b, late } = await dormantPair()
   await b.change('replication/dr/secondary/disable', { dr_operation_token: await operationToken(b) })
   expect(late.isDone).toBe(true)
   expect(b.status('performance')).toEqual({ mode: 'disabled' })
 })
 
-test('a copy that is promoted goes on under an epoch of its own in roles that came meanwhile, too', async () => {
+test('a promoted copy starts its own epoch in every role, even if the primary gained the role during the change', async () => {
   const { a, b, late } = await dormantPair()
   await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b), force: true })
   expect(late.isDone).toBe(true)
@@ -120,7 +120,7 @@ test('a copy that is promoted goes on under an epoch of its own in roles that ca
   expect(epochOf(b)).not.toBe(epochOf(a))
 })
 
-test('a primary that was overtaken learns of it and is fenced', async () => {
+test('an overtaken primary learns of its successor and is fenced', async () => {
   const [a, b] = await startPair('dr', 'b', 'dr-b')
   await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b) })
   await until(() => a.replication.view.fence !== undefined)
@@ -128,7 +128,7 @@ test('a primary that was overtaken learns of it and is fenced', async () => {
   expect(a.replication.view.fence?.byEpoch).not.toBe(a.replication.view.fence?.epoch)
 })
 
-test('the copy of a performance primary takes its place, and performance secondaries follow it', async () => {
+test('the promoted copy of a performance primary keeps the set, and its performance secondaries follow it', async () => {
   const a = await start('a')
   const b = await start('b')
   const c = await start('c')
@@ -150,7 +150,7 @@ test('the copy of a performance primary takes its place, and performance seconda
   await until(() => c.status('performance').primary_cluster_addr === bAddress)
 })
 
-test('the copy of a performance secondary goes on under the same secondary id', async () => {
+test('the promoted copy of a performance secondary keeps the secondary ID', async () => {
   const a = await start('a')
   const c = await start('c')
   const d = await start('d')
@@ -166,8 +166,8 @@ test('the copy of a performance secondary goes on under the same secondary id', 
   expect(a.status('performance').known_secondaries).toEqual(['c'])
 })
 
-test('a write on a performance secondary is run by the primary and seen here when it is answered', async () => {
-  // On a slow machine a link must not count as broken within the call: its outcome would be unknown.
+test('a write on a performance secondary is executed by the primary and readable locally after its response', async () => {
+  // Long timeouts: if the link broke on a slow machine, the outcome would be unknown.
   const patient = { keepalive_timeout: '60s', forwarding_timeout: '60s' }
   const [a, c] = await startTwo('performance', 'c', patient)
   await joinSet(c, 'performance', a, 'c')
@@ -181,7 +181,7 @@ test('a write on a performance secondary is run by the primary and seen here whe
   expect(await refusalOf(c.replication.forwarder.forward(request('secret/a')))).toBe('primary cluster is unreachable')
 })
 
-test('a token that fails leaves the cluster as it was, and says where it failed', async () => {
+test('an invalid activation token leaves the cluster unchanged, and the error names the reason', async () => {
   const [a, b] = await startTwo('dr', 'b')
   await b.writeValue(SHARED_KEY, 'kept')
   const token = await issueToken(a, 'dr', 'dr-b')
@@ -205,7 +205,7 @@ test('a token that fails leaves the cluster as it was, and says where it failed'
   expect(b.readValue(SHARED_KEY)).toBe('kept')
 })
 
-test('a sealed token needs no API of the primary and can be tried again', async () => {
+test('a sealed activation token needs no API of the primary, and can be used again after an error', async () => {
   const [a, c] = await startTwo('performance', 'c')
   const key = await c.post('replication/performance/secondary/generate-public-key')
   const data = key?.data as { secondary_public_key: string }
@@ -228,7 +228,7 @@ const sealedTokenFor = async (primary: ControlCluster, secondary: ControlCluster
   return (issued?.data as { token?: string } | undefined)?.token ?? ''
 }
 
-test('a sealed token works once, also for the cluster that has used it, and after restarts', async () => {
+test('a sealed activation token works once, even for the cluster that used it and after restarts', async () => {
   const [a, c] = await startTwo('performance', 'c')
   const first = await sealedTokenFor(a, c, 'first')
   await c.change('replication/performance/secondary/enable', { token: first })
@@ -250,7 +250,7 @@ test('a sealed token works once, also for the cluster that has used it, and afte
   expect(c.wipes).toBe(1)
 })
 
-test('two clusters that use one sealed token at the same time: exactly one joins', async () => {
+test('only one of two clusters joins if both use a sealed activation token at the same time', async () => {
   const a = await start('a')
   const c = await start('c')
   const d = await start('d')
@@ -273,7 +273,7 @@ test('two clusters that use one sealed token at the same time: exactly one joins
   expect([c.wipes, d.wipes].sort()).toEqual([0, 1])
 })
 
-test('a token that was replaced by a newer one for its id does not take the newer one’s place', async () => {
+test('an activation token that was replaced by a newer one for its ID is rejected, and the newer one works', async () => {
   const [a, c] = await startTwo('performance', 'c')
   const older = await sealedTokenFor(a, c, 'c')
   const key = exchangeKeyKey('performance')
@@ -288,7 +288,7 @@ test('a token that was replaced by a newer one for its id does not take the newe
   await untilStreaming(c, 'performance', a)
 })
 
-test('a revoked secondary is cut, and a new token brings it back without a wipe', async () => {
+test('a revoked secondary is disconnected, and rejoins with a new token without a wipe', async () => {
   const [a, c] = await startPair('performance', 'c')
   await a.post('replication/performance/primary/revoke-secondary', { id: 'c' })
   expect(a.status('performance').known_secondaries).toEqual([])
@@ -301,7 +301,7 @@ test('a revoked secondary is cut, and a new token brings it back without a wipe'
   expect(c.wipes).toBe(1)
 })
 
-test('an id is taken by its first connection, and a certificate serves one cluster', async () => {
+test('only the latest activation token of an ID works, and an ID in use must be revoked first', async () => {
   const [a, b] = await startTwo('dr', 'b')
   const first = await issueToken(a, 'dr', 'dr-b')
   const second = await issueToken(a, 'dr', 'dr-b')
@@ -313,7 +313,7 @@ test('an id is taken by its first connection, and a certificate serves one clust
   )
 })
 
-test('another address of the primary is taken over without a restart, a dead one is not', async () => {
+test('update-primary changes the address without a restart, and ignores unreachable addresses', async () => {
   const [a, c] = await startPair('performance', 'c')
   const { runtime } = c.server
   const update = (...addresses: string[]) =>
@@ -325,7 +325,7 @@ test('another address of the primary is taken over without a restart, a dead one
   expect(c.server.runtime).toBe(runtime)
 })
 
-test('a long list of addresses that take connections and say nothing keeps no role from being changed', async () => {
+test('update-primary stops at its time limit if many addresses do not respond', async () => {
   const a = await start('a')
   const b = await start('b', { ping_timeout: '1s' })
   await enable(a, 'performance')
@@ -344,7 +344,7 @@ test('a long list of addresses that take connections and say nothing keeps no ro
   expect(text).toMatch(/; [0-9]+ more were not tried, because the time limit was reached$/)
 })
 
-test('a secondary with an older version is not let in', async () => {
+test('a secondary with an older version is rejected', async () => {
   const a = await start('a')
   const b = await start('b', { reported_version: '1.19.0+ent' })
   await enable(a, 'dr')
@@ -353,7 +353,7 @@ test('a secondary with an older version is not let in', async () => {
   expect(text).toContain('1.20.4+ent')
 })
 
-test('a promotion waits until everything announced is applied', async () => {
+test('a promotion without force fails until all announced entries are applied', async () => {
   const [a, b] = await startPair('dr', 'b', 'dr-b')
   b.holds.hold('dr', 'apply')
   await a.writeValue(SHARED_KEY, 'ahead')
@@ -368,7 +368,7 @@ test('a promotion waits until everything announced is applied', async () => {
   expect(b.replication.context.operationTokens.isGood(dr_operation_token)).toBe(false)
 })
 
-test('roles come back from what is stored after a crash', async () => {
+test('roles are restored from storage after a crash', async () => {
   const [a, b] = await startPair('dr', 'b', 'dr-b')
   await a.restart()
   await b.restart()
@@ -378,18 +378,21 @@ test('roles come back from what is stored after a crash', async () => {
   expect(a.status('dr')).toMatchObject({ mode: 'primary', known_secondaries: ['dr-b'] })
 })
 
-test.each(['dr', 'performance'] as const)('a %s secondary that is away keeps its last sign of life', async (kind) => {
-  const [a, b] = await startPair(kind, 'b')
-  await b.listener.close()
-  await b.replication.stop()
-  const away = { node_id: 'b', connection_status: 'disconnected', last_heartbeat: expect.any(String) }
-  await until(() => (a.status(kind).secondaries as JsonObject[])[0]?.connection_status === 'disconnected')
-  expect(a.status(kind).secondaries).toMatchObject([away])
-  await a.restart()
-  expect(a.status(kind).secondaries).toMatchObject([away])
-})
+test.each(['dr', 'performance'] as const)(
+  'a disconnected %s secondary keeps its last heartbeat, even after a restart of the primary',
+  async (kind) => {
+    const [a, b] = await startPair(kind, 'b')
+    await b.listener.close()
+    await b.replication.stop()
+    const away = { node_id: 'b', connection_status: 'disconnected', last_heartbeat: expect.any(String) }
+    await until(() => (a.status(kind).secondaries as JsonObject[])[0]?.connection_status === 'disconnected')
+    expect(a.status(kind).secondaries).toMatchObject([away])
+    await a.restart()
+    expect(a.status(kind).secondaries).toMatchObject([away])
+  },
+)
 
-test('a filter written before a secondary joins keeps data from it, and lifting it brings the data', async () => {
+test('a filter set before a join withholds data, and its removal delivers the data', async () => {
   const [a, c] = await startTwo('performance', 'c')
   await a.writeValue(SHARED_KEY, 'filtered')
   const path = 'replication/performance/primary/paths-filter/c'
@@ -404,7 +407,7 @@ test('a filter written before a secondary joins keeps data from it, and lifting 
   await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
 
-test('who was away while a filter came and went compares, and does so after a crash', async () => {
+test('a secondary that missed a filter and its removal compares data, even after a crash', async () => {
   const [a, c] = await startPair('performance', 'c')
   c.network.isDown = true
   c.network.cut()
@@ -416,7 +419,7 @@ test('who was away while a filter came and went compares, and does so after a cr
   c.network.isDown = false
   const isHeld = () => c.holds.list().some((held) => held.isReached)
   await until(isHeld)
-  // What came before the comparison is applied: nothing but its own memory tells this one from one that has compared.
+  // Its applied index alone does not show that the comparison is missing.
   expect(c.replication.context.running.performance.appliedIndex).toBe(a.store.lastReplicatedIndex)
   await c.restart()
   await until(isHeld)
@@ -427,7 +430,7 @@ test('who was away while a filter came and went compares, and does so after a cr
   expect(c.replication.context.settledFilter.current).toEqual({ digest: '' })
 })
 
-test('a promotion that is forced in the middle of a sync has sound trees and says what it gave up', async () => {
+test('a forced promotion during a sync has correct trees and lists the incomplete sync', async () => {
   const [a, b] = await startTwo('dr', 'b')
   await a.writeValue(SHARED_KEY, 'not yet there')
   b.holds.hold('dr', 'merkle-sync')
@@ -446,7 +449,7 @@ test('a promotion that is forced in the middle of a sync has sound trees and say
   })
 })
 
-test('a first copy that a failing storage keeps from being finished is finished when it can be', async () => {
+test('a first copy completes after a temporary storage failure', async () => {
   const [a, b] = await startTwo('dr', 'b')
   await a.writeValue(SHARED_KEY, 'copied')
   b.holds.hold('dr', 'merkle-sync')
@@ -478,7 +481,7 @@ test('the first of several concurrent role changes succeeds, and the others get 
   expect(a.status('dr')).toEqual({ mode: 'disabled' })
 })
 
-test('a replication whose storage has failed follows nobody any more once it is stopped', async () => {
+test('replication with a failed storage closes its connection when it is stopped', async () => {
   const [a, b] = await startPair('dr', 'b')
   b.holds.hold('dr', 'apply')
   await a.writeValue(SHARED_KEY, 'announced and not applied')
@@ -486,7 +489,7 @@ test('a replication whose storage has failed follows nobody any more once it is 
   await until(() => Number(follower?.announced?.index) > Number(follower?.applied?.index))
   clusters.delete(b.apiAddress)
   await b.store.close()
-  // What was announced until then may be stored already; this cannot be.
+  // Entries announced before may be stored already; this one cannot be.
   const known = Number(follower?.announced?.index)
   await a.writeValue(SHARED_KEY, 'announced to a storage that has failed')
   await until(() => Number(follower?.announced?.index) > known)

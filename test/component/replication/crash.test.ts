@@ -14,7 +14,7 @@ import { until } from '../../support/until.js'
 
 afterEach(stopAll)
 
-/** An engine whose disk fails for good after some batches, as if the process died there. */
+/** Returns an engine whose disk fails permanently after this number of batches, as if the process died. */
 const dyingAfter = (engine: Engine, batches: number): Engine & { readonly isDead: boolean } => {
   let left = batches
   return {
@@ -46,7 +46,7 @@ const dyingAfter = (engine: Engine, batches: number): Engine & { readonly isDead
 }
 
 describe('a follower that dies', () => {
-  test('in the middle of a sync compares again and ends up equal', async () => {
+  test('a follower that dies during a sync compares again and becomes equal', async () => {
     const set = await TestSet.create()
     const a = await openStore()
     for (let i = 0; i < 400; i++) await put(a, `logical/x/${i}`, Buffer.alloc(32_000, i))
@@ -66,7 +66,7 @@ describe('a follower that dies', () => {
     expect(second.states).toContain('merkle-diff')
   })
 
-  test('while it applies goes on where it was, without a comparison', async () => {
+  test('a follower that dies while it applies entries continues from its position without a comparison', async () => {
     const set = await TestSet.create()
     const a = await openStore()
     const primary = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set }))

@@ -14,14 +14,14 @@ import {
 } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
-/** A demotion fences writes, ships what is left, waits until it is applied, and only then changes the role. */
+/** A demotion fences writes, waits until secondaries have applied everything, and then changes the role. */
 
 const { start } = openWorld()
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
 const FENCED = 'this primary is being demoted'
 
-/** A primary and a secondary that receives and does not apply. */
+/** Starts a primary, and a secondary that receives entries without applying them. */
 const startPair = async (kind: Kind, drainTimeoutMs = 20_000) => {
   const a = await start('a', { demote_drain_timeout: `${drainTimeoutMs}ms` })
   const b = await start('b')
@@ -31,14 +31,14 @@ const startPair = async (kind: Kind, drainTimeoutMs = 20_000) => {
   return { a, b }
 }
 
-/** Resolves when the primary knows that it is connected to none of its secondaries. */
+/** Resolves when the primary reports all secondaries as disconnected. */
 const untilCutOff = (primary: ControlCluster, kind: Kind) =>
   until(() => {
     const { secondaries } = primary.status(kind) as { secondaries?: readonly JsonObject[] }
     return secondaries?.every((one) => one.connection_status === 'disconnected') ?? false
   })
 
-/** A demotion that has come to the fence, and how it ends. */
+/** Starts a demotion, and resolves when writes are fenced. */
 const beginDemotion = async (cluster: ControlCluster, kind: Kind) => {
   let ended: Response | Error | undefined
   const answer = cluster.post(`replication/${kind}/primary/demote`).then(
@@ -61,7 +61,7 @@ const beginDemotion = async (cluster: ControlCluster, kind: Kind) => {
 const secondWarning = (response: Response | Error | undefined): string =>
   response instanceof Error ? response.message : (response?.warnings?.[1] ?? '')
 
-test.each(KINDS)('nothing that was acknowledged stays behind in a planned failover (%s)', async (kind) => {
+test.each(KINDS)('a planned %s failover loses no acknowledged write', async (kind) => {
   const { a, b } = await startPair(kind)
   const acknowledged: string[] = []
   const writes = Array.from({ length: 20 }, async (_, n) => {
@@ -85,7 +85,7 @@ test.each(KINDS)('nothing that was acknowledged stays behind in a planned failov
 })
 
 test.each(KINDS)(
-  'a %s secondary that applies nothing holds a demotion up for a bounded time, and is named',
+  'a %s secondary that applies nothing delays a demotion until the timeout, and the warning names it',
   async (kind) => {
     const { a } = await startPair(kind, 300)
     const before = a.store.position.index
@@ -97,7 +97,7 @@ test.each(KINDS)(
   },
 )
 
-test.each(KINDS)('a %s secondary that is away does not hold a demotion up, and is named', async (kind) => {
+test.each(KINDS)('a disconnected %s secondary does not delay a demotion, and the warning names it', async (kind) => {
   const { a, b } = await startPair(kind)
   b.network.down()
   await untilCutOff(a, kind)
@@ -109,7 +109,7 @@ test.each(KINDS)('a %s secondary that is away does not hold a demotion up, and i
   )
 })
 
-test.each(KINDS)('a %s secondary whose connection breaks during a demotion is waited for', async (kind) => {
+test.each(KINDS)('a demotion waits for a %s secondary whose connection breaks during it', async (kind) => {
   const { a, b } = await startPair(kind)
   await a.writeValue(SHARED_KEY, 'acknowledged')
   const demotion = await beginDemotion(a, kind)
@@ -123,7 +123,7 @@ test.each(KINDS)('a %s secondary whose connection breaks during a demotion is wa
   expect(b.readValue(SHARED_KEY)).toBe('acknowledged')
 })
 
-test.each(KINDS)('a %s secondary whose connection stays broken is waited for until the timeout', async (kind) => {
+test.each(KINDS)('a demotion waits for a %s secondary with a broken connection until the timeout', async (kind) => {
   const { a, b } = await startPair(kind, 1000)
   await a.writeValue(SHARED_KEY, 'not applied')
   const demotion = await beginDemotion(a, kind)
@@ -135,7 +135,7 @@ test.each(KINDS)('a %s secondary whose connection stays broken is waited for unt
   )
 })
 
-test('what is local is drained for the disaster-recovery copy too', async () => {
+test('a DR demotion waits for local data as well', async () => {
   const { a, b } = await startPair('dr')
   await a.writeValue(LOCAL_KEY, 'local')
   const demotion = await beginDemotion(a, 'dr')
@@ -146,7 +146,7 @@ test('what is local is drained for the disaster-recovery copy too', async () => 
   expect(b.readValue(LOCAL_KEY)).toBe('local')
 })
 
-test('a performance demotion leaves the own data of the cluster writable', async () => {
+test('a performance demotion keeps local data writable', async () => {
   const { a, b } = await startPair('performance')
   await a.writeValue(SHARED_KEY, 'shared')
   const demotion = await beginDemotion(a, 'performance')
@@ -156,7 +156,7 @@ test('a performance demotion leaves the own data of the cluster writable', async
   expect(a.readValue(LOCAL_KEY)).toBe('own')
 })
 
-test('a write that a secondary forwards to the fence is refused', async () => {
+test('a write that a secondary forwards during a demotion is rejected', async () => {
   const { a, b } = await startPair('performance')
   await a.writeValue(SHARED_KEY, 'first')
   await beginDemotion(a, 'performance')
@@ -165,7 +165,7 @@ test('a write that a secondary forwards to the fence is refused', async () => {
   expect(a.readValue(SHARED_KEY)).toBe('first')
 })
 
-test('a demotion that fails at its commit leaves a primary that takes writes', async () => {
+test('a demotion that fails at its commit leaves a primary that accepts writes', async () => {
   const { a, b } = await startPair('dr')
   await a.writeValue(SHARED_KEY, 'first')
   const demotion = await beginDemotion(a, 'dr')
@@ -177,7 +177,7 @@ test('a demotion that fails at its commit leaves a primary that takes writes', a
   expect(a.status('dr').mode).toBe('primary')
 })
 
-test('a cluster that is sealed or stopped while it waits for its secondaries stays a primary', async () => {
+test('a cluster that restarts during a demotion stays a primary', async () => {
   const { a, b } = await startPair('dr')
   await a.writeValue(SHARED_KEY, 'first')
   const demotion = await beginDemotion(a, 'dr')
@@ -199,7 +199,7 @@ test('the first of several concurrent demotions succeeds, and the others get a r
   for (const other of others) await expect(other).rejects.toThrow('cluster is restarting')
 })
 
-test('a secondary that compares because a filter was lifted has not everything before it is through', async () => {
+test('a demotion waits for the comparison of a secondary whose filter was removed', async () => {
   const { a, b } = await startPair('performance')
   b.holds.release()
   const path = 'replication/performance/primary/paths-filter/b'

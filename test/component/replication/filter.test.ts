@@ -30,7 +30,7 @@ const keysOf = async (store: Store): Promise<string[]> => {
   return keys
 }
 
-/** An engine that says when a snapshot is taken, and lets one be closed only when somebody is done with it. */
+/** An engine that reports each snapshot, and delays the close of a snapshot. */
 class WatchedEngine extends MemoryEngine {
   onSnapshot: () => void = () => undefined
   beforeClose: () => Promise<void> = async () => undefined
@@ -62,7 +62,7 @@ describe('a filtered secondary', () => {
     const { secondary } = await pair('performance', a, b, {
       prepare(follower, primary) {
         primary.filters.set('s', withoutEu)
-        // A link that breaks goes on in the log, where it is looked for what came.
+        // With the fingerprint, a broken link continues from the log, which is searched below.
         follower.fingerprint = withoutEu.fingerprint
       },
     })
@@ -94,7 +94,7 @@ describe('a filtered secondary', () => {
     await until(() => b.get('logical/eu/1') === undefined)
     await put(a, 'logical/us/more', 'x')
     await secondary.caughtUp(a, 'performance')
-    // Said before it is compared, a link that breaks would go on in the log and nothing would ever be removed.
+    // If it were set before the comparison, a broken link would continue from the log and remove nothing.
     secondary.fingerprint = withoutEu.fingerprint
     expect((await keysOf(b)).filter((key) => key.startsWith('logical/eu/'))).toEqual([])
     expect(await logHolds(b, 'EU_CANARY')).toBe(false)
@@ -133,7 +133,7 @@ describe('a filtered secondary', () => {
     })
     await secondary.caughtUp(a, 'performance')
     secondary.fingerprint = withoutEu.fingerprint
-    /** What the secondary sends while it finds its place again, with the log gone on by far. */
+    /** Returns the bytes that the secondary sends while it compares data after its position was trimmed. */
     const resyncBytes = async (round: string): Promise<number> => {
       network.down()
       await until(() => secondary.follower.connectionState === 'transient_failure')
@@ -164,7 +164,7 @@ describe('a filtered secondary', () => {
     let isFiltered = false
     const { secondary } = await pair('performance', a, b, {
       prepare(_follower, primary) {
-        // What is filtered changes while the first comparison goes on, so another one follows.
+        // The filter changes during the first comparison, so a second one follows.
         engine.onSnapshot = () => {
           if (++snapshots === 1) queueMicrotask(() => primary.server.filterChanged('s'))
         }

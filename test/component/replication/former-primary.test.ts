@@ -6,18 +6,18 @@ import { PrimaryRole } from '../../../src/replication/roles/primary-role.js'
 import type { DataPlane, Told } from '../../../src/replication/host/services.js'
 import { until } from '../../support/until.js'
 
-/** A primary that took over tells the former one, until that has joined it. */
+/** A promoted primary notifies the former primary until that has joined it. */
 
 const world = openWorld()
 
-/** `b` has taken the place of `a`, which does not know. */
+/** Promotes `b` while `a`, the primary, does not know it. */
 const startOvertaken = async () => {
   const [a, b] = await world.startPair('dr', 'b')
   await promoteDr(b)
   return { a, b }
 }
 
-test('a former primary that has joined is forgotten, also where that could not be written at once', async () => {
+test('a primary forgets its former primary after that has joined, even if the first write fails', async () => {
   const { a, b } = await startOvertaken()
   const { roles } = b.replication.context
   const isKnown = () => {
@@ -38,23 +38,23 @@ test('a former primary that has joined is forgotten, also where that could not b
   expect(refused).toBe(1)
 })
 
-test('a primary that is demoted while the former one is asked ends that, whatever the answer is', async () => {
+test('a demoted primary stops notifying its former primary, whatever the response is', async () => {
   const { b } = await startOvertaken()
   const { roles, fences, host } = b.replication.context
   const record = roles.record('dr')
   if (record.mode !== 'primary') throw new Error('b is no primary')
-  // It says who it is, and serves nobody.
+  // A role that identifies itself and serves no requests.
   const services = {} as ConstructorParameters<typeof PrimaryRole>[0]['services']
   const hooks = new PrimaryRole({ ...b.replication.context, kind: 'dr', services, standbys: () => [] })
   const overtaker = hooks.who()
-  const asked: ((told: Told) => void)[] = []
-  const dataPlane = { tell: () => new Promise<Told>((resolve) => asked.push(resolve)) } as unknown as DataPlane
+  const requests: ((told: Told) => void)[] = []
+  const dataPlane = { tell: () => new Promise<Told>((resolve) => requests.push(resolve)) } as unknown as DataPlane
   const registry = { views: () => [], watch: () => () => undefined }
   const { signal } = new AbortController()
   const options = { kind: 'dr', host, roles, fences, dataPlane, record, hooks, registry, signal } as const
-  const telling = [tellFormerPrimary(options), tellFormerPrimary(options)]
+  const notifications = [tellFormerPrimary(options), tellFormerPrimary(options)]
   await b.change('replication/dr/primary/demote')
-  for (const [at, answer] of asked.entries()) answer({ isHeard: true, ...(at === 0 ? { overtaker } : {}) })
-  await Promise.all(telling)
-  expect(asked).toHaveLength(2)
+  for (const [at, answer] of requests.entries()) answer({ isHeard: true, ...(at === 0 ? { overtaker } : {}) })
+  await Promise.all(notifications)
+  expect(requests).toHaveLength(2)
 })

@@ -3,12 +3,12 @@ import type { HoldState, Kind } from '../../../src/replication/model/types.js'
 import { type ControlCluster, issueToken, openWorld, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
-/** What a secondary shows while a lab holds it on its way. */
+/** The status of a secondary that a lab holds at a state. */
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
 const { startTwo } = openWorld()
 
-/** A primary with a value, and a cluster that joins it and is held in the state. */
+/** Starts a primary with a value, and a secondary that is held at this state. */
 const heldPair = async (kind: Kind, state: HoldState) => {
   const [a, b] = await startTwo(kind, 'b')
   await a.writeValue(SHARED_KEY, 'copied')
@@ -20,7 +20,7 @@ const heldPair = async (kind: Kind, state: HoldState) => {
 
 const streams = (cluster: ControlCluster, kind: Kind) => () => cluster.status(kind).state === 'stream-wals'
 
-test.each(KINDS)('a %s secondary that is held while bootstrapping has nothing yet, and says so', async (kind) => {
+test.each(KINDS)('a %s secondary held while bootstrapping has no data and reports its mode', async (kind) => {
   const { a, b } = await heldPair(kind, 'bootstrapping')
   expect(b.status(kind)).toEqual({ mode: 'bootstrapping', cluster_id: a.status(kind).cluster_id })
   expect(b.readValue(SHARED_KEY)).toBeUndefined()
@@ -31,7 +31,7 @@ test.each(KINDS)('a %s secondary that is held while bootstrapping has nothing ye
   expect(b.readValue(SHARED_KEY)).toBe('copied')
 })
 
-test('what joined once is not held at bootstrapping again', async () => {
+test('a secondary that has joined is not held at bootstrapping again', async () => {
   const { b } = await heldPair('dr', 'bootstrapping')
   b.holds.release()
   await until(streams(b, 'dr'))
@@ -41,7 +41,7 @@ test('what joined once is not held at bootstrapping again', async () => {
   expect(b.holds.list()).toEqual([{ kind: 'dr', state: 'bootstrapping', isReached: false }])
 })
 
-test.each(KINDS)('the progress of a %s sync shows from its first moment', async (kind) => {
+test.each(KINDS)('the status of a %s secondary shows the progress of its sync from the start', async (kind) => {
   const { a, b } = await heldPair(kind, 'merkle-sync')
   expect(b.status(kind)).toEqual({
     mode: 'bootstrapping',
@@ -53,7 +53,7 @@ test.each(KINDS)('the progress of a %s sync shows from its first moment', async 
   expect(b.status(kind)).not.toHaveProperty('merkle_sync_progress')
 })
 
-test.each(KINDS)('a %s secondary that shows its primary as connected has heard from it', async (kind) => {
+test.each(KINDS)('a %s secondary that reports its primary as connected has received a heartbeat', async (kind) => {
   const { a, b } = await heldPair(kind, 'merkle-diff')
   b.holds.release()
   await until(streams(b, kind))

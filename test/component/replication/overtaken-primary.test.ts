@@ -11,14 +11,14 @@ import {
 import { makeRequest } from '../../support/backend-harness.js'
 import { until } from '../../support/until.js'
 
-/** A primary that was replaced and goes on: its secondaries leave it, and what reaches it through them is not acknowledged. */
+/** A replaced primary that keeps running: its secondaries leave it, and writes forwarded to it are not acknowledged. */
 
 const world = openWorld()
 
 const write = (cluster: ControlCluster, value = 'forwarded') =>
   cluster.replication.forwarder.forward(makeRequest('update', 'secret/a', { value }))
 
-/** Runs between a write that was forwarded to this cluster and its answer. */
+/** Runs `work` between the execution of a forwarded write on this cluster and its response. */
 const beforeAnswer = ({ cluster: { pipeline } }: ControlCluster, work: () => Promise<void>) => {
   const handle = pipeline.handleForwarded.bind(pipeline)
   pipeline.handleForwarded = async (request) => {
@@ -34,7 +34,7 @@ const untilOver = async (secondary: ControlCluster, primary: ControlCluster) => 
   await untilStreaming(secondary, 'performance', primary)
 }
 
-/** A primary of both kinds, its DR copy, and a performance secondary of it. */
+/** Starts a primary of both kinds, its DR copy, and a performance secondary. */
 const topology = async (settings?: { readonly fence_client_writes: boolean }) => {
   const a = await world.start('a', settings)
   const b = await world.start('b')
@@ -47,7 +47,7 @@ const topology = async (settings?: { readonly fence_client_writes: boolean }) =>
   return { a, b, c }
 }
 
-test('the secondaries of an overtaken primary go over to the newer one by themselves', async () => {
+test('secondaries of an overtaken primary follow its successor by themselves', async () => {
   const { a, b, c } = await topology()
   await promoteDr(b)
   await until(() => a.replication.view.fence !== undefined)
@@ -56,7 +56,7 @@ test('the secondaries of an overtaken primary go over to the newer one by themse
   expect(b.readValue(FORWARDED_KEY)).toContain('forwarded')
 })
 
-test('an overtaken primary refuses what is forwarded to it, and names the newer one', async () => {
+test('an overtaken primary disconnects its secondaries and names its successor', async () => {
   const { a, b, c } = await topology()
   c.network.down()
   await promoteDr(b)
@@ -67,7 +67,7 @@ test('an overtaken primary refuses what is forwarded to it, and names the newer 
   expect(await refusalOf(write(c))).toContain('primary cluster is unreachable')
 })
 
-test('a write that an overtaken primary ran before it heard of that is not acknowledged any more', async () => {
+test('a write executed by an overtaken primary before its fence is not acknowledged', async () => {
   const { a, b, c } = await topology()
   b.network.down()
   beforeAnswer(a, async () => {
@@ -82,7 +82,7 @@ test('a write that an overtaken primary ran before it heard of that is not ackno
   expect(c.readValue(FORWARDED_KEY)).toBeUndefined()
 })
 
-test('a write is not acknowledged when the secondary has heard of the newer epoch and the primary has not', async () => {
+test('a write is not acknowledged if its secondary knows the newer epoch and the primary does not', async () => {
   const { a, b, c } = await topology()
   b.network.down()
   await promoteDr(b)
@@ -97,7 +97,7 @@ test('a write is not acknowledged when the secondary has heard of the newer epoc
 })
 
 test.each([true, false])(
-  'clients of an overtaken primary are served as fence_client_writes says: %s',
+  'an overtaken primary rejects client writes as fence_client_writes says: %s',
   async (fences) => {
     const { a, b } = await topology({ fence_client_writes: fences })
     await promoteDr(b)

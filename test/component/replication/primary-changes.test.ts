@@ -3,7 +3,7 @@ import { type LabSettings, startLab } from '../../../src/index.js'
 import { enablePrimary, secondaryToken } from '../../../src/lab/requests/replication.js'
 import { DOUBLE } from '../../support/double-promotion.js'
 
-/** What becomes of the secondaries of a primary that changes, in virtual time. */
+/** Secondaries during changes of their primary, in virtual time. */
 
 test('a performance secondary streams again after its primary was demoted and promoted again', async () => {
   await using lab = await startLab('pr-dr', { simulated: true })
@@ -19,7 +19,7 @@ test('a performance secondary streams again after its primary was demoted and pr
   expect((await C.client.read('kv/later')).data).toEqual({ word: 'later' })
 })
 
-/** B and E are copies of A, C and D serve clients. */
+/** Promotes both DR copies, B and E, of A. The performance secondaries C and D follow B. */
 const doubled = async (seed: number, settings: LabSettings = {}) => {
   const lab = await startLab(DOUBLE, { simulated: true, seed, settings })
   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
@@ -35,7 +35,7 @@ const doubled = async (seed: number, settings: LabSettings = {}) => {
 
 const DR = 'sys/replication/dr'
 
-/** Ways in which B stops being a primary. All but the first two make it follow E. */
+/** Events after which B is no longer a primary. All except the first two make it follow E. */
 const WAYS: Readonly<Record<string, (lab: Awaited<ReturnType<typeof doubled>>) => Promise<unknown>>> = {
   'is demoted': ({ B }) => B.client.write(`${DR}/primary/demote`),
   'disables both kinds': async ({ B, clock }) => {
@@ -44,7 +44,7 @@ const WAYS: Readonly<Record<string, (lab: Awaited<ReturnType<typeof doubled>>) =
     await B.client.write(`${DR}/primary/disable`)
   },
   'follows the other one': (lab) => lab.rejoin('B', 'E'),
-  'follows the other one, which is fenced by then': async (lab) => {
+  'follows the other one, which is fenced': async (lab) => {
     await lab.clock.advance('10s')
     await lab.rejoin('B', 'E')
   },
@@ -59,9 +59,9 @@ const WAYS: Readonly<Record<string, (lab: Awaited<ReturnType<typeof doubled>>) =
   },
 }
 
-// Of this seed the sibling that does not stay is the greater one.
+// With this seed, the epoch of the sibling that leaves is the greater one.
 test.each(Object.keys(WAYS))(
-  'the sibling that stays takes writes and all secondaries when the other one %s',
+  'the remaining sibling accepts writes and all secondaries when the other one %s',
   async (way) => {
     await using lab = await doubled(2, { fence_client_writes: true })
     await WAYS[way]?.(lab)
@@ -76,7 +76,7 @@ test.each(Object.keys(WAYS))(
   },
 )
 
-test('health is 503, and the lab has a problem, while a primary refuses writes because it is fenced', async () => {
+test('a fenced primary that rejects writes reports health 503 and a problem of the lab', async () => {
   await using lab = await startLab('dr', { simulated: true, settings: { fence_client_writes: true } })
   const { A, B } = lab
   await A.client.write('sys/mounts/kv', { type: 'kv' })
@@ -92,7 +92,7 @@ test('health is 503, and the lab has a problem, while a primary refuses writes b
   expect(await B.client.send('GET', 'sys/health')).toMatchObject({ status: 200 })
 })
 
-/** A is lost before C has its first copy; B is a DR copy of A. C's root token is made of the key shares of A. */
+/** Kills A before C has its first copy. B is a DR copy of A. C uses the key shares of A. */
 const stranded = async () => {
   const lab = await startLab(
     { ...DOUBLE, name: 'stranded', clusters: ['A', 'B', 'C'], links: [{ kind: 'dr', primary: 'A', secondary: 'B' }] },
@@ -117,7 +117,7 @@ const stranded = async () => {
   return { lab, A, B, C, call }
 }
 
-test('a performance secondary without its first copy says why it waits, recovers, and is disabled', async () => {
+test('a performance secondary without its first copy reports why it waits, recovers, and can be disabled', async () => {
   const { lab, C, call } = await stranded()
   await using _ = lab
   expect(await call('performance/secondary/promote', { force: true })).toContain(
@@ -134,7 +134,7 @@ test('a performance secondary without its first copy says why it waits, recovers
 })
 
 test.each([false, true])(
-  'a performance secondary without its first copy takes the token of another primary, after a blank one: %s',
+  'a performance secondary without its first copy accepts the token of another primary, after a blank one: %s',
   async (isBlankFirst) => {
     const { lab, B, C, call } = await stranded()
     await using _ = lab

@@ -29,31 +29,34 @@ describe('a revoked secondary', () => {
     expect(b.get('logical/x/raced')).toBeUndefined()
   })
 
-  test.each<HoldState>(['merkle-diff', 'merkle-sync', 'apply'])('a secondary is cut while in %s', async (held) => {
-    const [a, b] = [await openStore(), await openStore()]
-    for (let i = 0; i < 200; i++) await put(a, `logical/x/${i}`, 'x')
-    let isHeld = false
-    const { primary, secondary } = await pair('dr', a, b, {
-      prepare: (follower) => {
-        follower.onState = async (state, signal) => {
-          if (state !== held) return
-          isHeld = true
-          await never(signal)
-        }
-      },
-    })
-    if (held === 'apply') {
-      await until(() => secondary.follower.state === 'stream-wals')
-      await put(a, 'logical/x/last', 'x')
-    }
-    await until(() => isHeld)
-    primary.revoke('s')
-    await put(a, 'logical/x/after', 'x')
-    await until(() => secondary.follower.refusal === 'revoked')
-    expect(secondary.follower.state).toBe('idle')
-    expect(b.get('logical/x/after')).toBeUndefined()
-    expect(b.get('logical/x/last')).toBeUndefined()
-  })
+  test.each<HoldState>(['merkle-diff', 'merkle-sync', 'apply'])(
+    'a revoked secondary is disconnected in state %s',
+    async (held) => {
+      const [a, b] = [await openStore(), await openStore()]
+      for (let i = 0; i < 200; i++) await put(a, `logical/x/${i}`, 'x')
+      let isHeld = false
+      const { primary, secondary } = await pair('dr', a, b, {
+        prepare: (follower) => {
+          follower.onState = async (state, signal) => {
+            if (state !== held) return
+            isHeld = true
+            await never(signal)
+          }
+        },
+      })
+      if (held === 'apply') {
+        await until(() => secondary.follower.state === 'stream-wals')
+        await put(a, 'logical/x/last', 'x')
+      }
+      await until(() => isHeld)
+      primary.revoke('s')
+      await put(a, 'logical/x/after', 'x')
+      await until(() => secondary.follower.refusal === 'revoked')
+      expect(secondary.follower.state).toBe('idle')
+      expect(b.get('logical/x/after')).toBeUndefined()
+      expect(b.get('logical/x/last')).toBeUndefined()
+    },
+  )
 
   test('a revoked secondary streams again after a new registration', async () => {
     const [a, b] = [await openStore(), await openStore()]
@@ -68,8 +71,8 @@ describe('a revoked secondary', () => {
   })
 })
 
-describe('two clusters with one secondary id', () => {
-  test('the one that took the place of the other counts, the other is refused', async () => {
+describe('two clusters with one secondary ID', () => {
+  test('the newest cluster with a secondary ID is accepted, and the other one is rejected as superseded', async () => {
     const [a, c, d] = [await openStore(), await openStore(), await openStore()]
     const { set, primary, secondary } = await pair('performance', a, c)
     await secondary.caughtUp(a, 'performance')
@@ -95,8 +98,8 @@ describe('two clusters with one secondary id', () => {
   })
 })
 
-describe('a primary the follower objects to', () => {
-  test('a follower does not follow a primary to which it objects', async () => {
+describe('a primary that the follower rejects', () => {
+  test('a follower does not follow a primary that it rejects', async () => {
     const [a, b] = [await openStore(), await openStore()]
     const { secondary } = await pair('dr', a, b, {
       prepare: (follower) => {

@@ -27,7 +27,7 @@ import {
 } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 
-/** A primary whose disk is an older copy: its secondaries have acknowledged writes that it has lost. */
+/** A primary whose disk is an older copy: it has lost writes that its secondaries have acknowledged. */
 
 afterEach(stopAll)
 
@@ -44,7 +44,7 @@ const REASON = 'ahead of the primary, which was rewound'
 
 const recoverPath = (kind: Kind) => (kind === 'dr' ? 'replication/dr/secondary/recover' : 'replication/recover')
 
-/** Copies all that is on the disk now. The function puts it back, as an operator restores an older copy of a disk. */
+/** Copies all data on the disk. The returned function restores it, as an operator restores an older copy of a disk. */
 const copyDisk = async ({ server: { host } }: ControlCluster): Promise<() => Promise<void>> => {
   const copy: Entry[] = []
   for await (const chunk of host.engine.scan({})) copy.push(...chunk)
@@ -59,7 +59,7 @@ const copyDisk = async ({ server: { host } }: ControlCluster): Promise<() => Pro
     })
 }
 
-/** A primary with a secondary that has 3 writes which the primary has not any more. */
+/** Starts a primary, and a secondary with three more writes than the primary. */
 const rewound = async (kind: Kind, meanwhile: (primary: ControlCluster) => Promise<void> = async () => undefined) => {
   const [a, b] = await world.startPair(kind, 'b')
   await a.writeValue(key('both'), 'on both')
@@ -82,7 +82,7 @@ const untilStopped = (cluster: ControlCluster, kind: Kind) =>
   })
 
 test.each(['dr', 'performance'] as const)(
-  'a %s secondary that is ahead of its primary in the same epoch stops, keeps its surplus and lists it',
+  'a %s secondary ahead of its primary in the same epoch stops, keeps its surplus and lists it',
   async (kind) => {
     const { a, b, token } = await rewound(kind)
     await untilStopped(b, kind)
@@ -104,7 +104,7 @@ test.each(['dr', 'performance'] as const)(
   },
 )
 
-test('a primary that went on writing after it was put back is noticed although its index is beyond', async () => {
+test('a rewound primary is detected even if it has written beyond the index of its secondary', async () => {
   const { b } = await rewound('dr', async (a) => {
     for (let n = 0; n < 9; n++) await a.writeValue(key(`new-${n}`), 'after the copy was put back')
   })
@@ -114,7 +114,7 @@ test('a primary that went on writing after it was put back is noticed although i
 })
 
 test.each(['dr', 'performance'] as const)(
-  'a %s secondary that is ahead is told so when it gets a token of that primary, and no address helps it',
+  'a %s secondary ahead of its primary rejects addresses of it, and a new token changes nothing',
   async (kind) => {
     const { a, b, token } = await rewound(kind)
     await untilStopped(b, kind)
@@ -128,14 +128,14 @@ test.each(['dr', 'performance'] as const)(
   },
 )
 
-test('a forced reindex ends the stop as a forced recovery does', async () => {
+test('a forced reindex resumes a secondary that is ahead, like a forced recovery', async () => {
   const { a, b, token } = await rewound('dr')
   await untilStopped(b, 'dr')
   await b.change('replication/dr/secondary/reindex', { ...token, force: true })
   await untilStreaming(b, 'dr', a)
 })
 
-test('a secondary that is ahead can be promoted, and the primary that was put back lists what it wrote since', async () => {
+test('a secondary that is ahead can be promoted, and the rewound primary lists its later writes', async () => {
   const { a, b } = await rewound('dr', (a) => a.writeValue(key('new'), 'after the copy was put back'))
   await untilStopped(b, 'dr')
   await promoteDr(b)
@@ -146,7 +146,7 @@ test('a secondary that is ahead can be promoted, and the primary that was put ba
   expect(await paths(a)).toEqual([{ reason: 'not replicated before the failover', paths: ['put secret/new'] }])
 })
 
-test('a DR copy that was restarted meanwhile lists the surplus from its own log', async () => {
+test('a restarted DR copy lists the surplus from its own log', async () => {
   const { b } = await rewound('dr')
   await b.restart()
   await untilStopped(b, 'dr')
@@ -155,7 +155,7 @@ test('a DR copy that was restarted meanwhile lists the surplus from its own log'
   expect(loss?.paths).toEqual(['put secret/x', 'put secret/y', 'put secret/z'])
 })
 
-test('followers of a primary that restored a snapshot resync: its log goes on behind the old one', async () => {
+test('followers resync from a primary that restored a snapshot, whose log continues after the old one', async () => {
   const a = await openStore()
   const b = await openStore()
   await put(a, key('kept'), 'in the snapshot')

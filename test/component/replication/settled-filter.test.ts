@@ -4,7 +4,7 @@ import { sliceOf } from '../../../src/replication/primary/filter-frame.js'
 import { until } from '../../support/until.js'
 import { KEYS } from '../../../src/storage/keys/key-families.js'
 
-/** A secondary whose filter changes behind its back, or halfway, is brought in line before anything else. */
+/** A secondary compares all data when its filter has changed without its knowledge, or only partly. */
 
 const { start, startTwo } = openWorld()
 
@@ -27,7 +27,7 @@ const refusal = (call: Promise<unknown>): Promise<string> =>
 const promote = (cluster: ControlCluster) =>
   refusal(cluster.post('replication/performance/secondary/promote', { force: false }))
 
-/** A primary with a value in the mount `secret/`, and a secondary `c` that the mount is kept from. */
+/** Starts a primary with a value in the mount `secret/`, and a secondary `c` whose filter withholds the mount. */
 const filteredPair = async () => {
   const [a, c] = await startTwo('performance', 'c')
   await a.writeValue(SHARED_KEY, 'filtered')
@@ -38,7 +38,7 @@ const filteredPair = async () => {
   return { a, c }
 }
 
-test('a new registration has no filter: what the old one filtered comes', async () => {
+test('a secondary with a new registration has no filter, and receives the data that the old one withheld', async () => {
   const { a, c } = await filteredPair()
   await c.change(UPDATE, { token: await issue(a, 'c2') })
   await until(() => c.readValue(SHARED_KEY) === 'filtered')
@@ -46,21 +46,21 @@ test('a new registration has no filter: what the old one filtered comes', async 
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
 
-test('revoked and taken back under another id it has everything, too', async () => {
+test('a revoked secondary that rejoins under another ID receives all data', async () => {
   const { a, c } = await filteredPair()
   await a.post('replication/performance/primary/revoke-secondary', { id: 'c' })
   await c.change(UPDATE, { token: await issue(a, 'c2') })
   await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
 
-test('a new registration with a filter of its own gets what only the old one filtered', async () => {
+test('a secondary with a new filtered registration receives the data that only the old filter withheld', async () => {
   const { a, c } = await filteredPair()
   await a.post(`${FILTER}/c2`, { mode: 'deny', paths: 'other' })
   await c.change(UPDATE, { token: await issue(a, 'c2') })
   await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
 
-test('a filter that is lifted just before a crash of the secondary is lifted after it', async () => {
+test('a filter removed just before a crash of the secondary stays removed after it', async () => {
   const { a, c } = await filteredPair()
   c.holds.hold('performance', 'merkle-diff')
   await a.call('delete', `${FILTER}/c`)
@@ -73,26 +73,26 @@ test('a filter that is lifted just before a crash of the secondary is lifted aft
   await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
 
-test('a filter that is lifted in the instant in which a comparison is offered under it is lifted', async () => {
+test('a filter removed at the moment of an offered comparison is removed', async () => {
   const { a, c } = await filteredPair()
   c.network.down()
   await until(() => c.status('performance').connection_state !== 'ready')
   const { filters } = a.replication.context
-  // What is stored can be read before those that follow the change are told of it.
-  const told = vi.spyOn(filters, 'invalidate').mockImplementation(() => undefined)
+  // Storage contains the change before its watchers are notified.
+  const invalidation = vi.spyOn(filters, 'invalidate').mockImplementation(() => undefined)
   await a.call('delete', `${FILTER}/c`)
   await a.store.cutLog()
   c.network.isDown = false
   await until(() => streams(c)() && c.replication.context.filters.find('c') === undefined)
   expect(c.readValue(SHARED_KEY)).toBeUndefined()
-  told.mockRestore()
+  invalidation.mockRestore()
   filters.invalidate(`${KEYS.filters}c`)
   await c.restart()
   await until(() => streams(c)() && c.readValue(SHARED_KEY) === 'filtered')
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
 
-test('without its primary a secondary does not take a lifted filter for data', async () => {
+test('a secondary without a primary does not treat a removed filter as received data', async () => {
   const { a, c } = await filteredPair()
   c.holds.hold('performance', 'merkle-diff')
   await a.call('delete', `${FILTER}/c`)
@@ -106,7 +106,7 @@ test('without its primary a secondary does not take a lifted filter for data', a
   expect(await c.replication.losses()).toMatchObject([{ reason: 'sync incomplete' }])
 })
 
-test('a filtered secondary that comes back compares nothing', async () => {
+test('a filtered secondary that restarts does not compare data', async () => {
   const { c } = await filteredPair()
   c.holds.hold('performance', 'merkle-diff')
   await c.restart()
@@ -114,7 +114,7 @@ test('a filtered secondary that comes back compares nothing', async () => {
   expect(c.holds.list()).toMatchObject([{ isReached: false }])
 })
 
-test('a mount that is moved to a path that a filter names leaves the secondary', async () => {
+test('a mount moved to a filtered path is removed from the secondary', async () => {
   const [a, c] = await startTwo('performance', 'c')
   await a.writeValue(SHARED_KEY, 'shown')
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'late' })
@@ -127,7 +127,7 @@ test('a mount that is moved to a path that a filter names leaves the secondary',
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
 
-/** Moves the mount to another namespace, as no request does. */
+/** Moves the mount to another namespace directly, because no request can. */
 const moveMount = async ({ cluster: { services } }: ControlCluster, namespacePath: string, path: string) => {
   const { table, namespaces } = services
   const [entry] = table.all().filter(({ uuid }) => uuid === 'm1')
@@ -136,7 +136,7 @@ const moveMount = async ({ cluster: { services } }: ControlCluster, namespacePat
   await table.update(entry, (current) => ({ ...current, namespaceId, path }))
 }
 
-test('a mount that is moved out of a namespace that is filtered stays away, and a move costs no comparison', async () => {
+test('a mount moved out of a filtered namespace stays withheld, without a comparison', async () => {
   const [a, c] = await startTwo('performance', 'c')
   await a.write('sys/namespaces/ns1')
   await moveMount(a, 'ns1/', 'kv/')
@@ -157,7 +157,7 @@ test('a mount that is moved out of a namespace that is filtered stays away, and 
   expect(c.replication.view.arrivingMounts.size).toBe(0)
 })
 
-test('while the data of a lifted filter is on its way its mount is arriving, and no other is', async () => {
+test('only the mount of a removed filter is arriving until its data is received', async () => {
   const { a, c } = await filteredPair()
   expect(c.replication.view.arrivingMounts.size).toBe(0)
   c.holds.hold('performance', 'merkle-diff')
@@ -171,7 +171,7 @@ test('while the data of a lifted filter is on its way its mount is arriving, and
   expect(c.readValue(SHARED_KEY)).toBe('filtered')
 })
 
-test('after a promotion with force what was arriving is missing, also when the cluster is demoted later', async () => {
+test('a mount that was arriving at a forced promotion stays missing, even after a demotion', async () => {
   const { a, c } = await filteredPair()
   c.holds.hold('performance', 'merkle-diff')
   await a.call('delete', `${FILTER}/c`)
@@ -187,7 +187,7 @@ test('after a promotion with force what was arriving is missing, also when the c
 })
 
 test.each(['its secondary id', 'its cluster id'])(
-  'a filter by %s keeps nothing from a former primary that follows nobody, and counts again when it follows',
+  'a filter by %s withholds nothing from a former primary without a primary, and applies when it follows again',
   async (by) => {
     const a = await start('a')
     const c = await start('c')
@@ -213,7 +213,7 @@ test.each(['its secondary id', 'its cluster id'])(
   },
 )
 
-test('what would be arriving is stranded while nobody is followed, and arrives from whoever is followed next', async () => {
+test('an arriving mount waits while its secondary has no primary, and arrives from the next primary', async () => {
   const { a, c } = await filteredPair()
   c.holds.hold('performance', 'merkle-diff')
   await a.call('delete', `${FILTER}/c`)
@@ -230,7 +230,7 @@ test('what would be arriving is stranded while nobody is followed, and arrives f
   await until(() => c.replication.view.arrivingMounts.size === 0)
 })
 
-test('a key that was deleted behind the filter goes from the secondary, where its hash outweighs what is here', async () => {
+test('a key deleted behind the filter is deleted on the secondary, though its hash outweighs the local value', async () => {
   const [a, c] = await startTwo('performance', 'c')
   await a.writeValue(SHARED_KEY, 'deleted later')
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
@@ -239,16 +239,16 @@ test('a key that was deleted behind the filter goes from the secondary, where it
   await until(() => c.status('performance').connection_state !== 'ready')
   await a.barrier.write((tx) => tx.delete(SHARED_KEY))
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'secret' })
-  // As a primary sends it that is asked for the filter after the key was deleted, and dies before the comparison.
+  // Sends what a primary sends that applies the filter after the deletion, and dies before the comparison.
   const filter = a.replication.context.filters.compiled('c')
-  const place = c.store.remotePosition
-  if (!filter || !place) throw new Error('there is no filter, or nobody was followed')
-  for (const frame of (await a.store.framesAfter(place.index, 1_000_000)) ?? []) {
+  const remotePosition = c.store.remotePosition
+  if (!filter || !remotePosition) throw new Error('there is no filter or no primary')
+  for (const frame of (await a.store.framesAfter(remotePosition.index, 1_000_000)) ?? []) {
     const rule = { mode: 'deny' as const, paths: ['secret/'] }
     const shown = { fingerprint: filter.fingerprint, rule, shows: (key: string) => !filter.isFiltered(key) }
     const slice = sliceOf(a.store, frame, { kind: 'performance', filter: shown })
     const sent = await c.store.parseFrame(slice.frame)
-    const position = { index: frame.lastIndex, hash: frame.hash, epoch: place.epoch }
+    const position = { index: frame.lastIndex, hash: frame.hash, epoch: remotePosition.epoch }
     expect(await c.store.applyEntries(sent ? c.store.decodeFrame(sent) : [], position)).toBe(true)
   }
   expect(c.readValue(SHARED_KEY)).toBe('deleted later')
@@ -258,16 +258,16 @@ test('a key that was deleted behind the filter goes from the secondary, where it
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
 
-test('what came while the filter was lifted for a moment, of which nothing is known here, goes again', async () => {
+test('data received while the filter was briefly removed, unknown to the secondary, is removed again', async () => {
   const { a, c } = await filteredPair()
   c.network.down()
   await until(() => c.status('performance').connection_state !== 'ready')
-  const place = c.store.remotePosition
-  if (!place) throw new Error('nobody was followed')
+  const remotePosition = c.store.remotePosition
+  if (!remotePosition) throw new Error('there is no primary')
   const key = 'logical/m1/new'
   await a.writeValue(key, 'shown for a moment')
-  for (const frame of (await a.store.framesAfter(place.index, 1_000_000)) ?? []) {
-    const position = { index: frame.lastIndex, hash: frame.hash, epoch: place.epoch }
+  for (const frame of (await a.store.framesAfter(remotePosition.index, 1_000_000)) ?? []) {
+    const position = { index: frame.lastIndex, hash: frame.hash, epoch: remotePosition.epoch }
     expect(await c.store.applyEntries(a.store.decodeFrame(frame), position)).toBe(true)
   }
   expect(c.readValue(key)).toBe('shown for a moment')
@@ -277,7 +277,7 @@ test('what came while the filter was lifted for a moment, of which nothing is kn
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
 
-test('a filter that is changed behind the back of the one who answers for it has everything compared', async () => {
+test('a filter changed directly in storage makes the secondary compare all data', async () => {
   const { a, c } = await filteredPair()
   await a.store.write((tx) => tx.delete(`${KEYS.filters}c`))
   await until(() => c.readValue(SHARED_KEY) === 'filtered')

@@ -15,9 +15,9 @@ import { until } from '../../support/until.js'
 
 const world = openWorld()
 
-/** A performance secondary that is lost, and its DR copy. */
+/** A lost performance secondary and its DR copy. */
 
-test('what the performance primary still has is not listed as lost with its secondary', async () => {
+test('entries that the performance primary still has are not listed as lost with its secondary', async () => {
   const a = await world.start('a')
   const c = await world.start('c')
   const d = await world.start('d')
@@ -38,7 +38,7 @@ test('what the performance primary still has is not listed as lost with its seco
   expect(d.readValue('logical/m1/shared')).toBe('on the primary')
 })
 
-/** Two DR copies of one parent that were promoted both. */
+/** Two promoted DR copies of one parent. */
 
 const key = (name: string) => `logical/m1/${name}`
 const epochOf = ({ store }: ControlCluster): string => store.epoch
@@ -46,8 +46,8 @@ const lost = async (cluster: ControlCluster) =>
   (await cluster.replication.losses()).flatMap(({ entries }) => entries.map(({ path }) => path.replace('secret/', '')))
 
 /**
- * A parent whose two copies have `lead` writes more the one than the other, both promoted, each with writes of its own. The
- * lesser one may be kept from asking anybody, so that it hears of the other only from who comes to it.
+ * Promotes both copies of a parent. B has two more entries of the parent than D, and each has its own writes. `lesser`
+ * has the lesser epoch. With `isLesserDeaf`, it sends no requests, and learns of the other one only from its callers.
  */
 const siblings = async ({
   isParentAlive,
@@ -69,7 +69,7 @@ const siblings = async ({
   for (const name of ['lead-0', 'lead-1']) await a.writeValue(key(name), 'on b, not on d')
   await untilStreaming(b, 'dr', a)
   b.network.down()
-  await a.writeValue(key('only-a'), 'on nobody else')
+  await a.writeValue(key('only-a'), 'only on a')
   if (!isParentAlive) await world.lose(a)
   await promoteDr(b)
   await promoteDr(d)
@@ -83,7 +83,7 @@ const siblings = async ({
 
 const ofB = ['lead-0', 'lead-1', 'b-0', 'b-1', 'b-2']
 
-test('siblings hear of one another from their parent, and the lesser one is fenced', async () => {
+test('promoted siblings learn of each other from their parent, and the one with the lesser epoch is fenced', async () => {
   const { a, b, d } = await siblings({ isParentAlive: true })
   await until(() => b.replication.view.fence !== undefined || d.replication.view.fence !== undefined)
   const [winner, loser, own] = b.replication.view.fence ? [d, b, ofB] : [b, d, ['d-0', 'd-1']]
@@ -94,7 +94,7 @@ test('siblings hear of one another from their parent, and the lesser one is fenc
   await until(() => a.replication.view.fence?.by?.clusterId === winner.clusterId)
 })
 
-test.each(['b', 'd'] as const)('the sibling that yields lists everything since the fork: %s', async (name) => {
+test.each(['b', 'd'] as const)('a sibling that yields lists all its entries since the fork: %s', async (name) => {
   const { b, d } = await siblings({ isParentAlive: false })
   const [loser, winner, own] = name === 'b' ? ([b, d, ofB] as const) : ([d, b, ['d-0', 'd-1']] as const)
   await yieldTo(loser, winner, 'again')
@@ -103,7 +103,7 @@ test.each(['b', 'd'] as const)('the sibling that yields lists everything since t
   expect(loser.readValue(key('both'))).toBe('on both')
 })
 
-test('the one that is fenced goes on under a newer epoch when the other one is made to follow it', async () => {
+test('a fenced sibling continues with a newer epoch when the other one is made to follow it', async () => {
   const { a, b, d } = await siblings({ isParentAlive: true })
   await until(() => b.replication.view.fence !== undefined || d.replication.view.fence !== undefined)
   const [winner, loser] = b.replication.view.fence ? [d, b] : [b, d]
@@ -113,7 +113,7 @@ test('the one that is fenced goes on under a newer epoch when the other one is m
   await until(() => a.replication.view.fence?.by?.clusterId === loser.clusterId)
 })
 
-/** The lesser one has met nobody; their parent was overtaken by the greater one. */
+/** Starts siblings whose lesser one has learned nothing; the greater one has overtaken their parent. */
 const deafSibling = async () => {
   const { a, lesser, greater } = await siblings({ isParentAlive: true, isLesserDeaf: true })
   await until(() => a.replication.view.fence?.by?.clusterId === greater.clusterId)
@@ -121,7 +121,7 @@ const deafSibling = async () => {
   return { a, lesser, greater }
 }
 
-test('the greater one may be made to follow the other one after their parent has told that one of it', async () => {
+test('the greater sibling can follow the lesser one after their parent has announced the greater one', async () => {
   const { a, lesser, greater } = await deafSibling()
   expect(await refusalOf(yieldTo(a, lesser, 'a'))).toContain('this primary is fenced')
   await yieldTo(greater, lesser, 'again')
@@ -133,7 +133,7 @@ test('the greater one may be made to follow the other one after their parent has
   await untilStreaming(greater, 'dr', lesser)
 })
 
-test('one that the greater one was made to follow is not fenced by what their parent has met', async () => {
+test('a sibling that the greater one follows is not fenced by the record of their parent', async () => {
   const { a, lesser, greater } = await deafSibling()
   await yieldTo(greater, lesser, 'again')
   await yieldTo(a, lesser, 'a')
@@ -141,7 +141,7 @@ test('one that the greater one was made to follow is not fenced by what their pa
   await untilStreaming(greater, 'dr', lesser)
 })
 
-test('nobody joins the one that is fenced but the one that overtook it', async () => {
+test('a fenced sibling is rejected as a primary, and the error names its successor', async () => {
   const { a, b, d } = await siblings({ isParentAlive: true })
   await until(() => b.replication.view.fence !== undefined || d.replication.view.fence !== undefined)
   const [winner, loser] = b.replication.view.fence ? [d, b] : [b, d]
@@ -155,7 +155,7 @@ test('nobody joins the one that is fenced but the one that overtook it', async (
   expect(await lost(a)).toEqual(winner === b ? ['only-a'] : ['lead-0', 'lead-1', 'only-a'])
 })
 
-test('a follower of the one that is gone lists what it had of it when it goes over to the other one', async () => {
+test('a follower of a lost sibling lists the entries it had from it when it follows the other sibling', async () => {
   const a = await world.start('a')
   const b = await world.start('b')
   const d = await world.start('d')
@@ -164,7 +164,7 @@ test('a follower of the one that is gone lists what it had of it when it goes ov
   await joinSet(d, 'dr', a, 'd')
   d.network.down()
   b.network.down()
-  await a.writeValue(key('only-a'), 'on nobody else')
+  await a.writeValue(key('only-a'), 'only on a')
   await promoteDr(b)
   await b.writeValue(key('b-0'), 'before a joined')
   await yieldTo(a, b, 'a')

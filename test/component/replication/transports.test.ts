@@ -22,7 +22,7 @@ const notScripted = async (): Promise<never> => {
   throw new Error('not scripted')
 }
 
-/** A service that does what a test says, and knows who called. */
+/** A service whose responses the test defines. Records its callers. */
 class ScriptedService implements ClusterService {
   readonly callers: Caller[] = []
   onForward: (payload: Buffer, caller: Caller) => Promise<Buffer> = async (payload) => payload
@@ -56,11 +56,11 @@ afterEach(stopAll)
 
 const FETCH: FetchKeysRequest = { who: null, session: '', tree: 0, is_whole: true, sub_pages: [] }
 const KIB = 1024
-/** More than both sides of a transport keep of one call together. */
+/** More than the buffers of both sides of a call. */
 const SENT_BYTES = 24 * KIB * KIB
 const MESSAGE_BYTES = 64 * KIB
 
-/** Long enough for a machine that stands still now and then. */
+/** Long enough for a machine that stops for a while. */
 const times = { ...TIMES, keepaliveTimeMs: 1000, keepaliveTimeoutMs: 5000, connectTimeoutMs: 20_000 }
 
 const connect = ({ transport }: FaultyTransport, port: ClusterPort, credentials: PrimaryCredentials, own = times) =>
@@ -75,7 +75,7 @@ const shipment = (index: number, bytes = 0): StreamDown => ({
 
 const gone = (caller: Caller | undefined): Promise<void> => until(() => caller?.gone.aborted === true)
 
-describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create) => {
+describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
   const start = async (own = times) => {
     const faulty = create(own)
     const set = await TestSet.create()
@@ -93,13 +93,13 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
     return { ...faulty, faulty, set, service, port, open, forward }
   }
 
-  describe('know one another', () => {
+  describe('identity', () => {
     test('the service learns the name in the certificate of a client', async () => {
       const { service, open, forward, port } = await start()
-      const connection = await open('cn-somebody')
+      const connection = await open('cn-client')
       expect(connection.address).toBe(port.address)
       expect((await forward(connection, 'hello')).payload.toString()).toBe('hello')
-      expect(service.callers[0]?.commonName).toBe('cn-somebody')
+      expect(service.callers[0]?.commonName).toBe('cn-client')
     })
 
     test('a connection fails with a certificate or a server of another authority', async () => {
@@ -141,7 +141,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
     })
   })
 
-  describe('answer calls', () => {
+  describe('calls', () => {
     test('a rejected call names its reason and the node to ask instead', async () => {
       const { service, open, forward } = await start()
       const overtaker = {
@@ -217,7 +217,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
     })
   })
 
-  describe('send many messages', () => {
+  describe('server streams', () => {
     test('a stream delivers its messages in order and ends', async () => {
       const { service, open } = await start()
       service.onFetch = async function* () {
@@ -263,14 +263,14 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
     })
   })
 
-  describe('stream', () => {
-    test('both ways, in order', async () => {
+  describe('duplex streams', () => {
+    test('a duplex stream delivers messages in both directions in order', async () => {
       const { service, open } = await start()
-      const heard: number[] = []
+      const received: number[] = []
       service.onStream = async (stream) => {
         for (;;) {
           for (const { applied_index = 0 } of await stream.receive()) {
-            heard.push(applied_index)
+            received.push(applied_index)
             await stream.send(shipment(applied_index))
           }
         }
@@ -281,11 +281,11 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
       const answered: (number | undefined)[] = []
       while (answered.length < sent.length)
         for (const { shipment: got } of await stream.receive()) answered.push(got?.last_index)
-      expect(heard).toEqual(sent)
+      expect(received).toEqual(sent)
       expect(answered).toEqual(sent)
     })
 
-    test('no more than the other side takes', async () => {
+    test('a duplex stream sends at the pace of its reader', async () => {
       const { service, open } = await start()
       let sent = 0
       const count = SENT_BYTES / MESSAGE_BYTES
@@ -305,7 +305,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
       expect(sent).toBe(count)
     })
 
-    test('until one side ends it, and say why', async () => {
+    test('a duplex stream ends with the error of the server', async () => {
       const { service, open } = await start()
       let refused: PrimaryStream | undefined
       service.onStream = async (stream) => {
@@ -321,7 +321,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
       await expect(stream.receive()).rejects.toThrow('no longer')
     })
 
-    test('until the caller ends it', async () => {
+    test('a duplex stream that the client ends is aborted on the server', async () => {
       const { service, open } = await start()
       service.onStream = async (stream) => {
         await stream.receive()
@@ -333,8 +333,8 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
     })
   })
 
-  describe('lose one another', () => {
-    test('when the connection is cut: both are told, calls fail, and nothing can be asked any more', async () => {
+  describe('lost connections', () => {
+    test('a cut connection is reported to both sides, its calls fail, and new ones are rejected', async () => {
       const { service, open, forward, network } = await start()
       service.onForward = () => new Promise(() => undefined)
       service.onStream = async (stream) => {
@@ -355,13 +355,13 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
     // The keepalive of simulated messages is tested in virtual time: test/unit/replication/session.test.ts.
     const testKeepalive = test.skipIf(name !== 'gRPC')
 
-    testKeepalive('when nothing arrives any more, by asking now and then', async () => {
+    testKeepalive('keepalive detects a frozen connection on both sides', async () => {
       const { service, open, forward, network } = await start()
       service.onStream = async (stream) => {
         await stream.receive()
       }
       const connection = await open()
-      // Both sides know by then how long a round trip takes.
+      // The calls measure the round-trip time for both sides.
       for (const text of ['one', 'two']) await forward(connection, text)
       const stream = connection.streamWals()
       await until(() => service.callers.length === 3)
@@ -380,13 +380,13 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
       const connection = await open()
       const stream = connection.streamWals()
       await forward(connection, 'before')
-      // A silent connection that is opened later is cut: an idle one has then been idle for longer than both times.
+      // Wait until a silent connection, opened later, is cut: an idle one was then idle for longer than both times.
       const other = await start(short)
       const silent = await other.open()
       for (const text of ['one', 'two']) await other.forward(silent, text)
       other.network.freeze()
       await until(() => silent.lost.aborted)
-      // In each turn of the loop timers come first, and what has arrived is read after them.
+      // In each turn of the event loop, timers run before received data is read.
       for (let turn = 0; turn < 4; turn++) {
         const endMs = systemClock.monotonic() + 400
         while (systemClock.monotonic() < endMs);
@@ -400,7 +400,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
       ])
     })
 
-    test('when one of them closes', async () => {
+    test('a closed connection is reported to the other side', async () => {
       const { service, open } = await start()
       service.onStream = async (stream) => {
         await stream.receive()
@@ -413,7 +413,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
       await gone(service.callers[0])
     })
 
-    test('when a name is cut off, and nobody else', async () => {
+    test('cutting a common name closes only connections with this name', async () => {
       const { port, set, open, forward } = await start()
       const [one, other] = [await open('cn-one'), await open('cn-other')]
       port.cut(set.identity.serverName, 'cn-one')
@@ -422,7 +422,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
       await forward(await open('cn-one'), 'again')
     })
 
-    test('when the name is served anew, or the port is closed', async () => {
+    test('serving an identity again, or closing the port, closes its connections', async () => {
       const { port, set, open, faulty } = await start()
       const former = await open()
       port.serve(set.identity, new ScriptedService())
@@ -434,12 +434,12 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
     })
   })
 
-  test('do not get two ports at one address', async () => {
+  test('a transport rejects a second port at the same address', async () => {
     const { transport, port } = await start()
     await expect(transport.listen(port.address)).rejects.toThrow()
   })
 
-  test('give up dialling when they are told to', async () => {
+  test('a connection attempt ends with the reason of its signal', async () => {
     const { transport, port, set } = await start()
     const stop = AbortSignal.abort(new LogicalError('unavailable', 'stopping'))
     const credentials = await set.credentials('cn-c')
@@ -447,7 +447,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (name, create
   })
 })
 
-/** The number once it has stopped growing. */
+/** Returns the number after it has stopped growing. */
 const settled = async (read: () => number): Promise<number> => {
   for (let last = -1, same = 0; ; ) {
     const now = read()

@@ -21,7 +21,7 @@ import { until } from '../../support/until.js'
 
 afterEach(stopAll)
 
-/** The first bytes of a message that says hello and is longer than what comes. */
+/** The first bytes of a TLS ClientHello that is longer. */
 const HALF_A_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03])
 
 const startListener = (connectTimeoutMs: number) =>
@@ -35,8 +35,8 @@ const dial = async (listener: ClusterPort): Promise<net.Socket> => {
   return socket
 }
 
-describe('a connection to the cluster port', () => {
-  test('that says nothing, or half of a hello, or a byte of it now and then, ends in time', async () => {
+describe('an unfinished connection to the cluster port', () => {
+  test('an unfinished connection ends at the timeout, whether it sends nothing, half of a hello or single bytes', async () => {
     const listener = await startListener(300)
     stopLater({ stop: () => listener.close() })
     const [silent, half, slow] = await Promise.all([dial(listener), dial(listener), dial(listener)])
@@ -46,7 +46,7 @@ describe('a connection to the cluster port', () => {
     clearInterval(drip)
   })
 
-  test('that shows its certificate and then speaks no HTTP/2 ends, too', async () => {
+  test('an authenticated connection without HTTP/2 ends at the timeout', async () => {
     const set = await TestSet.create()
     const primary = stopLater(await TestPrimary.start({ kind: 'dr', store: await openStore(), set }))
     const { serverName, caCertificate, certificate, privateKey } = await set.credentials('cn-c')
@@ -58,7 +58,7 @@ describe('a connection to the cluster port', () => {
     await once(socket, 'close')
   })
 
-  test('gives way to a later one when too many are unfinished, and secondaries come through meanwhile', async () => {
+  test('the oldest unfinished connection is closed beyond the maximum, and secondaries still connect', async () => {
     const network = new FaultyNetwork()
     const [a, b] = [await openStore(), await openStore()]
     const { primary, secondary } = await pair('dr', a, b, { network })

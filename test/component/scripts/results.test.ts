@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-/** Runs vitest with our reporter on files of these texts. */
+/** Runs vitest on files with these texts, with the reporter of this repository. */
 const report = (files: Readonly<Record<string, string>>) => {
   const results = path.join(directory, 'results.json')
   const config = `import { ResultsReporter } from ${JSON.stringify(REPORTER)}

@@ -5,7 +5,7 @@ import { kvType } from '../../../src/secrets/kv/backend.js'
 import { mergePatch } from '../../../src/secrets/kv/data.js'
 import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
 
-describe('patch of KV version 2', () => {
+describe('KV v2 patch', () => {
   let kv: BackendHarness
   beforeEach(async () => {
     kv = new BackendHarness(kvType.factory, { options: { version: '2' } })
@@ -14,12 +14,12 @@ describe('patch of KV version 2', () => {
 
   const patch = (body: JsonObject, path = 'a') => kv.call('patch', `data/${path}`, body)
 
-  it('merges into the latest version and writes the next', async () => {
+  it('a KV v2 patch merges into the latest version and writes the next one', async () => {
     expect(dataOf(await patch({ data: { deep: { y: null, z: 3 } } }))).toMatchObject({ version: 2, destroyed: false })
     expect(dataOf(await kv.read('data/a'))).toMatchObject({ data: { k: '1', deep: { x: 1, z: 3 } } })
   })
 
-  it('minds check-and-set', async () => {
+  it('a KV v2 patch respects check-and-set', async () => {
     expect(dataOf(await patch({ options: { cas: 1 }, data: { k: '2' } }))).toMatchObject({ version: 2 })
     expect(await refusal(patch({ options: { cas: 1 }, data: { k: '3' } }))).toEqual([
       'invalid-request',
@@ -27,19 +27,19 @@ describe('patch of KV version 2', () => {
     ])
   })
 
-  it('loses no patch of those that come at the same time', async () => {
+  it('concurrent KV v2 patches are all applied', async () => {
     await Promise.all(Array.from({ length: 8 }, (_, n) => patch({ data: { [`p${n}`]: n } })))
     const { data } = dataOf(await kv.read('data/a')) as { data: object }
     expect(Object.keys(data).filter((key) => key.startsWith('p'))).toHaveLength(8)
   })
 
-  it('answers a patch of a missing secret with 404 and no body', async () => {
+  it('a KV v2 patch of a missing secret answers 404 without a body', async () => {
     expect(await patch({ data: { k: '1' } }, 'none')).toEqual({ status: 404 })
     await kv.write('metadata/empty', {})
     expect(await patch({ data: { k: '1' } }, 'empty')).toEqual({ status: 404 })
   })
 
-  it('answers a deleted version with 404 and its metadata', async () => {
+  it('a KV v2 patch of a deleted version answers 404 with its metadata', async () => {
     await kv.call('delete', 'data/a')
     const response = await patch({ data: { k: '2' } })
     expect(response?.status).toBe(404)
@@ -54,7 +54,7 @@ describe('patch of KV version 2', () => {
     expect(dataOf(await patch({ data: { k: '2' } }))).toMatchObject({ destroyed: true, version: 1 })
   })
 
-  it('refuses what would add up to more than anybody may write at once', async () => {
+  it('a KV v2 patch fails if the result would exceed the limits of a write', async () => {
     const keys = (prefix: string) => Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`${prefix}${n}`, 0]))
     await patch({ data: keys('a') })
     expect(await refusal(patch({ data: { deep: keys('b') } }))).toEqual([
@@ -69,15 +69,15 @@ describe('patch of KV version 2', () => {
     expect(dataOf(await kv.read('data/a'))).toMatchObject({ metadata: { version: 3 } })
   })
 
-  it('demands data', async () => {
+  it('a KV v2 patch requires data', async () => {
     expect(await refusal(patch({}))).toEqual(['invalid-request', 'no data provided'])
   })
 })
 
-describe('merge patch', () => {
+describe('JSON merge patch', () => {
   const object = fc.dictionary(fc.string({ maxLength: 3 }), fc.jsonValue({ maxDepth: 2 })) as fc.Arbitrary<JsonObject>
 
-  it('done twice is done once, and leaves no null of the patch', () => {
+  it('a JSON merge patch is idempotent and removes keys with null', () => {
     fc.assert(
       fc.property(object, object, (target, patch) => {
         const once = mergePatch(target, patch)
@@ -88,35 +88,35 @@ describe('merge patch', () => {
   })
 })
 
-describe('subkeys of KV version 2', () => {
+describe('KV v2 subkeys', () => {
   let kv: BackendHarness
   beforeEach(async () => {
     kv = new BackendHarness(kvType.factory, { options: { version: '2' } })
     await kv.write('data/a', { data: { k: '1', deep: { x: 1, more: { y: [1] }, none: {} } } })
   })
 
-  it('shows keys without values', async () => {
+  it('KV v2 subkeys shows keys without values', async () => {
     expect(dataOf(await kv.read('subkeys/a'))).toMatchObject({
       subkeys: { k: null, deep: { x: null, more: { y: null }, none: null } },
       metadata: { version: 1 },
     })
   })
 
-  it('shows null for an empty map at whatever depth, and an empty secret as it is', async () => {
+  it('KV v2 subkeys shows null for an empty nested map, and an empty map for an empty secret', async () => {
     await kv.write('data/e', { data: { a: {}, b: { c: {} } } })
     expect(dataOf(await kv.read('subkeys/e'))).toMatchObject({ subkeys: { a: null, b: { c: null } } })
     await kv.write('data/e', { data: {} })
     expect(dataOf(await kv.read('subkeys/e'))).toMatchObject({ subkeys: {} })
   })
 
-  it('stops at a depth', async () => {
+  it('KV v2 subkeys stops at the requested depth', async () => {
     expect(dataOf(await kv.read('subkeys/a', { depth: '1' }))).toMatchObject({ subkeys: { k: null, deep: null } })
     expect(dataOf(await kv.read('subkeys/a', { depth: '2' }))).toMatchObject({
       subkeys: { k: null, deep: { x: null, more: null, none: null } },
     })
   })
 
-  it('answers a deleted version with 404 and null', async () => {
+  it('KV v2 subkeys of a deleted version answers 404 with null', async () => {
     await kv.call('delete', 'data/a')
     const response = await kv.read('subkeys/a')
     expect(response?.status).toBe(404)

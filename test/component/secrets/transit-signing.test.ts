@@ -36,7 +36,7 @@ const ed25519Key = (bytes: string) =>
     format: 'jwk',
   })
 
-describe('a signature', () => {
+describe('transit signatures', () => {
   it('the public key in a read verifies an Ed25519 signature', async () => {
     await post('keys/a', { type: 'ed25519' })
     const { signature, ...more } = await post('sign/a', { input })
@@ -188,7 +188,7 @@ describe('a signature', () => {
   })
 })
 
-describe('an HMAC', () => {
+describe('transit HMAC', () => {
   const exported = async (name: string) => {
     await post(`keys/${name}/config`, { exportable: true })
     const { keys } = dataOf(await transit.read(`export/hmac-key/${name}`)) as { keys: Record<string, string> }
@@ -235,8 +235,8 @@ describe('an HMAC', () => {
   })
 })
 
-describe('what needs no key', () => {
-  it('hashes', async () => {
+describe('transit without a key', () => {
+  it('transit hash supports algorithms and output formats, and rejects unknown ones', async () => {
     const sum = (hash: string, form: 'hex' | 'base64') => ({ sum: createHash(hash).update(MESSAGE).digest(form) })
     expect(await post('hash', { input })).toEqual(sum('sha256', 'hex'))
     expect(await post('hash/sha3-384', { input, format: 'base64' })).toEqual(sum('sha3-384', 'base64'))
@@ -246,7 +246,7 @@ describe('what needs no key', () => {
     expect(await refused('hash', { input: '*' })).toBe('illegal base64 data at input byte 0')
   })
 
-  it('gives random bytes', async () => {
+  it('transit random returns the requested number of bytes and format', async () => {
     const bytes = async (path: string, body: JsonObject = {}) => String((await post(path, body)).random_bytes)
     expect(Buffer.from(await bytes('random'), 'base64')).toHaveLength(32)
     expect(await bytes('random/5', { format: 'hex' })).toMatch(/^[0-9a-f]{10}$/)
@@ -259,7 +259,7 @@ describe('what needs no key', () => {
   })
 })
 
-describe('an export', () => {
+describe('transit export', () => {
   const read = async (path: string) => dataOf(await transit.read(path)) as { keys: Record<string, string> }
 
   it('export shows the versions of an exportable key in the forms of its type', async () => {
@@ -295,7 +295,7 @@ describe('an export', () => {
   })
 })
 
-describe('a backup', () => {
+describe('transit backup', () => {
   const settings = { exportable: true, allow_plaintext_backup: true }
   const backup = async (name: string) => String((dataOf(await transit.read(`backup/${name}`)) as Shown).backup)
 
@@ -304,19 +304,19 @@ describe('a backup', () => {
     const ciphertext = String((await post('encrypt/a', { plaintext: input })).ciphertext)
     await post('keys/a/rotate')
     await post('keys/a/config', { deletion_allowed: true })
-    const kept = await backup('a')
-    expect(await refused('restore', { backup: kept })).toBe('key "a" already exists')
-    expect(await transit.write('restore/b', { backup: kept })).toBeUndefined()
+    const saved = await backup('a')
+    expect(await refused('restore', { backup: saved })).toBe('key "a" already exists')
+    expect(await transit.write('restore/b', { backup: saved })).toBeUndefined()
     expect(await post('decrypt/b', { ciphertext })).toEqual({ plaintext: input })
     await transit.call('delete', 'keys/a')
     const elsewhere = new BackendHarness(createTransitType().factory)
-    await elsewhere.write('restore', { backup: kept })
+    await elsewhere.write('restore', { backup: saved })
     expect(dataOf(await elsewhere.write('decrypt/a', { ciphertext }))).toEqual({ plaintext: input })
     expect(dataOf(await elsewhere.read('keys/a'))).toMatchObject({
       latest_version: 2,
       restore_info: { time: '2023-11-14T22:13:20.000000000Z', version: 1 },
     })
-    expect(await transit.write('restore/b', { backup: kept, force: true })).toBeUndefined()
+    expect(await transit.write('restore/b', { backup: saved, force: true })).toBeUndefined()
   })
 
   it('a transit backup needs the key settings, and restore rejects a damaged backup', async () => {

@@ -16,10 +16,10 @@ import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import { freePorts, localConfig } from '../../support/local-config.js'
 import { until } from '../../support/until.js'
 
-/** Development servers that keep their data, and are started again. */
+/** Development servers that store their data and are restarted. */
 const root = mkdtempSync(path.join(tmpdir(), 'understudy-dev-'))
 
-/** Starts a server again on its own directory and ports, each time it is called. */
+/** Returns a function that starts a server, each time with the same directory and ports. */
 const makeServer = async (name: string) => {
   const ports = await freePorts()
   const { api_addr, cluster_addr } = localConfig(ports)
@@ -40,7 +40,7 @@ const makeServer = async (name: string) => {
   }
 }
 
-test('opens by itself, with the root token it had', async () => {
+test('a restarted -dev server unseals itself and keeps its root token', async () => {
   const start = await makeServer('A')
   const first = await start()
   await first.client.write('secret/data/kept', { data: { word: 'kept' } })
@@ -50,7 +50,7 @@ test('opens by itself, with the root token it had', async () => {
   expect((await again.client.read('secret/data/kept')).data).toMatchObject({ data: { word: 'kept' } })
 })
 
-test('stays sealed when it has joined another cluster, and opens with the key of that', async () => {
+test('a restarted -dev server that has joined another cluster is sealed, and unseals with the key of that cluster', async () => {
   const a = await (await makeServer('A'))()
   const start = await makeServer('C')
   const c = await start()

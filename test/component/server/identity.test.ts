@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
 import { type DevServer, startDevServer } from '../../support/memory-server.js'
 
-/** Entities take part in what a token may do. */
+/** Entities: their effect on the permissions of tokens. */
 
 type Fields = Record<string, unknown>
 interface Auth {
@@ -38,7 +38,7 @@ const login = async (user: string, body: Fields = {}): Promise<Auth> => {
 }
 const reading = async (token: string) => (await root.send('GET', 'secret/data/a', { token })).status
 
-it('the policies of an entity count for the tokens that it has already, and are shown beside their own', async () => {
+it('the policies of an entity apply to existing tokens and are shown separately', async () => {
   const before = await login('joe')
   expect(before).not.toHaveProperty('identity_policies')
   expect(await reading(before.client_token)).toBe(403)
@@ -61,7 +61,7 @@ it('the policies of an entity count for the tokens that it has already, and are 
   expect(await reading(after.client_token)).toBe(403)
 })
 
-it('they count for batch tokens and for children, who have the entity of their parent', async () => {
+it('the policies of an entity apply to batch tokens and to child tokens, which have the same entity', async () => {
   const batch = await login('bob', { token_type: 'batch' })
   await root.write(`identity/entity/id/${batch.entity_id}`, { policies: ['reader'] })
   expect(await reading(batch.client_token)).toBe(200)
@@ -73,7 +73,7 @@ it('they count for batch tokens and for children, who have the entity of their p
   expect(await reading((child.auth as Auth).client_token)).toBe(200)
 })
 
-it('the tokens of a disabled entity are refused, and good again when it is enabled; it cannot log in meanwhile', async () => {
+it('tokens of a disabled entity are invalid until it is enabled, and it cannot log in', async () => {
   const { client_token: token, entity_id } = await login('eve')
   const self = () => root.send('GET', 'auth/token/lookup-self', { token })
   await root.write(`identity/entity/id/${entity_id}`, { disabled: true })
@@ -88,7 +88,7 @@ it('the tokens of a disabled entity are refused, and good again when it is enabl
   expect((await self()).status).toBe(200)
 })
 
-it('the tokens of a deleted entity are refused, those of its children too, and the next login makes another', async () => {
+it('tokens of a deleted entity are invalid, including children, and the next login creates another entity', async () => {
   const { client_token: token, entity_id } = await login('dan', { token_policies: ['parent'] })
   const batch = await login('dan', { token_type: 'batch' })
   const child = (await root.call('PUT', 'auth/token/create', { token, body: {} })).auth as Auth
@@ -109,7 +109,7 @@ it('the tokens of a deleted entity are refused, those of its children too, and t
   expect([await self(next.client_token), await self(token)]).toEqual([200, 403])
 })
 
-it('who logs in under an alias that an operator has made has that entity, and reads himself by the default policy', async () => {
+it('a login with an alias created by an operator gets its entity, and can read it with the default policy', async () => {
   const { id } = await data(root.write('identity/entity', { name: 'ann', policies: ['reader'] }))
   await root.write('identity/entity-alias', { name: 'ann', mount_accessor: accessor, canonical_id: id })
   const auth = await login('ann')
@@ -121,7 +121,7 @@ it('who logs in under an alias that an operator has made has that entity, and re
   expect((await own('DELETE', `identity/entity/id/${id}`)).status).toBe(403)
 })
 
-it('a lookup is 200 with the entity and 204 when there is none, by PUT and by POST', async () => {
+it('an entity lookup answers 200 with the entity, or 204 if there is none, for PUT and POST', async () => {
   const { entity_id } = await login('lou')
   const body = { alias_name: 'lou', alias_mount_accessor: accessor }
   for (const method of ['PUT', 'POST']) {
@@ -138,12 +138,12 @@ it.each([
   'identity/oidc/config',
   'identity/entity/merge',
   'identity/mfa/method',
-])('%s is an unknown path', async (at) => {
+])('%s is an unsupported path', async (at) => {
   const { status, json } = await root.send('POST', at, { body: {} })
   expect([status, json]).toEqual([404, { errors: ['1 error occurred:\n\t* unsupported path\n\n'] }])
 })
 
-it('a namespace that goes away takes its entities with it', async () => {
+it('deleting a namespace deletes its entities', async () => {
   await root.write('sys/namespaces/team')
   const inside = root.with({ namespace: 'team' })
   const { id } = await data(inside.write('identity/entity', { name: 'joe' }))
@@ -157,7 +157,7 @@ it('a namespace that goes away takes its entities with it', async () => {
   inside.close()
 })
 
-it('audit entries tell what the entity adds', async () => {
+it('an audit entry contains the identity policies of the token', async () => {
   const directory = mkdtempSync(path.join(os.tmpdir(), 'understudy-audit-'))
   const file = path.join(directory, 'audit.log')
   try {

@@ -10,7 +10,7 @@ import type { Server } from '../../../src/server/server.js'
 import { devFlags, localConfig } from '../../support/local-config.js'
 import { startServer } from '../../support/memory-server.js'
 
-/** A server in this process with a listener for each setting that a listener has of its own. */
+/** A server in this process with one listener for each setting of a listener. */
 const LISTENERS = {
   proxied: { proxy_protocol_behavior: 'use_always' },
   withoutAddresses: { redact_addresses: true },
@@ -52,7 +52,7 @@ interface Sent {
   readonly token?: string
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent before the request. */
+  /** Bytes that are sent before the request. */
   readonly proxy?: string
 }
 
@@ -61,7 +61,7 @@ const pathOf = (target: string): string => {
   return pathname + search
 }
 
-/** A request to one of the listeners, on a connection of its own. */
+/** Sends a request to a listener on a new connection. */
 const ask = async (listener: Listener | 'plain', verb: string, target: string, sent: Sent = {}) => {
   const { token, body, proxy = '', headers = {} } = sent
   const text = body ? JSON.stringify(body) : ''
@@ -82,7 +82,7 @@ const ask = async (listener: Listener | 'plain', verb: string, target: string, s
   return { status, json: json === '' ? undefined : JSON.parse(json) }
 }
 
-describe('the PROXY protocol', () => {
+describe('PROXY protocol', () => {
   const proxy = 'PROXY TCP4 192.0.2.7 198.51.100.1 55555 443\r\n'
   const audit = path.join(directory, 'audit.log')
 
@@ -91,7 +91,7 @@ describe('the PROXY protocol', () => {
     await root.write('sys/auth/approle', { type: 'approle' })
   })
 
-  it('an audit entry has the address and the port of the client that the header names', async () => {
+  it('an audit entry has the client address and port of the PROXY header', async () => {
     await ask('proxied', 'GET', 'sys/mounts', { token: ROOT, proxy })
     const requests = readFileSync(audit, 'utf8')
       .trim()
@@ -100,7 +100,7 @@ describe('the PROXY protocol', () => {
     expect(requests.at(-1)).toMatchObject({ path: 'sys/mounts', remote_address: '192.0.2.7', remote_port: 55_555 })
   })
 
-  it('the CIDR rules of a token judge the client that the header names', async () => {
+  it('the CIDR blocks of a token apply to the client address of the PROXY header', async () => {
     await root.write('auth/token/roles/bound', { token_bound_cidrs: ['192.0.2.0/24'] })
     const { json } = await ask('plain', 'POST', 'auth/token/create/bound', {
       token: ROOT,
@@ -116,7 +116,7 @@ describe('the PROXY protocol', () => {
     expect(await statusOf('plain')).toBe(403)
   })
 
-  it('the CIDR rules of an AppRole judge the client that the header names', async () => {
+  it('the CIDR blocks of an AppRole apply to the client address of the PROXY header', async () => {
     await root.write('auth/approle/role/r', {
       secret_id_bound_cidrs: ['192.0.2.0/24'],
       token_bound_cidrs: ['192.0.2.7'],
@@ -133,7 +133,7 @@ describe('the PROXY protocol', () => {
   })
 })
 
-describe('redaction', () => {
+describe('redaction by a listener', () => {
   const PATHS = ['sys/health', 'sys/leader', 'sys/seal-status', 'team/sys/leader', 'team/sys/seal-status'] as const
   const bodiesOf = async (listener: Listener | 'plain') =>
     Promise.all(PATHS.map(async (target) => (await ask(listener, 'GET', target)).json))
@@ -142,7 +142,7 @@ describe('redaction', () => {
     Object.fromEntries(Object.entries(body).filter(([name]) => !CHANGING.includes(name)))
 
   beforeAll(async () => {
-    // A server that replicates tells its addresses, also with -dev.
+    // A server shows its addresses only while it replicates, even with -dev.
     await root.write('sys/replication/dr/primary/enable', {})
     await root.write('sys/namespaces/team', {})
   })
@@ -156,21 +156,24 @@ describe('redaction', () => {
       (name) => name.endsWith('_address') || name === 'version' || name === 'build_date',
       (name) => name === 'cluster_name',
     ],
-  ])('the status answers of one listener withhold what it is told to: %s', async (listener, isEmpty, isAbsent) => {
-    const plain = await bodiesOf('plain')
-    const shown = await bodiesOf(listener)
-    const expected = plain.map((body) =>
-      Object.fromEntries(
-        Object.entries(steady(body))
-          .filter(([name]) => !isAbsent(name))
-          .map(([name, value]) => [name, isEmpty(name) ? '' : value]),
-      ),
-    )
-    expect(shown.map(steady)).toEqual(expected)
-    expect(shown.map(steady)).not.toEqual(plain.map(steady))
-  })
+  ])(
+    'a redacting listener hides the configured fields of status responses: %s',
+    async (listener, isEmpty, isAbsent) => {
+      const plain = await bodiesOf('plain')
+      const shown = await bodiesOf(listener)
+      const expected = plain.map((body) =>
+        Object.fromEntries(
+          Object.entries(steady(body))
+            .filter(([name]) => !isAbsent(name))
+            .map(([name, value]) => [name, isEmpty(name) ? '' : value]),
+        ),
+      )
+      expect(shown.map(steady)).toEqual(expected)
+      expect(shown.map(steady)).not.toEqual(plain.map(steady))
+    },
+  )
 
-  it('an answer of the plain listener has all that the others withhold', async () => {
+  it('a plain listener shows all fields that redacting listeners hide', async () => {
     const [health, leader, sealStatus] = await bodiesOf('plain')
     expect(health).toMatchObject({ version: expect.stringMatching(/^1\./), cluster_name: expect.stringMatching(/./) })
     expect(leader.leader_address).toBe(`http://127.0.0.1:${port.plain}`)
@@ -178,7 +181,7 @@ describe('redaction', () => {
     expect(sealStatus).toMatchObject({ cluster_name: health.cluster_name, build_date: expect.stringMatching(/^20/) })
   })
 
-  it('the answer to an unseal request and the OpenAPI document withhold it as well', async () => {
+  it('a redacting listener hides the fields in unseal responses and in the OpenAPI document', async () => {
     const body = { key: 'ab'.repeat(33) }
     expect((await ask('plain', 'PUT', 'sys/unseal', { body })).json.version).not.toBe('')
     const { json } = await ask('redacted', 'PUT', 'sys/unseal', { body })
@@ -188,7 +191,7 @@ describe('redaction', () => {
     expect((await ask('redacted', 'GET', 'sys/internal/specs/openapi')).json.info.version).toBe('')
   })
 
-  it('the endpoints of our own withhold it as well', async () => {
+  it('a redacting listener hides the fields in the /_understudy/v1 endpoints', async () => {
     const own = (listener: Listener | 'plain', target: string) => ask(listener, 'GET', `../_understudy/v1/${target}`)
     expect((await own('redacted', 'info')).json).toMatchObject({ name: '', version: '', reported_version: '' })
     expect((await own('withoutName', 'info')).json).toMatchObject({ name: '', version: expect.stringMatching(/./) })
@@ -197,7 +200,7 @@ describe('redaction', () => {
       expect((await own(listener, 'events')).status).toBe(404)
   })
 
-  it('a path of a secret that is named like a status path is untouched', async () => {
+  it('a redacting listener does not change a secret whose path ends like a status path', async () => {
     await root.write('secret/data/sys/leader', { data: { leader_address: 'kept', version: 'kept' } })
     const { json } = await ask('redacted', 'GET', 'secret/data/sys/leader', { token: ROOT })
     expect(json.data.data).toEqual({ leader_address: 'kept', version: 'kept' })
@@ -209,30 +212,33 @@ describe('disabled replication status endpoints', () => {
     ['', 'team/'].map((prefix) => `${prefix}sys/replication/${kind}status`),
   )
 
-  it.each(PATHS)('a status path does not exist on this listener, whoever asks however: %s', async (target) => {
-    expect((await ask('plain', 'GET', target)).status).toBe(200)
-    for (const token of [undefined, ROOT]) {
-      for (const [verb, more] of [
-        ['GET', ''],
-        ['GET', '?help=1'],
-        ['PUT', ''],
-        ['PATCH', ''],
-        ['DELETE', ''],
-      ] as const) {
-        const headers = verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
-        const answer = await ask('quiet', verb, target + more, { ...(token && { token }), headers, body: {} })
-        expect([verb, more, token, answer.status, answer.json]).toEqual([
-          verb,
-          more,
-          token,
-          404,
-          { errors: ['disabled path'] },
-        ])
+  it.each(PATHS)(
+    'a listener without replication status endpoints answers 404 for every method and token: %s',
+    async (target) => {
+      expect((await ask('plain', 'GET', target)).status).toBe(200)
+      for (const token of [undefined, ROOT]) {
+        for (const [verb, more] of [
+          ['GET', ''],
+          ['GET', '?help=1'],
+          ['PUT', ''],
+          ['PATCH', ''],
+          ['DELETE', ''],
+        ] as const) {
+          const headers = verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
+          const answer = await ask('quiet', verb, target + more, { ...(token && { token }), headers, body: {} })
+          expect([verb, more, token, answer.status, answer.json]).toEqual([
+            verb,
+            more,
+            token,
+            404,
+            { errors: ['disabled path'] },
+          ])
+        }
       }
-    }
-  })
+    },
+  )
 
-  it('other paths of replication are served there, and the status by other listeners', async () => {
+  it('a listener without replication status endpoints serves other replication paths, and other listeners the status', async () => {
     expect((await ask('quiet', 'GET', 'sys/health')).json.replication_dr_mode).toBe('primary')
     expect((await ask('quiet', 'PUT', 'sys/replication/reindex')).status).toBe(403)
     expect((await ask('redacted', 'GET', 'sys/replication/status')).status).toBe(200)
@@ -240,7 +246,7 @@ describe('disabled replication status endpoints', () => {
   })
 })
 
-describe('the namespace of a listener', () => {
+describe('a listener with a chroot namespace', () => {
   const token = ROOT
   const within = (namespace: string) => ({ token, headers: { 'X-Vault-Namespace': namespace } })
 
@@ -252,7 +258,7 @@ describe('the namespace of a listener', () => {
     )
   })
 
-  it('a request is made below it, and X-Vault-Namespace and a path prefix go on from there', async () => {
+  it('a chroot listener resolves paths, prefixes and X-Vault-Namespace below its namespace', async () => {
     await ask('plain', 'PUT', 'kv/a', { ...within('team'), body: { in: 'team' } })
     await ask('plain', 'PUT', 'kv/a', { ...within('team/deep'), body: { in: 'deep' } })
     const read = async (target: string, namespace?: string) => {
@@ -267,7 +273,7 @@ describe('the namespace of a listener', () => {
   })
 
   it.each(['team', 'other', 'nothing', '../other', '..', 'deep/../../other', 'team/deep'])(
-    'no header leads out of it: %j',
+    'a chroot listener rejects a namespace header outside of its namespace: %j',
     async (namespace) => {
       const { status, json } = await ask('chrooted', 'GET', 'sys/mounts', within(namespace))
       expect([status, json]).toEqual([404, { errors: ['namespace not found'] }])
@@ -283,18 +289,21 @@ describe('the namespace of a listener', () => {
     ['GET', 'sys/storage/raft/configuration'],
     ['PUT', 'sys/replication/dr/primary/demote'],
     ['PUT', 'deep/sys/seal'],
-  ])('what the root namespace alone offers is refused as in a child namespace: %s %s', async (verb, target) => {
-    const refusal = await ask('plain', verb, target, { ...within('team'), body: {} })
-    expect(refusal).toMatchObject({ status: 400, json: { errors: ['operation unavailable in namespaces'] } })
-    expect(await ask('chrooted', verb, target, { token, body: {} })).toEqual(refusal)
-  })
+  ])(
+    'a chroot listener rejects operations of the root namespace as a child namespace does: %s %s',
+    async (verb, target) => {
+      const refusal = await ask('plain', verb, target, { ...within('team'), body: {} })
+      expect(refusal).toMatchObject({ status: 400, json: { errors: ['operation unavailable in namespaces'] } })
+      expect(await ask('chrooted', verb, target, { token, body: {} })).toEqual(refusal)
+    },
+  )
 
-  it('status reads are answered', async () => {
+  it('a chroot listener serves status endpoints', async () => {
     for (const target of ['sys/health', 'sys/leader', 'sys/seal-status', 'sys/replication/status'])
       expect((await ask('chrooted', 'GET', target)).status).toBe(200)
   })
 
-  it('logins and tokens are those of the namespace', async () => {
+  it('a chroot listener uses the logins and tokens of its namespace', async () => {
     await ask('chrooted', 'POST', 'sys/auth/userpass', { token, body: { type: 'userpass' } })
     await ask('chrooted', 'POST', 'auth/userpass/users/ann', { token, body: { password: 'secret' } })
     const login = { body: { password: 'secret' } }
@@ -312,7 +321,7 @@ describe('the namespace of a listener', () => {
     expect((await ask('chrooted', 'GET', 'auth/token/lookup-self', { token: foreign })).status).toBe(403)
   })
 
-  it('a body that needs a token is allowed by the token of the namespace', async () => {
+  it('a chroot listener accepts a large body with a token of its namespace', async () => {
     const large = { value: 'x'.repeat(200_000) }
     const made = await ask('chrooted', 'POST', 'auth/token/create', { token, body: { policies: ['default'] } })
     const own = made.json.auth.client_token
@@ -323,12 +332,12 @@ describe('the namespace of a listener', () => {
     ).toEqual(large)
   })
 
-  it('lines of audit devices are told in the root namespace alone', async () => {
+  it('audit lines are readable only in the root namespace, not through a chroot listener', async () => {
     expect((await ask('plain', 'GET', '../_understudy/v1/audit', { token })).status).toBe(200)
     expect((await ask('chrooted', 'GET', '../_understudy/v1/audit', { token })).status).not.toBe(200)
   })
 
-  it('every request fails if there is no such namespace', async () => {
+  it('a chroot listener rejects every request if its namespace does not exist', async () => {
     for (const target of ['sys/health', 'sys/leader', 'sys/seal-status', 'sys/mounts', 'kv/a', 'sys/init'])
       expect(await ask('nowhere', 'GET', target, { token })).toEqual({
         status: 404,

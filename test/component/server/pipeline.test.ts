@@ -89,7 +89,7 @@ describe.each([
   }
   beforeAll(async () => {
     await root.write(`sys/mounts/${mount}`, { type: 'kv', options: { version } })
-    // Version 2 is made ready in the background.
+    // The upgrade to version 2 runs in the background.
     await vi.waitFor(() => root.write(at, body), { timeout: 20_000 })
     await root.delete(version === '1' ? at : at.replace('/data/', '/metadata/'))
   })
@@ -121,7 +121,7 @@ describe.each([
   })
 })
 
-describe('a token of a namespace, sent without the header', () => {
+describe('a token with a namespace suffix, without the namespace header', () => {
   it('a request of a token about itself finds the namespace by the token suffix', async () => {
     await root.write('sys/namespaces/team')
     const inside = root.with({ namespace: 'team' })
@@ -218,8 +218,8 @@ describe('cubbyhole/response', () => {
   })
 })
 
-describe('unwrapping with a wrap ttl', () => {
-  it('wraps what it unwrapped', async () => {
+describe('unwrap with a wrap TTL', () => {
+  it('unwrap with a wrap TTL wraps its response again', async () => {
     const wrap = { 'X-Vault-Wrap-TTL': '60' }
     const first = await root.call('PUT', 'sys/wrapping/wrap', { body: { k: 'v' }, headers: wrap })
     const { token } = first.wrap_info as { token: string }
@@ -234,7 +234,7 @@ describe('unwrapping with a wrap ttl', () => {
   })
 })
 
-describe('a wrong verb on a ceremony of key shares', () => {
+describe('wrong methods of key share endpoints', () => {
   it.each([
     ['PATCH', 'sys/generate-root/attempt'],
     ['DELETE', 'sys/generate-root/update'],
@@ -244,20 +244,20 @@ describe('a wrong verb on a ceremony of key shares', () => {
     ['GET', 'sys/rekey-recovery-key/update'],
     ['PATCH', 'sys/replication/dr/secondary/generate-operation-token/attempt'],
     ['DELETE', 'sys/replication/dr/secondary/generate-operation-token/update'],
-  ])('%s %s: 405 with an empty list of errors', async (method, at) => {
+  ])('%s %s answers 405 with an empty list of errors', async (method, at) => {
     const headers = { 'Content-Type': 'application/merge-patch+json' }
     const { status, json } = await root.send(method, at, method === 'PATCH' ? { body: {}, headers } : {})
     expect([status, json]).toEqual([405, { errors: [] }])
   })
 
-  it('the OpenAPI document describes no wrong verb of a key share ceremony', async () => {
+  it('the OpenAPI document contains no unsupported methods of key share endpoints', async () => {
     const { paths } = (await root.read('sys/internal/specs/openapi')) as { paths: Record<string, Fields> }
     expect(Object.keys(paths['/sys/generate-root/attempt'] ?? {})).not.toContain('patch')
     expect(Object.keys(paths['/sys/leader'] ?? {})).not.toContain('post')
   })
 })
 
-describe('sys/leader of a server in development mode', () => {
+describe('sys/leader of a -dev server', () => {
   it('sys/leader of a -dev server names no HA and no address until the server replicates', async () => {
     expect(await root.call('GET', 'sys/leader')).toEqual({
       ha_enabled: false,
@@ -279,7 +279,7 @@ describe('sys/leader of a server in development mode', () => {
 })
 
 describe('sys/metrics', () => {
-  it('tells the quantiles of what took time, and the series that public dashboards read', async () => {
+  it('sys/metrics shows summaries of durations, and the series that public dashboards read', async () => {
     await root.send('PUT', 'sys/auth/machines-of-metrics', { body: { type: 'approle' } })
     await root.send('PUT', 'auth/machines-of-metrics/login', { body: { role_id: 'none' } })
     const text = (await root.send('GET', 'sys/metrics', { query: { format: 'prometheus' } })).bytes.toString()
@@ -307,13 +307,13 @@ describe('sys/metrics', () => {
     expect(readSeries('vault_audit_log_response_count')).toBeGreaterThan(0)
   })
 
-  it('names an unknown format in plain text', async () => {
+  it('sys/metrics rejects an unknown format in plain text', async () => {
     const { status, headers, bytes } = await root.send('GET', 'sys/metrics', { query: { format: 'xml' } })
     expect([status, headers['content-type']]).toEqual([400, 'text/plain'])
     expect(bytes.toString()).toBe('metric response format "xml" unknown')
   })
 
-  it('counts the tokens that were made, by auth method, mount, type and life', async () => {
+  it('sys/metrics counts created tokens by auth method, mount, type and TTL', async () => {
     await root.write('sys/auth/people', { type: 'userpass' })
     await root.write('auth/people/users/joe', { password: 'correct', token_ttl: '15m' })
     for (const _ of [1, 2]) await root.write('auth/people/login/joe', { password: 'correct' })
@@ -342,8 +342,8 @@ describe('sys/metrics', () => {
   })
 })
 
-describe('tuning the token type of an auth method', () => {
-  it('to nothing goes back to default-service', async () => {
+describe('the token type of an auth method', () => {
+  it('tuning the token type of an auth method to an empty value restores default-service', async () => {
     await root.write('sys/auth/machines', { type: 'approle' })
     await root.write('sys/auth/machines/tune', { token_type: 'batch' })
     expect(await data(root.read('sys/auth/machines/tune'))).toMatchObject({ token_type: 'batch' })
@@ -355,13 +355,16 @@ describe('tuning the token type of an auth method', () => {
   })
 })
 
-describe('counters', () => {
-  it.each(['activity', 'activity/monthly', 'activity/export'])('%s: no data', async (name) => {
-    const { status, bytes } = await root.send('GET', `sys/internal/counters/${name}`, { query: { start_time: '1' } })
-    expect([status, bytes.length]).toEqual([204, 0])
-  })
+describe('usage counters', () => {
+  it.each(['activity', 'activity/monthly', 'activity/export'])(
+    'sys/internal/counters/%s answers 204 without data',
+    async (name) => {
+      const { status, bytes } = await root.send('GET', `sys/internal/counters/${name}`, { query: { start_time: '1' } })
+      expect([status, bytes.length]).toEqual([204, 0])
+    },
+  )
 
-  it('tell that usage is not kept, and what there is now', async () => {
+  it('usage counters are disabled, and token and entity counters show the current number', async () => {
     expect(await data(root.read('sys/internal/counters/config'))).toMatchObject({
       enabled: 'default-disabled',
       queries_available: false,
@@ -400,8 +403,8 @@ describe('sys/leader', () => {
   })
 })
 
-describe('blocks of addresses', () => {
-  it('several blocks of a role may cover a block of its SecretID, and its token shows both alike', async () => {
+describe('CIDR blocks of an AppRole', () => {
+  it('several CIDR blocks of an AppRole may cover a block of its SecretID, which its token shows', async () => {
     await root.write('sys/auth/approle', { type: 'approle' })
     await root.write('auth/approle/role/r', {
       secret_id_bound_cidrs: '127.0.0.0/9,127.128.0.0/9',

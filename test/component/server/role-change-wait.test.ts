@@ -9,23 +9,23 @@ import type { Request } from '../../../src/logical/request.js'
 import { RestartView } from '../../../src/server/runtime/server-state.js'
 import { RequestQueue } from '../../../src/server/runtime/admission.js'
 import { ANY_PORTS, localConfig } from '../../support/local-config.js'
-import { sourceBehindDoor, startServer } from '../../support/memory-server.js'
+import { sourceBehindGate, startServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
 
-/** While a role changes requests wait for the runtime that comes, instead of being refused. */
+/** During a role change, requests wait for the next runtime instead of failing. */
 
 const RESTARTING = 'cluster is restarting after a replication change, try again'
 
 const WITHHOLDING = { redact_version: true, redact_cluster_name: true, disable_replication_status_endpoints: true }
 
-/** An open server, whose next runtime does not open while `isHeld`. */
+/** Starts an unsealed server. The next runtime does not open while `gate.isHeld` is true. */
 const start = async (settings: Readonly<Record<string, string>> = {}) => {
   const { listener, ...local } = localConfig(ANY_PORTS, { understudy: settings })
   const withholding = { tcp: { address: '127.0.0.1:0', tls_disable: true, ...WITHHOLDING } }
-  const { data, door } = sourceBehindDoor()
+  const { data, gate } = sourceBehindGate()
   const server = await startServer({ ...local, listener: [listener, withholding] }, { data })
   onTestFinished(() => {
-    door.isHeld = false
+    gate.isHeld = false
     return server.close(0)
   })
   const anonymous = new ApiClient({ address: `http://${server.addresses[0]}` })
@@ -37,29 +37,29 @@ const start = async (settings: Readonly<Record<string, string>> = {}) => {
   const client = new ApiClient({ address: `http://${server.addresses[0]}`, token: String(root_token) })
   await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
   await client.call('PUT', 'kv/it', { body: { value: 1 } })
-  return { server, client, anonymous, share, door, rootToken: String(root_token) }
+  return { server, client, anonymous, share, gate, rootToken: String(root_token) }
 }
 
 const waiting = ({ server }: { server: Server }) => server.host.admission.waiting
 
-test('what is not served while a role changes waits, and is served by the runtime that comes', async () => {
+test('requests wait during a role change, and the next runtime serves them', async () => {
   const it = await start({ role_change_wait: '20s' })
-  it.door.isHeld = true
+  it.gate.isHeld = true
   it.server.host.restart('a test')
   const read = it.client.send('GET', 'kv/it')
   const write = it.client.send('PUT', 'kv/it', { body: { value: 2 } })
   const bad = it.anonymous.send('GET', 'kv/it', { token: 'unknown' })
   await until(() => waiting(it) === 3)
-  it.door.isHeld = false
+  it.gate.isHeld = false
   expect((await read).status).toBe(200)
   expect((await write).status).toBe(204)
   expect((await bad).status).toBe(403)
   expect((await it.client.send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
 })
 
-test('a listener withholds the version and the status of replication while a role changes', async () => {
+test('a redacting listener hides version and replication status during a role change', async () => {
   const it = await start()
-  it.door.isHeld = true
+  it.gate.isHeld = true
   it.server.host.restart('a test')
   const redacted = new ApiClient({ address: `http://${it.server.addresses[1]}` })
   for (const target of ['sys/health', 'sys/seal-status'])
@@ -73,9 +73,9 @@ test('a listener withholds the version and the status of replication while a rol
   }
 })
 
-test('after role_change_wait it is refused with the text that asks to try again', async () => {
+test('a request fails after role_change_wait, and its error asks to retry', async () => {
   const it = await start({ role_change_wait: '100ms' })
-  it.door.isHeld = true
+  it.gate.isHeld = true
   it.server.host.restart('a test')
   const answer = await it.client.send('GET', 'kv/it')
   expect([answer.status, errorsOf(answer)]).toEqual([503, [RESTARTING]])
@@ -84,7 +84,7 @@ test('after role_change_wait it is refused with the text that asks to try again'
 
 test('role_change_wait 0 rejects a write during a restart at once', async () => {
   const it = await start({ role_change_wait: '0' })
-  it.door.isHeld = true
+  it.gate.isHeld = true
   it.server.host.restart('a test')
   const answer = await it.client.send('PUT', 'kv/it', { body: { value: 2 } })
   expect([answer.status, errorsOf(answer)]).toEqual([503, [RESTARTING]])
@@ -109,15 +109,15 @@ test('concurrent role changes run one after another, each on the state that the 
   expect(json?.data).toMatchObject({ dr: { mode: 'disabled' }, performance: { mode: 'primary' } })
 })
 
-test('a call that changes a role waits no longer than role_change_wait for another one and its change', async () => {
+test('a role change waits at most role_change_wait for another one', async () => {
   const it = await start({ role_change_wait: '100ms' })
-  it.door.isHeld = true
+  it.gate.isHeld = true
   const call = (path: string) => it.client.send('PUT', `sys/replication/${path}`)
   const [first, second] = await Promise.all([call('dr/primary/enable'), call('performance/primary/enable')])
   expect([first.status, second.status, errorsOf(second)]).toEqual([200, 503, [RESTARTING]])
 })
 
-test('a call that changes a role is refused after role_change_wait while another one waits for its secondaries', async () => {
+test('a role change fails after role_change_wait while another one waits for its secondaries', async () => {
   const it = await start({ role_change_wait: '200ms' })
   const admitted = (id: string) => {
     const request = { id, operation: 'update', path: 'sys/replication/dr/primary/demote' } as IncomingRequest
@@ -134,31 +134,31 @@ test('a call that changes a role is refused after role_change_wait while another
   it.server.host.admission.leave(third.request)
 })
 
-test('a request waits for role_change_wait in all, in however many rooms', async () => {
+test('a request waits role_change_wait in total, across several queues', async () => {
   const clock = new ManualClock()
-  const rooms = [1, 2, 3].map(() => new RequestQueue({ clock, waitMs: 1000 }))
+  const queues = [1, 2, 3].map(() => new RequestQueue({ clock, waitMs: 1000 }))
   const request: { waitEndMs?: number } = {}
   const passing = (async () => {
-    for (const room of rooms) await room.pass(request, () => true)
-    await rooms[0]?.pass(request, () => true, 100)
+    for (const queue of queues) await queue.pass(request, () => true)
+    await queues[0]?.pass(request, () => true, 100)
   })()
-  await until(() => rooms[0]?.size === 1)
-  expect(rooms[1]?.leftMs(request)).toBe(1000)
+  await until(() => queues[0]?.size === 1)
+  expect(queues[1]?.leftMs(request)).toBe(1000)
   clock.advance(600)
-  expect(rooms[1]?.leftMs(request)).toBe(400)
+  expect(queues[1]?.leftMs(request)).toBe(400)
   clock.advance(400)
   await passing
   const later: { waitEndMs?: number } = {}
-  const short = rooms[0]?.pass(later, () => true, 100)
+  const short = queues[0]?.pass(later, () => true, 100)
   clock.advance(100)
   await short
-  expect(rooms[0]?.leftMs(later)).toBe(900)
+  expect(queues[0]?.leftMs(later)).toBe(900)
 })
 
-test('status reads, shares and a second initialization are answered meanwhile', async () => {
+test('status reads, key shares and a second initialization are answered during a role change', async () => {
   const it = await start({ role_change_wait: '20s' })
   const before = await it.anonymous.send('GET', 'sys/seal-status')
-  it.door.isHeld = true
+  it.gate.isHeld = true
   it.server.host.restart('a test')
   const unseal = await it.anonymous.send('PUT', 'sys/unseal', { body: { key: it.share } })
   expect([unseal.status, unseal.json]).toEqual([200, before.json])
@@ -171,57 +171,57 @@ test('status reads, shares and a second initialization are answered meanwhile', 
   }
 })
 
-test('a waiting request whose client has left is dropped and never executed', async () => {
+test('a waiting request whose client has disconnected is dropped and not executed', async () => {
   const it = await start({ role_change_wait: '20s' })
-  it.door.isHeld = true
+  it.gate.isHeld = true
   it.server.host.restart('a test')
   const leaving = new ApiClient({ address: it.client.address, token: it.rootToken, timeoutMs: 500 })
   const left = leaving.send('PUT', 'kv/it', { body: { value: 3 } }).catch(() => 'left')
   await until(() => waiting(it) === 1)
   expect(await left).toBe('left')
   await until(() => waiting(it) === 0)
-  it.door.isHeld = false
+  it.gate.isHeld = false
   await until(() => !it.server.status.isRestarting)
   expect((await it.client.send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
 })
 
-test('large bodies wait unread, and all of them are served', async () => {
+test('large bodies wait unread during a role change, and all of them are served', async () => {
   const it = await start({ role_change_wait: '20s' })
-  it.door.isHeld = true
+  it.gate.isHeld = true
   it.server.host.restart('a test')
   const body = { value: 'x'.repeat(20 * 1024 * 1024) }
   const answers = Array.from({ length: 4 }, () => it.client.send('PUT', 'kv/large', { body }))
   await until(() => waiting(it) === 4)
-  it.door.isHeld = false
+  it.gate.isHeld = false
   expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([204, 204, 204, 204])
 })
 
-test('how much may wait is bounded in number and in bytes, and whoever has left makes room', async () => {
-  const room = new RequestQueue({ clock: systemClock, waitMs: 20_000 })
+test('the request queue limits number and bytes of waiting requests, and frees the share of disconnected clients', async () => {
+  const queue = new RequestQueue({ clock: systemClock, waitMs: 20_000 })
   let mustWait = true
   const enter = (bodyBytes: number, onGone?: IncomingRequest['onGone']) =>
-    room.pass({ bodyBytes, ...(onGone && { onGone }) }, () => mustWait)
+    queue.pass({ bodyBytes, ...(onGone && { onGone }) }, () => mustWait)
   let leave = () => {}
   const large = enter(LIMITS.waitingBytesMax, (listener) => {
     leave = listener
     return () => {}
   })
-  expect(room.size).toBe(1)
+  expect(queue.size).toBe(1)
   await enter(1)
   const empty = Array.from({ length: LIMITS.waitingRequestsMax - 1 }, () => enter(0))
   await enter(0)
-  expect(room.size).toBe(LIMITS.waitingRequestsMax)
+  expect(queue.size).toBe(LIMITS.waitingRequestsMax)
   leave()
   await expect(large).rejects.toThrow('the client disconnected')
   const second = enter(LIMITS.waitingBytesMax)
-  expect(room.size).toBe(LIMITS.waitingRequestsMax)
+  expect(queue.size).toBe(LIMITS.waitingRequestsMax)
   mustWait = false
-  room.wake()
+  queue.wake()
   await Promise.all([...empty, second])
-  expect(room.size).toBe(0)
+  expect(queue.size).toBe(0)
 })
 
-test('shares of a node that finds the others only now are refused meanwhile, and not dropped', async () => {
+test('key shares are rejected with a retry error while a node waits for its peers', async () => {
   const { server } = await start()
   const { runtime, status, systemRules } = server
   if (!runtime) throw new Error('no runtime')
@@ -235,7 +235,7 @@ test('shares of a node that finds the others only now are refused meanwhile, and
   expect(() => answered(true)).toThrow(RESTARTING)
 })
 
-test('a server that does not know the roles of its cluster shows none while it restarts', async () => {
+test('a restarting server without known roles reports no role', async () => {
   const { server } = await start()
   const { runtime, status, systemRules } = server
   if (!runtime) throw new Error('no runtime')
@@ -245,7 +245,7 @@ test('a server that does not know the roles of its cluster shows none while it r
     return () => backend.fallback?.(read, read.path)
   }
   expect(showing(runtime)()).toMatchObject({ data: { mode: 'disabled' } })
-  // As on a standby.
+  // A standby has no cluster in its runtime.
   const ofStandby = Object.create(runtime, { cluster: { value: undefined } }) as typeof runtime
   Object.defineProperty(ofStandby, 'seal', { value: runtime.seal })
   expect(showing(ofStandby)).toThrow(RESTARTING)

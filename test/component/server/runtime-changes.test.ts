@@ -4,7 +4,7 @@ import { copyRest } from '../../../src/storage/generations/rest-copy.js'
 import { sourceWith, startOpenServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
 
-/** An open server whose data calls `onOpen` whenever a runtime begins to stand on it. */
+/** Starts an unsealed server. `onOpen` is called whenever a runtime opens its data. */
 const startServer = async (onOpen: (server: Server) => void = () => undefined): Promise<Server> => {
   let started: Server | undefined
   const data = sourceWith((source) => ({
@@ -22,7 +22,7 @@ const startServer = async (onOpen: (server: Server) => void = () => undefined): 
 const isOpen = ({ runtime, status }: Server): boolean =>
   !status.isRestarting && runtime !== undefined && !runtime.seal.isSealed
 
-test('a runtime that cannot be opened is tried again', async () => {
+test('a runtime that fails to open is opened again', async () => {
   let failing = 2
   const server = await startServer(() => {
     if (failing-- > 0) throw new Error('no space left on device')
@@ -31,7 +31,7 @@ test('a runtime that cannot be opened is tried again', async () => {
   await until(() => failing < 0 && isOpen(server))
 })
 
-test('a server can be closed while it tries again', async () => {
+test('a server can be closed while its runtime fails to open', async () => {
   let attempts = 0
   const server = await startServer(() => {
     attempts++
@@ -42,7 +42,7 @@ test('a server can be closed while it tries again', async () => {
   await server.close(0)
 })
 
-test('two changes run one after the other, and the server says all the while that it restarts', async () => {
+test('two role changes run one after another, and the server reports a restart during both', async () => {
   const seen: boolean[] = []
   const server = await startServer(({ status }) => seen.push(status.isRestarting))
   server.host.restart('one')
@@ -51,7 +51,7 @@ test('two changes run one after the other, and the server says all the while tha
   expect(seen).toEqual([true, true])
 })
 
-test('a change may be asked for while the runtime is replaced', async () => {
+test('a restart can be requested while a runtime is replaced', async () => {
   let opened = 0
   const server = await startServer((changing) => {
     if (opened++ === 0) changing.host.restart('once more')
@@ -60,7 +60,7 @@ test('a change may be asked for while the runtime is replaced', async () => {
   await until(() => opened === 2 && isOpen(server))
 })
 
-test('a cluster that is sealed before its change comes stays sealed', async () => {
+test('a cluster that is sealed before a restart stays sealed', async () => {
   let opened = 0
   const server = await startServer(() => opened++)
   server.host.restart('one')
@@ -69,7 +69,7 @@ test('a cluster that is sealed before its change comes stays sealed', async () =
   expect(server.runtime?.seal.isSealed).toBe(true)
 })
 
-test('encryptions are counted on when a role change makes a new runtime', async () => {
+test('the number of encryptions is kept across a restart', async () => {
   const server = await startServer()
   const before = server.runtime?.barrier.encryptions ?? 0
   expect(before).toBeGreaterThan(0)
@@ -87,7 +87,7 @@ test('a server that is sealed while its data is replaced is sealed afterwards', 
   await host.replaceData('a test', {
     rootKeyAfter: (rootKey) => rootKey,
     prepare: async (fresh, old) => {
-      // As by a request that came before.
+      // A seal request that arrived earlier.
       sealing = runtime?.seal.seal()
       await copyRest(old, fresh, () => false)
     },

@@ -13,7 +13,7 @@ import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
 import type { Store } from '../../../src/storage/store/store.js'
 
-/** What a process that was killed has left, damaged in every way: what was acknowledged is there, or nothing is served. */
+/** Damages the data of a killed process in many ways. Either all acknowledged writes are served, or none. */
 let root: string
 let whole: string
 let random: Random
@@ -23,7 +23,7 @@ let lastIndex = 0
 const openStore = (source: EngineSource): Promise<Store> =>
   openStoreOn({ engine: source.engine, walRetentionEntries: 16, walRetentionBytes: 1 << 20 })
 
-/** A process that writes, and is killed. */
+/** Writes 60 keys and kills the process. */
 const live = async (name: string): Promise<void> => {
   const source = await openGenerations(whole, silentLog)
   const store = await openStore(source)
@@ -44,7 +44,7 @@ beforeAll(async () => {
   const seed = Math.trunc(performance.now() * 1000)
   console.log(`seed ${seed}`)
   random = createSeededRandom(seed)
-  // Each start turns the log of the one before into a table.
+  // Each start converts the previous log into a table.
   for (const name of ['first', 'second', 'third']) await live(name)
 })
 
@@ -72,7 +72,7 @@ const start = async (path: string): Promise<Outcome> => {
   }
 }
 
-/** What becomes of a copy with one file damaged. Started twice: the first start must not make the second one forget. */
+/** Damages one file of a copy and starts it twice. The first start must not hide the damage from the second one. */
 const outcomes = async (damage: (directory: string) => Promise<unknown>): Promise<Outcome[]> => {
   const path = await mkdtemp(join(root, 'copy-'))
   await cp(whole, path, { recursive: true })
@@ -104,12 +104,12 @@ const expectSafe = (found: readonly Outcome[], what: string) => {
 const LOG = /^\d+\.log$/
 const MANIFEST = /^MANIFEST-/
 
-describe('after a kill', () => {
-  it('what was acknowledged is served', async () => {
+describe('the data of a killed process', () => {
+  it('a start after a kill serves all acknowledged writes', async () => {
     expect(await outcomes(async () => undefined)).toEqual(['served whole', 'served whole'])
   })
 
-  it('a table that a compaction did not finish is no damage', async () => {
+  it('a start after a kill ignores the incomplete table of a compaction', async () => {
     const tables = await files(/\.ldb$/)
     const bytes = await readFile(join(whole, 'generation-1', tables[0] ?? ''))
     for (const length of [0, 1, bytes.length >> 1, bytes.length - 1]) {
@@ -124,7 +124,7 @@ describe('after a kill', () => {
     ['the log cut to half', LOG, (size) => size >> 1],
     ['the log cut by a byte', LOG, (size) => size - 1],
     ['the log cut by its last batch', LOG, (size) => size - 7000],
-  ])('%s is refused, at every start, with the way to go on', async (_name, pattern, lengthOf) => {
+  ])('a start after a kill fails with %s, each time, and names storage adopt', async (_name, pattern, lengthOf) => {
     for (const outcome of await outcomes(cut(pattern, lengthOf))) {
       expect(outcome).toMatch(/^refused: the data has lost its latest commits.*storage adopt/)
     }
@@ -137,17 +137,17 @@ describe('after a kill', () => {
     ['MANIFEST cut by a byte', MANIFEST, (size) => size - 1],
     ['a table cut to half', /\.ldb$/, (size) => size >> 1],
     ['the position cut to nothing', /^acknowledged$/, () => 0],
-  ])('%s loses nothing in silence', async (name, pattern, lengthOf) => {
+  ])('a start after a kill serves all writes or none with %s', async (name, pattern, lengthOf) => {
     expectSafe(await outcomes(cut(pattern, lengthOf)), name)
   })
 
-  it('no file can be lost in silence', async () => {
+  it('a start after a kill serves all writes or none if any file is missing', async () => {
     for (const name of await files(/./)) {
       expectSafe(await outcomes((directory) => rm(join(directory, name))), name)
     }
   })
 
-  it('no wrong bit in a table is served', async () => {
+  it('a start after a kill serves all writes or none with a wrong bit in a table', async () => {
     for (const name of await files(/\.ldb$/)) {
       const { length } = await readFile(join(whole, 'generation-1', name))
       for (let times = 0; times < 12; times++) {
@@ -158,7 +158,7 @@ describe('after a kill', () => {
     }
   })
 
-  it('a wrong bit in a table is found while the manifest is damaged as well', async () => {
+  it('a start after a kill reports a wrong bit in a table even if the manifest is damaged', async () => {
     const [table = ''] = await files(/\.ldb$/)
     const [manifest = ''] = await files(MANIFEST)
     const found = await outcomes(async (directory) => {
@@ -168,7 +168,7 @@ describe('after a kill', () => {
     for (const outcome of found) expect(outcome).toMatch(/^refused: the data is damaged.*\.ldb/)
   })
 
-  it('no wrong bit in the other files loses anything in silence', async () => {
+  it('a start after a kill serves all writes or none with a wrong bit in another file', async () => {
     for (const name of await files(/^(\d+\.log|MANIFEST-\d+|CURRENT|acknowledged)$/)) {
       const { length } = await readFile(join(whole, 'generation-1', name))
       for (let times = 0; times < 12; times++) {
@@ -179,7 +179,7 @@ describe('after a kill', () => {
     }
   })
 
-  it('what is left can be adopted on purpose', async () => {
+  it('storage adopt accepts the remaining data', async () => {
     const path = await mkdtemp(join(root, 'copy-'))
     await cp(whole, path, { recursive: true })
     await cut(LOG, (size) => size >> 1)(join(path, 'generation-1'))
@@ -191,18 +191,15 @@ describe('after a kill', () => {
   it.each<[string, (file: string) => Promise<void>]>([
     ['cut to half', async (file) => truncate(file, (await readFile(file)).length >> 1)],
     ['removed', (file) => rm(file)],
-  ])(
-    'a table that was %s is nothing that anybody can go on with, and whoever tries is told what helps',
-    async (_name, damage) => {
-      const path = await mkdtemp(join(root, 'copy-'))
-      await cp(whole, path, { recursive: true })
-      const tables = await files(/\.ldb$/)
-      for (const name of tables) await damage(join(path, 'generation-1', name))
-      const failure = await adoptStorage(path, 1, true).catch(explain)
-      expect(failure).toBeInstanceOf(LogicalError)
-      expect(String(failure)).toMatch(
-        /(IO error|Corruption): .+\. Restore the files, or promote a secondary in its place$/s,
-      )
-    },
-  )
+  ])('storage adopt fails with a table that was %s, and the error suggests a repair', async (_name, damage) => {
+    const path = await mkdtemp(join(root, 'copy-'))
+    await cp(whole, path, { recursive: true })
+    const tables = await files(/\.ldb$/)
+    for (const name of tables) await damage(join(path, 'generation-1', name))
+    const failure = await adoptStorage(path, 1, true).catch(explain)
+    expect(failure).toBeInstanceOf(LogicalError)
+    expect(String(failure)).toMatch(
+      /(IO error|Corruption): .+\. Restore the files, or promote a secondary in its place$/s,
+    )
+  })
 })

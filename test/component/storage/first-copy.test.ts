@@ -19,7 +19,7 @@ import {
 
 const CLEAN = { replicated: new Map(), local: new Map() }
 
-/** Everything of a tree, a few entries to a buffer. */
+/** Returns all entries of a tree, with a few entries in each buffer. */
 const packedOf = async (store: Store, tree: Tree, entriesEach = 7): Promise<Buffer[]> => {
   const packer = new Packer(64)
   const packed: Buffer[] = []
@@ -43,7 +43,7 @@ const primaryWith = async (keys: number): Promise<Store> => {
   return store
 }
 
-/** Copies both trees, writing after most buffers, and completes the resync. */
+/** Copies both trees with a write after most buffers, and completes the resync. */
 const copyTrees = async (from: Store, to: Store): Promise<void> => {
   const copy = to.firstCopy()
   for (const tree of ['replicated', 'local'] as const) {
@@ -131,8 +131,8 @@ describe('a first copy', () => {
     const { store, engine } = await openFixture()
     await put(store, 'logical/uuid/old', 'x')
     const { position } = store
-    const told: [string, string[]][] = []
-    store.onCommit(({ origin, mutations }) => told.push([origin, [...mutations].map(({ key }) => key)]))
+    const commits: [string, string[]][] = []
+    store.onCommit(({ origin, mutations }) => commits.push([origin, [...mutations].map(({ key }) => key)]))
     const packer = new Packer(64)
     packer.add('logical/uuid/b', bytes('1'))
     packer.add('logical/uuid/a', bytes('2'))
@@ -140,10 +140,10 @@ describe('a first copy', () => {
     copy.add('replicated', packer.take())
     const open = engine.shut()
     const written = writeStep(store, copy)
-    expect(told).toEqual([])
+    expect(commits).toEqual([])
     open()
     await written
-    expect(told).toEqual([['resynced', ['logical/uuid/b', 'logical/uuid/a']]])
+    expect(commits).toEqual([['resynced', ['logical/uuid/b', 'logical/uuid/a']]])
     expect(store.hasPosition(position)).toBe(false)
   })
 
@@ -176,8 +176,8 @@ describe('a first copy', () => {
   })
 
   it.each([
-    ['moves to another', (live: LiveEngine) => void live.switchTo(new MemoryEngine())],
-    ['begins to be followed', (live: LiveEngine) => live.follow()],
+    ['switches to another generation', (live: LiveEngine) => void live.switchTo(new MemoryEngine())],
+    ['gets a follower', (live: LiveEngine) => live.follow()],
   ])('a first copy restarts if the engine %s', async (_what, change) => {
     const primary = await primaryWith(20)
     const engine = new GatedEngine(new MemoryEngine())

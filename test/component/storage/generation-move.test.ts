@@ -15,7 +15,7 @@ import { type DiskStep, watchSource } from '../../../src/storage/engine/watched-
 import { openStore, put } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 
-/** Called before every step on the disk; a test puts in what is to happen there. */
+/** Called before every disk operation. Tests replace it to inject events. */
 let onStep: (step: DiskStep) => void
 let data: EngineSource
 let store: Store
@@ -48,7 +48,7 @@ const MARK = dataKey(KEYS.purgeMark)
 
 const isMarked = () => store.get(KEYS.purgeMark) !== undefined
 
-/** Does something once, before the n-th batch that is written from the beginning of a new generation on. */
+/** Runs `work` once, before batch number `at` after the start of a new generation. */
 const amidCopy = (work: () => void, at = 3): void => {
   let batches = Number.NEGATIVE_INFINITY
   onStep = (step) => {
@@ -57,7 +57,7 @@ const amidCopy = (work: () => void, at = 3): void => {
   }
 }
 
-test('what is left moves to a new generation, without the mark, while the store is written to', async () => {
+test('a generation move copies the live data without the mark while the store accepts writes', async () => {
   amidCopy(() => void put(store, 'logical/m/1', 'newer'))
   destruction.schedule()
   expect(destruction.isRunning).toBe(true)
@@ -68,14 +68,14 @@ test('what is left moves to a new generation, without the mark, while the store 
   expect(data.engine.get('dlogical/m/behind')).toBeDefined()
 })
 
-test('without a mark nothing happens', async () => {
+test('a generation move without a mark does nothing', async () => {
   await store.write((tx) => tx.delete(KEYS.purgeMark))
   destruction.schedule()
   await until(() => !destruction.isRunning)
   expect(data.generation).toBe(1)
 })
 
-test('a mark that is written anew ends the copy, and the next one is asked for', async () => {
+test('a mark that is written again ends the move, and the next move is scheduled separately', async () => {
   amidCopy(() => void put(store, KEYS.purgeMark, 'two'))
   destruction.schedule()
   await until(() => !destruction.isRunning)
@@ -86,14 +86,14 @@ test('a mark that is written anew ends the copy, and the next one is asked for',
   expect([data.generation, isMarked()]).toEqual([2, false])
 })
 
-test('what is asked for while a copy that is overtaken runs is done after it', async () => {
+test('a move that is scheduled during an outdated move runs after it', async () => {
   amidCopy(() => void put(store, KEYS.purgeMark, 'two').then(() => destruction.schedule()))
   destruction.schedule()
   await until(() => !destruction.isRunning)
   expect([data.generation, isMarked()]).toEqual([2, false])
 })
 
-test('what is marked anew is not copied before that is asked for', async () => {
+test('a mark that is written again after the schedule is not handled by the running move', async () => {
   amidCopy(() => {
     destruction.schedule()
     void put(store, KEYS.purgeMark, 'two')
@@ -103,7 +103,7 @@ test('what is marked anew is not copied before that is asked for', async () => {
   expect([data.generation, store.get(KEYS.purgeMark)?.toString()]).toEqual([1, 'two'])
 })
 
-test('nor after a failure', async () => {
+test('a failed move does not handle a mark that is written again', async () => {
   let failures = 0
   amidCopy(() => {
     onStep = () => undefined
@@ -116,7 +116,7 @@ test('nor after a failure', async () => {
   expect([data.generation, store.get(KEYS.purgeMark)?.toString(), failures]).toEqual([1, 'two', 1])
 })
 
-test('what is asked for at the very end of a run is done', async () => {
+test('a move that is scheduled at the end of a run is executed', async () => {
   const mark = Buffer.from('one')
   await store.write((tx) => tx.delete(KEYS.purgeMark))
   for (let turns = 0; turns < 12; turns++) {
@@ -132,7 +132,7 @@ test('what is asked for at the very end of a run is done', async () => {
   }
 })
 
-test('nothing takes over amid a resync', async () => {
+test('a generation move does not take over during a resync', async () => {
   await store.importMutations([{ key: 'logical/m/half', value: Buffer.from('1') }])
   let batches = 0
   onStep = () => batches++
@@ -145,7 +145,7 @@ test('nothing takes over amid a resync', async () => {
   expect([data.generation, isMarked(), store.get('logical/m/half')?.toString()]).toEqual([2, false, '1'])
 })
 
-test('a stop abandons the copy, and the mark stays for the next start', async () => {
+test('a stop abandons the move, and the mark stays for the next start', async () => {
   let stopped: Promise<void> | undefined
   amidCopy(() => {
     stopped = destruction.stop()
@@ -160,7 +160,7 @@ test('a stop abandons the copy, and the mark stays for the next start', async ()
 })
 
 test.each(['new generation', 'batch', 'move pointer', 'destroy generation'] as const)(
-  'a failure at the step "%s" is tried again',
+  'a generation move is retried after a failure at the step "%s"',
   async (failing) => {
     let isBegun = false
     let failures = 0
@@ -177,8 +177,8 @@ test.each(['new generation', 'batch', 'move pointer', 'destroy generation'] as c
   },
 )
 
-/** A filter takes `us` away while a copy is made because of another: its data must not survive in the new generation. */
-test('the data of a second filter, applied amid the copy for the first, is in no file in the end', async () => {
+/** A second filter withholds `us` during the move for the first filter. Its data must not be in the new generation. */
+test('the data of a second filter that applies during the move for the first one is destroyed', async () => {
   const random = createSeededRandom('purge')
   const barrier = new Barrier({ store, clock: systemClock, random })
   const rootKey = random.bytes(32)

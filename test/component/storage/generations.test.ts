@@ -28,7 +28,7 @@ afterEach(() => rm(path, { recursive: true, force: true }))
 
 const directories = async (): Promise<string[]> => (await readdir(path)).filter((name) => name.startsWith('gen')).sort()
 
-it('generations are for their owner alone, those of earlier versions too', async () => {
+it('generation directories are readable only by their owner, including those of earlier versions', async () => {
   const modesOf = async (directory: string) => {
     const names = (await readdir(directory)).map((name) => join(directory, name))
     return new Set(
@@ -199,7 +199,7 @@ const digestOf = async (): Promise<readonly string[]> => {
   return (await Promise.all(shown)).sort()
 }
 
-/** A data directory whose live generation is 2, with what is left of 1 and 3, that nobody has condemned. */
+/** Creates a data directory with the live generation 2, and with generations 1 and 3, which are not condemned. */
 const makeThree = async (): Promise<void> => {
   const source = await openGenerations(path, silentLog)
   await put(source.engine, STATE_KEY, 'old')
@@ -209,17 +209,17 @@ const makeThree = async (): Promise<void> => {
 }
 const COPY = { recursive: true }
 
-describe('the record of generations', () => {
+describe('the file `live` of a data directory', () => {
   it.each([
-    ['lost', undefined, 'is missing'],
-    ['emptied', '', 'does not say'],
-    ['torn', 'generation-2', 'does not say'],
-    ['torn amid its second line', 'generation-2\ncondemned gener', 'does not say'],
-    ['nonsense', 'nonsense\n', 'does not say'],
-    ['one that condemns what is live', 'generation-2\ncondemned generation-2\n', 'does not say'],
-    ['one that names what is not there', 'generation-7\n', 'generation-7, which is missing'],
-    ['one of a first start that never ended', 'none\ncondemned generation-1\n', 'no generation'],
-  ])('%s keeps a server from starting, which destroys nothing', async (_name, text, message) => {
+    ['missing', undefined, 'is missing'],
+    ['empty', '', 'does not say'],
+    ['incomplete', 'generation-2', 'does not say'],
+    ['incomplete in its second line', 'generation-2\ncondemned gener', 'does not say'],
+    ['invalid', 'nonsense\n', 'does not say'],
+    ['condemning the live generation', 'generation-2\ncondemned generation-2\n', 'does not say'],
+    ['naming a missing generation', 'generation-7\n', 'generation-7, which is missing'],
+    ['of an incomplete first start', 'none\ncondemned generation-1\n', 'no generation'],
+  ])('a file `live` that is %s prevents the start and destroys nothing', async (_name, text, message) => {
     await makeThree()
     if (text === undefined) await rm(join(path, 'live'))
     else await writeFile(join(path, 'live'), text)
@@ -242,7 +242,7 @@ describe('the record of generations', () => {
     await source.close()
   })
 
-  it('takes a generation that holds nothing only by force, and none that somebody has open', async () => {
+  it('adoption rejects an open generation, and requires force for an empty one', async () => {
     const source = await openGenerations(path, silentLog)
     await cp(join(path, 'generation-1'), join(path, 'generation-2'), COPY)
     for (const number of [1, 2]) {
@@ -256,7 +256,7 @@ describe('the record of generations', () => {
     expect(await readFile(join(path, 'live'), 'utf8')).toBe('generation-2\n')
   })
 
-  it('lets alone what nobody has condemned, when it starts and when it makes a new generation', async () => {
+  it('a generation that is not condemned is kept by a start and by a new generation', async () => {
     await makeThree()
     const source = await openGenerations(path, silentLog)
     await (await source.begin()).abandon()
@@ -266,39 +266,42 @@ describe('the record of generations', () => {
   })
 })
 
-/** Every state in which a crash can leave the directory, in the order of the steps; what is half made is given as text. */
+/** All states of the directory after a crash, in the order of the steps. Incomplete files contain only text. */
 const FIRST = 'none\ncondemned generation-1\n'
 const CRASHES: readonly (readonly [string, string | undefined, readonly string[], readonly string[], 1 | 2])[] = [
-  ['before anything', undefined, [], [], 1],
-  ['before the first generation is made', FIRST, [], [], 1],
-  ['amid making it', FIRST, [], ['generation-1'], 1],
+  ['before the first step', undefined, [], [], 1],
+  ['before the first generation exists', FIRST, [], [], 1],
+  ['while it is created', FIRST, [], ['generation-1'], 1],
   ['before it is live', FIRST, ['generation-1'], [], 1],
   ['after it is live', 'generation-1\n', ['generation-1'], [], 1],
-  ['before a second one is made', 'generation-1\ncondemned generation-2\n', ['generation-1'], [], 1],
-  ['amid making it', 'generation-1\ncondemned generation-2\n', ['generation-1'], ['generation-2'], 1],
+  ['before a second one exists', 'generation-1\ncondemned generation-2\n', ['generation-1'], [], 1],
+  ['while it is created', 'generation-1\ncondemned generation-2\n', ['generation-1'], ['generation-2'], 1],
   ['before it is live', 'generation-1\ncondemned generation-2\n', ['generation-1', 'generation-2'], [], 1],
   ['after it is live', 'generation-2\ncondemned generation-1\n', ['generation-1', 'generation-2'], [], 2],
-  ['amid destroying the first', 'generation-2\ncondemned generation-1\n', ['generation-2'], ['generation-1'], 2],
-  ['after destroying it', 'generation-2\ncondemned generation-1\n', ['generation-2'], [], 2],
+  ['while the first one is destroyed', 'generation-2\ncondemned generation-1\n', ['generation-2'], ['generation-1'], 2],
+  ['after the first one is destroyed', 'generation-2\ncondemned generation-1\n', ['generation-2'], [], 2],
   ['at the end', 'generation-2\n', ['generation-2'], [], 2],
 ]
 
-describe('a crash', () => {
-  it.each(CRASHES)('%s, with the record %j, leaves a directory that starts', async (_name, text, whole, half, live) => {
-    for (const name of whole) {
-      const engine = await LevelEngine.open({ directory: join(path, name), createIfMissing: true })
-      await put(engine, 'of', name)
-      await engine.discard()
-    }
-    for (const name of half) {
-      await mkdir(join(path, name))
-      await writeFile(join(path, name, 'MANIFEST-000001'), 'half')
-    }
-    if (text !== undefined) await writeFile(join(path, 'live'), text)
-    const source = await openGenerations(path, silentLog)
-    expect([source.generation, await directories()]).toEqual([live, [`generation-${live}`]])
-    expect(source.engine.get('of')).toEqual(whole.length > 0 ? bytes(`generation-${live}`) : undefined)
-    expect(await readFile(join(path, 'live'), 'utf8')).toBe(`generation-${live}\n`)
-    await source.close()
-  })
+describe('a crash of a generation change', () => {
+  it.each(CRASHES)(
+    'a data directory starts after a crash %s, with the record %j',
+    async (_name, text, whole, half, live) => {
+      for (const name of whole) {
+        const engine = await LevelEngine.open({ directory: join(path, name), createIfMissing: true })
+        await put(engine, 'of', name)
+        await engine.discard()
+      }
+      for (const name of half) {
+        await mkdir(join(path, name))
+        await writeFile(join(path, name, 'MANIFEST-000001'), 'half')
+      }
+      if (text !== undefined) await writeFile(join(path, 'live'), text)
+      const source = await openGenerations(path, silentLog)
+      expect([source.generation, await directories()]).toEqual([live, [`generation-${live}`]])
+      expect(source.engine.get('of')).toEqual(whole.length > 0 ? bytes(`generation-${live}`) : undefined)
+      expect(await readFile(join(path, 'live'), 'utf8')).toBe(`generation-${live}\n`)
+      await source.close()
+    },
+  )
 })

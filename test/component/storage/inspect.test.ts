@@ -57,8 +57,8 @@ const spoil = (key: string, at: number) =>
 
 const verify = (rootKey?: Buffer): Promise<Verification> => inspect((engine) => verifyStored(engine, rootKey))
 
-describe('inspecting a stopped data directory', () => {
-  it('lists category, key, length and hash of every stored value', async () => {
+describe('inspection of a stopped data directory', () => {
+  it('inspection lists category, key, length and hash of every stored value', async () => {
     const found = await inspect(async (engine) => {
       const records = []
       for await (const record of listStored(engine)) {
@@ -75,7 +75,7 @@ describe('inspecting a stopped data directory', () => {
     ])
   })
 
-  it('finds a sound one sound', async () => {
+  it('inspection reports undamaged data as sound', async () => {
     expect(await verify(ROOT)).toEqual({
       isSound: true,
       logProblem: undefined,
@@ -89,7 +89,7 @@ describe('inspecting a stopped data directory', () => {
     await expect(verify(Buffer.alloc(32, 2))).rejects.toMatchObject({ code: 'invalid-request' })
   })
 
-  it('finds a spoilt value by its tree and by its tag', async () => {
+  it('inspection finds a damaged value by its tree and its authentication tag', async () => {
     await spoil('dlogical/a', 20)
     const found = await verify(ROOT)
     expect([found.isSound, found.corruptPages.replicated.size, found.values?.damaged]).toEqual([
@@ -99,13 +99,13 @@ describe('inspecting a stopped data directory', () => {
     ])
   })
 
-  it('finds a spoilt log', async () => {
+  it('inspection finds a damaged log', async () => {
     await spoil(walKey(2), 30)
     const found = await verify()
     expect([found.isSound, found.logProblem]).toEqual([false, expect.stringContaining('broken at index 2')])
   })
 
-  it('refuses what is no data directory', async () => {
+  it('inspection rejects a directory without data', async () => {
     await expect(openForInspection(tmpdir()).next()).rejects.toMatchObject({ code: 'not-found' })
   })
 })

@@ -21,26 +21,26 @@ const liveTables = async (): Promise<number[] | undefined> => {
   return live && [...live].sort()
 }
 
-/** An edit names the first and the last key of a table: with keys of this length a few edits fill a block of the manifest. */
+/** The manifest contains the first and last key of each table. With keys of this length, it soon exceeds one block. */
 const LONG = 'k'.repeat(5000)
 
-/** What the binding for Node has beyond what it shares with the one for browsers. */
+/** The native binding has methods that the browser binding lacks. */
 type Native = Level<string, string> & { compactRange: (start: string, end: string) => Promise<void> }
 
-/** Tables that come and go: each round is written to tables, and they are merged with those before. */
+/** Writes and merges tables in several rounds. */
 const churn = async (rounds: number): Promise<void> => {
   const db = new Level<string, string>(directory, { compression: false }) as Native
   for (let round = 0; round < rounds; round++) {
     for (let n = 0; n < 20; n++) await db.put(`${LONG}-${n}-${round % 3}`, `${round}`)
     await db.compactRange('a', 'z')
   }
-  // LevelDB takes tables away that nobody needs any more when it is done, and when it is opened.
+  // LevelDB deletes unused tables when it is closed and when it is opened.
   await db.close()
 }
 
 const manifestName = async (): Promise<string> => (await readFile(join(directory, 'CURRENT'), 'utf8')).trim()
 
-it('names the tables that LevelDB keeps', async () => {
+it('readLiveTables returns the tables that LevelDB uses', async () => {
   for (const rounds of [1, 2, 12]) {
     await churn(rounds)
     const { length } = await readFile(join(directory, await manifestName()))
@@ -49,7 +49,7 @@ it('names the tables that LevelDB keeps', async () => {
   }
 })
 
-it('takes an end that was not written whole as the end', async () => {
+it('readLiveTables ignores an incomplete record at the end of the manifest', async () => {
   await churn(3)
   const manifest = join(directory, await manifestName())
   const bytes = await readFile(manifest)
@@ -59,7 +59,7 @@ it('takes an end that was not written whole as the end', async () => {
   }
 })
 
-it('knows nothing when a byte is not as it was written', async () => {
+it('readLiveTables returns undefined for a damaged manifest', async () => {
   await churn(3)
   const manifest = join(directory, await manifestName())
   const bytes = await readFile(manifest)
@@ -71,7 +71,7 @@ it('knows nothing when a byte is not as it was written', async () => {
   }
 })
 
-it('knows nothing of a directory that holds no database', async () => {
+it('readLiveTables returns undefined for a directory without a database', async () => {
   expect(await readLiveTables(directory)).toBeUndefined()
   await writeFile(join(directory, 'CURRENT'), '')
   expect(await readLiveTables(directory)).toBeUndefined()

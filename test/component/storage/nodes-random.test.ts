@@ -5,11 +5,11 @@ import { contentOf, NodeWorld, TestNode } from '../../unit/storage/node-world.js
 
 const STEPS = 300
 const ROUNDS = 12
-/** A node was elected and told to follow before it led: it has to leave the lead to others. One was killed while it stood still. */
+/** Seeds that failed before: a node was elected and had to follow before it led, and a suspended node was killed. */
 const KEPT_SEEDS = [2_759_900_539, 2_568_228_905]
 const COUNTER = 'logical/counter'
 
-/** A stream of numbers below a bound, from a seed. */
+/** Returns a generator of pseudorandom numbers below a bound. */
 const numbers = (seed: number): ((below: number) => number) => {
   let state = seed >>> 0
   return (below) => {
@@ -18,17 +18,17 @@ const numbers = (seed: number): ((below: number) => number) => {
   }
 }
 
-/** What clients know of the writes that they have sent. */
+/** The known outcomes of writes. */
 interface Ledger {
   readonly acknowledged: Set<string>
   readonly refused: Set<string>
   readonly unknown: Set<string>
 }
 
-/** How a store refuses that has never led. */
+/** Returns true for the error of a store that has never been the leader. */
 const isReadOnly = (error: unknown): boolean => error instanceof LogicalError && error.code === 'read-only'
 
-/** Writes a key of its own, and counts up, in one transaction. */
+/** Writes a unique key and increments a counter in one transaction. */
 const write = async (node: TestNode, name: string, ledger: Ledger): Promise<void> => {
   try {
     await node.store.write((tx) => {
@@ -124,7 +124,7 @@ const play = async (seed: number): Promise<void> => {
 const isSettled = ({ acknowledged, refused, unknown }: Ledger, count: number): boolean =>
   acknowledged.size + refused.size + unknown.size === count
 
-it('three stores over one log end equal, and no write is lost or doubled, whatever happens to whom', async () => {
+it('three stores over one shared log become equal, and lose or double no write under random faults', async () => {
   const drawn = Array.from({ length: ROUNDS }, () => Math.floor(Math.random() * 2 ** 32))
   for (const seed of [...KEPT_SEEDS, ...drawn]) {
     console.log(`seed ${seed}`)

@@ -12,7 +12,7 @@ import { ABSENT, RecentValues } from '../../../src/storage/engine/recent-values.
 
 const bytes = (text: string): Buffer => Buffer.from(text)
 
-describe('values that were read not long ago', () => {
+describe('RecentValues', () => {
   it('a batch forgets the recent values that it writes, and they stay out until it ends', () => {
     const recent = new RecentValues()
     recent.add('da', bytes('1'))
@@ -93,7 +93,7 @@ describe('values that were read not long ago', () => {
   })
 })
 
-describe('an engine that remembers them', () => {
+describe('an engine with recent values', () => {
   const seed = Date.now() % 2 ** 31
   console.info(`recent-values: seed ${seed}`)
   let directory: string
@@ -107,7 +107,7 @@ describe('an engine that remembers them', () => {
     await rm(directory, { recursive: true })
   })
 
-  /** Reads at random while the batch is on its way. */
+  /** Runs random reads while the batch is being written. */
   const writeWhile = async (batch: EngineBatch, read: () => void): Promise<void> => {
     let isDone = false
     const written = batch.write({ isDurable: false }).finally(() => {
@@ -120,7 +120,7 @@ describe('an engine that remembers them', () => {
     await written
   }
 
-  it('never reads what is older than what was read, or written, before, deletions among it', async () => {
+  it('reads of an engine with recent values never go back in time, including deletions', async () => {
     const random = createSeededRandom(seed)
     const chance = (below: number): number => random.bytes(1).readUInt8() % below
     const stored = new Map<string, string | undefined>()
@@ -150,7 +150,7 @@ describe('an engine that remembers them', () => {
     }
   })
 
-  it('reads of a transaction nothing, or all', async () => {
+  it('reads of an engine with recent values show a transaction completely or not at all', async () => {
     const random = createSeededRandom(`${seed} pairs`)
     for (let version = 1; version <= 400; version++) {
       const batch = engine.batch()
@@ -158,14 +158,14 @@ describe('an engine that remembers them', () => {
       batch.put('db', bytes(`${version}`))
       await writeWhile(batch, () => {
         const order = random.bytes(1).readUInt8() % 2 === 0
-        // What is read first is never newer than what is read after it.
+        // The value read first is never newer than the value read second.
         const first = Number(engine.get(order ? 'da' : 'db')?.toString() ?? 0)
         expect(Number(engine.get(order ? 'db' : 'da')?.toString() ?? 0)).toBeGreaterThanOrEqual(first)
       })
     }
   })
 
-  it('reads what it was asked for only whether it was there, large values too', async () => {
+  it('has and get of an engine with recent values agree, including large values', async () => {
     const large = Buffer.alloc(LARGE_VALUE_BYTES, 1)
     const batch = engine.batch()
     batch.put('da', bytes('1'))
@@ -178,7 +178,7 @@ describe('an engine that remembers them', () => {
     }
   })
 
-  it('knows what a snapshot shows, a deletion, and what it was opened with again', async () => {
+  it('an engine with recent values respects snapshots, deletions and a reopened engine', async () => {
     const put = async (text: string) => {
       const batch = engine.batch()
       batch.put('da', bytes(text))

@@ -18,8 +18,8 @@ const filled = async () => {
   return { store, keys, counted }
 }
 
-describe('the leaves of sub-pages', () => {
-  it('that are neighbours are read in one go', async () => {
+describe('leaves of sub-pages', () => {
+  it('leaves of adjacent sub-pages are read by one scan', async () => {
     const { store, keys, counted } = await filled()
     const snapshot = store.snapshot()
     const rows = await snapshot.leaves('replicated', [...new Array(SUB_PAGES).keys()])
@@ -32,7 +32,7 @@ describe('the leaves of sub-pages', () => {
     await snapshot.close()
   })
 
-  it('that lie close together are read in one go, and those between are left out', async () => {
+  it('leaves of sub-pages at small distances are read by one scan, without those in between', async () => {
     const { store, keys, counted } = await filled()
     const snapshot = store.snapshot()
     const even = [...new Array(SUB_PAGES / 2).keys()].map((n) => 2 * n)
@@ -44,7 +44,7 @@ describe('the leaves of sub-pages', () => {
     await snapshot.close()
   })
 
-  it('between which nothing is stored are read in one go, however far apart they lie', async () => {
+  it('leaves of distant sub-pages are read by one scan if nothing is stored in between', async () => {
     const { store, keys, counted } = await filled()
     const used = [...new Set(keys.map(subPageOf))].sort((a, b) => a - b)
     const snapshot = store.snapshot()
@@ -55,7 +55,7 @@ describe('the leaves of sub-pages', () => {
     await snapshot.close()
   })
 
-  it('between which there is much are looked up one by one', async () => {
+  it('leaves of sub-pages with much data in between are read by separate scans', async () => {
     const { store, counted } = await filled()
     const snapshot = store.snapshot()
     const rows = await snapshot.leaves('replicated', [0, 13_000, 26_000, 39_000, 52_000, 65_000])
@@ -64,7 +64,7 @@ describe('the leaves of sub-pages', () => {
     await snapshot.close()
   })
 
-  it('come as they are asked for: in any order, with gaps, and twice', async () => {
+  it('leaves of sub-pages are returned in the requested order, including gaps and duplicates', async () => {
     const { store, keys } = await filled()
     const snapshot = store.snapshot()
     const [first = 0, second = 0] = keys.map(subPageOf)

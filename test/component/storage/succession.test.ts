@@ -18,7 +18,7 @@ import { openStore as openStoreOn } from '../../support/open-store.js'
 import { bytes, rootsOf, textOf } from '../../unit/storage/fixture.js'
 import { generationKinds } from '../../unit/storage/generation-kinds.js'
 
-/** A generation takes over from the live one while that is in use. */
+/** A successor generation replaces the live one while that is in use. */
 let path: string
 beforeEach(async () => {
   path = await mkdtemp(join(tmpdir(), 'understudy-succession-'))
@@ -42,7 +42,7 @@ const openStore = (source: EngineSource): Promise<Store> =>
 
 const KINDS = generationKinds(() => path)
 
-describe.each(KINDS)('a successor %s', (_name, make) => {
+describe.each(KINDS)('a successor generation %s', (_name, make) => {
   it('a successor generation takes over behind the engine in use', async () => {
     const { open } = make()
     const source = await open()
@@ -167,7 +167,7 @@ describe.each(KINDS)('a successor %s', (_name, make) => {
   })
 })
 
-describe('a copy of a generation that is written to more than it remembers', () => {
+describe('a copy of a generation during many writes', () => {
   const copyAmid = async (write: (engine: Engine) => Promise<void>): Promise<Engine> => {
     const source = openMemoryGenerations()
     const batch = source.engine.batch()
@@ -207,7 +207,7 @@ describe('a copy of a generation that is written to more than it remembers', () 
   })
 })
 
-describe('a successor on disk', () => {
+describe('a successor generation on disk', () => {
   it('a reader of the old generation gets a retry error when that generation ends', async () => {
     const source = await openGenerations(path, silentLog)
     for (let i = 0; i < 2500; i++) await put(source.engine, `k${i}`, 'old')

@@ -13,7 +13,7 @@ import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
 import type { Store } from '../../../src/storage/store/store.js'
 import { bytes } from '../../unit/storage/fixture.js'
 
-/** What has become of the files of large values: which loss can be given up, and what is in place of a file. */
+/** Damaged files of large values: adoption of the rest, and wrong entries in place of a file. */
 let path: string
 beforeEach(async () => {
   path = await mkdtemp(join(tmpdir(), 'understudy-values-'))
@@ -24,7 +24,7 @@ type End = 'killed' | 'stopped'
 
 const OPTIONS = { walRetentionEntries: 16, walRetentionBytes: 1 << 26 }
 
-/** A start, and what `work` makes of the store; rejects as the start does. */
+/** Starts the store and runs `work` on it. Rejects if the start fails. */
 const start = async <T>(end: End, work: (store: Store) => T | Promise<T>): Promise<T> => {
   const source = await openGenerations(path, silentLog)
   let store: Store | undefined
@@ -42,11 +42,11 @@ const start = async <T>(end: End, work: (store: Store) => T | Promise<T>): Promi
 const large = (fill: number): Buffer => Buffer.alloc(LARGE_VALUE_BYTES, fill)
 const file = (number: number): string => join(path, 'generation-1', `00000${number}.value`)
 
-/** Key `b` and the frame that holds it lie in files of their own, which are told by their order: data first. */
+/** The value of key `b` and its log frame have separate files. The file of the value is written first. */
 const OF_DATA = 1
 const OF_LOG = 2
 
-/** Three commits, of which the second one is large. */
+/** Writes three commits. The second one is large. */
 const write = (end: End): Promise<void> =>
   start(end, async (store) => {
     await store.write((tx) => tx.put('logical/mount/a', bytes('a')))
@@ -65,12 +65,12 @@ const requireRefused = async (...texts: readonly string[]): Promise<void> => {
 
 const adopt = (isForced: boolean) => adoptGeneration(path, 1, { isForced })
 
-describe.each<End>(['killed', 'stopped'])('of a server that was %s', (end) => {
-  it('the file of a frame of the log that is lost is given up on purpose, with the log up to it and no data', async () => {
+describe.each<End>(['killed', 'stopped'])('value files of a server that was %s', (end) => {
+  it('a missing value file of a log frame is adopted by force: the log is cut behind it, and no data is lost', async () => {
     await write(end)
     await rm(file(OF_LOG))
     await requireRefused('storage adopt', '--force')
-    // What was sealed is not even looked into unless by force.
+    // Without force, sealed values are not examined.
     const refused = end === 'killed' ? /up to index 2.*Merkle.*--force/s : /--force/
     await expect(adopt(false)).rejects.toMatchObject({ message: expect.stringMatching(refused) })
     await requireRefused('--force')
@@ -86,7 +86,7 @@ describe.each<End>(['killed', 'stopped'])('of a server that was %s', (end) => {
     }
   })
 
-  it('the last frame can be given up as well', async () => {
+  it('a missing value file of the last log frame is adopted by force', async () => {
     await start(end, (store) => store.write((tx) => tx.put('logical/mount/b', large(1))))
     await rm(file(OF_LOG))
     await requireRefused('storage adopt', '--force')
@@ -99,7 +99,7 @@ describe.each<End>(['killed', 'stopped'])('of a server that was %s', (end) => {
     expect(await start('killed', (store) => store.get('logical/mount/b')?.equals(large(1)))).toBe(true)
   })
 
-  it('the file of a value that is lost stays a refusal, whoever starts the server or asks for the value', async () => {
+  it('a missing value file of data prevents the start, and after adoption it fails reads of its value', async () => {
     await write(end)
     const aside = join(path, 'aside')
     await rename(file(OF_DATA), aside)
@@ -114,7 +114,7 @@ describe.each<End>(['killed', 'stopped'])('of a server that was %s', (end) => {
     expect(await start('killed', (store) => store.get('logical/mount/b')?.equals(large(1)))).toBe(true)
   })
 
-  it('a file of data that does not say any more whose it is can be adopted, to go on with the rest', async () => {
+  it('a damaged value file of data is adopted by force, and the rest is served', async () => {
     await write(end)
     const whole = await readFile(file(OF_DATA))
     whole.writeUInt8(whole.readUInt8(5) ^ 1, 5)
@@ -125,7 +125,7 @@ describe.each<End>(['killed', 'stopped'])('of a server that was %s', (end) => {
   })
 })
 
-it('damage stays a refusal after an adoption that was refused', async () => {
+it('a rejected adoption leaves the start rejected', async () => {
   await write('killed')
   const whole = await readFile(file(OF_DATA))
   whole.writeUInt8(whole.readUInt8(5000) ^ 1, 5000)
@@ -155,7 +155,7 @@ describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
     await write(end)
     await replace(number)
     await requireRefused(`00000${number}.value`, kind, 'storage adopt')
-    // Put back, the data is as it was.
+    // After the original file is restored, the data is complete.
     await rm(file(number), { recursive: true })
     await rename(join(path, `aside-${number}`), file(number))
     expect(await start('killed', (store) => store.get('logical/mount/b')?.equals(large(1)))).toBe(true)
@@ -202,7 +202,7 @@ describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
   })
 })
 
-it('a device in place of a file that the seal names is refused, and not read to its end', async () => {
+it('a device in place of a sealed value file prevents the start and is not read', async () => {
   await write('stopped')
   await rm(file(OF_LOG))
   await symlink('/dev/zero', file(OF_LOG))

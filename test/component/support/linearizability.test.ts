@@ -13,58 +13,60 @@ const write = (value: string, version?: number, cas?: number): KvOperation => ({
 const at = (calledMs: number, answeredMs: number, operation: KvOperation) => ({ calledMs, answeredMs, operation })
 const isFine = (...history: Timed<KvOperation>[]) => findKvViolation(history) === undefined
 
-describe('an order is found for', () => {
-  it('operations one after the other, and at once in any order', () => {
+describe('linearizable histories', () => {
+  it('sequential operations, and concurrent ones in any order, are linearizable', () => {
     expect(isFine(at(0, 1, read(0)), at(2, 3, write('a', 1)), at(4, 5, read(1, 'a')))).toBe(true)
     expect(isFine(at(0, 9, write('a', 2)), at(1, 8, write('b', 1)), at(2, 7, read(1, 'b')))).toBe(true)
   })
 
-  it('a write of unknown outcome that was done late, or never', () => {
+  it('a write of unknown outcome is linearizable if it takes effect late or never', () => {
     const unknown = at(0, Infinity, write('a'))
     expect(isFine(unknown, at(1, 2, read(0)), at(3, 4, read(1, 'a')))).toBe(true)
     expect(isFine(unknown, at(1, 2, read(0)), at(3, 4, write('b', 1)))).toBe(true)
     expect(isFine(unknown, at(1, 2, write('b', 2)), at(3, 4, read(2, 'b')))).toBe(true)
   })
 
-  it('compare-and-set with one winner', () => {
+  it('compare-and-set with one winner is linearizable', () => {
     const lost: KvOperation = { kind: 'conflict', cas: 0 }
     expect(isFine(at(0, 9, write('a', 1, 0)), at(1, 8, lost), at(10, 11, read(1, 'a')))).toBe(true)
   })
 })
 
-describe('no order is found for', () => {
-  it('a read that is older than one before it', () => {
+describe('histories that are not linearizable', () => {
+  it('a read that is older than an earlier read is not linearizable', () => {
     expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(1, 'a')), at(4, 5, read(0)))).toBe(false)
   })
 
-  it('a write of unknown outcome that was read before it was asked for, or is done after it was read', () => {
+  it('a write of unknown outcome that is read before its call, or again after a later write, is not linearizable', () => {
     expect(isFine(at(0, 1, read(1, 'a')), at(2, Infinity, write('a')))).toBe(false)
     const [unknown, seen] = [at(0, Infinity, write('a')), at(1, 2, read(1, 'a'))]
     expect(isFine(unknown, seen, at(3, 4, write('b', 2)), at(5, 6, read(1, 'a')))).toBe(false)
   })
 
-  it('an acknowledged write that is lost', () => {
+  it('a lost acknowledged write is not linearizable', () => {
     expect(isFine(at(0, 1, write('a', 1)), at(2, 3, write('b', 1)))).toBe(false)
     expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(0)))).toBe(false)
   })
 
-  it('a write that was done twice', () => {
+  it('a doubled write is not linearizable', () => {
     expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(2, 'a')))).toBe(false)
     expect(isFine(at(0, Infinity, write('a')), at(2, 3, write('b', 3)))).toBe(false)
   })
 
-  it('two winners of one compare-and-set, and a refusal without another winner', () => {
+  it('two winners of one compare-and-set, or a conflict without a winner, are not linearizable', () => {
     expect(isFine(at(0, 9, write('a', 1, 0)), at(0, 9, write('b', 1, 0)))).toBe(false)
     expect(isFine(at(0, 9, { kind: 'conflict', cas: 0 }))).toBe(false)
   })
 
-  it('a value that nobody wrote, and says where it is stuck', () => {
+  it('a value that was never written is not linearizable, and the violation shows where the search is stuck', () => {
     const history = [at(0, 1, write('a', 1)), at(2, 3, read(2, 'b'))]
     expect(findKvViolation(history)).toEqual({ order: history.slice(0, 1), stuckAt: history.slice(1) })
   })
 })
 
-/** A register as it should be, asked by several clients, with each operation done at a moment between call and answer. */
+/**
+ * Returns a random history of a correct register: each operation takes effect at a moment between call and response.
+ */
 const drawHistory = (seed: number, length: number): Timed<KvOperation>[] => {
   const random = createSeededRandom(seed)
   const draw = (below: number) => random.bytes(4).readUInt32LE() % below
@@ -84,15 +86,15 @@ const drawHistory = (seed: number, length: number): Timed<KvOperation>[] => {
   })
 }
 
-/** The last read shows something that nobody wrote. */
+/** Changes the value of the last read to one that was never written. */
 const withWrongRead = (history: Timed<KvOperation>[]): Timed<KvOperation>[] => {
   const index = history.findLastIndex(({ operation }) => operation.kind === 'read')
   const { operation, ...times } = history[index] as Timed<KvOperation>
   if (operation.kind !== 'read') throw new Error('unreachable')
-  return history.with(index, { ...times, operation: { ...operation, value: 'nobody wrote this' } })
+  return history.with(index, { ...times, operation: { ...operation, value: 'never written' } })
 }
 
-it('agrees with sixty random histories, and with none in which an answer was changed', () => {
+it('the checker accepts sixty random histories and rejects each of them with a changed value', () => {
   for (let seed = 0; seed < 60; seed++) {
     const history = drawHistory(seed, 120)
     expect(findKvViolation(history), `seed ${seed}`).toBeUndefined()
@@ -100,13 +102,13 @@ it('agrees with sixty random histories, and with none in which an answer was cha
   }
 })
 
-it('comes to the end of a history of tens of thousands of operations, and finds what is wrong at its end', () => {
+it('the checker handles a history of 30,000 operations and finds a violation at its end', () => {
   const history = drawHistory(1, 30_000)
   expect(findKvViolation(history)).toBeUndefined()
   expect(findKvViolation(withWrongRead(history))?.order.length).toBeGreaterThan(20_000)
 })
 
-describe('what one client sees goes on', () => {
+describe('the view of one client', () => {
   const goesOn = (...operations: KvOperation[]) =>
     findKvRegression(operations.map((operation, turn) => at(turn, turn, operation))) === undefined
 

@@ -29,7 +29,7 @@ const samplesOf = (...surveys: PageSurvey[]): readonly Sample[] => surveys.reduc
 const lagCurves = (samples: readonly Sample[]) => plainCurves(samples, 'lag')
 const MINUTES = 60_000
 
-describe('samples', () => {
+describe('chart samples', () => {
   it('chart samples cover 15 minutes, however long the page is open', () => {
     let samples: readonly Sample[] = []
     let most = 0
@@ -50,7 +50,7 @@ describe('samples', () => {
   })
 })
 
-describe('curves', () => {
+describe('charts', () => {
   it('a lag chart shows the lag of each link, and a gap if it is unknown', () => {
     const { times, lines } = lagCurves(samplesOf(survey(1000, [], 3), survey(2000, [], null), survey(3000, [], 0)))
     expect(times).toEqual([1, 2, 3])
@@ -104,14 +104,14 @@ describe('curves', () => {
   })
 })
 
-describe('phases', () => {
+describe('drill phases', () => {
   const event = (seconds: number, phase: string | null): PageEvent => ({
     ...{ id: seconds, cluster: null, kind: 'drill', text: '', command: null },
     time: new Date(seconds * 1000).toISOString(),
     step: phase === null ? null : { name: 'a step', phase },
   })
 
-  it('last from the beginning of a step to its end, whatever happens meanwhile', () => {
+  it('a drill phase lasts from the start of a step to its end', () => {
     const events = [event(1, 'begins'), event(2, null), event(3, 'passed'), event(4, 'begins'), event(6, 'failed')]
     expect(phasesOf(events, 9000)).toEqual([
       { from: 1, to: 3, hasFailed: false },
@@ -119,7 +119,7 @@ describe('phases', () => {
     ])
   })
 
-  it('last until now while the step does, and not for ever where nobody told its end', () => {
+  it('a drill phase without an end lasts until now, but not forever', () => {
     expect(phasesOf([event(1, 'begins')], 5000)).toEqual([{ from: 1, to: 5, hasFailed: false }])
     expect(phasesOf([event(1, 'begins')], 500_000)).toEqual([])
     expect(phasesOf([event(1, 'passed')], 5000), 'its beginning is forgotten').toEqual([])

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { listDrills, loadDrill } from '../../../src/lab/drills/catalogue.js'
-import { DRILL_BREAKS, hurried } from '../../support/drill-breaks.js'
+import { DRILL_BREAKS, shortenWaits } from '../../support/drill-breaks.js'
 import { failuresOf, playAlone } from '../../support/drill-player.js'
 
 /**
@@ -8,7 +8,7 @@ import { failuresOf, playAlone } from '../../support/drill-player.js'
  * assertion.
  */
 it.each(DRILL_BREAKS)('$drill fails when $what', async ({ drill, change, fails }) => {
-  const result = await playAlone(hurried(change(loadDrill(drill))))
+  const result = await playAlone(shortenWaits(change(loadDrill(drill))))
   expect(result).toMatchObject({ error: null, verdict: 'failed' })
   expect(failuresOf(result)).toMatch(new RegExp(fails.source, 'm'))
 })

@@ -16,7 +16,7 @@ import { type Condition, NO_RULES, type PathRules } from '../../../src/logical/p
 import { systemRulesOf } from '../../../src/core/system/system-rules.js'
 import type { Server } from '../../../src/server/server.js'
 import { freePorts, localConfig } from '../../support/local-config.js'
-import { sourceBehindDoor, startServer } from '../../support/memory-server.js'
+import { sourceBehindGate, startServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
 
 /**
@@ -103,9 +103,9 @@ class ServersInStates {
 
   /** Between two runtimes, until it is closed. */
   async restarting(): Promise<ServerInState> {
-    const { server, client, door } = await this.#start({ role_change_wait: '0' })
+    const { server, client, gate } = await this.#start({ role_change_wait: '0' })
     const { rootToken: root } = await initialize(client, 1, 1)
-    door.isHeld = true
+    gate.isHeld = true
     server.host.restart('a test')
     await until(() => server.runtime === undefined)
     return { server, client, root }
@@ -121,16 +121,16 @@ class ServersInStates {
   }
 
   async #start(settings: Readonly<Record<string, string>> = {}) {
-    const { data, door } = sourceBehindDoor()
+    const { data, gate } = sourceBehindGate()
     const local = localConfig(await freePorts(), { understudy: settings })
     const server = await startServer(local, { data })
     const client = new ApiClient({ address: local.api_addr })
     this.#ended.push(async () => {
-      door.isHeld = false
+      gate.isHeld = false
       client.close()
       await server.close(0)
     })
-    return { server, client, door }
+    return { server, client, gate }
   }
 
   #as(client: ApiClient, token: string): ApiClient {

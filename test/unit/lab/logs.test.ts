@@ -1,14 +1,14 @@
 import { appendFileSync, copyFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { isOfRequest, LogReader, toJsonLine, toTextLine } from '../../../src/lab/lifecycle/logs.js'
-import { Workplace } from '../../support/program.js'
+import { TestDirectory } from '../../support/program.js'
 
 const line = (second: number, fields: Record<string, unknown> = {}) =>
   `${JSON.stringify({ level: 'info', time: `2026-01-01T00:00:0${second}.000Z`, ...fields, message: `m${second}` })}\n`
 
 describe('the log of a lab', () => {
   it('lab logs are merged by time, and a line without a time stays behind the one before it', () => {
-    using at = new Workplace()
+    using at = new TestDirectory()
     const a = at.write('a.log', `${line(1)}a text\n${line(4)}`)
     const b = at.write('b.log', `${line(2)}${line(3)}`)
     const found = new LogReader([
@@ -26,7 +26,7 @@ describe('the log of a lab', () => {
   })
 
   it('the log reader continues with whole lines after a file is replaced or truncated', () => {
-    using at = new Workplace()
+    using at = new TestDirectory()
     const file = at.path('a.log')
     const reader = new LogReader([{ name: 'A', logFile: file }])
     const read = () => reader.read().map(({ text }) => text)

@@ -7,14 +7,14 @@ import { ApproleMount } from '../../../unit/auth/approle/approle-mount.js'
 const seed = Date.now() % 2 ** 31
 console.info(`approle random: seed ${seed}`)
 
-describe('blocks of SecretIDs', () => {
+describe('CIDR blocks of SecretIDs', () => {
   const block = (minLength: number) =>
     fc
       .record({ last: fc.integer({ min: 0, max: 255 }), length: fc.integer({ min: minLength, max: 32 }) })
       .map(({ last, length }) => ({ last, length, text: `10.0.0.${last}/${length}` }))
   type Block = { last: number; length: number; text: string }
 
-  /** The last octets inside of a block. */
+  /** Returns the last octets of the addresses in the block. */
   const inside = ({ last, length }: Block): number[] => {
     const size = 2 ** (32 - length)
     return Array.from({ length: 256 }, (_, octet) => octet).filter(
@@ -58,7 +58,7 @@ describe('blocks of SecretIDs', () => {
   })
 })
 
-/** What a role must read as, kept by rules of its own. */
+/** The expected properties of a role. */
 type Model = Record<string, JsonValue>
 
 const NEW_ROLE: Model = {
@@ -94,7 +94,7 @@ const body = fc.record(
   { requiredKeys: [] },
 )
 
-/** The role after a write, or undefined when it must be refused. */
+/** Returns the expected role after a write, or undefined if the write must be rejected. */
 const expectedAfter = (before: Model, sent: JsonObject): Model | undefined => {
   const after: Model = { ...before, ...sent }
   for (const [old, renamed] of [
@@ -118,8 +118,8 @@ const expectedAfter = (before: Model, sent: JsonObject): Model | undefined => {
   return broken.includes(true) ? undefined : after
 }
 
-describe('roles', () => {
-  it('read back as a model says after random writes, and refused writes change nothing', async () => {
+describe('AppRole roles', () => {
+  it('AppRole roles match a model after random writes, and rejected writes change nothing', async () => {
     const outcomes = { taken: 0, refused: 0 }
     await fc.assert(
       fc.asyncProperty(fc.array(body, { maxLength: 12 }), async (writes) => {
@@ -141,7 +141,7 @@ describe('roles', () => {
     expect(outcomes.refused).toBeGreaterThan(0)
   })
 
-  it('say at the endpoints of their properties what they say as a whole', async () => {
+  it('the property endpoints of an AppRole role match the complete role', async () => {
     const PROPERTIES = [
       'policies',
       'secret-id-num-uses',

@@ -59,7 +59,7 @@ describe('login by password', () => {
     expect(await refusal(userpass.read('login/ann'))).toEqual(['unsupported-operation', 'unsupported operation'])
   })
 
-  describe('and renewal of what it gave', () => {
+  describe('renewal of a userpass token', () => {
     const renew = async (auth: LoginAuth) => userpass.backend.renew?.(auth)
     const given = async () => {
       const auth = (await login())?.login

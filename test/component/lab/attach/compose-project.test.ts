@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findComposeProject } from '../../../../src/lab/containers/compose-project.js'
 
 /**
- * What containers say is not trusted. The Docker client is played by a program whose container is a directory: it copies as that
- * one does: a link as a link, into a directory or an archive.
+ * Files from containers are not trusted. A script replaces the Docker client, and a directory replaces the container.
+ * Like the client, the script copies links as links, into a directory or an archive.
  */
 
 let home = ''
@@ -45,18 +45,18 @@ afterEach(() => {
   rmSync(home, { recursive: true })
 })
 
-test('a file of a container is read', async () => {
+test('findComposeProject reads the CA of a container', async () => {
   writeFileSync(path.join(home, 'vault/secrets/ca.pem'), 'a certificate')
   expect((await findComposeProject(home)).caPem).toBe('a certificate')
 })
 
 test.each([
   ['a link to a file of this machine', (file: string) => symlinkSync(path.join(home, 'inspect.json'), file)],
-  ['a link to what never ends', (file: string) => symlinkSync('/dev/zero', file)],
+  ['a link to an endless device', (file: string) => symlinkSync('/dev/zero', file)],
   ['a pipe', (file: string) => void execFileSync('mkfifo', [file])],
-  ['more than a file of ours may be', (file: string) => writeFileSync(file, Buffer.alloc(3 << 20, 'x'))],
+  ['larger than the limit', (file: string) => writeFileSync(file, Buffer.alloc(3 << 20, 'x'))],
   ['a directory', (file: string) => mkdirSync(file)],
-])('%s is no file of the container', async (_, make) => {
+])('findComposeProject ignores a CA file that is %s', async (_, make) => {
   make(path.join(home, 'vault/secrets/ca.pem'))
   expect((await findComposeProject(home)).caPem).toBeUndefined()
 })

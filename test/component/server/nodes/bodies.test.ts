@@ -6,7 +6,7 @@ import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 import { RawClient } from '../../../unit/http/raw-client.js'
 
-/** Large bodies that come to a standby: how large they may be the active node says, before they are read. */
+/** Large request bodies at a standby. The active node decides about their size before they are read. */
 
 const open = async (settings: Record<string, string> = {}) => {
   const nodes: TestNodes<MemoryNode> = await startMemoryNodes(['A', 'B'], { settings })
@@ -16,7 +16,7 @@ const open = async (settings: Record<string, string> = {}) => {
   return { nodes, a, b }
 }
 
-/** The answer to a write whose body is announced and never comes. */
+/** Returns the response to a write whose announced body is never sent. */
 const announce = async (node: MemoryNode, path: string, token: string) => {
   const client = await RawClient.connect(`127.0.0.1:${node.ports.api}`)
   onTestFinished(async () => client.destroy())
@@ -25,7 +25,7 @@ const announce = async (node: MemoryNode, path: string, token: string) => {
   return (await client.answer('PUT'))?.status
 }
 
-test('whoever shows no good token takes no room from the large bodies of others', async () => {
+test('announced bodies with an invalid token use no budget of other requests, on all nodes', async () => {
   const { nodes, a, b } = await open()
   for (const node of [a, b]) {
     expect(await announce(node, 'kv/it', 'unknown')).toBe(403)
@@ -35,7 +35,7 @@ test('whoever shows no good token takes no room from the large bodies of others'
   }
 })
 
-test('a body that was not read is executed nowhere', async () => {
+test('a large body without a token is rejected with 413 on all nodes', async () => {
   const { nodes, a, b } = await open()
   await nodes.clientOf(a).call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
   const body = { role_id: 'r'.repeat(LIMITS.openBodyBytesMax) }
@@ -46,7 +46,7 @@ test('a body that was not read is executed nowhere', async () => {
   ])
 })
 
-test('without an active node nobody can say how large it may be', async () => {
+test('a standby rejects a large body with 503 while there is no active node', async () => {
   const { nodes, a, b } = await open({ role_change_wait: '0', step_down_rest: '1h' })
   for (const node of [a, b]) {
     expect(await nodes.active()).toBe(node)

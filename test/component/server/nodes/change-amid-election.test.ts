@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import { type Log, silentLog } from '../../../../src/base/log.js'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 
-/** What opens a cluster may ask for another runtime before the cluster is open, as the destruction of filtered data does. */
+/** A restart that is requested while a cluster opens, for example to destroy filtered data. */
 
-/** A cluster of one node, and what is called at each line of its log. */
+/** Starts a cluster of one node whose log lines can trigger an action. */
 const open = async () => {
   let onLine: (message: string) => void = () => undefined
   const log: Log = { ...silentLog, with: () => log, info: (message) => onLine(message) }
   const nodes = await startMemoryNodes(['A'], { log: () => log })
   await nodes.open()
   const [node] = nodes.all as [MemoryNode]
-  /** Resolves when the work is over, which is begun at the first of these lines. */
+  /** Runs `work` at the first occurrence of the log line. Resolves when it has ended. */
   const once = (line: string, work: () => Promise<unknown>) =>
     new Promise<void>((resolve, reject) => {
       onLine = (message) => {
@@ -23,7 +23,7 @@ const open = async () => {
   return { nodes, node, once }
 }
 
-test('a node whose data is replaced by what opens its cluster serves all the same', async () => {
+test('a node whose data is replaced while it becomes active serves clients afterwards', async () => {
   const { nodes, node, once } = await open()
   const client = nodes.clientOf(node)
   const enabled = once('replication started', async () => undefined)

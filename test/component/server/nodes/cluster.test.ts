@@ -4,7 +4,7 @@ import { errorsOf } from '../../../../src/client/api-client.js'
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import { until } from '../../../support/until.js'
 
-/** Three servers of one process that are one cluster, over a log in memory. */
+/** Three servers in one process that are one cluster over a shared log in memory. */
 
 const NAMES = ['A', 'B', 'C']
 
@@ -15,7 +15,7 @@ const open = async (names = NAMES, settings: Record<string, string> = {}) => {
   return { nodes, a, b, c }
 }
 
-test('a cluster that one node has initialized is opened on each with the shares of the first', async () => {
+test('a cluster that one node has initialized is unsealed on every node with the same shares', async () => {
   const nodes = await startMemoryNodes(NAMES)
   for (const node of nodes.all) expect(await node.health()).toBe(501)
   await nodes.open()
@@ -26,7 +26,7 @@ test('a cluster that one node has initialized is opened on each with the shares 
   }
 })
 
-test('what a standby says of itself, of the active node, and of all of them', async () => {
+test('a standby reports its own state, the active node and all nodes', async () => {
   const { nodes, a, b } = await open()
   const health = await b.anonymous.send('GET', 'sys/health')
   expect(health.json).toMatchObject({ initialized: true, sealed: false, standby: true, performance_standby: true })
@@ -51,7 +51,7 @@ test('what a standby says of itself, of the active node, and of all of them', as
   expect(await cluster(b)).toBe(await cluster(a))
 })
 
-test('a standby hands everything else on, and the active node sees the client', async () => {
+test('a standby forwards writes, and permissions apply to the original client', async () => {
   const { nodes, a, b, c } = await open()
   const client = nodes.clientOf(b)
   await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
@@ -71,7 +71,7 @@ test('a standby hands everything else on, and the active node sees the client', 
   expect([missing.status, missing.json]).toEqual([404, { errors: [] }])
 })
 
-test('what is deep or long gets on a standby what it gets on the active node', async () => {
+test('a standby accepts the same nesting depth and header length as the active node', async () => {
   const { nodes, a, b } = await open(['A', 'B'])
   await nodes.clientOf(a).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
   const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
@@ -84,7 +84,7 @@ test('what is deep or long gets on a standby what it gets on the active node', a
   expect((await nodes.clientOf(b).send('GET', 'kv/it')).json?.data).toEqual(body)
 })
 
-test('addresses that a token is bound to are judged by where the client is', async () => {
+test('CIDR blocks of a token apply to the client address when a standby forwards a login', async () => {
   const { nodes, b } = await open()
   const client = nodes.clientOf(b)
   await client.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
@@ -96,7 +96,7 @@ test('addresses that a token is bound to are judged by where the client is', asy
   expect(login.status).not.toBe(200)
 })
 
-test('a client that wants no forwarding is told where to go', async () => {
+test('a standby redirects a request with X-Vault-No-Request-Forwarding to the active node', async () => {
   const { nodes, a, b } = await open()
   const headers = { 'X-Vault-No-Request-Forwarding': 'true' }
   const answer = await nodes.clientOf(b).send('DELETE', 'kv/a b', { headers, query: { version: '2' } })
@@ -106,7 +106,7 @@ test('a client that wants no forwarding is told where to go', async () => {
   expect([snapshot.status, snapshot.headers.location]).toEqual([307, `${a.address}/v1/sys/storage/raft/snapshot`])
 })
 
-test('an answer names the node that gives it, whoever has made it, where that is asked for', async () => {
+test('a response names the node that the client called if the configuration enables the headers', async () => {
   const more = { enable_response_header_hostname: true, enable_response_header_raft_node_id: true }
   const nodes = await startMemoryNodes(['A', 'B'], { more: { ...more, storage: { raft: { path: '/nowhere' } } } })
   await nodes.open()
@@ -122,7 +122,7 @@ test('an answer names the node that gives it, whoever has made it, where that is
   )
 })
 
-test('sys/seal seals the node that is asked, alone', async () => {
+test('sys/seal seals only the node that receives the request', async () => {
   const { nodes, a, b, c } = await open()
   const refused = await b.send('PUT', 'sys/seal', { token: 'unknown' })
   expect(refused.status).toBe(403)
@@ -141,7 +141,7 @@ test('sys/seal seals the node that is asked, alone', async () => {
   expect(await a.health()).toBe(473)
 })
 
-test('who administers a child namespace seals no standby', async () => {
+test('an administrator of a child namespace cannot seal a node', async () => {
   const { nodes, a, b } = await open(['A', 'B'])
   const headers = { 'X-Vault-Namespace': 'ns1' }
   const client = nodes.clientOf(a)
@@ -157,7 +157,7 @@ test('who administers a child namespace seals no standby', async () => {
   expect(await Promise.all([a.health(), b.health()])).toEqual([200, 473])
 })
 
-test('after sys/step-down another node is active, and the one that stepped down a standby', async () => {
+test('after sys/step-down another node is active, and the former active node is a standby', async () => {
   const { nodes, a, b, c } = await open()
   await nodes.clientOf(a).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
   await nodes.clientOf(a).call('PUT', 'kv/it', { body: { value: 1 } })
@@ -170,7 +170,7 @@ test('after sys/step-down another node is active, and the one that stepped down 
   expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
 })
 
-test('without an active node a standby says so to whoever writes', async () => {
+test('a standby rejects writes with the reason while there is no active node', async () => {
   const { nodes, a, b } = await open(['A', 'B'], { role_change_wait: '0', step_down_rest: '1h' })
   for (const node of [a, b]) {
     expect(await nodes.active()).toBe(node)

@@ -3,9 +3,9 @@ import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes
 import { expectAll, expectUsesCounted, Writers } from '../../../support/node-writers.js'
 import { until } from '../../../support/until.js'
 
-/** The active node goes while clients write, and nothing that was acknowledged is gone or done twice. */
+/** Failovers under load: no acknowledged write is lost or executed twice. */
 
-/** After a crash the others wait so long. Where the machine stands still for longer, one more node takes over. */
+/** Time until another node takes over after a crash. If the machine stops for longer, another failover happens. */
 const LEASE_MS = 2000
 
 const open = async (leaseMs?: number, settings: Record<string, string> = {}) => {
@@ -22,7 +22,7 @@ const ENDS: readonly (readonly [string, (node: MemoryNode) => Promise<void>])[] 
   ['is cut off from the log', async (node) => node.shared?.link.cut()],
 ]
 
-test.each(ENDS)('nothing acknowledged is lost when the active node %s', async (_, end) => {
+test.each(ENDS)('no acknowledged write is lost when the active node %s', async (_, end) => {
   const { nodes } = await open(LEASE_MS)
   const writers = new Writers(nodes)
   await writers.more()
@@ -42,7 +42,7 @@ test.each(ENDS)('nothing acknowledged is lost when the active node %s', async (_
   for (const node of [second, first]) await expectAll(nodes.clientOf(node), writers)
 })
 
-test('step-downs one after the other lose nothing, and a token that was made before is good on each', async () => {
+test('consecutive step-downs lose no write, and an existing token is valid on every active node', async () => {
   const { nodes, client } = await open()
   const { auth } = (await client.call('POST', 'auth/token/create', { body: { policies: ['default'] } })) as {
     auth: { client_token: string }
@@ -62,12 +62,12 @@ test('step-downs one after the other lose nothing, and a token that was made bef
   await expectAll(nodes.clientOf(await nodes.active()), writers)
 })
 
-test('a limited SecretID is never used more often than it may be, whichever node is asked and whichever is active', async () => {
+test('nodes accept a SecretID at most as often as allowed across a failover', async () => {
   const { nodes } = await open(LEASE_MS)
   await expectUsesCounted(nodes, (node) => node.crash())
 })
 
-test('caches of the new active node know what the former one has changed', async () => {
+test('a new active node has no outdated caches', async () => {
   const { nodes, client } = await open()
   const [a, b] = nodes.all as [MemoryNode, MemoryNode]
   const rules = (path: string) => ({ body: { policy: `path "kv/${path}" { capabilities = ["read"] }` } })
@@ -96,7 +96,7 @@ test('caches of the new active node know what the former one has changed', async
   expect((await nodes.clientOf(third).send('GET', 'kv/two')).json?.data).toEqual({ value: 2 })
 })
 
-test('a node that is cut off from the log serves nothing that others may have changed since', async () => {
+test('a node that is cut off from the shared log serves no reads and no writes', async () => {
   const { nodes, client } = await open(LEASE_MS, { role_change_wait: '0' })
   await client.call('PUT', 'kv/it', { body: { value: 'old' } })
   const first = await nodes.active()

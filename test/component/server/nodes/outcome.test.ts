@@ -5,11 +5,11 @@ import { type DiskStep, watchSource } from '../../../../src/storage/engine/watch
 import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
 import { until } from '../../../support/until.js'
 
-/** What a client is told of a write that is in the shared log when the node that answers ceases to lead. */
+/** The response to a write that is in the shared log when its node loses the leadership. */
 
 const LOGIN = 'auth/approle/login'
 
-/** A node, and a SecretID that can be used so often: a login takes a use, and then makes a token. */
+/** Starts a node with a SecretID that has this number of uses. A login writes the use and then the token. */
 const open = async (uses = 1, tokenType = 'service') => {
   const nodes = await startMemoryNodes(['A'], { settings: { role_change_wait: '100ms' } })
   await nodes.open()
@@ -22,21 +22,21 @@ const open = async (uses = 1, tokenType = 'service') => {
   return { nodes, node, client, body: { role_id: role.role_id, secret_id: made.data.secret_id } }
 }
 
-test('the outcome is unknown where the lead is lost between two entries of one write', async () => {
+test('the outcome of a login is unknown if the leadership is lost between its two log entries', async () => {
   const { nodes, node, body } = await open()
-  node.endLeadAfterNextAppend()
+  node.endLeadershipAfterNextAppend()
   const answer = await node.send('POST', LOGIN, { body })
   expect([answer.status, answer.json?.errors]).toEqual([503, [expect.stringContaining('outcome unknown')]])
   await nodes.active()
   expect((await node.send('POST', LOGIN, { body })).status).toBe(400)
 })
 
-// A batch token is not stored: the use alone is written.
+// A batch token is not stored, so only the use is written.
 test.each(['service', 'batch'])(
-  'the outcome is unknown where the node is sealed while the use of a login for a %s token is on its way into the log',
+  'the outcome of a login for a %s token is unknown if the node is sealed while the entry is being appended',
   async (type) => {
     const { nodes, node, client, body } = await open(2, type)
-    // The first one makes an entity.
+    // The first login creates an entity.
     expect((await node.send('POST', LOGIN, { body })).status).toBe(200)
     const before = node.logIndex
     node.shared?.link.loseAnswers()
@@ -54,7 +54,7 @@ test.each(['service', 'batch'])(
   },
 )
 
-test('the outcome is unknown where the log has new data, and the disk of the node that put it there is full', async () => {
+test('the outcome of a data replacement is unknown if the log has the new data and the disk of the node is full', async () => {
   let isFull = false
   const watch = {
     beforeRead: () => undefined,
@@ -73,10 +73,10 @@ test('the outcome is unknown where the log has new data, and the disk of the nod
   expect(await node.health()).toBe(200)
 })
 
-test('a write that was refused before anything of it was in the log is told to have been lost', async () => {
+test('a write that failed before its log entry is reported as failed, not as unknown', async () => {
   const { nodes, node, client, body } = await open()
   await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
-  node.endLead()
+  node.endLeadership()
   const answer = await client.send('PUT', 'kv/it', { body: { value: 1 } })
   expect(answer.status).toBe(503)
   expect(String(answer.json?.errors)).not.toContain('outcome unknown')

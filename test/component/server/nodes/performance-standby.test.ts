@@ -12,14 +12,14 @@ import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../../suppo
 import { joinNodes, level } from '../../../support/node-replication.js'
 import { until } from '../../../support/until.js'
 
-/** What a standby answers from its own copy, and what it leaves to the active node. */
+/** Requests that a performance standby answers from its own copy, and requests that it forwards. */
 
 const directories: string[] = []
 afterEach(async () => {
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true })
 })
 
-/** Nobody waits long for what does not come, and no other node becomes active meanwhile. */
+/** Short waits for missing data, and no other node becomes active. */
 const IMPATIENT = {
   settings: { role_change_wait: '0' },
   more: { replication: { best_effort_wal_wait_duration: '100ms' } },
@@ -39,7 +39,7 @@ const readingOf = ({ json }: ApiAnswer): unknown => (json?.data as { value?: unk
 const tokenOf = ({ auth }: { auth?: unknown }): string => (auth as { client_token: string }).client_token
 const put = (value: string) => ({ body: { value } })
 
-test('reads go on while there is no active node, and writes are refused with the reason', async () => {
+test('performance standbys serve reads while there is no active node, and reject writes with the reason', async () => {
   const { nodes, a, b, c, above } = await open()
   const policy = 'path "kv/*" { capabilities = ["read"] }'
   await above.call('PUT', 'sys/policies/acl/reader', { body: { policy } })
@@ -64,7 +64,7 @@ test('reads go on while there is no active node, and writes are refused with the
   }
 })
 
-test('what is written through a standby is read there at once', async () => {
+test('a write through a performance standby is readable there at once', async () => {
   const { b, below } = await open({})
   for (let turn = 0; turn < 30; turn++) {
     expect((await below.send('PUT', 'kv/it', put(`${turn}`))).status).toBe(204)
@@ -88,7 +88,7 @@ test('what is written through a standby is read there at once', async () => {
   expect(statuses).toEqual([200, 403, 200, 404, 403])
 })
 
-test('a standby that is behind answers with what it has, refuses what it must not miss, and hands on what is to be new', async () => {
+test('a lagging performance standby serves old data, rejects a required index, and forwards on request', async () => {
   const { b, above, below } = await open()
   b.shared?.link.cut()
   const written = await above.send('PUT', 'kv/it', put('second'))
@@ -111,7 +111,7 @@ test('a standby that is behind answers with what it has, refuses what it must no
   expect(readingOf(await read({}))).toBe('third')
 })
 
-test('an index that is not reached is taken to the active node where the configuration lets it be', async () => {
+test('a performance standby forwards a read with a missing index if allow_forwarding_via_header is set', async () => {
   const replication = { best_effort_wal_wait_duration: '100ms', allow_forwarding_via_header: true }
   const { b, above, below } = await open({ ...IMPATIENT, more: { replication } })
   b.shared?.link.cut()
@@ -124,7 +124,7 @@ test('an index that is not reached is taken to the active node where the configu
   b.shared?.link.heal()
 })
 
-test('uses of tokens and of SecretIDs are counted by all nodes together', async () => {
+test('uses of tokens and SecretIDs are counted across all nodes', async () => {
   const { nodes, a, b, c, above } = await open()
   const token = tokenOf(await above.call('POST', 'auth/token/create', { body: { num_uses: 3 } }))
   await nodes.level()
@@ -145,7 +145,7 @@ test('uses of tokens and of SecretIDs are counted by all nodes together', async 
   expect(logins).toEqual([200, 200, 400, 400])
 })
 
-test('work with batch tokens that stores nothing needs no active node', async () => {
+test('a performance standby serves requests with batch tokens that store nothing without an active node', async () => {
   const { nodes, a, b, above } = await open()
   await above.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
   const policy = 'path "kv/*" { capabilities = ["read"] }'
@@ -158,7 +158,7 @@ test('work with batch tokens that stores nothing needs no active node', async ()
     const { data: id } = (await above.read(`auth/approle/role/${role}/role-id`)) as { data: object }
     const { data } = (await above.call('POST', `auth/approle/role/${role}/secret-id`)) as { data: object }
     const body = { ...id, secret_id: (data as { secret_id: string }).secret_id }
-    // The first login makes the entity.
+    // The first login creates the entity.
     await above.call('POST', 'auth/approle/login', { body })
     return { body }
   }
@@ -175,7 +175,7 @@ test('work with batch tokens that stores nothing needs no active node', async ()
   expect([(await create('batch')).status, (await create('service')).status]).toEqual([200, 503])
 })
 
-test('a request is recorded by the audit devices of the node that answers it, once', async () => {
+test('a request is audited once, by the node that answers it', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-audit-'))
   directories.push(directory)
   const file = path.join(directory, 'audit.log')
@@ -200,7 +200,7 @@ test('a request is recorded by the audit devices of the node that answers it, on
   expect(batch).toEqual(['request auth/token/create', 'response auth/token/create'])
 })
 
-test('a standby that cannot record a read does not answer it', async () => {
+test('a performance standby does not answer a read that it cannot audit', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-audit-'))
   directories.push(directory)
   const { nodes, above, below } = await open()
@@ -214,8 +214,8 @@ test('a standby that cannot record a read does not answer it', async () => {
 
 test.each([
   ['disable_performance_standby', { disable_performance_standby: true }, {}],
-  ['the licence plus', {}, { license: 'plus' }],
-  ['no licence', {}, { license: 'none' }],
+  ['the license plus', {}, { license: 'plus' }],
+  ['no license', {}, { license: 'none' }],
 ] as const)('a standby forwards every request with %s', async (_, more, settings) => {
   const { a, b, below } = await open({ more, settings: { ...IMPATIENT.settings, ...settings } })
   expect(await b.health()).toBe(429)
@@ -225,7 +225,7 @@ test.each([
   expect((await below.send('GET', 'kv/it')).status).toBe(503)
 })
 
-test('a performance standby says so, and becomes an active node and one again', async () => {
+test('a performance standby reports its state, becomes active, and becomes a standby again', async () => {
   const { nodes, a, b, c, above } = await open({})
   const leader = (await b.send('GET', 'sys/leader')).json
   const { last_wal } = (await a.anonymous.read('sys/leader')) as { last_wal: number }
@@ -251,7 +251,7 @@ test('a performance standby says so, and becomes an active node and one again', 
   ])
 })
 
-test('namespaces, and the token of one, are known on a standby', async () => {
+test('a performance standby knows namespaces and their tokens', async () => {
   const { nodes, a, b, above } = await open()
   const headers = { 'X-Vault-Namespace': 'ns1' }
   await above.call('PUT', 'sys/namespaces/ns1')
@@ -261,7 +261,7 @@ test('namespaces, and the token of one, are known on a standby', async () => {
   await above.call('PUT', 'sys/policies/acl/own', { headers, body: { policy } })
   const token = tokenOf(await above.call('POST', 'auth/token/create', { headers, body: { policies: ['own'] } }))
   await nodes.level()
-  // What the pipeline of the standby finds out about a request does not go with it to the active node.
+  // Results of the request checks on the standby are not sent to the active node.
   expect((await b.send('PUT', 'ns1/kv/it', { token, ...put('written') })).status).toBe(204)
   await a.crash()
   expect(readingOf(await b.send('GET', 'ns1/kv/it', { token }))).toBe('written')
@@ -269,7 +269,7 @@ test('namespaces, and the token of one, are known on a standby', async () => {
   expect((await b.send('GET', 'kv/it', { token })).status).toBe(403)
 })
 
-test('the standbys of a performance secondary read what it has, and know what becomes of its role', async () => {
+test('standbys of a performance secondary read its data and follow its role changes', async () => {
   const primary = await startLoneNode('P', {})
   await primary.open()
   const above = primary.clientOf(await primary.active())
@@ -308,7 +308,7 @@ const startBatchRole = async (above: ApiClient) => {
   return login
 }
 
-test('the active node counts logins that fail, wherever they come in', async () => {
+test('failed logins are counted by the active node, whichever node receives them', async () => {
   const { nodes, a, b, above } = await open()
   const login = await startBatchRole(above)
   expect(await login(a)).toBe(200)
@@ -321,7 +321,7 @@ test('the active node counts logins that fail, wherever they come in', async () 
   expect([await login(a), await login(b)]).toEqual([403, 403])
 })
 
-test('a mount and a namespace that are new are waited for with the token', async () => {
+test('a performance standby waits for the mount and namespace of a new token', async () => {
   const { b, above } = await open({ ...IMPATIENT, more: { replication: { best_effort_wal_wait_duration: '5s' } } })
   b.shared?.link.cut()
   const headers = { 'X-Vault-Namespace': 'ns1' }
@@ -340,7 +340,7 @@ test('a mount and a namespace that are new are waited for with the token', async
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200])
 })
 
-test('a token whose entity is on its way to a secondary is taken by all of its nodes', async () => {
+test('a token whose entity has not reached a performance secondary yet is valid on all of its nodes', async () => {
   const primary = await startLoneNode('P', {})
   await primary.open()
   const above = primary.clientOf(await primary.active())
@@ -371,7 +371,7 @@ test('a token whose entity is on its way to a secondary is taken by all of its n
   await fetch(`${a.address}/_understudy/v1/states/release`, { method: 'POST', body: '{}' })
 })
 
-test('a standby does nothing from time to time for mounts, and deletes nothing that they leave', async () => {
+test('a performance standby runs no periodic work of mounts and deletes no leftovers', async () => {
   const intervals = new Map<string, number[]>()
   const said: string[] = []
   const clock = (name: string): Clock => ({
@@ -397,7 +397,7 @@ test('a standby does nothing from time to time for mounts, and deletes nothing t
   await above.call('PUT', 'kv/it', put('behind it'))
   await nodes.level()
   for (const node of [b, c]) expect(readingOf(await nodes.clientOf(node).send('GET', 'kv/it'))).toBe('behind it')
-  // AppRole and transit look as often.
+  // AppRole and transit have the same interval.
   const workOf = ({ name }: MemoryNode) =>
     intervals.get(name)?.filter((ms) => ms === OWN_KEYS.approle_tidy_interval.fallback).length
   expect([workOf(b), workOf(c)]).toEqual([0, 0])
@@ -407,9 +407,9 @@ test('a standby does nothing from time to time for mounts, and deletes nothing t
   expect(workOf(await nodes.active([b, c]))).toBeGreaterThanOrEqual(2)
 })
 
-test('in the middle of a resync a standby hands on what it would answer, since its copy may be half of a change', async () => {
+test('a performance standby forwards reads during a resync, because its copy may contain half of a change', async () => {
   const { nodes, a, b } = await open()
-  // A redirect is what comes of a read that is not answered here.
+  // A redirect shows that the node does not answer the read itself.
   const headers = { 'X-Vault-No-Request-Forwarding': 'true' }
   const read = async () =>
     (

@@ -5,7 +5,7 @@ import { statusOf } from '../../../../src/lab/requests/replication.js'
 import { expectAll, Writers } from '../../../support/node-writers.js'
 import { until } from '../../../support/until.js'
 
-/** A cluster of several nodes as a primary. */
+/** A primary with several nodes. */
 
 const NAMES = ['A', 'B', 'C']
 const KINDS = ['dr', 'performance'] as const
@@ -21,7 +21,7 @@ const open = async (leaseMs?: number) => {
   return { primary, secondary }
 }
 
-test.each(KINDS)('a secondary of kind %s knows all nodes of its primary, the active one first', async (kind) => {
+test.each(KINDS)('a %s secondary knows all nodes of its primary, the active one first', async (kind) => {
   const { primary, secondary } = await open()
   await joinNodes(primary, secondary, kind)
   const addresses = primary.all.map((node) => node.clusterAddress)
@@ -34,7 +34,7 @@ test.each(KINDS)('a secondary of kind %s knows all nodes of its primary, the act
 })
 
 test.each(KINDS)(
-  'when the active node of a primary is killed, its %s secondary goes on without comparing',
+  'a %s secondary continues without a comparison after the active node of its primary is killed',
   async (kind) => {
     const { primary, secondary } = await open(2000)
     await joinNodes(primary, secondary, kind)
@@ -53,7 +53,7 @@ test.each(KINDS)(
   },
 )
 
-test('the address of a standby leads a secondary to the active node, with a token and in an update', async () => {
+test('the address of a standby leads a secondary to the active node, by token and by update-primary', async () => {
   const { primary, secondary } = await open()
   const [, b, c] = primary.all as [MemoryNode, MemoryNode, MemoryNode]
   await joinNodes(primary, secondary, 'performance', { primaryAddress: b.clusterAddress })
@@ -80,7 +80,7 @@ test('the address of a standby leads a secondary to the active node, with a toke
   expect([updated.status, updated.json?.warnings]).toEqual([200, [expect.stringContaining(active.clusterAddress)]])
 })
 
-test('a revoked secondary is refused by the active node, whichever node it asks', async () => {
+test('a revoked secondary is rejected after a step-down of its primary as well', async () => {
   const { primary, secondary } = await open()
   await joinNodes(primary, secondary, 'dr')
   const active = await primary.active()

@@ -3,7 +3,7 @@ import type { ApiAnswer } from '../../../../src/client/api-client.js'
 import { startMemoryNodes } from '../../../support/memory-nodes.js'
 import { until } from '../../../support/until.js'
 
-/** A snapshot is restored on all nodes of a cluster. */
+/** Restoring a snapshot on all nodes of a cluster. */
 
 const RAFT = { storage: { raft: { path: '/nowhere' } } }
 
@@ -16,7 +16,7 @@ const open = async (names: readonly string[], more: object = RAFT) => {
   return { nodes, active, client }
 }
 
-test('a snapshot of the cluster is restored on every node, none of which has to be opened again', async () => {
+test('a restored snapshot of the cluster reaches every node, and no node has to be unsealed', async () => {
   const { nodes, active, client } = await open(['A', 'B', 'C'])
   await client.call('PUT', 'kv/it', { body: { value: 'before' } })
   const { bytes: file } = await client.send('GET', 'sys/storage/raft/snapshot')
@@ -32,7 +32,7 @@ test('a snapshot of the cluster is restored on every node, none of which has to 
   expect((await nodes.clientOf(next).send('PUT', 'kv/it', { body: { value: 'on' } })).status).toBe(204)
 })
 
-test('a snapshot of another cluster seals every node, which the shares of that cluster unseal', async () => {
+test('a restored snapshot of another cluster seals every node, which the keys of that cluster unseal', async () => {
   const other = await open(['X'])
   await other.client.call('PUT', 'kv/it', { body: { value: 'other' } })
   const { bytes: file } = await other.client.send('GET', 'sys/storage/raft/snapshot')
@@ -47,7 +47,7 @@ test('a snapshot of another cluster seals every node, which the shares of that c
   expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 'other' })
 })
 
-test('an index of the log that the snapshot is from is not waited for', async () => {
+test('requests do not wait for an index of the log that the restored snapshot comes from', async () => {
   const other = await open(['X'])
   const { bytes: file } = await other.client.send('GET', 'sys/storage/raft/snapshot')
   const written: ApiAnswer[] = []

@@ -11,7 +11,7 @@ import { counted, joinNodes, level } from '../../../support/node-replication.js'
 import { expectAll, Writers } from '../../../support/node-writers.js'
 import { until } from '../../../support/until.js'
 
-/** A cluster of several nodes that follows another one. */
+/** A secondary with several nodes. */
 
 const KINDS = ['dr', 'performance'] as const
 const SETTINGS = { heartbeat_interval: '100ms', backoff_initial: '20ms', backoff_max: '200ms' }
@@ -29,7 +29,7 @@ const open = async (kind: Kind, leaseMs?: number) => {
 }
 
 test.each(KINDS)(
-  'as a %s secondary it stays active on one node, and the others want the shares of the primary',
+  'a %s secondary keeps its active node, and the other nodes need the shares of the primary',
   async (kind) => {
     const { primary, secondary, above } = await open(kind)
     expect(await Promise.all(secondary.all.map((node) => node.health()))).toEqual(
@@ -58,7 +58,7 @@ test.each(KINDS)(
   },
 )
 
-test.each(KINDS)('when the active node of a %s secondary is killed, the next goes on where it stood', async (kind) => {
+test.each(KINDS)('a %s secondary continues without a comparison after its active node is killed', async (kind) => {
   const { primary, secondary } = await open(kind, 2000)
   const writers = new Writers(primary)
   await writers.more()
@@ -76,7 +76,7 @@ test.each(KINDS)('when the active node of a %s secondary is killed, the next goe
   expect(await counted(node, primary, '.conflicting_pages_request')).toBe(before)
 })
 
-test('a DR secondary is promoted, and another node of it is a primary after a step-down', async () => {
+test('a DR secondary with several nodes is promoted, and another node is the primary after a step-down', async () => {
   const { primary, secondary, above } = await open('dr')
   await above.call('PUT', 'kv/it', { body: { value: 1 } })
   await level(primary, secondary, 'dr')
@@ -96,7 +96,7 @@ test('a DR secondary is promoted, and another node of it is a primary after a st
   expect(await statusOf(secondary.clientOf(next), 'dr')).toMatchObject({ mode: 'primary' })
 })
 
-test('what a performance secondary may not hold any more is gone from every node', async () => {
+test('filtered data is destroyed on every node of a performance secondary', async () => {
   const { primary, secondary, above } = await open('performance')
   await above.call('PUT', 'kv/it', { body: { value: 1 } })
   await level(primary, secondary, 'performance')
@@ -117,7 +117,7 @@ test('what a performance secondary may not hold any more is gone from every node
   expect(secondary.all.map((node) => node.storageGeneration)).toEqual(before)
 })
 
-test('a cluster of several nodes that leaves its primary goes on by itself', async () => {
+test('a performance secondary with several nodes accepts writes after its role is disabled', async () => {
   const { primary, secondary, above } = await open('performance')
   await above.call('PUT', 'kv/it', { body: { value: 1 } })
   await level(primary, secondary, 'performance')
@@ -133,7 +133,7 @@ test('a cluster of several nodes that leaves its primary goes on by itself', asy
   await expectAll(secondary.clientOf(await secondary.active()), writers)
 })
 
-test('a primary of several nodes that was demoted follows the cluster that took its place, on each of its nodes', async () => {
+test('a demoted primary with several nodes follows its successor on each node', async () => {
   const options = { settings: SETTINGS }
   const first = await startMemoryNodes(['A', 'B', 'C'], options)
   await first.open()
