@@ -80,7 +80,7 @@ export const TIERS: readonly Tier[] = [
   {
     name: 'browser',
     timeoutMs: 600_000,
-    level: { full: ['doing', 'inside', 'new-server', 'nodes', 'page', 'server-page'] },
+    level: { full: ['cluster-view', 'lab-actions', 'new-server', 'nodes', 'page', 'server-page'] },
     isCompiled: true,
     findObstacle: findMissing('Chromium', CHROMIUM),
   },

@@ -8,9 +8,9 @@ import { LabHome } from '../support/lab-home.js'
 import { freePorts } from '../support/local-config.js'
 import { Program, STARTED, TestDirectory } from '../support/program.js'
 
-/** Names and values that would run if they were taken for more than text, wherever one may be chosen, in a real browser. */
+/** Names and values that would run a script if a page treated them as markup, in a real browser. */
 
-/** Nothing ran, nothing was made of it, nothing was asked for, and the policy had nothing to stop. */
+/** Checks that no script ran, no element was created, no request was sent, and the browser reported no violation. */
 const expectNothingRan = async (ui: BrowserPage) => {
   expect(await ui.page.evaluate('window.ran')).toBeUndefined()
   expect(await ui.page.locator('img, iframe, body script, [onerror], [onfocus], [autofocus]').count()).toBe(0)
@@ -73,7 +73,7 @@ const workOf = (texts: (note: string) => string): PageWork => ({
   },
 })
 
-describe('whatever the page of a lab is told', () => {
+describe('hostile text on the lab page', () => {
   it.each(hostile('x').map((_, index) => index))('the lab page shows hostile text as plain text: %i', async (index) => {
     const texts = (note: string) => hostile(note)[index] ?? ''
     await using page = await serveHostilePage({
@@ -120,17 +120,17 @@ describe('whatever the page of a lab is told', () => {
 const VIEWS = ['Mounts', 'Policies', 'AppRoles', 'Tokens', 'Audit', 'Secrets', 'Replication', 'Topology and events']
 const WITH_KEYS = new Set(['Policies', 'AppRoles', 'Tokens', 'Secrets'])
 
-describe('whatever somebody calls what a server has', () => {
+describe('hostile text on the server page', () => {
   it('the server page shows hostile names as text, or the server rejects them', async () => {
     const [image = '', script = ''] = hostile('server')
-    using place = new TestDirectory()
+    using directory = new TestDirectory()
     const { api, cluster } = await freePorts()
     const address = `http://127.0.0.1:${api}`
     const config = {
       ...{ ui: true, cluster_name: image, storage: { inmem: {} }, lab_api: true },
       listener: { tcp: { address: `127.0.0.1:${api}`, tls_disable: true, cluster_address: `127.0.0.1:${cluster}` } },
     }
-    await using server = new Program(['server', `-config=${place.write('hostile.json', JSON.stringify(config))}`])
+    await using server = new Program(['server', `-config=${directory.write('hostile.json', JSON.stringify(config))}`])
     await server.untilPrinted(STARTED)
     let token = ''
     const send = async (at: string, body: object, method = 'POST') => {
@@ -162,7 +162,7 @@ describe('whatever somebody calls what a server has', () => {
       ['sys/audit/kept', { type: 'file', options: { file_path: 'stdout' } }],
       ['sys/replication/dr/primary/enable', {}],
     )
-    // Each of these is kept as it is, or refused; the page is asked to show what is there.
+    // The server may store or reject each of these. The page then shows what the server has.
     for (const [at, body] of [
       [`sys/mounts/${name}`, { type: 'kv' }],
       [`auth/approle/role/${name}`, { token_policies: [script] }],
@@ -174,7 +174,7 @@ describe('whatever somebody calls what a server has', () => {
       expect([200, 204, 400, 404, 405], at).toContain((await send(at, body)).status)
     await using ui = new BrowserPage()
     await ui.goTo(address)
-    // The name of the cluster is asked for apart from the connection; until it is there the title is the program's.
+    // The title contains the cluster name after a separate request.
     await ui.seen(`document.title !== 'Understudy'`)
     expect(await ui.page.title()).toBe(`${image} · Understudy`)
     await ui.page.getByLabel('Token *').fill(script)
@@ -215,8 +215,8 @@ describe('whatever somebody calls what a server has', () => {
   })
 })
 
-describe('names that a lab shows', () => {
-  it.each(hostile('name'))('lab names consist of letters, digits and a few signs: %s', async (name) => {
+describe('hostile names of labs', () => {
+  it.each(hostile('name'))('up, drill and attach reject a hostile name: %s', async (name) => {
     await using home = new LabHome()
     const file = (kind: string, text: string) => {
       const at = path.join(home.directory, `${kind}.yaml`)

@@ -4,11 +4,11 @@ import { freePorts } from '../support/local-config.js'
 import { Program, STARTED, TestDirectory } from '../support/program.js'
 import { skipAfterFailure } from '../support/skip-after-failure.js'
 
-/** A server that is new, from its own page, in a real browser. One story, told in the order of the tests. */
+/** The page of an uninitialized server in a real browser. The tests depend on each other. */
 
 let server: Program
 let address: string
-const place = new TestDirectory()
+const directory = new TestDirectory()
 const ui = new BrowserPage()
 
 skipAfterFailure()
@@ -16,7 +16,7 @@ beforeAll(async () => {
   const { api, cluster } = await freePorts()
   address = `http://127.0.0.1:${api}`
   const listener = { tcp: { address: `127.0.0.1:${api}`, tls_disable: true, cluster_address: `127.0.0.1:${cluster}` } }
-  const config = place.write('new.json', JSON.stringify({ listener, storage: { inmem: {} }, ui: true }))
+  const config = directory.write('new.json', JSON.stringify({ listener, storage: { inmem: {} }, ui: true }))
   server = new Program(['server', `-config=${config}`])
   await server.untilPrinted(STARTED)
   await ui.goTo(`${address}/ui/`)
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await ui[Symbol.asyncDispose]()
   await server?.[Symbol.asyncDispose]()
-  place[Symbol.dispose]()
+  directory[Symbol.dispose]()
 })
 
 const type = (label: string, text: string) => ui.page.getByLabel(label).fill(text)

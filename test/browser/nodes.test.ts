@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LabPage } from '../support/lab-page.js'
 import { skipAfterFailure } from '../support/skip-after-failure.js'
 
-/** A cluster of several servers on the page of its lab, in a real browser. One story, told in the order of the tests. */
+/** A cluster with several nodes on the lab page in a real browser. The tests depend on each other. */
 
 let lab: LabPage
 

@@ -5,7 +5,7 @@ import { Listener } from '../support/page-client.js'
 import { skipAfterFailure } from '../support/skip-after-failure.js'
 import { until } from '../support/until.js'
 
-/** The page of a lab in a real browser, while things happen to the lab. One story, told in the order of the tests. */
+/** The lab page during changes of the lab, in a real browser. The tests depend on each other. */
 
 let lab: LabPage
 
@@ -133,7 +133,7 @@ describe('the page of a lab', () => {
     const others = Array.from({ length: 32 }, listen)
     try {
       await until(() => {
-        // The page has a place until the server hears that it has gone.
+        // The page uses a connection until the server notices that it has closed.
         for (const [at, { text }] of others.entries()) if (text.includes('event: full')) others[at] = listen()
         return others.every(({ survey }) => survey !== undefined)
       })

@@ -8,7 +8,7 @@ import { freePorts } from '../support/local-config.js'
 import { Program, STARTED } from '../support/program.js'
 import { skipAfterFailure } from '../support/skip-after-failure.js'
 
-/** The page that a single server shows of itself, in a real browser. One story, told in the order of the tests. */
+/** The page of a single server in a real browser. The tests depend on each other. */
 
 const EVIL = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
 

@@ -7,8 +7,8 @@ import {
   type ScanOptions,
 } from '../../src/storage/engine/engine.js'
 
-/** A place where engines can be opened, closed and opened again on the same data. */
-export interface EngineHome {
+/** A directory or disk on which engines are opened, closed and opened again. */
+export interface EngineFixture {
   open(): Promise<Engine>
   destroy(): Promise<void>
 }
@@ -30,20 +30,20 @@ const put = async (engine: Engine, ...keys: string[]): Promise<void> => {
   await batch.write({ isDurable: true })
 }
 
-/** What every engine does. */
-export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>): void => {
-  describe(`an engine (${name})`, () => {
-    let home: EngineHome
+/** Tests the behavior of a storage engine. */
+export const describeEngine = (name: string, createFixture: () => Promise<EngineFixture>): void => {
+  describe(`a storage engine (${name})`, () => {
+    let fixture: EngineFixture
     let engine: Engine
 
     beforeEach(async () => {
-      home = await makeHome()
-      engine = await home.open()
+      fixture = await createFixture()
+      engine = await fixture.open()
     })
 
     afterEach(async () => {
       await engine.close()
-      await home.destroy()
+      await fixture.destroy()
     })
 
     it('a storage engine returns what was put, and nothing for other keys', async () => {
@@ -168,7 +168,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       for (const one of snapshots) await one.close()
     })
 
-    describe('with large values', () => {
+    describe('large values of a storage engine', () => {
       const MIB = 1024 * 1024
       const large = (fill: number, size = 3 * MIB + 7): Buffer => Buffer.alloc(size, fill)
       const putAll = async (values: Readonly<Record<string, Buffer>>, isDurable = true): Promise<void> => {
@@ -176,10 +176,10 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
         for (const [key, value] of Object.entries(values)) batch.put(key, value)
         await batch.write({ isDurable })
       }
-      /** Not by `toEqual`, which takes long for so many bytes. */
+      /** Compares buffers. `toEqual` is slow for many bytes. */
       const holds = (found: Buffer | undefined, expected: Buffer): boolean => found?.equals(expected) ?? false
 
-      it('returns them, and knows that they are there', async () => {
+      it('a storage engine stores large values', async () => {
         const values = { a: large(1), b: Buffer.from('small'), ['é'.repeat(20_000)]: large(2, MIB) }
         await putAll(values)
         for (const [key, value] of Object.entries(values)) {
@@ -189,18 +189,18 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
         expect(engine.has('c')).toBe(false)
       })
 
-      it('holds them over closing and opening, and opening again in place', async () => {
+      it('a storage engine keeps large values after a close and after a reopen', async () => {
         await putAll({ a: large(1), b: large(2) }, false)
         await putAll({ b: large(3) })
         await engine.reopen()
         expect(holds(engine.get('b'), large(3))).toBe(true)
         await engine.close()
-        engine = await home.open()
+        engine = await fixture.open()
         expect(holds(engine.get('a'), large(1))).toBe(true)
         expect(holds(engine.get('b'), large(3))).toBe(true)
       })
 
-      it('replaces them by others, and by nothing', async () => {
+      it('a storage engine replaces and deletes large values', async () => {
         await putAll({ a: large(1), b: large(2), c: large(3) })
         const batch = engine.batch()
         batch.put('a', large(4))
@@ -216,7 +216,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
         expect(await keysOf(engine, {})).toEqual(['a', 'b'])
       })
 
-      it('shows in a snapshot and in a scan what was there when they began', async () => {
+      it('snapshots and scans of a storage engine show large values as of their start', async () => {
         await putAll({ a: large(1), b: large(2), c: bytes('3') })
         const snapshot = engine.snapshot()
         const scan = engine.scan({}, { chunkBytes: 1000 })[Symbol.asyncIterator]()
@@ -242,7 +242,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       await put(engine, 'a', 'b')
       await engine.close()
       expect(() => engine.get('a')).toThrow()
-      engine = await home.open()
+      engine = await fixture.open()
       expect(await keysOf(engine, {})).toEqual(['a', 'b'])
     })
 
@@ -254,7 +254,7 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
     })
 
     it('a storage engine rejects a second opening with the reason', async () => {
-      await expect(home.open()).rejects.toMatchObject({
+      await expect(fixture.open()).rejects.toMatchObject({
         code: 'unavailable',
         message: expect.stringContaining('in use'),
       })

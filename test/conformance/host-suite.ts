@@ -54,7 +54,10 @@ const keepsData =
 const SKEW: FaultRequest = { cluster: 'A', fault: { name: 'skew', ms: 300_000 } }
 const PARTITION: FaultRequest = { between: ['A', 'B'], isOneWay: false, fault: { name: 'partition' } }
 
-/** Full facts about the server of a cluster, with the capability that each needs. The last ones change the lab for good. */
+/**
+ * Facts about the server of a cluster, each with the capability that it needs. The last ones change the lab
+ * permanently.
+ */
 const FACTS: readonly (readonly [fact: string, needs: Capability | undefined, check: Fact])[] = [
   ['a stopped server does not respond, and keeps its data', 'run', keepsData('stop')],
   ['a killed server does not respond, and keeps its data', 'run', keepsData('crash')],
@@ -153,7 +156,7 @@ const ATTEMPTS: Readonly<Record<Capability, (lab: HostedLab) => unknown>> = {
   logs: (lab) => lab.logs(),
 }
 
-/** Checks that a host does what every host does, and rejects what it cannot do with one clear error. */
+/** Checks that a host has the common behavior, and rejects unsupported actions with a clear error. */
 export const describeHost = (name: string, open: () => Promise<HostedLab>, missing: Missing = {}): void => {
   describe(`servers of a lab (${name})`, () => {
     let lab: HostedLab

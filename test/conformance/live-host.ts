@@ -4,7 +4,10 @@ import type { HostedLab } from './host-suite.js'
 
 const TIMEOUT_MS = 60_000
 
-/** Works on a lab through its handle, with a new connection for each request. `rest`: what a handle does not do. */
+/**
+ * Uses a lab through its handle, with a new connection for each request. `rest`: functions that the handle does not
+ * have.
+ */
 export const onLiveLab = (lab: LiveLab, rest: Pick<HostedLab, 'reset' | 'logs' | 'end'>): HostedLab => ({
   work: (verb, cluster) => lab.work(verb, cluster, TIMEOUT_MS),
   ask: async (isRoot, requests) =>

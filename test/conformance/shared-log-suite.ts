@@ -13,29 +13,29 @@ import {
   type SharedLog,
 } from '../../src/storage/shared-log/shared-log.js'
 
-/** One node's connection, with what can happen to it. */
+/** The connection of one node, with faults. */
 export interface LogConnection {
   readonly log: SharedLog
-  /** Nothing gets through to the engine, in either direction, until it is healed. */
+  /** Drops all data in both directions until `heal`. */
   cut(): void
-  /** What is asked gets there, and no answer comes back, until it is healed. */
+  /** Delivers requests and drops responses until `heal`. */
   loseAnswers(): void
   heal(): void
-  /** The node's process stops: its time stands still, though what it asked already is answered. */
+  /** Suspends the process of the node: its time stops, but its pending requests are answered. */
   freeze(): void
   thaw(): void
 }
 
-/** One cluster's log, and time for it. */
-export interface LogHome {
+/** The shared log of one cluster, and its clock. */
+export interface SharedLogFixture {
   connect(): Promise<LogConnection>
-  /** Lets time go by until the promise is settled. */
+  /** Advances time until the promise is settled. */
   whenDone<T>(promise: Promise<T>): Promise<T>
   destroy(): Promise<void>
 }
 
-export interface LogHomeOptions {
-  /** The log keeps about so many entries. */
+export interface SharedLogOptions {
+  /** Approximate number of entries that the log keeps. */
   readonly entriesMax?: number
 }
 
@@ -62,7 +62,7 @@ const entryOf = (previous: LogPosition, key: string, value: Buffer | undefined):
   bytes: encodeBatch(previous.hash, [{ key, value }]),
 })
 
-/** Appends one value after another, each acknowledged. */
+/** Appends values one after another. Resolves to the position of the last one. */
 const appendAll = async (leadership: Leadership, from: LogPosition, texts: readonly string[]): Promise<LogPosition> => {
   let end = from
   for (const text of texts) {
@@ -75,7 +75,7 @@ const appendAll = async (leadership: Leadership, from: LogPosition, texts: reado
 
 const textOf = (entry: LogEntry): string => String(decodeBatch(entry)[0]?.value)
 
-/** The texts of so many entries behind a position. */
+/** Reads the texts of the `count` entries after a position. */
 const read = async (log: SharedLog, after: LogPosition, count: number): Promise<string[]> => {
   const found: string[] = []
   const done = new AbortController()
@@ -87,23 +87,26 @@ const read = async (log: SharedLog, after: LogPosition, count: number): Promise<
   return found
 }
 
-/** What every shared log does. */
-export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptions) => Promise<LogHome>): void => {
+/** Tests the behavior of a shared log. */
+export const describeSharedLog = (
+  name: string,
+  createFixture: (options: SharedLogOptions) => Promise<SharedLogFixture>,
+): void => {
   describe(`a shared log (${name})`, () => {
-    let home: LogHome
+    let fixture: SharedLogFixture
     let a: LogConnection
     let b: LogConnection
 
-    const begin = async (options: LogHomeOptions = {}): Promise<void> => {
-      home = await makeHome(options)
-      a = await home.connect()
-      b = await home.connect()
+    const begin = async (options: SharedLogOptions = {}): Promise<void> => {
+      fixture = await createFixture(options)
+      a = await fixture.connect()
+      b = await fixture.connect()
     }
     const lead = (connection: LogConnection, id: string): Promise<Leadership> =>
-      home.whenDone(connection.log.campaign(candidate(id), never))
+      fixture.whenDone(connection.log.campaign(candidate(id), never))
 
     beforeEach(() => begin())
-    afterEach(() => home.destroy())
+    afterEach(() => fixture.destroy())
 
     it('a shared log elects one leader and tells every node', async () => {
       expect(a.log.leader).toBeUndefined()
@@ -123,7 +126,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await first.resign()
       expect(first.isHeld).toBe(false)
       expect(await first.lost).toContain('resigned')
-      const second = await home.whenDone(waiting)
+      const second = await fixture.whenDone(waiting)
       expect(second.term).toBeGreaterThan(first.term)
       await expect.poll(() => leaderIds.at(-1)).toBe('b')
       unsubscribe()
@@ -222,7 +225,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
     })
 
     it('a shared log has an image for nodes that its entries no longer reach', async () => {
-      await home.destroy()
+      await fixture.destroy()
       await begin({ entriesMax: 8 })
       const leadership = await lead(a, 'a')
       let end = await appendAll(
@@ -237,7 +240,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await expect(read(b.log, LOG_START, 1)).rejects.toThrow(ImageNeeded)
       const image = await b.log.readImage(never)
       expect(image.position.index).toBeGreaterThan(0)
-      // The log goes on past it meanwhile.
+      // Entries are appended during the read.
       await appendAll(
         leadership,
         end,
@@ -323,9 +326,9 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await b.log.announce(node('b'))
       a.cut()
       const isAlone = async () => (await b.log.nodes()).length === 1
-      await home.whenDone(waitFor(isAlone))
+      await fixture.whenDone(waitFor(isAlone))
       a.heal()
-      await home.whenDone(waitFor(async () => !(await isAlone())))
+      await fixture.whenDone(waitFor(async () => !(await isAlone())))
     })
 
     it('a cut off leader of a shared log loses its lead, and knows it before another node leads', async () => {
@@ -337,7 +340,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
         wasHeld = first.isHeld
         return leadership
       })
-      const second = await home.whenDone(taken)
+      const second = await fixture.whenDone(taken)
       expect(wasHeld).toBe(false)
       expect(await first.lost).toContain('could not be renewed')
       await expect(first.append(2, entryOf(end, 'k', Buffer.from('lost')).bytes)).rejects.toThrow(LeadershipLost)
@@ -368,7 +371,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       const entry = entryOf(end, 'k', Buffer.from('happened'))
       const appended = first.append(entry.index, entry.bytes)
       const behind = first.append(3, entryOf(positionOf(entry), 'k', Buffer.from('behind')).bytes)
-      await expect(home.whenDone(Promise.allSettled([appended, behind]))).resolves.toMatchObject([
+      await expect(fixture.whenDone(Promise.allSettled([appended, behind]))).resolves.toMatchObject([
         { reason: expect.any(OutcomeUnknown) },
         { reason: expect.any(LeadershipLost) },
       ])
@@ -384,7 +387,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       const end = await appendAll(first, LOG_START, ['1'])
       a.cut()
       const appended = first.append(2, entryOf(end, 'k', Buffer.from('held up')).bytes)
-      await expect(home.whenDone(appended)).rejects.toThrow(OutcomeUnknown)
+      await expect(fixture.whenDone(appended)).rejects.toThrow(OutcomeUnknown)
       const second = await lead(b, 'b')
       a.heal()
       await appendAll(second, end, ['2'])
@@ -397,7 +400,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       const entry = entryOf(LOG_START, 'k', Buffer.from('1'))
       const appended = first.append(entry.index, entry.bytes)
       a.heal()
-      await home.whenDone(appended)
+      await fixture.whenDone(appended)
       expect(first.isHeld).toBe(true)
       expect(await read(b.log, LOG_START, 1)).toEqual(['1'])
     })
@@ -433,7 +436,7 @@ const contentOf = async (image: LogImage): Promise<Record<string, string>> => {
   return found
 }
 
-/** Looks again in each turn of the event loop. */
+/** Polls once in each turn of the event loop. */
 const waitFor = async (fact: () => Promise<boolean>): Promise<void> => {
   while (!(await fact())) await new Promise((resolve) => setTimeout(resolve, 2))
 }

@@ -8,7 +8,7 @@ import { randomPorts } from '../../src/lab/model/ports.js'
 import { LabHome } from '../support/lab-home.js'
 import { IMAGE } from './image.js'
 
-/** Exported compose files, started as a user starts them, worked on as labs, and started again. */
+/** Exported compose files that are started, attached as labs and restarted. */
 
 class Export {
   readonly directory = mkdtempSync(path.join(tmpdir(), 'understudy-export-'))
@@ -28,7 +28,7 @@ class Export {
     return this.call(command, [...first, ...args])
   }
 
-  /** The status that `wire` ends with. */
+  /** Returns the exit status of `wire`. */
   wired(): string {
     const id = this.compose('ps', '-a', '-q', 'wire').stdout || this.compose('ps', '-q', 'wire').stdout
     return this.call('docker', ['wait', id]).stdout
@@ -124,7 +124,7 @@ describe('an exported compose file', () => {
   })
 })
 
-describe('an exported compose file with TLS and seals that open themselves', () => {
+describe('an exported compose file with TLS and auto-unseal', () => {
   const secret = new Export()
   const home = new LabHome()
   const on = (...args: string[]) => home.run(...args, '--name', 'sealed')

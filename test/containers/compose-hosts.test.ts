@@ -8,9 +8,12 @@ import { randomPorts } from '../../src/lab/model/ports.js'
 import { LabHome } from '../support/lab-home.js'
 import { IMAGE } from './image.js'
 
-/** An export for two machines. Two addresses of this one stand for them: to a container each is another host. */
+/**
+ * An export for two machines. Two addresses of this machine represent them, because both are other hosts to a
+ * container.
+ */
 
-/** The address of this machine in the network of the engine, which need not say it before its first container. */
+/** The address of this machine in the bridge network. Docker may not report the gateway before the first container. */
 const bridge = (() => {
   const format = '{{(index .IPAM.Config 0).Subnet}}'
   const { stdout } = spawnSync('docker', ['network', 'inspect', 'bridge', '--format', format], { encoding: 'utf8' })
@@ -22,7 +25,7 @@ const others = Object.values(networkInterfaces())
   .map(({ address }) => address)
 const hosts = [bridge, ...others].filter((host) => host !== '')
 
-describe.skipIf(hosts.length < 2)('a compose file for each machine', () => {
+describe.skipIf(hosts.length < 2)('compose files for two machines', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-hosts-'))
   const [one = '', two = ''] = hosts
   const compose = (host: string, ...args: string[]) => {
@@ -41,14 +44,14 @@ describe.skipIf(hosts.length < 2)('a compose file for each machine', () => {
   it('compose files for two machines replicate over the network after the first file runs', async () => {
     await using home = new LabHome()
     const ports = await randomPorts(['A', 'B'])
-    const place = (name: string) => `${name}: { ports: { api: ${ports.get(name)?.api} } }`
+    const clusterLine = (name: string) => `${name}: { ports: { api: ${ports.get(name)?.api} } }`
     const file = path.join(directory, 'topology.yaml')
     const links = 'links: [{ kind: dr, primary: A, secondary: B }]'
-    const head = ['apiVersion: understudy/v1', 'kind: Topology', 'name: two-places']
-    writeFileSync(file, [...head, 'clusters:', `  ${place('A')}`, `  ${place('B')}`, links, ''].join('\n'))
-    const places = `A=${one},B=${two}`
+    const head = ['apiVersion: understudy/v1', 'kind: Topology', 'name: two-machines']
+    writeFileSync(file, [...head, 'clusters:', `  ${clusterLine('A')}`, `  ${clusterLine('B')}`, links, ''].join('\n'))
+    const hostMap = `A=${one},B=${two}`
     const exported = await home.run(
-      ...['compose', 'export', '-f', file, '--hosts', places, '--image', IMAGE, '--output', directory],
+      ...['compose', 'export', '-f', file, '--hosts', hostMap, '--image', IMAGE, '--output', directory],
     )
     expect(exported.status, exported.stderr).toBe(0)
 
@@ -61,8 +64,8 @@ describe.skipIf(hosts.length < 2)('a compose file for each machine', () => {
     expect(stdout.trim(), compose(one, 'logs', '--no-color', 'wire').text).toBe('0')
 
     const addresses = [`A=http://${one}:${ports.get('A')?.api}`, `B=http://${two}:${ports.get('B')?.api}`]
-    expect((await home.run('attach', 'places', ...addresses)).status).toBe(0)
-    const waited = await home.run('wait', '--for', 'converged', '--name', 'places')
+    expect((await home.run('attach', 'machines', ...addresses)).status).toBe(0)
+    const waited = await home.run('wait', '--for', 'converged', '--name', 'machines')
     expect(waited.status, waited.stderr).toBe(0)
   })
 })

@@ -8,7 +8,7 @@ import { randomPorts } from '../../src/lab/model/ports.js'
 import { LabHome } from '../support/lab-home.js'
 import { IMAGE } from './image.js'
 
-/** The export of two clusters of three nodes, of which one is the disaster recovery of the other: six containers. */
+/** The export of a DR pair of clusters with three nodes each, which are six containers. */
 
 const TOPOLOGY = `
 apiVersion: understudy/v1
@@ -35,7 +35,7 @@ const compose = (...args: string[]) => {
   const [command = 'docker-compose', ...first] = findCompose() ?? []
   return call(command, ...first, ...args)
 }
-/** The status that `wire` ends with. */
+/** Returns the exit status of `wire`. */
 const wired = () =>
   call('docker', 'wait', compose('ps', '-a', '-q', 'wire').stdout || compose('ps', '-q', 'wire').stdout).stdout
 
@@ -89,7 +89,7 @@ it('after a kill of the active container, another node takes over and the second
   expect(call('docker', 'kill', container).status).toBe(0)
   const waited = await on('wait', '--for', 'active', '--cluster', 'A')
   expect(waited.status, waited.stderr).toBe(0)
-  // `env`, and so `exec`, waits for the node that takes over.
+  // `env`, and therefore `exec`, waits for the next active node.
   const written = await vault('write', 'kv/b', 'word=later')
   expect(written.status, written.stderr).toBe(0)
   expect((await status()).clusters[0]?.nodes.find(({ name }) => name === active)).toMatchObject({

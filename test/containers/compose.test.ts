@@ -9,13 +9,13 @@ import type { WiredClusters } from '../../src/lab/model/cluster.js'
 import { randomPorts } from '../../src/lab/model/ports.js'
 import { IMAGE } from './image.js'
 
-/** The compose file of the repository, run to its end as a user runs it, on ports of its own. */
+/** The compose file of the repository, on free ports. */
 
 const root = path.join(import.meta.dirname, '..', '..')
 const project = `understudy-test-${process.pid}`
 const clusters = ['A', 'B', 'C']
 
-describe('the compose file', () => {
+describe('the compose file of the repository', () => {
   const scratch = mkdtempSync(path.join(tmpdir(), 'understudy-compose-'))
   const env: NodeJS.ProcessEnv = { ...process.env, UNDERSTUDY_IMAGE: IMAGE }
   const addresses = new Map<string, string>()
@@ -45,7 +45,7 @@ describe('the compose file', () => {
     rmSync(scratch, { recursive: true, force: true })
   })
 
-  it('wires itself and ends with success', () => {
+  it('the compose file sets up replication, and its `wire` service exits with 0', () => {
     const { stdout } = call('docker', ['wait', wireContainer()])
     expect(stdout, compose('logs', '--no-color').text).toBe('0')
     const file = path.join(scratch, 'wired.json')
@@ -54,7 +54,7 @@ describe('the compose file', () => {
     expect(wired.clusters.map(({ name }) => name)).toEqual(clusters)
   })
 
-  it('shows on C what was written on A', async () => {
+  it('the compose file replicates a write on A to C', async () => {
     const word = `from the compose test ${process.pid}`
     const tokenOf = (name: string) => wired.clusters.find((cluster) => cluster.name === name)?.rootToken
     const clientOf = (name: string) => new ApiClient({ address: addresses.get(name) ?? '', token: tokenOf(name) })
@@ -64,13 +64,13 @@ describe('the compose file', () => {
       .toEqual({ word })
   })
 
-  it('gives each cluster its role', async () => {
+  it('the compose file gives each cluster its role', async () => {
     const health = async (name: string) =>
       (await new ApiClient({ address: addresses.get(name) ?? '' }).send('GET', 'sys/health')).status
     expect([await health('A'), await health('B'), await health('C')]).toEqual([200, 472, 200])
   })
 
-  it('opens the same clusters again after all containers were stopped', () => {
+  it('the compose file unseals the same clusters after a stop of all containers', () => {
     expect(compose('stop', '--timeout', '20').status).toBe(0)
     expect(compose('up', '-d').status).toBe(0)
     const { stdout } = call('docker', ['wait', wireContainer()])
@@ -79,12 +79,12 @@ describe('the compose file', () => {
     expect(text).toContain('cluster B is open again')
   })
 
-  it('runs its servers without the rights of root', () => {
+  it('the compose file runs its servers as an unprivileged user', () => {
     const { stdout } = compose('exec', '-T', 'a', 'cat', '/proc/1/status')
     expect(/^Uid:\s+(.*)$/m.exec(stdout)?.[1]?.split(/\s+/)).toEqual(['8200', '8200', '8200', '8200'])
   })
 
-  it('drains and ends with success when it is stopped', () => {
+  it('the compose file drains its servers at a stop, and they exit with 0', () => {
     expect(compose('stop', '--timeout', '20').status).toBe(0)
     const ids = compose('ps', '-a', '-q').stdout || compose('ps', '-q').stdout
     const { stdout } = call('docker', ['inspect', '--format', '{{.State.ExitCode}}', ...ids.split('\n')])

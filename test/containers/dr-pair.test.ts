@@ -7,7 +7,7 @@ import { wireClusters } from '../../src/lab/attach/wiring.js'
 import { findTopology } from '../../src/lab/topology/catalogue.js'
 import { IMAGE } from './image.js'
 
-/** A DR pair as the tests of other people's programs start it: containers of the image, one network, mapped ports. */
+/** A DR pair of containers with one network and mapped ports, as tests of other projects start it. */
 
 const TIMEOUT_MS = 60_000
 

@@ -8,7 +8,7 @@ import { LabHome } from '../support/lab-home.js'
 import { runProgram } from '../support/program.js'
 import { IMAGE } from './image.js'
 
-/** Drills on containers of their own. What is crashed is a container, and nothing of it is left afterwards. */
+/** Drills in containers. A crash kills a container, and no container remains after a drill. */
 
 const FAILOVER = `
 apiVersion: understudy/v1
@@ -37,8 +37,8 @@ const play = async (home: LabHome, drill: string, ...flags: string[]) => {
   return { status, stderr, result: stdout === '' ? undefined : (JSON.parse(stdout) as DrillResult) }
 }
 
-describe('a drill on containers', () => {
-  it('crashes a container, judges what came of it, and leaves nothing', async () => {
+describe('a drill in containers', () => {
+  it('a drill in containers crashes a container, reports its verdict, and removes all containers', async () => {
     await using home = new LabHome()
     const before = containers().stdout
     const file = path.join(home.directory, 'failover.yaml')
@@ -53,7 +53,7 @@ describe('a drill on containers', () => {
     expect([containers().stdout, home.left()]).toEqual([before, []])
   })
 
-  it('takes down what it started when the image is not there', async () => {
+  it('a drill in containers removes everything if the image does not exist', async () => {
     await using home = new LabHome()
     const before = containers().stdout
     const env = { XDG_STATE_HOME: home.directory, UNDERSTUDY_IMAGE: 'understudy.invalid/none' }
@@ -65,9 +65,12 @@ describe('a drill on containers', () => {
   })
 
   const shipped = ['dr-failover', 'dr-failback', 'pr-follow-after-dr', 'paths-filter', 'node-failover']
-  it.each(shipped.filter((name) => listDrillNames().includes(name)))('%s passes', async (name) => {
-    await using home = new LabHome()
-    const { status, stderr, result } = await play(home, name)
-    expect([status, result?.verdict], stderr).toEqual([0, 'passed'])
-  })
+  it.each(shipped.filter((name) => listDrillNames().includes(name)))(
+    'the drill %s passes in containers',
+    async (name) => {
+      await using home = new LabHome()
+      const { status, stderr, result } = await play(home, name)
+      expect([status, result?.verdict], stderr).toEqual([0, 'passed'])
+    },
+  )
 })

@@ -5,18 +5,18 @@ import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { IMAGE } from './image.js'
 
-/** What the entrypoint makes of its arguments, its volumes and its user. */
+/** The entrypoint of the image: arguments, volumes and users. */
 
 const docker = (...args: string[]) => {
   const { status, stdout, stderr } = spawnSync('docker', args, { encoding: 'utf8' })
   return { status, stdout: stdout.trim(), text: `${stdout}${stderr}` }
 }
 
-describe('the entrypoint', () => {
+describe('the image entrypoint', () => {
   const started: string[] = []
   const directories: string[] = []
 
-  /** Starts a container and resolves when its health check has passed; returns its id. */
+  /** Starts a container, waits until it is healthy, and returns its ID. */
   const startHealthy = async (options: readonly string[], command: readonly string[]): Promise<string> => {
     const { stdout: id, text } = docker('run', '--detach', ...options, IMAGE, ...command)
     expect(id, text).toMatch(/^[0-9a-f]{64}$/)
@@ -27,7 +27,7 @@ describe('the entrypoint', () => {
     return id
   }
 
-  /** A directory that everybody may read, as directories of compose projects are. */
+  /** Creates a directory that all users can read, like directories of compose projects. */
   const scratch = (): string => {
     const directory = mkdtempSync(path.join(tmpdir(), 'understudy-volume-'))
     chmodSync(directory, 0o755)
@@ -37,19 +37,19 @@ describe('the entrypoint', () => {
 
   afterAll(() => {
     if (started.length > 0) docker('rm', '--force', '--volumes', ...started)
-    // The files belong to the container's user by now, and only root may remove them.
+    // The files belong to the user of the container, so a container deletes them.
     for (const directory of directories) {
       docker('run', '--rm', '--volume', `${directory}:/gone`, '--entrypoint', 'sh', IMAGE, '-c', 'rm -rf /gone/*')
       rmSync(directory, { recursive: true, force: true })
     }
   })
 
-  it('starts a development server when nothing is said', async () => {
+  it('the entrypoint starts a development server by default', async () => {
     const id = await startHealthy(['--env', 'VAULT_DEV_ROOT_TOKEN_ID=known'], [])
     expect(docker('logs', id).stdout).toContain('Root Token: known')
   })
 
-  it('reads a directory of configuration that belongs to somebody else, and checks the address it names', async () => {
+  it('the entrypoint reads a configuration directory of another user, and the health check uses its address', async () => {
     const directory = scratch()
     const file = path.join(directory, 'server.hcl')
     const text =
@@ -61,7 +61,7 @@ describe('the entrypoint', () => {
     expect(stdout).toBe('http://127.0.0.1:8333 answers 501')
   })
 
-  it('reads a file of the configuration directory once when the caller names it', async () => {
+  it('the entrypoint reads a configuration file once if the caller names it', async () => {
     const directory = scratch()
     const text = '{"storage":{"inmem":{}},"listener":{"tcp":{"address":"0.0.0.0:8200","tls_disable":true}}}'
     writeFileSync(path.join(directory, 'config.json'), text, { mode: 0o644 })
@@ -70,7 +70,7 @@ describe('the entrypoint', () => {
     await startHealthy(['--volume', `${directory}:/vault/config:ro`, '--entrypoint', 'vault'], command)
   })
 
-  it('simply runs when it was started as another user', async () => {
+  it('the entrypoint runs as an arbitrary user', async () => {
     const id = await startHealthy(['--user', '12345:12345', '--cap-drop', 'ALL'], [])
     expect(docker('exec', id, 'id', '-u').stdout).toBe('12345')
   })
@@ -81,7 +81,7 @@ describe('the entrypoint', () => {
     [['sh', '-c', 'echo from a shell; exit 7'], 7, /^from a shell$/],
     [['no-such-program'], 127, /no such program/],
     [['server', '-no-such-flag'], 1, /flag provided but not defined/],
-  ])('run as %j ends with %i', (args, status, output) => {
+  ])('the image run as %j exits with %i', (args, status, output) => {
     const result = docker('run', '--rm', IMAGE, ...args)
     expect(result.status, result.text).toBe(status)
     expect(result.text.trim()).toMatch(output)

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { createApiCertificates } from '../../src/crypto/api-certificates.js'
 import { IMAGE } from './image.js'
 
-/** The image's health check: that it finds the server wherever it listens, and what it costs. */
+/** The health check of the image: it finds the address of the server, and uses little processor time. */
 
 const docker = (...args: string[]) => {
   const { status, stdout, stderr } = spawnSync('docker', args, { encoding: 'utf8' })
@@ -55,29 +55,29 @@ afterAll(() => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true })
 })
 
-describe('the health check', () => {
-  it('finds a server on another port and address', async () => {
+describe('the image health check', () => {
+  it('the health check finds a server on another port and address', async () => {
     await untilHealthy(start(configured('address = "127.0.0.2:9333"\ntls_disable = true'), ['server']))
   })
 
-  it('finds one behind TLS, and one that wants certificates of its clients', async () => {
+  it('the health check finds a server with TLS, even if client certificates are required', async () => {
     await untilHealthy(start(await withTls(), ['server']))
     await untilHealthy(start(await withTls('tls_require_and_verify_client_cert = true'), ['server']))
   })
 
-  it('finds one that a shell script started, as another user, on a read-only disk', async () => {
+  it('the health check finds a server started by a shell script as another user on a read-only disk', async () => {
     const script = 'vault server -dev -dev-listen-address=127.0.0.1:9555'
     await untilHealthy(start(['--user', '12345'], ['sh', '-c', `${script}; true`]))
     await untilHealthy(start(['--read-only', '--tmpfs', '/tmp'], ['server', '-dev']))
     await untilHealthy(start(['--read-only'], ['server', '-dev']))
   })
 
-  it('fails for a container in which no server runs', () => {
+  it('the health check fails without a server', () => {
     const id = start(['--no-healthcheck'], ['sleep', '600'])
     expect(docker('exec', id, 'understudy-health').status).toBe(1)
   })
 
-  it('costs less than one per cent of a core', async () => {
+  it('the health check uses less than 1 % of a core', async () => {
     const usage = (id: string): number => {
       const read =
         'cat /sys/fs/cgroup/cpu.stat 2>/dev/null || echo usage_usec $(($(cat /sys/fs/cgroup/cpuacct/cpuacct.usage) / 1000))'

@@ -1,2 +1,2 @@
-/** The image under test; `npm test` builds it. */
+/** The image under test, which `npm test` builds. */
 export const IMAGE = process.env.UNDERSTUDY_IMAGE ?? 'understudy'

@@ -4,7 +4,7 @@ import { ApiClient } from '../../src/client/api-client.js'
 import { until } from '../support/until.js'
 import { IMAGE } from './image.js'
 
-/** A whole lab in one container: `docker run IMAGE up pr-dr`. */
+/** A complete lab in one container: `docker run IMAGE up pr-dr`. */
 
 const docker = (...args: string[]) => {
   const { status, stdout, stderr } = spawnSync('docker', args, { encoding: 'utf8' })
@@ -40,12 +40,12 @@ describe('a lab in a container', () => {
     docker('rm', '--force', '--volumes', id)
   })
 
-  it('prints where its clusters are, and answers at the published ports', async () => {
+  it('a lab in a container prints its addresses and responds at the published ports', async () => {
     expect(log()).toContain('http://127.0.0.1:8210')
     expect([await healthOf(8200), await healthOf(8210), await healthOf(8220)]).toEqual([200, 472, 200])
   })
 
-  it('takes commands from within, also for servers that it did not start itself', () => {
+  it('a lab in a container accepts commands from inside', () => {
     for (const args of [
       ['crash', 'A'],
       ['failover', 'A', 'B', '--force'],
@@ -58,7 +58,7 @@ describe('a lab in a container', () => {
     expect(inside('wait', '--for', 'converged').status).toBe(0)
   })
 
-  it('takes the lab down when it is stopped', () => {
+  it('a lab in a container is removed when the container stops', () => {
     expect(docker('stop', '--time', '60', id).status).toBe(0)
     expect(docker('inspect', '-f', '{{.State.ExitCode}}', id).stdout, log()).toBe('143')
     expect(log()).toContain('the lab "default" is down')

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type StartedUnderstudyLab, UnderstudyContainer, UnderstudyLab } from '../../src/testcontainers/index.js'
 import { IMAGE } from './image.js'
 
-/** The classes that the package has for Testcontainers. */
+/** The Testcontainers classes of the package. */
 
-describe('a container of one server', () => {
+describe('UnderstudyContainer', () => {
   it('UnderstudyContainer starts an unsealed server with the given root token and settings', async () => {
     const server = await new UnderstudyContainer(IMAGE)
       .withRootToken('of-my-own')
@@ -21,14 +21,14 @@ describe('a container of one server', () => {
   })
 })
 
-describe('a lab of containers', () => {
+describe('UnderstudyLab', () => {
   let lab: StartedUnderstudyLab
   beforeAll(async () => {
     lab = await new UnderstudyLab('pr-dr', { image: IMAGE }).start()
   })
   afterAll(() => lab?.stop())
 
-  it('replicates, fails over, and its clients go on', async () => {
+  it('UnderstudyLab starts containers that replicate and switch over', async () => {
     const [a, b, c] = [lab.cluster('A'), lab.cluster('B'), lab.cluster('C')]
     await a.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
     await a.client.write('kv/greeting', { word: 'hello' })
@@ -41,7 +41,7 @@ describe('a lab of containers', () => {
     expect(exitCode, output).toBe(0)
   })
 
-  it('refuses what is not known before a container starts', () => {
+  it('UnderstudyLab rejects unknown topologies and options before it starts a container', () => {
     expect(() => new UnderstudyLab('pr-rd')).toThrow(/did you mean "pr-dr"/)
     expect(() => new UnderstudyLab('dr', { imgae: 'x' } as object)).toThrow(/did you mean "image"/)
   })

@@ -7,7 +7,7 @@ import { randomPorts } from '../../src/lab/model/ports.js'
 import { IMAGE } from './image.js'
 import { until } from '../support/until.js'
 
-/** The example of one cluster of three containers, as `docker-compose.nodes.yml` has it. */
+/** The cluster of three containers in `docker-compose.nodes.yml`. */
 
 const NAMES = ['a', 'b', 'c']
 const addresses = new Map<string, string>()
@@ -41,7 +41,7 @@ beforeAll(async () => {
 
 afterAll(() => void compose('down', '--volumes', '--timeout', '20'))
 
-it('becomes one cluster of itself, and goes on when the active container is killed', async () => {
+it('the containers of docker-compose.nodes.yml form one cluster, and another takes over when the active one is killed', async () => {
   for (const name of NAMES) await until(async () => (await health(name)) === 501)
   const init = compose('exec', '-T', 'a', 'vault', 'operator', 'init', '-format=json')
   expect(init.status, init.text).toBe(0)

@@ -5,8 +5,8 @@ import { findCompose } from '../../scripts/support/docker.js'
 import { IMAGE } from './image.js'
 
 /**
- * A lab as people write it for the reference: HCL files, a compose file, and a shell script of plain `vault` commands. It
- * knows of us nothing but the name of the image, and goes from the first start over a failover to the failback.
+ * A lab written for the official Vault image: HCL files, a compose file, and a shell script of `vault` commands. Only
+ * the image name differs. The script runs from the first start through a failover to the failback.
  */
 
 const directory = path.join(import.meta.dirname, 'reference-lab')
@@ -52,7 +52,7 @@ describe('a lab of vault commands', () => {
     compose('down', '--volumes', '--timeout', '20')
   })
 
-  it('runs to its end', async () => {
+  it('the script of vault commands runs to its end', async () => {
     const { status, stdout, stderr } = await runScript()
     expect(status, status === 0 ? '' : `${stdout}\n${stderr}\n${compose('logs', '--no-color').text}`).toBe(0)
     for (const line of stdout.trim().split('\n')) {
@@ -73,13 +73,13 @@ describe('a lab of vault commands', () => {
     ['status_sealed_again', '2'],
     ['init_status_new', '2'],
     ['init_status_done', '0'],
-  ])('tells the state by an exit status: %s is %s', (name, status) => expect(seen.get(name)).toBe(status))
+  ])('vault commands report the state by exit status: %s is %s', (name, status) => expect(seen.get(name)).toBe(status))
 
   it.each([
     ['read_after_failover', 'before the failover'],
     ['read_after_failback', 'before the failover'],
     ['read_meanwhile', 'while A was away'],
-  ])('keeps what was written: %s is "%s"', (name, text) => expect(seen.get(name)).toBe(text))
+  ])('data is kept across failover and failback: %s is "%s"', (name, text) => expect(seen.get(name)).toBe(text))
 
   it.each([
     ['snapshot', '0'],
@@ -87,9 +87,9 @@ describe('a lab of vault commands', () => {
     ['read_on_dr', '2'],
     ['promote_wrong_token', '2'],
     ['login_after_failover', '0'],
-  ])('answers on the way: %s is %s', (name, text) => expect(seen.get(name)).toBe(text))
+  ])('vault commands answer during the failover: %s is %s', (name, text) => expect(seen.get(name)).toBe(text))
 
-  it('ends with the roles it began with', () => {
+  it('the clusters have their original roles after the failback', () => {
     const statusOf = (name: string) => (JSON.parse(seen.get(name) ?? '{}') as { data: Record<string, unknown> }).data
     const primary = statusOf('primary')
     const secondary = statusOf('secondary')

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { IMAGE } from './image.js'
 
-/** What scripts and health checks of labs find in the image. */
+/** Tools in the image for scripts and health checks of labs. */
 
 const inImage = (script: string, entrypoint = 'sh') => {
   const args = ['run', '--rm', '--entrypoint', entrypoint, IMAGE, ...(entrypoint === 'sh' ? ['-c', script] : [script])]
@@ -10,7 +10,7 @@ const inImage = (script: string, entrypoint = 'sh') => {
   return { status, stdout: stdout.trim(), stderr: stderr.trim() }
 }
 
-describe('the image', () => {
+describe('tools of the image', () => {
   it('the image contains the tools that lab scripts call', () => {
     const script = [
       'set -e',
@@ -43,7 +43,7 @@ describe('the image', () => {
     expect(inImage('version', name)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Vault v\d/) })
   })
 
-  it('the image has its entrypoint as docker-entrypoint.sh, too', () => {
+  it('the image contains its entrypoint as docker-entrypoint.sh', () => {
     const run = inImage('version', '/usr/local/bin/docker-entrypoint.sh')
     expect(run).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Vault v\d/) })
   })

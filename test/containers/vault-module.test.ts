@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiClient } from '../../src/client/api-client.js'
 import { IMAGE } from './image.js'
 
-/** Testcontainers' own module for the reference, with our image in the place of the reference's and nothing else changed. */
+/** The official Vault module of Testcontainers with the image of this repository. */
 
 const TOKEN = 'of-the-tests'
 
@@ -31,7 +31,7 @@ describe('the VaultContainer of Testcontainers', () => {
   it('the VaultContainer of Testcontainers starts with the given token', async () => {
     expect(server.getRootToken()).toBe(TOKEN)
     expect((await client.read('auth/token/lookup-self')).data).toMatchObject({ id: TOKEN, policies: ['root'] })
-    await expect(client.with({ token: 'of-somebody-else' }).read('sys/mounts')).rejects.toMatchObject({ status: 403 })
+    await expect(client.with({ token: 'another-token' }).read('sys/mounts')).rejects.toMatchObject({ status: 403 })
   })
 
   it('the VaultContainer of Testcontainers runs its setup commands', async () => {

@@ -10,7 +10,7 @@ import { openLink } from '../support/open-link.js'
 import { FrozenClock } from '../support/frozen-clock.js'
 
 let etcd: EtcdProcess
-let homes = 0
+let fixtures = 0
 
 beforeAll(async () => {
   etcd = await EtcdProcess.prepare('http')
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => etcd.destroy())
 
 describeSharedLog('etcd', async ({ entriesMax }) => {
-  const prefix = `/home-${homes++}/`
+  const prefix = `/fixture-${fixtures++}/`
   const links: Link[] = []
   const logs: EtcdSharedLog[] = []
   return {

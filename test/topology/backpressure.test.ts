@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { type Cluster, openClusters } from '../support/clusters.js'
 import { forEachOf } from '../support/load.js'
 
-/** A secondary that does not read costs the primary no memory: what it misses waits on disk. */
+/** A secondary that does not read uses no memory of the primary: missing entries are read from disk later. */
 const MIB = 1024 * 1024
 const WRITES = 1600
 const VALUE_BYTES = 64 * 1024
@@ -16,17 +16,17 @@ const SAMPLE_MS = 50
 const clusters = openClusters()
 let primary: Cluster
 let secondary: Cluster
-/** The most that the primary had while the secondary read what the same writes sent it. */
+/** Maximum memory of the primary during the same writes with a secondary that reads. */
 let ordinary: Memory
 
 beforeAll(async () => {
-  // Nobody is to be found dead in this test: what counts is a peer that is there and does not read.
+  // Long timeouts, because the test needs a connected peer that does not read.
   const settings = { keepalive_time: '120s', keepalive_timeout: '120s' }
   primary = await clusters.add('A', { settings, hasLink: true })
   secondary = await clusters.add('C', { settings })
   await primary.client.write('sys/mounts/load', { type: 'kv', options: { version: '1' } })
   await clusters.join(primary, secondary, 'performance')
-  // The collector lets garbage of such writes pile up to its own measure, whoever reads: that is not to be counted.
+  // The garbage collector lets memory grow during such writes, even if the secondary reads. This growth is not counted.
   ordinary = (await stall({ name: 'that reads', begin: () => undefined, end: () => undefined })).most
 })
 
@@ -44,17 +44,17 @@ interface Stall {
 }
 
 const stalls: readonly Stall[] = [
-  { name: 'behind a link that holds', begin: () => primary.link.hold(), end: () => primary.link.release() },
+  { name: 'behind a held link', begin: () => primary.link.hold(), end: () => primary.link.release() },
   {
-    name: 'that is frozen',
+    name: 'that is suspended',
     begin: () => secondary.process.signal('SIGSTOP'),
     end: () => secondary.process.signal('SIGCONT'),
   },
 ]
 
 /**
- * Resident memory now, in bytes: the process's own, and with the pages of database files that it has mapped, which are the
- * kernel's cache and go when somebody needs the room.
+ * Returns the resident memory of a server in bytes. `ownBytes`: memory of the process. `totalBytes`: also mapped pages
+ * of database files, which the kernel can release.
  */
 const memoryOf = ({ process: { pid } }: Cluster) => {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
@@ -64,7 +64,7 @@ const memoryOf = ({ process: { pid } }: Cluster) => {
 
 type Memory = ReturnType<typeof memoryOf>
 
-/** Watches the primary's memory; each call gives the most it had. */
+/** Samples the memory of the primary. `most` returns the maximum so far. */
 const watchMemory = () => {
   let most = memoryOf(primary)
   const sampler = systemClock.setRepeating(SAMPLE_MS, () => {
@@ -81,7 +81,7 @@ const mib = (bytes: number) => (bytes / MIB).toFixed(1)
 
 const write = ({ ownBytes, totalBytes }: Memory) => `${mib(ownBytes)} MiB (${mib(totalBytes)} with mapped files)`
 
-/** Writes while the secondary does not read, and lets it catch up. */
+/** Writes while the secondary does not read, and waits until it has caught up. */
 const stall = async ({ name, begin, end }: Stall) => {
   const memory = watchMemory()
   const startedMs = systemClock.monotonic()
@@ -98,7 +98,7 @@ const stall = async ({ name, begin, end }: Stall) => {
   return { most }
 }
 
-it.each(stalls)('spends no memory on a secondary $name', async (how) => {
+it.each(stalls)('a secondary $name uses no extra memory of the primary', async (how) => {
   const { most } = await stall(how)
   const read = await secondary.client.read(`load/${how.name}/${WRITES - 1}`)
   expect((read.data as { value: string }).value).toBe(value)

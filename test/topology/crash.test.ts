@@ -3,7 +3,7 @@ import type { Kind } from '../../src/lab/model/kinds.js'
 import { type Cluster, openClusters } from '../support/clusters.js'
 import { forEachOf, WriteLoad } from '../support/load.js'
 
-/** A write that was acknowledged survives kill -9 of whoever is in the middle of it, on both sides of a link. */
+/** Acknowledged writes survive a SIGKILL of any cluster on both sides of a link. */
 const ROUNDS = inject('level') === 'nightly' ? 20 : 4
 const WRITES_PER_ROUND = 1000
 const WRITERS = 24
@@ -26,7 +26,7 @@ beforeAll(async () => {
 const pathOf = (index: number) => `load/${index % 64}/${index}`
 const textOf = (index: number) => `value of write ${index}`
 
-it(`loses no acknowledged write in ${ROUNDS} kills under load`, async () => {
+it(`no acknowledged write is lost in ${ROUNDS} kills under load`, async () => {
   const load = new WriteLoad({
     client: primary.client,
     writers: WRITERS,

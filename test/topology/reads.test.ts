@@ -4,7 +4,7 @@ import { errorsOf } from '../../src/client/api-client.js'
 import { type Cluster, openClusters } from '../support/clusters.js'
 import { forEachOf } from '../support/load.js'
 
-/** What clients of a primary, a performance secondary and a DR secondary are answered. */
+/** Responses to clients of a primary, a performance secondary and a DR secondary. */
 const clusters = openClusters()
 let primary: Cluster
 let copy: Cluster
@@ -35,7 +35,10 @@ interface History {
   reads: number
 }
 
-/** Counts up through all keys in turn: round n on key 0, then on key 1, and so on. Who saw a key saw all before it. */
+/**
+ * Writes round n to key 0, then to key 1, and so on. A client that has seen a key in a round must see all earlier
+ * writes.
+ */
 const writeRounds = async (folder: string, rounds: number, first = 1): Promise<void> => {
   for (let round = first; round < first + rounds; round++) {
     for (let key = 0; key < KEYS; key++) {
@@ -44,7 +47,7 @@ const writeRounds = async (folder: string, rounds: number, first = 1): Promise<v
   }
 }
 
-/** One client that reads until it is told to stop, and what was wrong with what it was shown. */
+/** Reads until `isDone` returns true. Returns all inconsistent responses. */
 const readHistory = async (folder: string, isDone: () => boolean, seed: number): Promise<History> => {
   const history: History = { wrong: [], reads: 0 }
   const latest = Array.from({ length: KEYS }, () => 0)
@@ -98,8 +101,8 @@ const watch = async (folder: string, work: () => Promise<void>): Promise<{ reads
   }
 }
 
-describe('histories of clients of a performance secondary', () => {
-  it('never go back in time and never show half a transaction while it streams and is cut off', async () => {
+describe('reads on a performance secondary', () => {
+  it('reads on a performance secondary never go back in time or show partial transactions, across disconnects', async () => {
     const { reads, wrong } = await watch('live', async () => {
       await writeRounds('live', ROUNDS)
       for (let cut = 0; cut < 3; cut++) {
@@ -114,13 +117,13 @@ describe('histories of clients of a performance secondary', () => {
     expect(reads).toBeGreaterThan(ROUNDS)
   })
 
-  it('never go back in time while it finds its place again by comparing trees', async () => {
+  it('reads on a performance secondary never go back in time during a resync', async () => {
     await writeRounds('lost', 10)
     await clusters.untilReplicated(primary, secondary, 'performance')
     const { reads, wrong } = await watch('lost', async () => {
       primary.link.partition()
       await writeRounds('lost', 30, 11)
-      // Much else is missing too, so that the missing keys arrive in many pieces.
+      // Other missing data makes the keys arrive in many pieces.
       await forEachOf(Array(FILLERS).keys(), 32, async (index) => {
         await primary.client.write(`v2/data/filler/${index}`, { data: { value: 'f'.repeat(2000) } })
       })
@@ -191,7 +194,7 @@ describe('writes on a performance secondary', () => {
     expect(login.status, login.bytes.toString()).toBe(200)
     const known = (first.json as { auth: { entity_id: string } }).auth.entity_id
     expect(login.json?.auth).toMatchObject({ entity_id: known, token_policies: ['default', 'reader'] })
-    // Who never logged in has no entity yet, and only the primary makes one.
+    // The first login of a user creates an entity, which only the primary can do.
     expect((await logIn('new')).status).toBe(503)
     expect((await below.send('PUT', 'here/x', { body: { word: 'local' } })).status).toBe(204)
     expect((await below.read('here/x')).data).toEqual({ word: 'local' })
@@ -237,7 +240,7 @@ describe('tokens', () => {
 })
 
 describe('local mounts', () => {
-  it('stay where they were made', async () => {
+  it('local mounts are not replicated', async () => {
     await secondary.client.write('sys/mounts/only-c', { type: 'kv', local: true })
     await secondary.client.write('only-c/x', { word: 'C' })
     await primary.client.write('sys/mounts/only-a', { type: 'kv', local: true })
@@ -291,7 +294,7 @@ const GATED: readonly (readonly [method: string, path: string])[] = [
 ]
 
 describe('a DR secondary', () => {
-  it('answers every path that is not on its list with one text, whatever the token', async () => {
+  it('a DR secondary rejects all paths that are not allowed with one error text, for every token', async () => {
     for (const [method, path] of GATED) {
       for (const token of ['', primary.rootToken, 'nonsense']) {
         const body = method === 'PUT' || method === 'POST' ? { body: {} } : {}
@@ -316,13 +319,13 @@ describe('a DR secondary', () => {
     'sys/replication/dr/status',
     'sys/replication/performance/status',
     'sys/replication/dr/secondary/generate-operation-token/attempt',
-  ])('serves %s', async (path) => {
+  ])('a DR secondary serves %s', async (path) => {
     const { status } = await copy.anonymous.send('GET', path)
     expect(status).toBe(path === 'sys/health' ? 472 : 200)
   })
 })
 
-it('tells the roles by health', async () => {
+it('sys/health reports the roles of primary, DR secondary and performance secondary', async () => {
   const health = async (cluster: Cluster, query: Record<string, string> = {}) => {
     const { status, json } = await cluster.anonymous.send('GET', 'sys/health', { query })
     return [status, json?.replication_dr_mode, json?.replication_performance_mode]

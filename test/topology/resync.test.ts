@@ -6,7 +6,9 @@ import { forEachOf, WriteLoad } from '../support/load.js'
 import { untilTrimmed } from '../support/log-reach.js'
 import { watchStatus } from '../support/repeat.js'
 
-/** A secondary whose place the primary's log no longer holds finds it again by comparing trees, under constant writes. */
+/**
+ * A secondary whose position is trimmed from the log of its primary resyncs by comparing trees under continuous writes.
+ */
 const RETENTION = 16
 const OLD_KEYS = 2000
 const MISSED_WRITES = 600
@@ -30,7 +32,7 @@ beforeAll(async () => {
 })
 
 it.each<Kind>(['dr', 'performance'])(
-  'brings a %s secondary back by merkle diff and sync while writes go on',
+  'a %s secondary resyncs by merkle-diff and merkle-sync during writes',
   async (kind) => {
     const secondary = cut[kind]
     const load = new WriteLoad({
@@ -98,7 +100,7 @@ type SyncState = 'merkle-diff' | 'merkle-sync'
 const hold = ({ anonymous }: Cluster, kind: Kind, state: SyncState) =>
   anonymous.call('POST', '/_understudy/v1/states/hold', { body: { state, kind } })
 
-/** Waits until the secondary stops in a state in which it is held, and lets it go on, to the next one. */
+/** Waits until the secondary is held at a state, and releases it. `next` is held before. */
 const passThrough = async (secondary: Cluster, kind: Kind, state: SyncState, next?: SyncState): Promise<void> => {
   await secondary.untilStatus(kind, { state })
   if (next) await hold(secondary, kind, next)

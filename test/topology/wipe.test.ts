@@ -9,13 +9,13 @@ import { promoteDr } from '../support/ceremony.js'
 import { type Cluster, Clusters } from '../support/clusters.js'
 import { findInFiles, generationsOf, type Needles, storedWindows } from '../support/stored-bytes.js'
 
-/** A secondary holds nothing of what it held before it was enabled, and a token that is not good wipes nothing. */
+/** A new secondary keeps no earlier data, and an invalid token wipes nothing. */
 const SECRETS = 120
 
 let clusters: Clusters
 let primary: Cluster
 
-// Each test has a set of its own: one that promotes a copy leaves a primary that is fenced.
+// Each test has its own set, because a promotion of a copy fences the primary.
 beforeEach(async () => {
   clusters = new Clusters()
   primary = await clusters.add('A')
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(() => clusters.close())
 
-interface OldLife {
+interface EarlierData {
   readonly token: string
   readonly accessor: string
   readonly policies: readonly string[]
@@ -33,11 +33,13 @@ interface OldLife {
   readonly canaries: Needles
 }
 
-/** No two begin alike: LevelDB stores of a key only what its neighbour does not have. */
+/**
+ * Returns a random name. LevelDB stores only the part of a key that differs from its neighbor, so no prefix is shared.
+ */
 const makeName = () => `${randomBytes(12).toString('hex')}`
 
-/** Fills a cluster with secrets of every kind, policies, tokens, users and mounts, all recognisable. */
-const live = async ({ client }: Cluster): Promise<OldLife> => {
+/** Fills a cluster with recognizable secrets of every kind, policies, tokens, users and mounts. */
+const fillCluster = async ({ client }: Cluster): Promise<EarlierData> => {
   const names = new Map<string, Buffer>()
   const canaries = new Map<string, Buffer>()
   const policies: string[] = []
@@ -75,7 +77,10 @@ const live = async ({ client }: Cluster): Promise<OldLife> => {
   return { token: auth.client_token, accessor: auth.accessor, policies, names, canaries }
 }
 
-/** Enables and watches the status until `secondary`; says which generations lay there at the first sight of each mode. */
+/**
+ * Enables a secondary and waits until its mode is `secondary`. Returns the generations on disk at the first occurrence
+ * of each mode.
+ */
 const enableAndWatch = async (cluster: Cluster, kind: Kind, token: string): Promise<Map<string, number[]>> => {
   const seen = new Map<string, number[]>()
   await enableSecondary(cluster.client, kind, token)
@@ -87,17 +92,17 @@ const enableAndWatch = async (cluster: Cluster, kind: Kind, token: string): Prom
   return seen
 }
 
-it.each<Kind>(['performance', 'dr'])('keeps nothing of its old life when enabled as a %s secondary', async (kind) => {
+it.each<Kind>(['performance', 'dr'])('a new %s secondary keeps no earlier data', async (kind) => {
   const cluster = await clusters.add(kind === 'dr' ? 'B' : 'C')
-  const old = await live(cluster)
+  const earlier = await fillCluster(cluster)
   await cluster.server.stop()
   const { dataDir } = cluster
   const windows = await storedWindows(dataDir)
   const before = findInFiles(dataDir, windows)
   expect(before.size, 'the search finds what is stored').toBe(windows.size)
-  const namesBefore = findInFiles(dataDir, old.names).size
+  const namesBefore = findInFiles(dataDir, earlier.names).size
   expect(namesBefore).toBeGreaterThan(SECRETS)
-  expect([...findInFiles(dataDir, old.canaries)], 'plain text on disk').toEqual([])
+  expect([...findInFiles(dataDir, earlier.canaries)], 'plain text on disk').toEqual([])
   await cluster.reopen()
 
   const seen = await enableAndWatch(cluster, kind, await secondaryToken(primary.client, kind, `wiped-${kind}`))
@@ -106,23 +111,23 @@ it.each<Kind>(['performance', 'dr'])('keeps nothing of its old life when enabled
   cluster.seal = { ...primary.seal, rootToken: primary.rootToken }
   await clusters.untilReplicated(primary, cluster, kind)
 
-  for (const needles of [windows, old.names, old.canaries]) {
+  for (const needles of [windows, earlier.names, earlier.canaries]) {
     expect([...findInFiles(dataDir, needles)]).toEqual([])
   }
   if (kind === 'dr') await promoteDr(cluster, primary.rootToken)
   else await clusters.takeRoot(cluster)
-  await expectNothingServed(cluster, old)
+  await expectNothingServed(cluster, earlier)
   await cluster.server.stop()
-  for (const needles of [windows, old.names, old.canaries]) {
+  for (const needles of [windows, earlier.names, earlier.canaries]) {
     expect([...findInFiles(dataDir, needles)], 'after a stop').toEqual([])
   }
   console.log(
-    `${kind}: ${windows.size} windows of stored bytes, ${old.names.size} names and ${old.canaries.size} canaries searched, ` +
+    `${kind}: ${windows.size} windows of stored bytes, ${earlier.names.size} names and ${earlier.canaries.size} canaries searched, ` +
       `${before.size} windows and ${namesBefore} names found before, none after; modes seen: ${[...seen.keys()].join(', ')}`,
   )
 })
 
-const expectNothingServed = async ({ client }: Cluster, old: OldLife): Promise<void> => {
+const expectNothingServed = async ({ client }: Cluster, earlier: EarlierData): Promise<void> => {
   const { data: mounts } = (await client.read('sys/mounts')) as { data: Record<string, unknown> }
   expect(Object.keys(mounts).filter((path) => path.startsWith('old'))).toEqual([])
   const { data: auth } = (await client.read('sys/auth')) as { data: Record<string, unknown> }
@@ -130,14 +135,15 @@ const expectNothingServed = async ({ client }: Cluster, old: OldLife): Promise<v
   for (const path of ['old1', 'old2/metadata', 'old-local']) {
     expect((await client.send('LIST', path)).status, path).toBe(404)
   }
-  expect((await client.send('GET', 'auth/token/lookup-self', { token: old.token })).status).toBe(403)
-  const lookup = await client.send('POST', 'auth/token/lookup-accessor', { body: { accessor: old.accessor } })
+  expect((await client.send('GET', 'auth/token/lookup-self', { token: earlier.token })).status).toBe(403)
+  const lookup = await client.send('POST', 'auth/token/lookup-accessor', { body: { accessor: earlier.accessor } })
   expect(errorsOf(lookup).join()).toContain('invalid accessor')
-  for (const policy of old.policies) expect((await client.send('GET', `sys/policies/acl/${policy}`)).status).toBe(404)
+  for (const policy of earlier.policies)
+    expect((await client.send('GET', `sys/policies/acl/${policy}`)).status).toBe(404)
   expect((await client.send('LIST', 'cubbyhole')).status).toBe(404)
 }
 
-it.each<Kind>(['performance', 'dr'])('wipes nothing for a token that is not good (%s)', async (kind) => {
+it.each<Kind>(['performance', 'dr'])('an invalid activation token of kind %s wipes nothing', async (kind) => {
   const cluster = await clusters.add(`N-${kind}`)
   const { client } = cluster
   await client.write('sys/mounts/kept', { type: 'kv' })
@@ -160,8 +166,8 @@ it.each<Kind>(['performance', 'dr'])('wipes nothing for a token that is not good
   const tampered = [0, 1, 2].map((part) => {
     const parts = good.split('.')
     const text = parts[part] ?? ''
-    const place = Math.floor(text.length / 2)
-    parts[part] = `${text.slice(0, place)}${text[place] === 'A' ? 'B' : 'A'}${text.slice(place + 1)}`
+    const middle = Math.floor(text.length / 2)
+    parts[part] = `${text.slice(0, middle)}${text[middle] === 'A' ? 'B' : 'A'}${text.slice(middle + 1)}`
     return [`tampered in part ${part + 1}`, parts.join('.')] as const
   })
   const tokens = new Map<string, unknown>([

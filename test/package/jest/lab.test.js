@@ -6,7 +6,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => lab.close(), 120_000)
 
-test('a failover', async () => {
+test('a lab in Jest fails over', async () => {
   await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
   await lab.A.client.write('kv/greeting', { word: 'hello' })
   await lab.converged()

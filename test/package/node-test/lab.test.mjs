@@ -5,6 +5,6 @@ before(async () => {
   lab = await startLab('dr')
 })
 after(() => lab.close())
-test('replicates', async () => {
+test('a lab in node:test replicates', async () => {
   await lab.converged()
 })

@@ -6,7 +6,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => lab.close(), 120_000)
 
-test('a lab with types', async () => {
+test('a lab in ts-jest has types', async () => {
   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
   await lab.converged()
   expect(lab.A.isRunning).toBe(true)

@@ -37,7 +37,7 @@ export const main = async (): Promise<void> => {
   const again: SimulatedLabCluster = await crashed.start()
   await (await again.stop()).start()
   const led: SimulatedLabNode = await virtual.B.stepDown()
-  // @ts-expect-error it has no address
+  // @ts-expect-error a simulated cluster has no address
   led.address
   // @ts-expect-error no such option
   await startLab('pr', { simulate: true })
@@ -48,7 +48,7 @@ export const main = async (): Promise<void> => {
   await (await either.A.crash()).start()
   await either.failover('A', 'C')
   await either.clock.advance('1h')
-  // @ts-expect-error only labs that are not simulated have it
+  // @ts-expect-error only labs that are not simulated have this member
   either.A.address
   // @ts-expect-error no such cluster
   either.Z

@@ -3,7 +3,7 @@ import { labTest } from 'understudy-lab/vitest'
 
 const test = labTest('pr', { seed: 42 })
 
-test('a secret reaches C', { timeout: 120_000 }, async ({ lab }) => {
+test('labTest replicates a secret to C', { timeout: 120_000 }, async ({ lab }) => {
   await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
   await lab.A.client.write('kv/greeting', { word: 'hello' })
   await lab.converged()
@@ -12,7 +12,7 @@ test('a secret reaches C', { timeout: 120_000 }, async ({ lab }) => {
   await lab.A.crash()
 })
 
-test('begins with the state right after the start', { timeout: 120_000 }, async ({ lab }) => {
+test('labTest resets the lab before each test', { timeout: 120_000 }, async ({ lab }) => {
   expect(await lab.problems()).toEqual([])
   expect(await lab.A.client.read('sys/mounts')).not.toHaveProperty('kv/')
 })

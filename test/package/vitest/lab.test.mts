@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startLab } from 'understudy-lab'
 
-test('a lab of a test', async () => {
+test('a lab in Vitest converges', async () => {
   await using lab = await startLab('dr')
   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
   await lab.converged()

@@ -3,7 +3,7 @@ import { LabPage } from '../support/lab-page.js'
 import { skipAfterFailure } from '../support/skip-after-failure.js'
 import { until } from '../support/until.js'
 
-/** Looking inside the clusters of a lab from its page, in a real browser. One story, told in the order of the tests. */
+/** The view of a cluster on the lab page in a real browser. The tests depend on each other. */
 
 const PASSWORD = 'correct-horse-battery'
 
@@ -29,14 +29,14 @@ const write = async (name: string, path: string, body: object) => {
   const { status } = await fetch(`${apiAddress}/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
   expect(status, path).toBeLessThan(300)
 }
-const lookInside = (name: string) => lab.page.getByRole('link', { name: `Cluster ${name}`, exact: true }).click()
+const openCluster = (name: string) => lab.page.getByRole('link', { name: `Cluster ${name}`, exact: true }).click()
 const view = (name: string) => lab.page.getByRole('link', { name, exact: true }).click()
 const type = (label: string | RegExp, text: string) => lab.page.getByLabel(label).fill(text)
 const logIn = async (token: string) => {
   await type('Token *', token)
   await lab.press('Sign in')
 }
-const act = async (name: string, filled: Readonly<Record<string, string>> = {}) => {
+const startAction = async (name: string, filled: Readonly<Record<string, string>> = {}) => {
   await lab.press(name)
   await lab.see('dialog[open] form')
   for (const [label, text] of Object.entries(filled)) await lab.page.locator('dialog').getByLabel(label).fill(text)
@@ -46,9 +46,9 @@ const alert = (text: string) => lab.see(`[role=alert]:has-text("${text}")`)
 const kindIs = (kind: string, mode: string) => lab.see(`.kind[data-kind="${kind}"][data-mode="${mode}"]`)
 const secretText = () => lab.page.locator('.secret-view').innerText()
 
-describe('inside a cluster', () => {
-  it('replication is shown to everybody who has the page', async () => {
-    await lookInside('A')
+describe('the cluster view of the lab page', () => {
+  it('the cluster view shows replication without a login', async () => {
+    await openCluster('A')
     await kindIs('dr', 'primary')
     await lab.see('.kind[data-kind="dr"] section[aria-label="Secondaries"] td:text-is("connected")')
     expect(await lab.page.locator('.kind[data-kind="dr"] dd').first().innerText()).toBe('primary')
@@ -56,24 +56,24 @@ describe('inside a cluster', () => {
     await lab.expectNoBarrier()
   })
 
-  it('whoever is refused is told why, and whoever logs in leaves no token behind', async () => {
+  it('the cluster view shows why a login failed, and a login leaves no token in the browser or in the output', async () => {
     const { rootToken } = access('A')
     await logIn('hvs.wrong')
     await alert('permission denied')
     await logIn(rootToken)
     await lab.see('.who:has-text("root")')
-    const kept = await lab.page.evaluate(
+    const stored = await lab.page.evaluate(
       '[document.cookie, JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.title, location.href].join()',
     )
-    expect(kept).not.toContain(rootToken)
+    expect(stored).not.toContain(rootToken)
     expect(lab.program.stdout + lab.program.stderr).not.toContain(rootToken)
   })
 
-  it('a secret is written, changed, deleted and brought back', async () => {
+  it('the cluster view creates, changes, deletes and undeletes a secret', async () => {
     await write('A', 'sys/mounts/kv', { type: 'kv', options: { version: '2' } })
     await view('Secrets')
     await lab.page.getByLabel('Engine').selectOption('kv/')
-    await act('New secret …', {
+    await startAction('New secret …', {
       'Name below kv/': 'app/db',
       'Values (JSON)': '{"user": "<b>u</b>", "big": 12345678901234567890}',
     })
@@ -89,7 +89,7 @@ describe('inside a cluster', () => {
     expect(await secretText(), 'text is text').toContain('<b>u</b>')
     await lab.saveScreenshots('inside-secret')
     await lab.expectNoBarrier()
-    await act('New version …')
+    await startAction('New version …')
     const editor = lab.page.locator('dialog textarea')
     expect(await editor.inputValue()).toContain('12345678901234567890')
     await editor.fill('{"user": "two"')
@@ -101,7 +101,7 @@ describe('inside a cluster', () => {
     await lab.expectNoBarrier()
     await lab.press('Submit')
     await lab.see('.secret-view[data-version="2"]')
-    await act('Delete … version 1')
+    await startAction('Delete … version 1')
     await lab.press('Confirm')
     await lab.see('tr[data-state="deleted"] th:text-is("1")')
     await lab.press('Undelete version 1')
@@ -111,17 +111,17 @@ describe('inside a cluster', () => {
     await lab.see('.secret-view[data-version="1"]')
   })
 
-  it('whoever wrote meanwhile is not overwritten', async () => {
-    await act('New version …')
+  it('the cluster view does not overwrite a concurrent change of a secret', async () => {
+    await startAction('New version …')
     await lab.page.locator('dialog textarea').fill('{"user": "three"}')
-    await write('A', 'kv/data/app/db', { data: { user: 'somebody else' } })
+    await write('A', 'kv/data/app/db', { data: { user: 'another client' } })
     await lab.press('Submit')
     await alert('check-and-set')
     await lab.page.keyboard.press('Escape')
     await isClosed()
   })
 
-  it('users and AppRoles log in, and see what they may', async () => {
+  it('the cluster view lets a user log in and shows only what the user may read', async () => {
     await write('A', 'sys/auth/userpass', { type: 'userpass' })
     await write('A', 'sys/policies/acl/reader', { policy: 'path "kv/data/app/*" { capabilities = ["read"] }' })
     await write('A', 'auth/userpass/users/ada', { password: PASSWORD, token_policies: 'reader' })
@@ -140,7 +140,7 @@ describe('inside a cluster', () => {
     await lab.see('.login')
   })
 
-  it('an activation token is generated, shown when that is wanted, and copied', async () => {
+  it('the cluster view generates an activation token and shows it on request', async () => {
     await lab.page.getByLabel('Method').selectOption('token')
     await logIn(access('A').rootToken)
     await view('Replication')
@@ -148,7 +148,7 @@ describe('inside a cluster', () => {
     await dr.getByRole('button', { name: 'Generate an activation token …' }).click()
     await lab.page.locator('dialog').getByLabel('Secondary ID').fill('another')
     await lab.see('dialog code:has-text("secondary-token -d")')
-    await lab.saveScreenshots('inside-act')
+    await lab.saveScreenshots('cluster-view-action')
     await lab.press('Submit')
     await lab.press('Show token')
     expect(await lab.page.locator('dialog dd code').first().innerText()).toMatch(/^eyJ/)
@@ -157,7 +157,7 @@ describe('inside a cluster', () => {
     await isClosed()
   })
 
-  it('a path filter is set and removed, and the secondary has what it leaves', async () => {
+  it('the cluster view sets and removes a path filter', async () => {
     const { stdout } = await lab.home.run('env', 'C', '--json')
     const { VAULT_TOKEN: token } = JSON.parse(stdout) as { VAULT_TOKEN: string }
     const hasKv = async () => {
@@ -167,21 +167,21 @@ describe('inside a cluster', () => {
       return (await answer.text()).includes('"kv/"')
     }
     await until(hasKv)
-    await act('Set the path filter … perf-c', { 'Paths of mounts and namespaces, one per line': 'kv/' })
+    await startAction('Set the path filter … perf-c', { 'Paths of mounts and namespaces, one per line': 'kv/' })
     await lab.see('dialog code:has-text("paths-filter/perf-c")')
     await lab.expectNoBarrier()
     await lab.press('Confirm')
     await isClosed()
     await lab.see('.filter:text-is("deny: kv/")')
     await until(async () => !(await hasKv()))
-    await act('Remove the path filter … perf-c')
+    await startAction('Remove the path filter … perf-c')
     await lab.press('Submit')
     await isClosed()
     await lab.page.waitForSelector('.filter', { state: 'detached' })
     await until(hasKv)
   })
 
-  it('a secondary is told another primary, with a token of that', async () => {
+  it('the cluster view updates the primary of a secondary with an activation token', async () => {
     const { apiAddress, rootToken } = access('A')
     const answer = await fetch(`${apiAddress}/v1/sys/replication/performance/primary/secondary-token`, {
       method: 'POST',
@@ -189,12 +189,12 @@ describe('inside a cluster', () => {
       body: JSON.stringify({ id: 'moved' }),
     })
     const { wrap_info: wrapped } = (await answer.json()) as { wrap_info: { token: string } }
-    await lookInside('C')
+    await openCluster('C')
     await lab.see('.login')
     const { stdout } = await lab.home.run('env', 'C', '--json')
     await logIn((JSON.parse(stdout) as { VAULT_TOKEN: string }).VAULT_TOKEN)
     await lab.see('.who:has-text("root")')
-    await act('Update the primary …', { 'Activation token': wrapped.token })
+    await startAction('Update the primary …', { 'Activation token': wrapped.token })
     expect(await lab.page.locator('dialog .command code').innerText()).not.toContain(wrapped.token)
     await lab.press('Confirm')
     await lab.press('Close')
@@ -203,10 +203,10 @@ describe('inside a cluster', () => {
     await lab.see('.kind[data-kind="performance"] dd code:text-is("stream-wals")')
   })
 
-  it('a secondary is revoked, and follows again by a token that is generated and pasted', async () => {
-    await lookInside('A')
+  it('the cluster view revokes a secondary, which rejoins with a generated token', async () => {
+    await openCluster('A')
     await kindIs('performance', 'primary')
-    await act('Revoke … moved')
+    await startAction('Revoke … moved')
     await lab.press('Confirm')
     await isClosed()
     const performance = lab.page.locator('.kind[data-kind="performance"]')
@@ -218,7 +218,7 @@ describe('inside a cluster', () => {
     const token = await lab.page.locator('dialog dd code').first().innerText()
     await lab.press('Close')
     await isClosed()
-    await lookInside('C')
+    await openCluster('C')
     await kindIs('performance', 'secondary')
     await performance.getByRole('button', { name: 'Disable …' }).click()
     await lab.press('Confirm')
@@ -235,9 +235,9 @@ describe('inside a cluster', () => {
     await isClosed()
   })
 
-  it('an operation token is made share by share, and promotes a DR secondary', async () => {
+  it('the cluster view generates an operation token share by share and promotes a DR secondary', async () => {
     const name = 'B'
-    await lookInside(name)
+    await openCluster(name)
     await kindIs('dr', 'secondary')
     await lab.press('Generate an operation token')
     const { unsealKeys, threshold } = access(name)
@@ -257,7 +257,7 @@ describe('inside a cluster', () => {
     await kindIs('dr', 'primary')
   })
 
-  it('gave the browser nothing to complain about', () => {
+  it('the cluster view causes no error in the browser console', () => {
     expect(lab.errors).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import type { PageCluster, PageEvent, PageLink, PageSurvey } from '../../src/lab
 import { BrowserPage, NARROW, WIDE } from '../support/browser-page.js'
 import { serveHostilePage } from '../support/hostile-page.js'
 
-/** A lab that is as large as they come, by names as long as they come in German, in a real browser. */
+/** A lab of maximum size with very long names, in a real browser. */
 
 const COUNT = 12
 const EVENTS = 1000
@@ -49,7 +49,7 @@ const events: readonly PageEvent[] = Array.from({ length: EVENTS }, (_, index) =
   ...{ cluster: NAMES[index % COUNT] ?? null, text: `${LONG.repeat(3)} ${index + 1}`, command: null },
 }))
 
-/** What of a box reaches beyond it, boxes that lie on one another, and words of arrows that leave the picture. */
+/** Returns the elements that overflow their box, boxes that overlap, and labels of arrows above the diagram. */
 const CUT_OFF = `(() => {
   const boxes = [...document.querySelectorAll('.cluster')]
   const rect = (element) => element.getBoundingClientRect()
@@ -63,7 +63,7 @@ const CUT_OFF = `(() => {
   return [...out, ...over, ...high].map((element) => element.className + ': ' + element.textContent)
 })()`
 
-it('twelve clusters with long names and a thousand events stay on the page, each in its place', async () => {
+it('the lab page shows twelve clusters with long names and a thousand events without overlaps', async () => {
   await using served = await serveHostilePage({ survey, events })
   await using ui = new BrowserPage()
   await ui.goTo(served.address)

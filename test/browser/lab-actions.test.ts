@@ -5,7 +5,7 @@ import { NARROW, WIDE } from '../support/browser-page.js'
 import { LabPage } from '../support/lab-page.js'
 import { skipAfterFailure } from '../support/skip-after-failure.js'
 
-/** A lab that is steered from its page, in a real browser. One story, told in the order of the tests. */
+/** Actions on a lab through its page in a real browser. The tests depend on each other. */
 
 let lab: LabPage
 
@@ -23,20 +23,20 @@ const CLUSTER_B = /cluster B,/
 const LINK = /the DR link from A to B/
 
 const isClosed = () => lab.page.waitForSelector('dialog', { state: 'detached' })
-/** The newest of what was done. */
-const work = (state: string, title: string) => lab.see(`.works > .work:first-of-type.${state}:has-text("${title}")`)
+/** Waits for this state and title of the latest job. */
+const seeJob = (state: string, title: string) => lab.see(`.works > .work:first-of-type.${state}:has-text("${title}")`)
 const focused = () =>
   lab.page.evaluate('document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent')
-/** As whoever has no mouse gets there. */
-const tabTo = async (name: string | RegExp) => {
+/** Presses Tab until the element with this name has the focus. */
+const focusByTab = async (name: string | RegExp) => {
   const isThere = async () => new RegExp(name).test(String(await focused()))
   for (let count = 0; count < 60 && !(await isThere()); count += 1) await lab.page.keyboard.press('Tab')
   expect(await focused()).toMatch(name)
 }
 const focusOn = (name: string | RegExp) => lab.page.getByRole('button', { name, exact: true }).focus()
 
-describe('from the page', () => {
-  it('a link is cut and healed, by the keyboard alone', async () => {
+describe('actions on the lab page', () => {
+  it('the lab page cuts and heals a link by keyboard alone', async () => {
     await lab.saveScreenshots('healthy')
     await lab.expectNoBarrier()
     await focusOn(LINK)
@@ -45,9 +45,9 @@ describe('from the page', () => {
     expect(await focused()).toBe('Cut')
     await lab.page.keyboard.press('Enter')
     await isClosed()
-    expect(await focused(), 'the focus is back where it was').toMatch(LINK)
+    expect(await focused(), 'the focus returns to the same element').toMatch(LINK)
     await lab.arrow('A dr B', 'cut')
-    await work('done', 'cut the link between A and B')
+    await seeJob('done', 'cut the link between A and B')
     await lab.see('.works [role=status]:has-text("cut the link between A and B: done")')
     await lab.page.keyboard.press('Enter')
     await lab.see('dialog[open]')
@@ -56,10 +56,10 @@ describe('from the page', () => {
     expect(await focused()).toBe('Heal')
     await lab.page.keyboard.press('Enter')
     await lab.arrow('A dr B', 'well')
-    await work('done', 'heal the link between A and B')
+    await seeJob('done', 'heal the link between A and B')
   })
 
-  it('a link is delayed by as much as is said', async () => {
+  it('the lab page adds the entered latency to a link', async () => {
     await lab.ask(LINK)
     await lab.press('Add latency …')
     await lab.see('dialog input:focus')
@@ -75,7 +75,7 @@ describe('from the page', () => {
     await lab.page.waitForSelector('.words strong', { state: 'detached' })
   })
 
-  it('nothing is destroyed before it is asked once more, and Escape leaves it', async () => {
+  it('the lab page asks for confirmation before a destructive action, and Escape cancels it', async () => {
     await lab.ask(CLUSTER_B)
     await lab.saveScreenshots('menu')
     await lab.expectNoBarrier()
@@ -90,7 +90,7 @@ describe('from the page', () => {
     expect(await lab.page.locator('.work', { hasText: 'crash B' }).count()).toBe(0)
   })
 
-  it('the line that does the same is copied', async () => {
+  it('the lab page copies the equivalent command', async () => {
     await lab.context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await lab.ask(CLUSTER_B)
     await lab.press('Crash …')
@@ -100,14 +100,14 @@ describe('from the page', () => {
     await lab.press('Confirm')
     await isClosed()
     await lab.cluster('B', 'away')
-    await work('done', 'cluster B was killed')
+    await seeJob('done', 'cluster B was killed')
     await lab.ask(CLUSTER_B)
     await lab.press('Start')
     await lab.cluster('B', 'secondary')
     await lab.see('.verdict.well')
   })
 
-  it('what would be refused is refused before, in words', async () => {
+  it('the lab page disables an action that the lab would reject, and shows the reason', async () => {
     await lab.ask(LINK)
     await lab.press('Cut')
     await lab.see('.verdict.bad:has-text("cut off")')
@@ -127,21 +127,21 @@ describe('from the page', () => {
     await lab.see('.verdict.well')
   })
 
-  it('a cluster fails over to another one by the keyboard alone, which is shown with the calls that it made', async () => {
-    await tabTo(CLUSTER_B)
+  it('the lab page fails over by keyboard alone and shows the API calls', async () => {
+    await focusByTab(CLUSTER_B)
     await lab.page.keyboard.press('Enter')
     await lab.see('dialog[open]')
-    await tabTo('Fail over from A …')
+    await focusByTab('Fail over from A …')
     await lab.page.keyboard.press('Enter')
     await lab.see('.plan li:has-text("sys/replication/dr/secondary/promote")')
-    expect(await focused(), 'nobody is led to force').toBe('Back')
+    expect(await focused(), 'the focus is not on Force').toBe('Back')
     await lab.saveScreenshots('plan')
-    await tabTo('Confirm')
+    await focusByTab('Confirm')
     await lab.page.keyboard.press('Enter')
     await isClosed()
-    expect(await focused(), 'the focus is back where it was').toMatch(CLUSTER_B)
+    expect(await focused(), 'the focus returns to the same element').toMatch(CLUSTER_B)
     await lab.cluster('B', 'primary')
-    await work('done', 'B is the DR primary now')
+    await seeJob('done', 'B is the DR primary now')
     await lab.event('call', 'sys/replication/dr/secondary/promote')
     await lab.page.locator('.work').first().getByText('API calls').click()
     await lab.see('.work .calls code:has-text("sys/replication/dr/primary/demote")')
@@ -153,39 +153,39 @@ describe('from the page', () => {
     await lab.arrow('B dr A', 'well')
   })
 
-  const keep = async (name: string) => {
+  const saveSnapshot = async (name: string) => {
     await lab.press('Drill, snapshot, reset …')
     await lab.press('Save a snapshot …')
     await lab.see('dialog input:focus')
     await lab.page.keyboard.type(name)
     await lab.press('Submit')
-    await work('done', `${name}.snapshot`)
+    await seeJob('done', `${name}.snapshot`)
   }
-  const bringBack = async (name: string) => {
+  const loadSnapshot = async (name: string) => {
     await lab.press('Drill, snapshot, reset …')
     await lab.press('Load a snapshot …')
     await lab.page.locator('dialog select').selectOption(name)
     await lab.press('Confirm')
-    await work('done', `load the snapshot ${name}`)
+    await seeJob('done', `load the snapshot ${name}`)
   }
 
-  it('the lab is kept, reset and brought back', async () => {
-    await keep('over')
+  it('the lab page saves a snapshot, resets the lab and loads a snapshot', async () => {
+    await saveSnapshot('over')
     await lab.press('Drill, snapshot, reset …')
     await lab.press('Reset …')
     await lab.press('Confirm')
-    await work('done', 'the lab is reset')
+    await seeJob('done', 'the lab is reset')
     await lab.cluster('A', 'primary')
     await lab.see('.verdict.well')
-    await keep('begin')
-    await bringBack('over')
+    await saveSnapshot('begin')
+    await loadSnapshot('over')
     await lab.cluster('B', 'primary')
-    await bringBack('begin')
+    await loadSnapshot('begin')
     await lab.cluster('A', 'primary')
     await lab.see('.verdict.well')
   })
 
-  it('names are shown as what they are, whatever is written in them', async () => {
+  it('the lab page shows hostile snapshot names as text', async () => {
     const name = '<img src=x onerror="document.title=1">'
     writeFileSync(path.join(lab.home.directory, 'understudy', 'snapshots', `${name}.snapshot`), '')
     await lab.press('Drill, snapshot, reset …')
@@ -200,12 +200,12 @@ describe('from the page', () => {
     await lab.see('dialog input:focus')
     await lab.page.keyboard.type('begin')
     await lab.press('Submit')
-    await work('failed', 'exists; --force replaces it')
+    await seeJob('failed', 'exists; --force replaces it')
     expect(await lab.page.title()).toBe('default · Understudy')
     expect(await lab.page.locator('img').count()).toBe(0)
   })
 
-  it('a drill is run and watched to its verdict, on a small screen', async () => {
+  it('the lab page runs a drill to its verdict on a narrow screen', async () => {
     lab.size = NARROW
     await lab.page.setViewportSize(NARROW)
     await lab.press('Drill, snapshot, reset …')
@@ -221,7 +221,7 @@ describe('from the page', () => {
     await lab.see('.steps .passed:has-text("the primary crashes")')
     await lab.cluster('A', 'away')
     await lab.cluster('B', 'primary')
-    await work('done', 'passed after')
+    await seeJob('done', 'passed after')
     expect(await lab.page.locator('.expectations .passed').count()).toBe(6)
     await lab.see('.curve[data-phases="6"] canvas')
     await lab.saveScreenshots('drilled')
@@ -230,16 +230,16 @@ describe('from the page', () => {
     await lab.page.setViewportSize(WIDE)
   })
 
-  it('what fails says why', async () => {
+  it('the lab page shows the reason of a failed action', async () => {
     await lab.run('start', 'A')
     await lab.cluster('A', 'primary')
     await lab.ask(CLUSTER_A)
     await lab.press('Crash …')
     await lab.see('.plan')
-    // Somebody else was faster.
+    // Another client crashes the cluster first.
     await lab.run('crash', 'A')
     await lab.press('Confirm')
-    await work('failed', 'cluster A is not running')
+    await seeJob('failed', 'cluster A is not running')
     await lab.see('.works [role=status]:has-text("crash A: failed")')
     await lab.saveScreenshots('failed')
     await lab.expectNoBarrier()
@@ -254,7 +254,7 @@ describe('from the page', () => {
     await page.close()
   })
 
-  it('gave the browser nothing to complain about', () => {
+  it('the actions of the lab page cause no error in the browser console', () => {
     expect(lab.errors).toEqual([])
   })
 })
