@@ -31,7 +31,10 @@ const projectOf = (tier: Tier) => ({
 
 const tierOf = ({ project }: TestSpecification): Tier | undefined => TIERS.find(({ name }) => name === project.name)
 
-/** Runs files in the order of the tiers. Files with a lock are spread over the run, so that no worker waits for another one. */
+/**
+ * Runs files in the order of the tiers. Files with a lock are spread over the run, so that no worker waits for another
+ * one.
+ */
 class TierSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = (file: TestSpecification) => TIERS.indexOf(tierOf(file) as Tier)

@@ -16,8 +16,8 @@ import path from 'node:path'
 import { read } from './support/run.js'
 
 /**
- * Builds a base image for the Dockerfile from the Node of this machine, for machines that cannot pull images. The image has
- * Node, npm, a shell, the tools that the Dockerfile uses, and their shared libraries. Linux only.
+ * Builds a base image for the Dockerfile from the Node of this machine, for machines that cannot pull images. The image
+ * has Node, npm, a shell, the tools that the Dockerfile uses, and their shared libraries. Linux only.
  *
  *   tsx scripts/base-image.ts NAME
  */
@@ -116,7 +116,7 @@ const layOut = (root: string): void => {
 
 const locate = (name: string): [string, string][] => {
   const found = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin']
-    .map((place) => path.join(place, name))
+    .map((directory) => path.join(directory, name))
     .find((file) => existsSync(file))
   return found ? [[name, found]] : []
 }

@@ -4,9 +4,9 @@ import path from 'node:path'
 import { build, type Plugin } from 'esbuild'
 
 /**
- * Bundles the compiled modules of the program and their packages into a few files. Loading hundreds of small files would take a
- * third of the time to the first response of a server. Modules that are imported late stay separate files. Each compiled entry
- * file becomes one import. All other compiled modules stay for programs that import them.
+ * Bundles the compiled modules of the program and their packages into a few files. Loading hundreds of small files
+ * would take a third of the time to the first response of a server. Modules that are imported late stay separate files.
+ * Each compiled entry file becomes one import. All other compiled modules stay for programs that import them.
  */
 const [dist = path.join(import.meta.dirname, '..', 'dist')] = process.argv.slice(2)
 const BUNDLE = path.join(dist, 'bundle')
@@ -19,14 +19,14 @@ const ENTRIES = [
 ] as const
 
 /** Replaces `import.meta.url` of a module by the URL of its compiled file. */
-const keepPlaces = (bundle: string, here: string): Plugin => ({
-  name: 'keep-places',
+const keepModuleUrls = (bundle: string, here: string): Plugin => ({
+  name: 'keep-module-urls',
   setup: ({ onLoad }) => {
     onLoad({ filter: /\.js$/ }, async ({ path: file }) => {
       const text = await readFile(file, 'utf8')
       if (!text.includes('import.meta.url') || file.includes('node_modules')) return undefined
-      const place = JSON.stringify(path.relative(bundle, file).split(path.sep).join('/'))
-      return { contents: text.replaceAll('import.meta.url', `new URL(${place}, ${here}).href`), loader: 'js' }
+      const relative = JSON.stringify(path.relative(bundle, file).split(path.sep).join('/'))
+      return { contents: text.replaceAll('import.meta.url', `new URL(${relative}, ${here}).href`), loader: 'js' }
     })
   },
 })
@@ -34,8 +34,8 @@ const keepPlaces = (bundle: string, here: string): Plugin => ({
 const COMMON = { bundle: true, platform: 'node', target: 'node20', write: false, metafile: true } as const
 
 /**
- * Packages outside of the bundle: those with native code, openpgp, whose license requires that users can replace it, and
- * CommonJS packages that are imported late, because a bundle would lose their named exports.
+ * Packages outside of the bundle: those with native code, openpgp, whose license requires that users can replace it,
+ * and CommonJS packages that are imported late, because a bundle would lose their named exports.
  */
 const OUTSIDE = [
   '@peculiar/x509',
@@ -63,7 +63,7 @@ const program = await build({
   minifySyntax: true,
   minifyWhitespace: true,
   lineLimit: 200,
-  plugins: [keepPlaces(BUNDLE, 'import.meta.url')],
+  plugins: [keepModuleUrls(BUNDLE, 'import.meta.url')],
 })
 
 for (const { entryPoint = '', exports } of Object.values(program.metafile.outputs))
@@ -71,9 +71,9 @@ for (const { entryPoint = '', exports } of Object.values(program.metafile.output
     throw new Error(`${entryPoint} is imported late and would lose its names: add its package to OUTSIDE`)
 
 /**
- * Bundles the library as CommonJS, because Node 20 and some test runners cannot require ES modules. The bundle contains the
- * packages that are only ES modules. Late imports become late requires. ES modules re-export the CommonJS bundle, which is
- * faster, and each class exists once.
+ * Bundles the library as CommonJS, because Node 20 and some test runners cannot require ES modules. The bundle contains
+ * the packages that are only ES modules. Late imports become late requires. ES modules re-export the CommonJS bundle,
+ * which is faster, and each class exists once.
  */
 const COMMON_JS = path.join(dist, 'cjs')
 const { dependencies } = JSON.parse(await readFile(path.join(dist, '..', 'package.json'), 'utf8')) as {
@@ -99,7 +99,7 @@ const buildForRequire = (file: string, out: string, plugins: readonly Plugin[]) 
     format: 'cjs',
     external: external.flatMap((name) => [name, `${name}/*`]),
     supported: { 'dynamic-import': false },
-    plugins: [keepPlaces(COMMON_JS, "require('node:url').pathToFileURL(__filename)"), ...plugins],
+    plugins: [keepModuleUrls(COMMON_JS, "require('node:url').pathToFileURL(__filename)"), ...plugins],
   })
 
 /** The CommonJS entries, each with an ES module of the same name. */
@@ -116,7 +116,7 @@ const daemon = await build({
   outdir: BUNDLE,
   outExtension: { '.js': '.cjs' },
   format: 'cjs',
-  plugins: [keepPlaces(BUNDLE, "require('node:url').pathToFileURL(__filename)")],
+  plugins: [keepModuleUrls(BUNDLE, "require('node:url').pathToFileURL(__filename)")],
   minifySyntax: true,
   minifyWhitespace: true,
 })
@@ -183,12 +183,12 @@ export const { ${names.join(', ')} } = library
   )
 }
 for (const { name, file } of ENTRIES) {
-  const place = path.join(dist, file)
+  const entry = path.join(dist, file)
   const bundled = path
-    .relative(path.dirname(place), path.join(BUNDLE, `${name}.js`))
+    .relative(path.dirname(entry), path.join(BUNDLE, `${name}.js`))
     .split(path.sep)
     .join('/')
-  await writeFile(place, `#!/usr/bin/env node\nimport '${bundled.startsWith('.') ? bundled : `./${bundled}`}'\n`)
+  await writeFile(entry, `#!/usr/bin/env node\nimport '${bundled.startsWith('.') ? bundled : `./${bundled}`}'\n`)
 }
 
 /** Collects the licenses of the bundled packages, which must be distributed with the bundle. */
@@ -207,7 +207,7 @@ const licenses = async (): Promise<string> => {
 }
 await write(path.join(dist, 'third-party-licenses.txt'), await licenses())
 
-/** Copies the files that are read at run time to the place where the compiled modules read them. */
+/** Copies the files that are read at run time to the directories from which the compiled modules read them. */
 for (const name of await readdir(SOURCE, { recursive: true })) {
   if (name.startsWith(`web${path.sep}`) && name.endsWith('.css')) continue
   if (/\.(?:yaml|css|html|svg)$|\.schema\.json$/.test(name)) await cp(path.join(SOURCE, name), path.join(dist, name))

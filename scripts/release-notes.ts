@@ -4,8 +4,8 @@ import { releaseNotesOf, versionOfTag } from './support/release-notes.js'
 import { ROOT } from './support/run.js'
 
 /**
- * Prints the notes of a release: the section of CHANGELOG.md for the version that a tag names. Fails if the tag does not
- * match package.json, or if the changelog has no such section.
+ * Prints the notes of a release: the section of CHANGELOG.md for the version that a tag names. Fails if the tag does
+ * not match package.json, or if the changelog has no such section.
  *
  *   tsx scripts/release-notes.ts v1.2.3
  */

@@ -3,7 +3,7 @@ import { MISSED_BUGS } from '../test/simulation/bugs/missed-bugs.js'
 import { BUGS } from '../test/simulation/bugs.js'
 import type { Bug } from '../test/simulation/planted.js'
 import { searchFor } from '../test/simulation/search.js'
-import { runAsked } from './support/asked.js'
+import { runScript } from './support/run-script.js'
 
 const HELP = `Plant each bug in turn, and print the seed that finds it.
 
@@ -13,7 +13,9 @@ const HELP = `Plant each bug in turn, and print the seed that finds it.
   --only TEXT   only bugs whose names contain TEXT
   --missed      only bugs that the simulation is known to miss`
 
-/** Returns the selected bugs and the number of seeds, or undefined for --help. Throws an Error for invalid arguments. */
+/**
+ * Returns the selected bugs and the number of seeds, or undefined for --help. Throws an Error for invalid arguments.
+ */
 const readSettings = () => {
   const { values } = parseArgs({
     options: {
@@ -49,4 +51,4 @@ const searchAll = async ({
   return 0
 }
 
-process.exitCode = await runAsked(HELP, readSettings, searchAll)
+process.exitCode = await runScript(HELP, readSettings, searchAll)

@@ -1,19 +1,19 @@
 import { availableParallelism } from 'node:os'
 import { inspect, parseArgs } from 'node:util'
-import { KeptSeeds } from '../test/simulation/kept-seeds.js'
+import { FailingSeeds } from '../test/simulation/failing-seeds.js'
 import { planOf } from '../test/simulation/plan.js'
-import { type Played, playedOf } from '../test/simulation/played.js'
-import { Players } from '../test/simulation/players.js'
+import { type SeedResult, resultOf } from '../test/simulation/seed-result.js'
+import { SeedWorkers } from '../test/simulation/seed-workers.js'
 import { shrink, TRIES_MAX } from '../test/simulation/shrink.js'
 import { type Outcome, simulate } from '../test/simulation/simulate.js'
-import { runAsked } from './support/asked.js'
+import { runScript } from './support/run-script.js'
 
 /**
- * Plays whole clusters with a simulated clock, network and disk. A seed always has the same history, with the same hash. If
- * seeds fail, it searches for the shortest history with which the first of them still fails, and prints it.
+ * Plays whole clusters with a simulated clock, network and disk. A seed always has the same history, with the same
+ * hash. If seeds fail, it searches for the shortest history with which the first of them still fails, and prints it.
  */
 const PROGRESS_MS = 10_000
-const KEPT = 'failing-seeds.txt'
+const KEEP_FILE = 'failing-seeds.txt'
 const HELP = `Play whole clusters with a simulated clock, network and disk. test/simulation/README.md describes the tests.
 
   npm run simulate -- --seeds N [--from N]   play N seeds (default: from 1)
@@ -26,7 +26,7 @@ const HELP = `Play whole clusters with a simulated clock, network and disk. test
   --whole       do not search for the shortest history that fails. The search plays the seed up to ${TRIES_MAX} times
                 until Ctrl-C
   --jobs N      number of processes (default: one per core)
-  --keep FILE   store the failing seeds of a soak in FILE, and play them first in the next soak (default ${KEPT})
+  --keep FILE   store the failing seeds of a soak in FILE, and play them first in the next soak (default ${KEEP_FILE})
 
 Exits with 1 if a seed fails. A second Ctrl-C exits at once.`
 
@@ -37,11 +37,11 @@ interface Settings {
   readonly from: number
   /** Number of processes. */
   readonly jobs: number
-  readonly kept: string | undefined
-  readonly isTold: boolean
+  readonly keepFile: string | undefined
+  readonly isTraced: boolean
   readonly isWhole: boolean
   /** Prints the hash of each seed. */
-  readonly areHashesTold: boolean
+  readonly printsHashes: boolean
 }
 
 const OPTIONS = {
@@ -61,7 +61,7 @@ const OPTIONS = {
 const readSettings = (): Settings | undefined => {
   const { values } = parseArgs({ options: OPTIONS })
   if (values.help) return undefined
-  const { seed, soak, keep, trace: isTold, whole: isWhole, hashes: areHashesTold } = values
+  const { seed, soak, keep, trace: isTraced, whole: isWhole, hashes: printsHashes } = values
   const [seeds, from] = [Number(values.seeds ?? 1), Number(values.from ?? 1)]
   const [one, jobs] = [Number(seed ?? 0), Number(values.jobs ?? availableParallelism())]
   const kinds = [seed !== undefined, values.seeds !== undefined, soak].filter(Boolean).length
@@ -71,25 +71,25 @@ const readSettings = (): Settings | undefined => {
     [kinds > 0, 'pass --seed, --seeds or --soak'],
     [kinds < 2, 'pass only one of --seed, --seeds and --soak'],
     [soak || keep === undefined, '--keep requires --soak'],
-    [seed !== undefined || !isTold, '--trace requires --seed'],
-    [seed === undefined || !areHashesTold, '--hashes requires --seeds or --soak; --seed prints the hash anyway'],
+    [seed !== undefined || !isTraced, '--trace requires --seed'],
+    [seed === undefined || !printsHashes, '--hashes requires --seeds or --soak; --seed prints the hash anyway'],
     [seed === undefined || (values.from ?? values.jobs) === undefined, '--from and --jobs require --seeds or --soak'],
   ]
-  const broken = rules.find(([isKept]) => !isKept)
+  const broken = rules.find(([isMet]) => !isMet)
   if (broken) throw new Error(broken[1])
   return {
     seed: seed === undefined ? undefined : one,
     seeds: soak ? Number.POSITIVE_INFINITY : seeds,
     from,
     jobs,
-    kept: soak ? (keep ?? KEPT) : undefined,
-    isTold,
+    keepFile: soak ? (keep ?? KEEP_FILE) : undefined,
+    isTraced,
     isWhole,
-    areHashesTold,
+    printsHashes,
   }
 }
 
-const factsOf = ({ seed, hash, events, virtualMs, failure }: Played): string =>
+const factsOf = ({ seed, hash, events, virtualMs, failure }: SeedResult): string =>
   `seed ${seed}: ${hash}  ${failure ? '' : 'all promises held: '}${events} events in ${(virtualMs / 1000).toFixed(1)} virtual seconds`
 
 /** One Ctrl-C may send several signals within this time: from the terminal and from each parent process. */
@@ -97,84 +97,84 @@ const ONE_STOP_MS = 1_000
 
 /** Records whether the user has pressed Ctrl-C. */
 class Stop {
-  #askedMs: number | undefined
+  #requestedMs: number | undefined
 
   constructor() {
     process.on('SIGINT', () => {
-      this.#askedMs ??= performance.now()
-      if (performance.now() - this.#askedMs > ONE_STOP_MS) process.exit(130)
+      this.#requestedMs ??= performance.now()
+      if (performance.now() - this.#requestedMs > ONE_STOP_MS) process.exit(130)
     })
   }
 
-  get isAsked(): boolean {
-    return this.#askedMs !== undefined
+  get isRequested(): boolean {
+    return this.#requestedMs !== undefined
   }
 }
 
 /** Prints the history without flow control, which is 40 % of its lines. */
-const tellStory = ({ story }: Outcome): void => {
-  for (const line of story) if (!line.includes(' gets credit of ')) console.log(line)
+const printTrace = ({ trace }: Outcome): void => {
+  for (const line of trace) if (!line.includes(' gets credit of ')) console.log(line)
 }
 
-const playOne = async (seed: number, { isTold, isWhole }: Settings): Promise<number> => {
-  if (isTold) console.log(inspect(planOf(seed), { compact: 3, breakLength: 160 }))
-  const outcome = await simulate(seed, { isTold })
-  const played = playedOf(outcome)
+const playOne = async (seed: number, { isTraced, isWhole }: Settings): Promise<number> => {
+  if (isTraced) console.log(inspect(planOf(seed), { compact: 3, breakLength: 160 }))
+  const outcome = await simulate(seed, { isTraced })
+  const played = resultOf(outcome)
   const isShrunk = played.failure !== undefined && !isWhole
-  if (!isShrunk) tellStory(outcome)
+  if (!isShrunk) printTrace(outcome)
   console.log(factsOf(played))
   if (played.failure) console.log(`  FAILED: ${played.failure.text}`)
-  if (isShrunk) await tellShrunk(seed, isTold, new Stop())
+  if (isShrunk) await printShrunk(seed, isTraced, new Stop())
   return played.failure ? 1 : 0
 }
 
-const tellShrunk = async (seed: number, isTold: boolean, stop: Stop): Promise<void> => {
+const printShrunk = async (seed: number, isTraced: boolean, stop: Stop): Promise<void> => {
   console.error('  searching for the shortest history that fails; Ctrl-C stops the search')
-  let toldMs = performance.now()
+  let printedMs = performance.now()
   const shrunk = await shrink(seed, simulate, (left, tries) => {
-    if (performance.now() - toldMs > PROGRESS_MS) {
+    if (performance.now() - printedMs > PROGRESS_MS) {
       console.error(`  ${left} acts left after ${tries} of at most ${TRIES_MAX} attempts`)
-      toldMs = performance.now()
+      printedMs = performance.now()
     }
-    return !stop.isAsked
+    return !stop.isRequested
   })
   if (!shrunk) throw new Error(`seed ${seed} failed once, and does not fail again`)
   const { outcome, tries } = shrunk
-  if (isTold) tellStory(outcome)
+  if (isTraced) printTrace(outcome)
   console.log(`  shortest history that fails, after ${tries} attempts: ${outcome.acts.length} acts`)
   for (const { name, atMs } of outcome.acts) console.log(`  ${(atMs / 1000).toFixed(3).padStart(9)} ${name}`)
 }
 
 /** Yields the stored failing seeds first. */
-function* seedsOf({ seeds, from }: Settings, kept: KeptSeeds | undefined): Generator<number> {
-  const before = kept?.all ?? []
+function* seedsOf({ seeds, from }: Settings, failingSeeds: FailingSeeds | undefined): Generator<number> {
+  const before = failingSeeds?.all ?? []
   yield* before
   for (let seed = from; seed < from + seeds; seed++) if (!before.includes(seed)) yield seed
 }
 
 const playMany = async (settings: Settings): Promise<number> => {
-  const kept = settings.kept === undefined ? undefined : new KeptSeeds(settings.kept)
+  const failingSeeds = settings.keepFile === undefined ? undefined : new FailingSeeds(settings.keepFile)
   const startedMs = performance.now()
   const failed: number[] = []
-  let [played, virtualMs, told] = [0, 0, 0]
-  await using players = await Players.start(settings.jobs)
+  let [played, virtualMs, printed] = [0, 0, 0]
+  await using workers = await SeedWorkers.start(settings.jobs)
   const progress = setInterval(() => {
-    if (played > told) console.error(`${played} played, ${failed.length} failed`)
-    else console.error(`no seed has ended for a while. Current seeds: ${players.underWay.join(', ')}`)
-    told = played
+    if (played > printed) console.error(`${played} played, ${failed.length} failed`)
+    else console.error(`no seed has ended for a while. Current seeds: ${workers.pending.join(', ')}`)
+    printed = played
   }, PROGRESS_MS).unref()
   const stop = new Stop()
-  for await (const one of players.play(seedsOf(settings, kept))) {
+  for await (const one of workers.play(seedsOf(settings, failingSeeds))) {
     const { seed, hash, failure } = one
     played++
     virtualMs += one.virtualMs
-    if (settings.areHashesTold) console.log(`seed ${seed}: ${hash}`)
-    kept?.played(seed, failure?.message)
+    if (settings.printsHashes) console.log(`seed ${seed}: ${hash}`)
+    failingSeeds?.record(seed, failure?.message)
     if (failure) {
       failed.push(seed)
       console.log(`${factsOf(one)}\n  FAILED: ${failure.message}\n  play it alone: npm run simulate -- --seed ${seed}`)
     }
-    if (stop.isAsked) break
+    if (stop.isRequested) break
   }
   clearInterval(progress)
   const seconds = (performance.now() - startedMs) / 1000
@@ -184,13 +184,13 @@ const playMany = async (settings: Settings): Promise<number> => {
   console.error(rates)
   const [first] = failed
   if (first === undefined) return 0
-  if (settings.isWhole || stop.isAsked) return 1
+  if (settings.isWhole || stop.isRequested) return 1
   console.log(`history of the first failing seed, ${first}; for another seed, use \`npm run simulate -- --seed N\`:`)
-  await tellShrunk(first, false, stop)
+  await printShrunk(first, false, stop)
   return 1
 }
 
-const playAsked = (settings: Settings): Promise<number> =>
+const playSelected = (settings: Settings): Promise<number> =>
   settings.seed === undefined ? playMany(settings) : playOne(settings.seed, settings)
 
 // The reader of a pipe, such as `head`, may close it early.
@@ -198,4 +198,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()
 })
-process.exitCode = await runAsked(HELP, readSettings, playAsked)
+process.exitCode = await runScript(HELP, readSettings, playSelected)

@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util'
 import { run } from './support/run.js'
 
 /**
- * Repeats a test for many rounds with new random choices. A tier runs the same test for a few rounds with a fixed seed. The
- * last line has the result and the seed that repeats it.
+ * Repeats a test for many rounds with new random choices. A tier runs the same test for a few rounds with a fixed seed.
+ * The last line has the result and the seed that repeats it.
  *
  *   npm run soak -- planned --rounds 200 [--in-process]
  */

@@ -9,8 +9,8 @@ import { ROOT, run } from './support/run.js'
 import { filesAt, LEVELS, type Level, type Tier, TIERS } from './support/tiers.js'
 
 /**
- * Compiles the program and runs one level of tests. Prints a table of tiers, the slowest files, the levels that did not run,
- * and as its last line `N passed, M failed`. Writes the time of each file to `out/test-times.json`.
+ * Compiles the program and runs one level of tests. Prints a table of tiers, the slowest files, the levels that did not
+ * run, and as its last line `N passed, M failed`. Writes the time of each file to `out/test-times.json`.
  *
  *   npm test                     what every change needs, with Node and npm alone
  *   npm run test:full            containers, etcd, browser, servers as processes, the package

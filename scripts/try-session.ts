@@ -5,8 +5,8 @@ import path from 'node:path'
 import { ROOT } from './support/run.js'
 
 /**
- * Plays the session of a new user: installs the packed package in an empty home directory, and runs the first commands. Prints
- * each command with its output. Exits with 1 at the first command with an unexpected status.
+ * Plays the session of a new user: installs the packed package in an empty home directory, and runs the first commands.
+ * Prints each command with its output. Exits with 1 at the first command with an unexpected status.
  */
 interface Line {
   readonly text: string

@@ -76,8 +76,8 @@ export const GOALS = [
 ] as const satisfies readonly Goal[]
 
 /**
- * Processor time of a request to bare node:http on the reference machine, in microseconds. Goals in microseconds are divided by
- * it, so that they hold on other machines as well.
+ * Processor time of a request to bare node:http on the reference machine, in microseconds. Goals in microseconds are
+ * divided by it, so that they hold on other machines as well.
  */
 export const BARE_MICROS = 29
 

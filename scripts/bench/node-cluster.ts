@@ -85,7 +85,10 @@ export class NodeCluster {
     }
   }
 
-  /** Kills the active node, and resolves to the milliseconds until the first acknowledged write. Restarts the killed node. */
+  /**
+   * Kills the active node, and resolves to the milliseconds until the first acknowledged write. Restarts the killed
+   * node.
+   */
   async killActive(): Promise<number> {
     const killed = await this.active()
     const others = this.all.filter((server) => server !== killed)

@@ -1,4 +1,6 @@
-/** Jobs of the process with the browser: open the page of a URL, or keep the built page of a directory open for an hour. */
+/**
+ * Jobs of the process with the browser: open the page of a URL, or keep the built page of a directory open for an hour.
+ */
 export type PageJob = { readonly picture: string } | { readonly hourOf: string }
 
 export interface Hour {

@@ -25,8 +25,8 @@ export interface Shipped {
 const POLL_MS = 10
 
 /**
- * Lets clients write, waits until every secondary has all entries, and returns the processor time of the primary. There are no
- * other requests meanwhile. The time that the primary uses at rest is not subtracted.
+ * Lets clients write, waits until every secondary has all entries, and returns the processor time of the primary. There
+ * are no other requests meanwhile. The time that the primary uses at rest is not subtracted.
  */
 export const measureShipping = async (
   generator: Generator,

@@ -11,6 +11,9 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
-/** Divides the value of each round by the yardstick of that round, because the speed of the machine varies between rounds. */
+/**
+ * Divides the value of each round by the yardstick of that round, because the speed of the machine varies between
+ * rounds.
+ */
 export const ratiosOf = (values: readonly number[], beside: readonly number[]): number[] =>
   values.map((value, round) => value / (beside[round] ?? Number.NaN))

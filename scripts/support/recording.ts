@@ -28,8 +28,8 @@ const drawLine = ({ text, atMs }: PrintedLine, at: number): string => {
 }
 
 /**
- * Draws the output of a terminal as an SVG in which each line is dimmed until its time. Viewers without animation, and users
- * who prefer reduced motion, see all lines in full color at once.
+ * Draws the output of a terminal as an SVG in which each line is dimmed until its time. Viewers without animation, and
+ * users who prefer reduced motion, see all lines in full color at once.
  */
 export const drawRecording = (title: string, lines: readonly PrintedLine[]): string => {
   const width = Math.ceil(COLUMNS * CHARACTER_PX + 2 * MARGIN_PX)

@@ -10,7 +10,9 @@ import { LOAD_EXPECTATIONS } from '../../src/lab/drills/expectations/load-expect
 import { STEPS } from '../../src/lab/drills/steps/steps.js'
 import { listServerFlags } from '../../src/server/config/flags.js'
 
-/** The pages that `npm run reference` writes, by their file in the repository. A unit test compares them with the files. */
+/**
+ * The pages that `npm run reference` writes, by their file in the repository. A unit test compares them with the files.
+ */
 export const referencePages = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/commands.md', commandsPage()],

@@ -4,7 +4,10 @@ import path from 'node:path'
 /** The directory of the package. */
 export const ROOT = path.join(import.meta.dirname, '..', '..')
 
-/** Runs a program with the output of this one or of an open file. Resolves to its exit status, or to 1 if it cannot start. */
+/**
+ * Runs a program with the output of this one or of an open file. Resolves to its exit status, or to 1 if it cannot
+ * start.
+ */
 export const run = (
   command: string,
   args: readonly string[],

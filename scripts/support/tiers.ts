@@ -147,7 +147,10 @@ const namesOf = ({ name, folder = name, runner }: Tier): readonly string[] =>
     .map((file) => file.slice(0, -ENDING.length))
     .filter((file) => runner !== 'child-process' || !file.startsWith('in-process'))
 
-/** The test files of a tier that run at a level, relative to the package. Throws if the tier names a file that does not exist. */
+/**
+ * The test files of a tier that run at a level, relative to the package. Throws if the tier names a file that does not
+ * exist.
+ */
 export const filesAt = (tier: Tier, level: Level): readonly string[] => {
   const names = namesOf(tier)
   const lists = typeof tier.level === 'string' ? { [tier.level]: names } : tier.level

@@ -8,7 +8,7 @@ import type { Member, World } from './world.js'
 
 /** Weights of the stored records whose bits are flipped: data, frames of the log, pages of the trees. */
 const PREFIXES = { d: 4, w: 2, m: 1 }
-const TURNS = 3
+const FLIPS = 3
 
 /**
  * Flips one bit of the stored data of a stopped server, several times. The server must then serve the previous data, or
@@ -18,50 +18,50 @@ const TURNS = 3
 export const runBits = async (world: World, { serving }: Servers, { paths }: Registers): Promise<void> => {
   const chance = new Chance(`${world.plan.seed} turned bits`)
   const alone = world.members.filter(({ cluster }) => !cluster.hasNodes)
-  if (!world.plan.areBitsTurned || alone.length === 0) return
+  if (!world.plan.hasBitFlips || alone.length === 0) return
   const before = new Map<Member, Values>()
   for (const member of serving) before.set(member, await readAll(world, member, paths))
-  for (let turn = 0; turn < TURNS; turn++) {
+  for (let flip = 0; flip < FLIPS; flip++) {
     const member = chance.pick(alone)
     const prefix = chance.weighed(PREFIXES)
-    await world.act(`bit ${prefix}`, () => turnBit(world, { member, prefix, before, chance }))
+    await world.act(`bit ${prefix}`, () => flipBit(world, { member, prefix, before, chance }))
   }
 }
 
 /** All values that each path has ever held. */
 type Values = ReadonlyMap<string, string | undefined>
 
-interface Turn {
+interface Flip {
   readonly member: Member
   readonly prefix: string
   readonly before: ReadonlyMap<Member, Values>
   readonly chance: Chance
 }
 
-const turnBit = async (world: World, { member, prefix, before, chance }: Turn): Promise<void> => {
+const flipBit = async (world: World, { member, prefix, before, chance }: Flip): Promise<void> => {
   const [node] = member.cluster.nodes
   if (!node) return
   // The crash is announced to all peers, because only the disk is judged here.
   if (chance.happens(0.5)) node.crash(false)
   else await node.stop()
-  const turned = node.disk.turnBit(prefix, chance)
-  const isOpen = await opens(world, member, node)
+  const flipped = node.disk.turnBit(prefix, chance)
+  const isOpen = await startsAndUnseals(world, member, node)
   for (const [other, values] of before)
     if (other !== member) await judgeSame(world, other, values)
     else if (isOpen) await judgeDamaged(world, member, node, values)
   node.crash(false)
-  turned?.back()
+  flipped?.back()
   await world.open(member)
   for (const [other, values] of before) await judgeSame(world, other, values)
 }
 
 /** Returns false if the server states why it does not open. */
-const opens = async (world: World, { unsealKey: key }: Member, node: SimulatedNode): Promise<boolean> => {
+const startsAndUnseals = async (world: World, { unsealKey: key }: Member, node: SimulatedNode): Promise<boolean> => {
   try {
     await node.start()
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
-    if (reason === '') world.fail(`${node.name} does not start, and does not say why`)
+    if (reason === '') world.fail(`${node.name} does not start and gives no reason`)
     world.history.add(node.name, `does not start: ${reason}`)
     return false
   }
@@ -80,7 +80,7 @@ const readAll = async (world: World, member: Member, paths: readonly string[]): 
 const judgeSame = async (world: World, member: Member, values: Values): Promise<void> => {
   for (const [path, value] of await readAll(world, member, [...values.keys()]))
     if (value !== values.get(path))
-      world.fail(`${member.name} has another value since a bit was turned: ${path} holds ${value}`)
+      world.fail(`${member.name} has another value after a bit flip: ${path} holds ${value}`)
 }
 
 const judgeDamaged = async (world: World, { rootToken: token }: Member, node: SimulatedNode, values: Values) => {
@@ -88,7 +88,7 @@ const judgeDamaged = async (world: World, { rootToken: token }: Member, node: Si
     const answer = await node.call({ ...readOf(path), token })
     if (answer?.status !== 200 && answer?.status !== 404) requireReason(world, node, path, answer)
     else if (valueIn(path, answer) !== value)
-      world.fail(`${node.name} serves what was damaged: ${answer.status} for ${path}: ${valueIn(path, answer)}`)
+      world.fail(`${node.name} serves damaged data: ${answer.status} for ${path}: ${valueIn(path, answer)}`)
   }
 }
 
@@ -97,7 +97,5 @@ const requireReason = (world: World, node: SimulatedNode, path: string, answer: 
   // A server whose keyring cannot be decrypted responds with 400.
   const isRefused = answer && (answer.status >= 500 || (path === 'sys/unseal' && answer.status === 400))
   if (!isRefused || !reason)
-    world.fail(
-      `${node.name} answers ${answer?.status} to ${path} and does not say why: ${JSON.stringify(answer?.json)}`,
-    )
+    world.fail(`${node.name} answers ${answer?.status} to ${path} without a reason: ${JSON.stringify(answer?.json)}`)
 }

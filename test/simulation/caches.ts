@@ -19,22 +19,22 @@ import { grantedBy } from './values.js'
 import type { World } from './world.js'
 
 /** The cached value of a part of a server, and the value that a new instance reads from storage. */
-type Pairs = Iterable<readonly [name: string, remembered: unknown, stored: unknown]>
+type Pairs = Iterable<readonly [name: string, cached: unknown, stored: unknown]>
 
-type Look = (runtime: Runtime, cluster: OpenCluster) => Pairs | Promise<Pairs>
+type ReadPairs = (runtime: Runtime, cluster: OpenCluster) => Pairs | Promise<Pairs>
 
 /** Never used: reading stored values needs no random numbers. */
 const UNUSED = createSeededRandom('unused')
 const UNUSED_CLOCK = new ManualClock()
 
 /** Returns pairs of rows of two tables. */
-const rowsOf = <T>(remembered: readonly T[], stored: readonly T[], idOf: (row: T) => string): Pairs => {
-  const ids = new Set([...remembered, ...stored].map(idOf))
+const rowsOf = <T>(cached: readonly T[], stored: readonly T[], idOf: (row: T) => string): Pairs => {
+  const ids = new Set([...cached, ...stored].map(idOf))
   const rowIn = (rows: readonly T[], id: string) => rows.find((row) => idOf(row) === id)
-  return [...ids].map((id) => [id, rowIn(remembered, id), rowIn(stored, id)])
+  return [...ids].map((id) => [id, rowIn(cached, id), rowIn(stored, id)])
 }
 
-const LOOKS: Readonly<Record<string, Look>> = {
+const CACHES: Readonly<Record<string, ReadPairs>> = {
   mounts: async ({ barrier }, { services }) => {
     const fresh = new MountTable(barrier.view(''), services.namespaces)
     await fresh.load()
@@ -113,10 +113,10 @@ const findStale = async (node: SimulatedNode): Promise<readonly string[]> => {
 
 const differencesIn = async (runtime: Runtime, cluster: OpenCluster): Promise<readonly string[]> => {
   const found: string[] = []
-  for (const [what, look] of Object.entries(LOOKS))
-    for (const [name, remembered, stored] of await look(runtime, cluster)) {
-      const [one, other] = [JSON.stringify(remembered), JSON.stringify(stored)]
-      if (one !== other) found.push(`${what} ${name}: remembered is ${one}, and stored ${other}`)
+  for (const [what, read] of Object.entries(CACHES))
+    for (const [name, cached, stored] of await read(runtime, cluster)) {
+      const [one, other] = [JSON.stringify(cached), JSON.stringify(stored)]
+      if (one !== other) found.push(`${what} ${name}: cached is ${one}, stored is ${other}`)
     }
   return found
 }
@@ -126,19 +126,19 @@ const differencesIn = async (runtime: Runtime, cluster: OpenCluster): Promise<re
  */
 const PATIENCE_MS = 2_000
 /** Maximum pause between two checks, as a fraction of the total time. */
-const PAUSE_PART = 0.2
+const PAUSE_FRACTION = 0.2
 
 /** The differences found, and the time since when each exists. */
-class Stale {
+class StaleCaches {
   #since = new Map<string, number>()
 
   /** Fails for a difference that has existed for too long. */
-  async look(world: World): Promise<number> {
+  async check(world: World): Promise<number> {
     const nowMs = world.clock.monotonic()
     const since = new Map<string, number>()
     for (const node of world.nodes)
       for (const text of await findStale(node)) {
-        const stale = `${node.name} remembers what is not stored: ${text}`
+        const stale = `${node.name} has an outdated cache: ${text}`
         since.set(stale, this.#since.get(stale) ?? nowMs)
         if (nowMs - (since.get(stale) ?? nowMs) > PATIENCE_MS) world.fail(stale)
       }
@@ -148,18 +148,18 @@ class Stale {
 }
 
 /** Reads all caches of every server repeatedly. This also fills caches that were empty. */
-export const runLooks = async (world: World, endMs: number): Promise<void> => {
+export const runCacheChecks = async (world: World, endMs: number): Promise<void> => {
   const { clock, plan } = world
   const chance = new Chance(`${plan.seed} looks`)
-  const stale = new Stale()
+  const stale = new StaleCaches()
   while (clock.monotonic() < endMs) {
-    await stale.look(world)
-    await clock.sleep(chance.next() * plan.activeMs * PAUSE_PART)
+    await stale.check(world)
+    await clock.sleep(chance.next() * plan.activeMs * PAUSE_FRACTION)
   }
 }
 
 /** Checks at the end, when there are no more writes, that all cached values equal the stored ones. */
 export const judgeCaches = async (world: World): Promise<void> => {
-  const stale = new Stale()
-  while ((await stale.look(world)) > 0) await world.clock.sleep(PATIENCE_MS / 4)
+  const stale = new StaleCaches()
+  while ((await stale.check(world)) > 0) await world.clock.sleep(PATIENCE_MS / 4)
 }

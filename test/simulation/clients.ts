@@ -2,7 +2,7 @@ import { Chance } from '../../src/server/simulated/chance.js'
 import { isFilterable } from './filters.js'
 import type { Registers } from './registers.js'
 import type { Servers } from './servers.js'
-import { PLACE_NAMES, readOf, valueIn, writeOf } from './values.js'
+import { PATH_KINDS, readOf, valueIn, writeOf } from './values.js'
 import type { Member, World } from './world.js'
 
 const KEYS_EACH = 4
@@ -23,7 +23,7 @@ export const runClient = async (
   const chance = new Chance(`${plan.seed} client ${index}`)
   for (let serial = 0; clock.monotonic() < endMs; serial++) {
     await clock.sleep(chance.next() * plan.clientPauseMsMax)
-    const path = `${chance.pick(PLACE_NAMES)}/c${index}-${chance.below(KEYS_EACH)}`
+    const path = `${chance.pick(PATH_KINDS)}/c${index}-${chance.below(KEYS_EACH)}`
     const what = chance.weighed({ put: 6, delete: 1, get: 3 })
     const server = chance.happens(0.6) ? servers.primary : (servers.secondary ?? servers.primary)
     const isForwarded = server === servers.secondary
@@ -50,14 +50,14 @@ const change = async (
   { servers, server, path, value, isForwarded }: Change,
 ): Promise<void> => {
   const { term } = servers
-  const partings = servers.partings(server)
+  const detachCount = servers.detachCount(server)
   registers.begin(path, value)
   const answer = await world.call(server, writeOf(path, value))
   const isSure = term === servers.term && servers.isSureOf(server)
-  const isOfNobody = servers.isApart(server) || servers.partings(server) !== partings
-  if (answer && answer.status < 300 && !isOfNobody) registers.acknowledged(path, value, isSure)
+  const isUnreplicated = servers.isDetached(server) || servers.detachCount(server) !== detachCount
+  if (answer && answer.status < 300 && !isUnreplicated) registers.acknowledged(path, value, isSure)
   // The write may still be in progress between nodes, or on its way to another cluster.
-  else if (isForwarded || server.cluster.hasNodes || isOfNobody) registers.lostSight(path, value)
+  else if (isForwarded || server.cluster.hasNodes || isUnreplicated) registers.markUnknown(path, value)
 }
 
 const readBack = async (
@@ -68,9 +68,9 @@ const readBack = async (
   const answer = await world.call(server, readOf(path))
   if (answer?.status !== 200 && answer?.status !== 404) return
   if (answer.status === 404 && isBehind && isFilterable(path)) return
-  if (servers.isApart(server)) return
+  if (servers.isDetached(server)) return
   const found = valueIn(path, answer)
   const wrong =
     registers.findOlder(server.name, path, found) ?? (isBehind ? undefined : registers.findWrong(path, found))
-  if (wrong) world.fail(`${server.name} shows a client what cannot be: ${wrong}`)
+  if (wrong) world.fail(`${server.name} returned an impossible value: ${wrong}`)
 }

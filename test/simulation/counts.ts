@@ -22,7 +22,7 @@ const judgeCounts = (world: World): void => {
   const { network } = world
   for (const { name, server, clock } of world.nodes) {
     const { timers = 0 } = clock ?? {}
-    if (timers > TIMERS_MAX) world.fail(`${name} waits with ${timers} timers`)
+    if (timers > TIMERS_MAX) world.fail(`${name} has ${timers} timers`)
     const { frames = 0, bytes = 0, bytesMax = 0 } = server?.runtime?.store.recentLog ?? {}
     if (bytes > bytesMax)
       world.fail(`${name} keeps ${bytes} bytes of ${frames} frames in memory, of ${bytesMax} at most`)
@@ -31,7 +31,7 @@ const judgeCounts = (world: World): void => {
   if (connections.length > CONNECTIONS_MAX) world.fail(`${connections.length} ends of connections are open`)
   for (const { from, to, messages, bytes } of connections)
     if (bytes > UNDER_WAY_BYTES_MAX || messages > UNDER_WAY_MESSAGES_MAX)
-      world.fail(`${bytes} bytes in ${messages} messages are under way from ${from} to ${to}`)
+      world.fail(`${bytes} bytes in ${messages} messages are in flight from ${from} to ${to}`)
 }
 
 /** Checks at the end, when there are no readers, that no log exceeds its limit. */

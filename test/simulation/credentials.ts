@@ -8,10 +8,10 @@ import type { Member, World } from './world.js'
 /** The known facts about tokens and SecretIDs, which must stay true. */
 export class Credentials {
   /** Credentials whose revocation was acknowledged. */
-  readonly dead: Issued[] = []
-  readonly live: Issued[] = []
+  readonly revoked: Issued[] = []
+  readonly valid: Issued[] = []
   /** Tokens whose TTL ends before the end of the run. */
-  readonly passing: Issued[] = []
+  readonly expiring: Issued[] = []
 }
 
 /** An issued credential. A promoted copy has the tokens of the primary; tokens of the other secondary are its own. */
@@ -22,7 +22,7 @@ interface Issued {
   readonly term: number
 }
 
-const holderOf = ({ primary, secondary }: Servers, { isOfSecondary }: Issued): Member =>
+const issuerOf = ({ primary, secondary }: Servers, { isOfSecondary }: Issued): Member =>
   isOfSecondary && secondary ? secondary : primary
 
 /** Returns true if the known facts about a credential still hold. */
@@ -52,24 +52,25 @@ export const runCredentials = async (
     const what = chance.weighed({
       useSecretId: 2,
       useToken: 2,
-      make: 1,
+      create: 1,
       revoke: 2,
-      tryDead: 2,
-      lend: 1,
-      curb: 1,
-      endFamily: 1,
+      tryRevoked: 2,
+      issueShortLived: 1,
+      removeCapability: 1,
+      revokeFamily: 1,
     })
     const member = chance.pick(servers.serving)
     await world.act(`credentials ${what}`, () => {
       if (what === 'useSecretId') return useSecretId(world, chance, servers)
       if (what === 'useToken') return useToken(world, servers, member, 1 + chance.below(3))
-      if (what === 'make') return make(world, credentials, servers, member)
-      if (what === 'endFamily') return endFamily(world, servers, member)
-      if (what === 'curb') return curb(world, chance, servers)
-      if (what === 'lend') return lend(world, credentials, servers, member, 1 + chance.below(TTL_SECONDS_MAX))
+      if (what === 'create') return create(world, credentials, servers, member)
+      if (what === 'revokeFamily') return revokeFamily(world, servers, member)
+      if (what === 'removeCapability') return removeCapability(world, chance, servers)
+      if (what === 'issueShortLived')
+        return issueShortLived(world, credentials, servers, member, 1 + chance.below(TTL_SECONDS_MAX))
       return what === 'revoke'
         ? revoke(world, credentials, servers)
-        : judgeDead(world, credentials.dead.slice(-3), servers)
+        : judgeRevoked(world, credentials.revoked.slice(-3), servers)
     })
   }
 }
@@ -107,21 +108,22 @@ const useUp = async (
   answers.push(await attempt())
   const good = answers.filter(isGood).length
   // A failover that lost uses has restored them. During a failover, two clusters may count.
-  if (good > uses && isSettled && term === servers.term) world.fail(`${what} of ${uses} uses was taken ${good} times`)
+  if (good > uses && isSettled && term === servers.term)
+    world.fail(`${what} of ${uses} uses was accepted ${good} times`)
 }
 
-const make = async (world: World, { live }: Credentials, servers: Servers, member: Member): Promise<void> => {
+const create = async (world: World, { valid }: Credentials, servers: Servers, member: Member): Promise<void> => {
   const { term } = servers
   const made = await world.call(member, { method: 'PUT', path: 'auth/token/create', body: { policies: ['all'] } })
   const token = tokenOf(made)
   if (token !== undefined)
-    live.push({ isOfSecondary: member === servers.secondary, token, term: termOf(servers, term) })
+    valid.push({ isOfSecondary: member === servers.secondary, token, term: termOf(servers, term) })
 }
 
 /** Creates a token with a TTL. Half of these tokens are renewed, which sets the TTL again from that moment. */
-const lend = async (
+const issueShortLived = async (
   world: World,
-  { passing }: Credentials,
+  { expiring }: Credentials,
   servers: Servers,
   member: Member,
   ttlSeconds: number,
@@ -130,12 +132,12 @@ const lend = async (
   const body = { policies: ['all'], ttl: `${ttlSeconds}s`, explicit_max_ttl: `${2 * ttlSeconds}s` }
   const token = tokenOf(await world.call(member, { method: 'PUT', path: 'auth/token/create', body }))
   if (token === undefined) return
-  passing.push({ isOfSecondary: member === servers.secondary, token, term })
+  expiring.push({ isOfSecondary: member === servers.secondary, token, term })
   if (ttlSeconds % 2 === 0) await world.call(member, { method: 'PUT', path: 'auth/token/renew-self', token })
 }
 
 /** A token, its child and its grandchild must end together: if one of them is invalid, the first one is invalid too. */
-const endFamily = async (world: World, servers: Servers, member: Member): Promise<void> => {
+const revokeFamily = async (world: World, servers: Servers, member: Member): Promise<void> => {
   const { term } = servers
   const create = async (token: string | undefined) =>
     tokenOf(
@@ -158,13 +160,13 @@ const endFamily = async (world: World, servers: Servers, member: Member): Promis
     if (!(await isDead(descendant))) continue
     const isAlive = isGood(await world.call(member, { ...LOOK_UP, token: oldest }))
     if (isAlive && term === servers.term && servers.isSettled)
-      world.fail(`${member.name} has ended what a token created before the token`)
+      world.fail(`${member.name} revoked the children of a token before the token`)
     break
   }
   await revoked
 }
 
-const CURBED = 'curbed'
+const REDUCED_POLICY = 'curbed'
 const policyOf = (capabilities: string) => `path "one/*" { capabilities = [${capabilities}] }`
 
 /**
@@ -172,14 +174,18 @@ const policyOf = (capabilities: string) => `path "one/*" { capabilities = [${cap
  * simulation, a disk may show a batch shortly before its server is notified. A wrong grant must therefore last longer
  * than that to count.
  */
-const curb = async (world: World, chance: Chance, servers: Servers): Promise<void> => {
-  const path = `sys/policies/acl/${CURBED}`
+const removeCapability = async (world: World, chance: Chance, servers: Servers): Promise<void> => {
+  const path = `sys/policies/acl/${REDUCED_POLICY}`
   const setPolicy = (capabilities: string) =>
     world.call(servers.primary, { method: 'PUT', path, body: { policy: policyOf(capabilities) } })
   const member = chance.pick(servers.serving)
   const { term } = servers
   if (!isGood(await setPolicy('"read", "list"'))) return
-  const made = await world.call(member, { method: 'PUT', path: 'auth/token/create', body: { policies: [CURBED] } })
+  const made = await world.call(member, {
+    method: 'PUT',
+    path: 'auth/token/create',
+    body: { policies: [REDUCED_POLICY] },
+  })
   const token = tokenOf(made)
   if (token === undefined) return
   const isGranted = async () => isGood(await world.call(member, { method: 'LIST', path: 'one/', token }))
@@ -188,10 +194,10 @@ const curb = async (world: World, chance: Chance, servers: Servers): Promise<voi
   const shown = await world.call(member, { method: 'GET', path })
   const { policy } = (shown?.json.data ?? {}) as { readonly policy?: string }
   if (shown?.status !== 200 || policy !== policyOf('"read"') || !servers.isSettled) return
-  for (let looks = 0; await isGranted(); looks++) {
+  for (let checks = 0; await isGranted(); checks++) {
     if (term !== servers.term || !servers.isSettled) return
-    if (looks === UNTOLD_LOOKS) world.fail(`${member.name} grants what a policy grants no more`)
-    await world.clock.sleep(UNTOLD_MS)
+    if (checks === CHECKS_MAX) world.fail(`${member.name} grants a capability that the policy no longer contains`)
+    await world.clock.sleep(NOTIFIED_MS)
   }
 }
 
@@ -199,20 +205,20 @@ const curb = async (world: World, chance: Chance, servers: Servers): Promise<voi
  * Longer than a server needs until it is notified of its own write. A suspended server needs longer, so there are two
  * checks.
  */
-const UNTOLD_MS = 1_000
-const UNTOLD_LOOKS = 2
+const NOTIFIED_MS = 1_000
+const CHECKS_MAX = 2
 
 /** Revokes a token. Whether it is revoked is known only when the response arrives; until then, both are possible. */
-const revoke = async (world: World, { live, dead }: Credentials, servers: Servers): Promise<void> => {
-  const next = live.shift()
+const revoke = async (world: World, { valid, revoked }: Credentials, servers: Servers): Promise<void> => {
+  const next = valid.shift()
   if (!next) return
   const { term } = servers
-  const answer = await world.call(holderOf(servers, next), {
+  const answer = await world.call(issuerOf(servers, next), {
     method: 'PUT',
     path: 'auth/token/revoke',
     body: { token: next.token },
   })
-  if (isGood(answer)) dead.push({ ...next, term: termOf(servers, term) })
+  if (isGood(answer)) revoked.push({ ...next, term: termOf(servers, term) })
 }
 
 /**
@@ -220,38 +226,38 @@ const revoke = async (world: World, { live, dead }: Credentials, servers: Server
  * the response.
  */
 const termOf = (servers: Servers, before: number): number =>
-  servers.isSettled && before === servers.term ? before : LOST_TERM
+  servers.isSettled && before === servers.term ? before : UNKNOWN_TERM
 
-const LOST_TERM = -1
+const UNKNOWN_TERM = -1
 
-const judgeDead = async (world: World, dead: readonly Issued[], servers: Servers): Promise<void> => {
-  for (const issued of dead) {
-    const member = holderOf(servers, issued)
+const judgeRevoked = async (world: World, revoked: readonly Issued[], servers: Servers): Promise<void> => {
+  for (const issued of revoked) {
+    const member = issuerOf(servers, issued)
     if (isGood(await world.call(member, { ...LOOK_UP, token: issued.token })) && isSure(servers, issued))
-      world.fail(`${member.name} takes a revoked token`)
+      world.fail(`${member.name} accepts a revoked token`)
   }
 }
 
 /** Checks that these tokens have expired, even if a failover has restored them. */
-const judgePassed = async (world: World, passing: readonly Issued[], servers: Servers): Promise<void> => {
-  for (const issued of passing) {
-    const member = holderOf(servers, issued)
+const judgeExpired = async (world: World, expiring: readonly Issued[], servers: Servers): Promise<void> => {
+  for (const issued of expiring) {
+    const member = issuerOf(servers, issued)
     if (isGood(await world.call(member, { ...LOOK_UP, token: issued.token })))
-      world.fail(`${member.name} takes a token whose time is over`)
+      world.fail(`${member.name} accepts an expired token`)
   }
 }
 
 /** Checks at the end, when all servers run, that revoked credentials are invalid and all others are valid. */
 export const judgeCredentials = async (
   world: World,
-  { dead, live, passing }: Credentials,
+  { revoked, valid, expiring }: Credentials,
   servers: Servers,
 ): Promise<void> => {
-  await judgeDead(world, dead, servers)
+  await judgeRevoked(world, revoked, servers)
   await world.clock.sleep(2 * TTL_SECONDS_MAX * 1000 + SKEW_MS_MAX)
-  await judgePassed(world, passing, servers)
-  for (const issued of live.filter((one) => isSure(servers, one))) {
-    const member = holderOf(servers, issued)
+  await judgeExpired(world, expiring, servers)
+  for (const issued of valid.filter((one) => isSure(servers, one))) {
+    const member = issuerOf(servers, issued)
     const answer = await world.call(member, { ...LOOK_UP, token: issued.token })
     if (!isGood(answer)) world.fail(`${member.name} has lost a token: ${answer?.status}`)
   }

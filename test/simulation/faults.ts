@@ -7,35 +7,35 @@ import type { World } from './world.js'
 export const SKEW_MS_MAX = 20_000
 
 /** Maximum time to wait until a node is sealed or open. */
-const PATIENCE_MS = 2_000
+const TIMEOUT_MS = 2_000
 
 /**
  * Waits for a limited time: a node that cannot reach the shared log responds only when it can, which may be after all
  * faults have ended.
  */
-const forAWhile = (world: World, work: Promise<unknown>): Promise<unknown> =>
-  Promise.race([work, world.clock.sleep(PATIENCE_MS)])
+const withTimeout = (world: World, work: Promise<unknown>): Promise<unknown> =>
+  Promise.race([work, world.clock.sleep(TIMEOUT_MS)])
 
 /**
  * Starts and unseals all stopped nodes. Needed for nodes killed last: a failover continues after the faults have ended,
  * when no other code starts them.
  */
-export const raiseAll = async (world: World): Promise<void> => {
+export const startAndUnsealAll = async (world: World): Promise<void> => {
   for (const member of world.members) {
-    const raised = world.raise(member)
-    await (member.cluster.hasNodes ? forAWhile(world, raised) : raised)
+    const started = world.startAndUnseal(member)
+    await (member.cluster.hasNodes ? withTimeout(world, started) : started)
   }
 }
 
 type Fault = (world: World, chance: Chance) => unknown
 
-const faultOf = ({ server }: SimulatedNode) => server?.labState
+const labStateOf = ({ server }: SimulatedNode) => server?.labState
 
 const FAULTS: Readonly<Record<FaultName, Fault>> = {
   kill: (world, chance) => chance.pick(world.nodes).crash(false),
   losePower: (world, chance) => chance.pick(world.nodes).crash(true),
   stop: (world, chance) => chance.pick(world.nodes).stop(),
-  start: (world) => raiseAll(world),
+  start: (world) => startAndUnsealAll(world),
   cut: (world, chance) => {
     const [from, to] = pickPair(world, chance)
     world.network.cut(from, to)
@@ -48,21 +48,21 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   },
   slowDisk: (world, chance) => {
     const node = chance.pick(world.nodes)
-    const disk = faultOf(node)?.disk
+    const disk = labStateOf(node)?.disk
     if (!disk) return
     Object.assign(disk, { state: disk.state === 'slow' ? 'ok' : 'slow', delayMs: chance.between(10, 500) })
     world.history.tell(node.name, () => `disk: ${disk.state}, ${disk.delayMs.toFixed(0)} ms where it is slow`)
   },
   fullDisk: (world, chance) => {
     const node = chance.pick(world.nodes)
-    const disk = faultOf(node)?.disk
+    const disk = labStateOf(node)?.disk
     if (!disk) return
     disk.state = disk.state === 'full' ? 'ok' : 'full'
     world.history.tell(node.name, () => `disk: ${disk.state}`)
   },
   skew: (world, chance) => {
     const node = chance.pick(world.nodes)
-    const state = faultOf(node)
+    const state = labStateOf(node)
     if (!state) return
     state.skewMs = Math.round(chance.between(-SKEW_MS_MAX, SKEW_MS_MAX))
     world.history.tell(node.name, () => `clock: ${state.skewMs} ms`)
@@ -71,7 +71,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
     const member = chance.pick(world.members)
     const sealed = world.call(member, { method: 'PUT', path: 'sys/seal' })
     // A node that cannot reach the shared log has already discarded its key.
-    await (member.cluster.hasNodes ? forAWhile(world, sealed) : sealed)
+    await (member.cluster.hasNodes ? withTimeout(world, sealed) : sealed)
   },
   reset: (world, chance) => world.network.reset(...pickPair(world, chance)),
   failDisk: (world, chance) => {
@@ -103,12 +103,12 @@ export const NODE_FAULTS: Readonly<
 }
 
 const FREEZE_TIMES = 3
-const ACTIVE_PART = 0.6
+const ACTIVE_FRACTION = 0.6
 
 const pickNode = (world: World, chance: Chance): SimulatedNode => {
   const { cluster } = chance.pick(world.members.filter((member) => member.cluster.hasNodes))
   const [active] = cluster.serving
-  return active && chance.happens(ACTIVE_PART) ? active : chance.pick(cluster.nodes)
+  return active && chance.happens(ACTIVE_FRACTION) ? active : chance.pick(cluster.nodes)
 }
 
 /** Injects one fault after another until the time is over. */
@@ -152,7 +152,7 @@ export const endFaults = async (world: World): Promise<void> => {
   world.network.heal()
   for (const node of world.nodes) {
     node.logLink?.heal()
-    const state = faultOf(node)
+    const state = labStateOf(node)
     if (state) Object.assign(state.disk, { state: 'ok' })
     node.disk.failuresLeft = 0
     if (state) state.skewMs = 0

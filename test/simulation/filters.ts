@@ -35,7 +35,7 @@ export const runFilters = async (world: World, servers: Servers, secondary: Memb
     const isOn = chance.happens(0.5)
     const change = () => setFilter(world, servers.primary, secondary, isOn)
     if (plan.hasFilterStorms && chance.happens(0.5))
-      await world.act('filter storm', () => storm(world, chance, servers, secondary))
+      await world.act('filter storm', () => changeRepeatedly(world, chance, servers, secondary))
     else await world.act('filter', change)
   }
 }
@@ -43,7 +43,7 @@ export const runFilters = async (world: World, servers: Servers, secondary: Memb
 const CHANGES_MAX = 4
 
 /** Changes the filter several times in a row. A connection may break, or a process may die, during each change. */
-const storm = async (world: World, chance: Chance, servers: Servers, secondary: Member): Promise<void> => {
+const changeRepeatedly = async (world: World, chance: Chance, servers: Servers, secondary: Member): Promise<void> => {
   const { clock, network, plan } = world
   const momentMs = 4 * (plan.networkDelayMsMax + plan.diskDelayMsMax)
   for (let left = 1 + chance.below(CHANGES_MAX); left > 0; left--) {
@@ -63,7 +63,7 @@ const storm = async (world: World, chance: Chance, servers: Servers, secondary: 
   }
 }
 
-const ONE_BATCH_PART = 0.2
+const ONE_BATCH_FRACTION = 0.2
 const DELETED = 6
 
 /**
@@ -73,8 +73,8 @@ const DELETED = 6
 export const filterInOneBatch = async (world: World, servers: Servers, registers: Registers): Promise<void> => {
   const { clock, plan } = world
   const { primary, secondary } = servers
-  const isAsked = new Chance(`${plan.seed} one batch`).happens(ONE_BATCH_PART)
-  if (!secondary || primary.cluster.hasNodes || !isAsked) return
+  const isChosen = new Chance(`${plan.seed} one batch`).happens(ONE_BATCH_FRACTION)
+  if (!secondary || primary.cluster.hasNodes || !isChosen) return
   await world.act('filter in one batch', async () => {
     await world.until('the filter is to be lifted', async () =>
       (await setFilter(world, primary, secondary, false)) ? undefined : 'it was not',
@@ -86,7 +86,7 @@ export const filterInOneBatch = async (world: World, servers: Servers, registers
       registers.acknowledged(path, value, true)
     }
     await Promise.all(paths.map((path) => change(path, `${path} it`)))
-    await level(world, servers)
+    await untilInSync(world, servers)
     const disk = primary.cluster.server?.labState.disk
     // Writes that arrive during one batch join the next one.
     if (disk) Object.assign(disk, { state: 'slow', delayMs: 50 + 2 * plan.networkDelayMsMax })
@@ -120,13 +120,13 @@ export const judgeFilter = async (world: World, servers: Servers, registers: Reg
 const judgeShown = async (world: World, servers: Servers, registers: Registers, isOn: boolean): Promise<void> => {
   const { primary, secondary, secondaryCopy } = servers
   if (!secondary) return
-  await level(world, servers)
+  await untilInSync(world, servers)
   const isShown = (path: string) => !isOn || !isFilterable(path)
   await judgeWrites(world, secondary, registers, isShown)
   if (!isOn) return
   for (let serial = 0; serial < CANARIES; serial++)
     await world.demand(primary, writeOf(`hidden/canary-${serial}`, `${serial}`))
-  await level(world, servers)
+  await untilInSync(world, servers)
   for (const member of secondaryCopy ? [secondary, secondaryCopy] : [secondary]) {
     await judgeCopies(world, member)
     await findCanaries(world, primary, member)
@@ -134,12 +134,12 @@ const judgeShown = async (world: World, servers: Servers, registers: Registers, 
 }
 
 /** Waits until every secondary has applied everything, and has destroyed the filtered data. */
-const level = async (world: World, { links }: Servers): Promise<void> => {
+const untilInSync = async (world: World, { links }: Servers): Promise<void> => {
   for (const { kind, above, below } of links)
     await world.until(`${below.name} is to follow the filter`, async () => {
       const statusOf = (member: Member) => async () => parseStatus(kind, await world.status(member, kind))
       const lag = await findLagBetween(statusOf(above), statusOf(below))
-      return lag ?? (below.cluster.server?.host.isPurgePending ? 'it still destroys what was taken away' : undefined)
+      return lag ?? (below.cluster.server?.host.isPurgePending ? 'it still destroys filtered data' : undefined)
     })
 }
 
@@ -152,6 +152,6 @@ const findCanaries = async (world: World, primary: Member, secondary: Member): P
     for await (const chunk of engine.scan({}))
       for (const { key, value } of chunk)
         if (key.includes(`logical/${uuid}`) || value.includes(`logical/${uuid}`))
-          world.fail(`${node.name} holds ${JSON.stringify(key)} of a mount that is kept from it`)
+          world.fail(`${node.name} holds ${JSON.stringify(key)} of a filtered mount`)
   }
 }

@@ -11,15 +11,15 @@ import { readOf, valueIn } from './values.js'
 import type { Member, World } from './world.js'
 
 /** Waits until all clusters are open and every secondary has applied everything of its primary. */
-export const judgeLevel = async (world: World, links: readonly Link[]): Promise<void> => {
+export const judgeInSync = async (world: World, links: readonly Link[]): Promise<void> => {
   for (const member of world.members) await world.open(member)
   for (const { above } of links)
-    await world.until(`${above.name}, the only primary, is to be fenced by none`, async () => {
+    await world.until(`${above.name}, the only primary, must not be fenced`, async () => {
       const fence = above.cluster.server?.runtime?.cluster?.replication.view.fence
       return fence && `it is, by epoch ${fence.byEpoch}`
     })
   for (const { kind, above, below } of links)
-    await world.until(`${below.name} is to be level with ${above.name}`, () =>
+    await world.until(`${below.name} is to catch up with ${above.name}`, () =>
       findLagBetween(
         async () => parseStatus(kind, await world.status(above, kind)),
         async () => parseStatus(kind, await world.status(below, kind)),
@@ -47,19 +47,19 @@ export const judgeStorage = async (world: World, { cluster }: Member): Promise<v
     const found = await verifyStored(server.host.engine)
     if (!found.isSound)
       world.fail(
-        `the storage of ${name} is not sound: ${found.logProblem ?? ''} ${found.damage.join(', ')} ` +
+        `the storage of ${name} is damaged: ${found.logProblem ?? ''} ${found.damage.join(', ')} ` +
           `${found.corruptPages.replicated.size} and ${found.corruptPages.local.size} pages of the trees are wrong`,
       )
     const { replicated, local } = (await server.runtime?.store.examine())?.pages ?? {}
     if (replicated?.size || local?.size)
-      world.fail(`${name} works with trees that have ${replicated?.size} and ${local?.size} wrong pages`)
+      world.fail(`${name} has ${replicated?.size} and ${local?.size} wrong pages in its trees`)
   }
 }
 
 const TREE_PAUSE_MS_MAX = 4_000
 
 /** Checks repeatedly, during all faults, that the trees in memory match the stored data. */
-export const runTreeLooks = async (world: World, endMs: number): Promise<void> => {
+export const runTreeChecks = async (world: World, endMs: number): Promise<void> => {
   const { clock, nodes, plan } = world
   const chance = new Chance(`${plan.seed} trees`)
   for (;;) {
@@ -72,7 +72,7 @@ export const runTreeLooks = async (world: World, endMs: number): Promise<void> =
       throw error
     })
     const pages = found ? found.pages.replicated.size + found.pages.local.size : 0
-    if (pages > 0) world.fail(`${name} works with trees that have ${pages} wrong pages`)
+    if (pages > 0) world.fail(`${name} has ${pages} wrong pages in its trees`)
   }
 }
 
@@ -82,7 +82,7 @@ export const runTreeLooks = async (world: World, endMs: number): Promise<void> =
  */
 export const judgeCopies = async (world: World, { cluster, name }: Member): Promise<void> => {
   if (!cluster.hasNodes) return
-  await world.until(`the nodes of ${name} are to hold the same`, async () => {
+  await world.until(`the nodes of ${name} are to have equal data`, async () => {
     const [first, ...others] = await Promise.all(cluster.nodes.map((node) => copyOf(world, node)))
     if (!first) return 'the data of a node is being replaced'
     for (const other of others) {
@@ -121,10 +121,11 @@ const copyOf = async (world: World, { name, server }: SimulatedNode): Promise<Co
 
 /** Checks that a DR copy stores the same bytes as its primary, except for keys that never leave a cluster. */
 export const judgeCopy = async (world: World, above: Member, below: Member): Promise<void> => {
-  const [ours, theirs] = await Promise.all([contentOf(above), contentOf(below)])
-  for (const [key, digest] of ours)
-    if (theirs.get(key) !== digest) world.fail(`${below.name} has another value of ${key} than ${above.name}`)
-  for (const key of theirs.keys()) if (!ours.has(key)) world.fail(`${below.name} has ${key}, and ${above.name} has not`)
+  const [original, copied] = await Promise.all([contentOf(above), contentOf(below)])
+  for (const [key, digest] of original)
+    if (copied.get(key) !== digest) world.fail(`${below.name} has another value of ${key} than ${above.name}`)
+  for (const key of copied.keys())
+    if (!original.has(key)) world.fail(`${below.name} has ${key}, which ${above.name} lacks`)
 }
 
 /** Returns the hash of every stored value that may leave the cluster, by key. */

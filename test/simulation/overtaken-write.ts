@@ -1,7 +1,7 @@
 import { currentEpoch } from '../../src/replication/model/epoch.js'
-import { betweenNodes, force, placesOf, rejoin, replicationOf, type Scene } from './failovers.js'
+import { betweenNodes, force, primaryAndCopyOf, rejoin, replicationOf, type FailoverContext } from './failovers.js'
 import { Chance } from '../../src/server/simulated/chance.js'
-import { judgeLevel } from './judges.js'
+import { judgeInSync } from './judges.js'
 import { readOf, writeOf } from './values.js'
 import type { Member, World } from './world.js'
 
@@ -11,23 +11,23 @@ const SLOW_MS = 150
 const WRITTEN = 'one/overtaken'
 
 /**
- * A secondary forwards a write, gets the response, and follows the copy that has replaced the primary before it gets the log entry.
- * The copy does not have the entry, so the secondary must not acknowledge the write. The log waits at the primary because it has
- * sent a large entry, and the secondary cannot tell it that the entry has arrived. The log of the copy ends at the index of the
- * large entry, where it has another one.
+ * A secondary forwards a write, gets the response, and follows the copy that has replaced the primary before it gets
+ * the log entry. The copy does not have the entry, so the secondary must not acknowledge the write. The log waits at
+ * the primary because it has sent a large entry, and the secondary cannot acknowledge that entry. The log of the copy
+ * ends at the index of the large entry, where it has another one.
  */
-export const overtakeForwardedWrite = async (world: World, scene: Scene): Promise<void> => {
-  const { servers } = scene
+export const overtakeForwardedWrite = async (world: World, context: FailoverContext): Promise<void> => {
+  const { servers } = context
   const { secondary } = servers
-  const [before, after] = placesOf(servers)
+  const [before, after] = primaryAndCopyOf(servers)
   const [from] = before.cluster.nodes
   const [below] = secondary?.cluster.nodes ?? []
   if (!secondary || !from || !below) throw new Error('a secondary that serves clients is missing')
   const { clock, network, plan, history } = world
-  await judgeLevel(world, servers.links)
+  await judgeInSync(world, servers.links)
   history.add('', `failover: ${secondary.name} forwards a write to ${before.name}, and then follows ${after.name}`)
   for (const other of [before, secondary]) betweenNodes(other, after, (one, two) => network.cut(one, two))
-  await force(world, scene, after)
+  await force(world, context, after)
   await alignIndexes(world, before, after)
   const disk = from.server?.labState.disk
   const arrivedMs = plan.networkDelayMsMax + 10
@@ -41,15 +41,15 @@ export const overtakeForwardedWrite = async (world: World, scene: Scene): Promis
   await clock.sleep(2 * SLOW_MS + 4 * arrivedMs + 2 * plan.diskDelayMsMax)
   before.cluster.crash(false)
   betweenNodes(secondary, after, (one, two) => network.restore(one, two))
-  const movedMs = await movesTo(world, secondary, after, forwarded)
+  const followedMs = await waitForMove(world, secondary, after, forwarded)
   const { isAcknowledged, atMs } = await forwarded
-  const isLate = movedMs !== undefined && atMs - movedMs > arrivedMs
+  const isLate = followedMs !== undefined && atMs - followedMs > arrivedMs
   const { status } = await world.read(after, readOf(WRITTEN))
   if (isAcknowledged && isLate && status === 404)
     world.fail(`${secondary.name} follows ${after.name} and acknowledges a write that ${after.name} does not have`)
   network.heal()
   await world.open(before)
-  await rejoin(world, scene, new Chance(`${plan.seed} forwarded write`))
+  await rejoin(world, context, new Chance(`${plan.seed} forwarded write`))
 }
 
 /** Maximum number of entries that a log gets until it ends at the same index as another log. */
@@ -73,7 +73,7 @@ const answerOf = async (world: World, secondary: Member) => {
 /**
  * Resolves when the secondary has learned of the epoch of its new primary; undefined if the write was answered before.
  */
-const movesTo = async (
+const waitForMove = async (
   { clock }: World,
   secondary: Member,
   primary: Member,

@@ -22,17 +22,17 @@ export interface Plan {
   /** Filters change several times in a row, and connections break in the meantime. */
   readonly hasFilterStorms: boolean
   /** One more planned failover, after all faults have ended. */
-  readonly isCalmFailover: boolean
+  readonly hasCalmFailover: boolean
   /** Before that failover, the primary is demoted and promoted. */
-  readonly isPromotedAgain: boolean
+  readonly hasRepromotion: boolean
   /** After all faults have ended, something happens while a resync writes to a secondary in many steps. */
-  readonly areResyncsDisturbed: boolean
+  readonly hasResyncFaults: boolean
   /** After that, a secondary forwards a write to a primary that its copy has replaced. */
-  readonly isWriteOvertaken: boolean
+  readonly hasOvertakenWrite: boolean
   /** The status of every server is read all the time. */
-  readonly isStatusAsked: boolean
+  readonly hasStatusReads: boolean
   /** At the end, bits of the stored data are flipped. */
-  readonly areBitsTurned: boolean
+  readonly hasBitFlips: boolean
 }
 
 /** The parameters of clusters with several nodes. */
@@ -50,7 +50,7 @@ export interface NodesPlan {
 
 export type NodeFaultName = 'stepDown' | 'freeze' | 'cutLog' | 'loseLogAnswers' | 'loseDisk'
 
-export type FailoverName = 'planned' | 'forced' | 'lagging' | 'asked' | 'double'
+export type FailoverName = 'planned' | 'forced' | 'lagging' | 'unforced' | 'double'
 
 export type FaultName =
   | 'kill'
@@ -91,18 +91,18 @@ const NODE_WEIGHTS: Readonly<Record<NodeFaultName, number>> = {
   loseLogAnswers: 2,
   loseDisk: 1,
 }
-const NODES_PART = 0.35
+const NODES_FRACTION = 0.35
 /** A node relies on nine tenths of its lease, so clocks may differ by slightly less than one tenth. */
 const DRIFT_MAX = 0.04
 
 /** Drawn from a separate stream, so that it does not change the other draws. */
 const nodesOf = (seed: number): NodesPlan => {
   const chance = new Chance(`${seed} nodes`)
-  const isAlone = !chance.happens(NODES_PART)
+  const isSingle = !chance.happens(NODES_FRACTION)
   return {
     counts: [
-      ...Array.from({ length: 3 }, () => (isAlone ? 1 : chance.pick([1, 2, 3, 3]))),
-      isAlone ? 1 : new Chance(`${seed} nodes of the fourth`).pick([1, 2]),
+      ...Array.from({ length: 3 }, () => (isSingle ? 1 : chance.pick([1, 2, 3, 3]))),
+      isSingle ? 1 : new Chance(`${seed} nodes of the fourth`).pick([1, 2]),
     ],
     leaseMs: chance.pick([500, 2_000]),
     entriesMax: chance.pick([20, 65_536]),
@@ -138,11 +138,11 @@ export const planOf = (seed: number): Plan => {
     ...drawFaults(MORE_WEIGHTS, new Chance(`${seed} more faults`)),
   }
   const drawn = chance.weighed({ dr: 3, performance: 4, both: 3 })
-  const isBelow = drawn === 'performance' && new Chance(`${seed} copy of the secondary`).happens(0.4)
-  const isTwins = drawn === 'both' && new Chance(`${seed} two copies`).happens(0.3)
-  const topology: Topology = isBelow ? 'below' : isTwins ? 'twins' : drawn
+  const hasSecondaryCopy = drawn === 'performance' && new Chance(`${seed} copy of the secondary`).happens(0.4)
+  const hasTwoCopies = drawn === 'both' && new Chance(`${seed} two copies`).happens(0.3)
+  const topology: Topology = hasSecondaryCopy ? 'secondary-copy' : hasTwoCopies ? 'two-copies' : drawn
   const nodes = nodesOf(seed)
-  const isAlone = !hasNodes({ nodes, topology })
+  const isSingle = !hasNodes({ nodes, topology })
   const networkDelayMsMax = chance.pick([1, 5, 20, 80])
   const diskDelayMsMax = chance.pick([0.2, 2, 10, 40])
   const settings: LabSettings = {
@@ -168,24 +168,24 @@ export const planOf = (seed: number): Plan => {
     // Every fault must be cleared from time to time.
     faults: { ...faults, start: WEIGHTS.start, heal: WEIGHTS.heal },
     nodes,
-    failovers: hasCopy(topology) ? failoversOf(String(seed), chance, isTwins) : [],
+    failovers: hasCopy(topology) ? failoversOf(String(seed), chance, hasTwoCopies) : [],
     hasFilterStorms: new Chance(`${seed} filter storms`).happens(0.5),
-    isCalmFailover: hasCopy(topology) && new Chance(`${seed} calm failover`).happens(0.6),
-    isPromotedAgain: hasCopy(topology) && new Chance(`${seed} promoted again`).happens(0.5),
-    areResyncsDisturbed:
-      isAlone && resyncsInSteps({ topology, settings }) && new Chance(`${seed} resyncs disturbed`).happens(0.7),
-    isWriteOvertaken: isAlone && topology === 'both' && new Chance(`${seed} overtaken write`).happens(0.3),
-    isStatusAsked: new Chance(`${seed} status asked`).happens(0.6),
-    areBitsTurned: new Chance(`${seed} bits turned`).happens(0.3),
+    hasCalmFailover: hasCopy(topology) && new Chance(`${seed} calm failover`).happens(0.6),
+    hasRepromotion: hasCopy(topology) && new Chance(`${seed} promoted again`).happens(0.5),
+    hasResyncFaults:
+      isSingle && resyncsInSteps({ topology, settings }) && new Chance(`${seed} resyncs disturbed`).happens(0.7),
+    hasOvertakenWrite: isSingle && topology === 'both' && new Chance(`${seed} overtaken write`).happens(0.3),
+    hasStatusReads: new Chance(`${seed} status asked`).happens(0.6),
+    hasBitFlips: new Chance(`${seed} bits turned`).happens(0.3),
   }
 }
 
 /** Half of the forced failovers promote a copy that is behind, or ask the copy without force. */
-const failoversOf = (seed: string, chance: Chance, isTwins: boolean): readonly FailoverName[] => {
+const failoversOf = (seed: string, chance: Chance, hasTwoCopies: boolean): readonly FailoverName[] => {
   const kinds = new Chance(`${seed} kinds of failovers`)
   const drawn = Array.from({ length: chance.pick([0, 1, 1, 1, 2, 2]) }, () => {
     const name = chance.pick(['planned', 'forced'] as const)
-    return name === 'planned' ? name : kinds.pick(['forced', 'forced', 'lagging', 'lagging', 'asked'] as const)
+    return name === 'planned' ? name : kinds.pick(['forced', 'forced', 'lagging', 'lagging', 'unforced'] as const)
   })
-  return isTwins ? ['double', ...drawn.slice(1)] : drawn
+  return hasTwoCopies ? ['double', ...drawn.slice(1)] : drawn
 }

@@ -1,22 +1,22 @@
 import { runBits } from './bits.js'
-import { judgeCaches, runLooks } from './caches.js'
+import { judgeCaches, runCacheChecks } from './caches.js'
 import { runClient } from './clients.js'
 import { judgeLogs, runCounts } from './counts.js'
 import { Credentials, judgeCredentials, runCredentials } from './credentials.js'
 import { failOverInCalm, promoteAgainInCalm, runFailovers } from './failovers.js'
 import { endFaults, runFaults, runNodeFaults } from './faults.js'
 import { filterInOneBatch, judgeFilter, runFilters } from './filters.js'
-import { judgeCopies, judgeCopy, judgeLevel, judgeStorage, judgeWrites, runTreeLooks } from './judges.js'
+import { judgeCopies, judgeCopy, judgeInSync, judgeStorage, judgeWrites, runTreeChecks } from './judges.js'
 import { judgeLosses, Losses } from './losses.js'
 import { overtakeForwardedWrite } from './overtaken-write.js'
 import { judgeProgress } from './progress.js'
 import { runRaces } from './races.js'
 import { Registers } from './registers.js'
-import { disturbResyncs } from './resyncs.js'
+import { runResyncFaults } from './resyncs.js'
 import { judgeRevocation } from './revocation.js'
 import { runRoleWalk, runSecondSet } from './role-walk.js'
 import { Servers } from './servers.js'
-import { furnish, initializeAll, joinAll } from './set-up.js'
+import { createMounts, initializeAll, joinAll } from './set-up.js'
 import { runStatusReads } from './status.js'
 import { watch } from './watch.js'
 import type { World } from './world.js'
@@ -25,20 +25,20 @@ import type { World } from './world.js'
 export const play = async (world: World): Promise<void> => {
   const servers = new Servers(world)
   await initializeAll(world)
-  await furnish(world, servers.primary)
+  await createMounts(world, servers.primary)
   await joinAll(world, servers.links)
   const registers = new Registers()
   const credentials = new Credentials()
   const losses = new Losses()
   const parts = { servers, registers, credentials, losses }
   let isOver = false
-  const judging = judgeProgress(world, () => isOver)
-  const playing = playAndJudge(world, parts).finally(() => {
+  const progressJudge = judgeProgress(world, () => isOver)
+  const run = playAndJudge(world, parts).finally(() => {
     isOver = true
   })
-  await Promise.race([playing, judging.then(() => playing)])
+  await Promise.race([run, progressJudge.then(() => run)])
   await runBits(world, servers, registers)
-  await judgeLevel(world, servers.links)
+  await judgeInSync(world, servers.links)
   // In order from below: a write on a secondary goes up to its primary.
   for (const link of servers.links.toReversed()) await judgeRevocation(world, link)
   judgeLogs(world)
@@ -53,13 +53,13 @@ const playAndJudge = async (world: World, parts: Parts): Promise<void> => {
   await judgeCaches(world)
   await actInCalm(world, parts)
   const { primary, secondary, copy, otherCopy, secondaryCopy } = servers
-  await judgeLevel(world, servers.links)
+  await judgeInSync(world, servers.links)
   await judgeWrites(world, primary, registers)
   await judgeLosses(world, primary, registers, losses)
   await judgeCredentials(world, credentials, servers)
   await filterInOneBatch(world, servers, registers)
   if (secondary) await judgeFilter(world, servers, registers)
-  await judgeLevel(world, servers.links)
+  await judgeInSync(world, servers.links)
   if (copy) await judgeCopy(world, primary, copy)
   if (otherCopy) await judgeCopy(world, primary, otherCopy)
   if (secondary && secondaryCopy) await judgeCopy(world, secondary, secondaryCopy)
@@ -89,12 +89,12 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
     ...clients,
     runCredentials(world, credentials, { endMs, servers }),
     runRaces(world, { servers, endMs }),
-    runLooks(world, endMs),
+    runCacheChecks(world, endMs),
     watch(world, registers, () => clock.monotonic() >= endMs),
     ...(secondary ? [runFilters(world, servers, secondary, endMs)] : []),
     runStatusReads(world, endMs),
     runCounts(world, endMs),
-    runTreeLooks(world, endMs),
+    runTreeChecks(world, endMs),
     runFailovers(world, { servers, registers, losses, endMs }),
     Promise.all([runFaults(world, endMs), runNodeFaults(world, endMs)]).then(() => endFaults(world)),
   ])
@@ -103,24 +103,24 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
 /** Runs the cases that rarely occur by chance, after all faults have ended. */
 const actInCalm = async (world: World, parts: Parts): Promise<void> => {
   const { plan, clock } = world
-  if (!plan.areResyncsDisturbed && !plan.isWriteOvertaken && !plan.isCalmFailover) return
+  if (!plan.hasResyncFaults && !plan.hasOvertakenWrite && !plan.hasCalmFailover) return
   let isOver = false
-  const direct = async () => {
-    const scene = { ...parts, endMs: clock.monotonic() }
-    if (plan.areResyncsDisturbed) await disturbResyncs(world, scene)
-    if (plan.isWriteOvertaken) await world.act('overtaken write', () => overtakeForwardedWrite(world, scene))
-    if (plan.isCalmFailover) await failOver(world, parts)
+  const runCases = async () => {
+    const context = { ...parts, endMs: clock.monotonic() }
+    if (plan.hasResyncFaults) await runResyncFaults(world, context)
+    if (plan.hasOvertakenWrite) await world.act('overtaken write', () => overtakeForwardedWrite(world, context))
+    if (plan.hasCalmFailover) await failOver(world, parts)
   }
-  const directing = direct().finally(() => {
+  const running = runCases().finally(() => {
     isOver = true
   })
-  await Promise.all([directing, watch(world, parts.registers, () => isOver)])
+  await Promise.all([running, watch(world, parts.registers, () => isOver)])
 }
 
 /** Switches over without faults while other clients write. */
 const failOver = async (world: World, { servers, registers, losses }: Parts): Promise<void> => {
   const { clock, plan } = world
-  await judgeLevel(world, servers.links)
+  await judgeInSync(world, servers.links)
   const endMs = clock.monotonic() + CALM_MS
   const clients = Array.from({ length: plan.clients }, (_, index) =>
     runClient(world, registers, { index: plan.clients + index, endMs, servers }),
@@ -129,9 +129,9 @@ const failOver = async (world: World, { servers, registers, losses }: Parts): Pr
   await Promise.all([
     ...clients,
     world.act('failover in calm', async () => {
-      const scene = { servers, registers, losses, endMs }
-      const spent = plan.isPromotedAgain ? await promoteAgainInCalm(world, scene) : undefined
-      await failOverInCalm(world, scene, spent)
+      const context = { servers, registers, losses, endMs }
+      const spent = plan.hasRepromotion ? await promoteAgainInCalm(world, context) : undefined
+      await failOverInCalm(world, context, spent)
     }),
   ])
 }

@@ -2,7 +2,7 @@ import type { Store } from '../../src/storage/store/store.js'
 import type { Member, World } from './world.js'
 
 /** What a store has promised and not taken back. */
-interface Promised {
+interface PromiseState {
   /** The log index at which each reader of a snapshot goes on. */
   readonly pins: Map<object, number>
   /** The last index of the fenced categories when the fence was complete. */
@@ -10,20 +10,20 @@ interface Promised {
 }
 
 /**
- * Judges two promises of a store. Its log begins at or before each index that a reader has pinned. A fenced category gets no more
- * entries. Judges clusters of one server, because a node also writes the entries of another node.
+ * Judges two promises of a store. Its log begins at or before each index that a reader has pinned. A fenced category
+ * gets no more entries. Judges clusters of one server, because a node also writes the entries of another node.
  */
 export class PromiseJudge {
   readonly #world: World
   readonly #member: Member
-  readonly #known = new WeakMap<Store, Promised>()
+  readonly #known = new WeakMap<Store, PromiseState>()
 
   constructor(world: World, member: Member) {
     this.#world = world
     this.#member = member
   }
 
-  look(): void {
+  check(): void {
     const { cluster, name } = this.#member
     const store = cluster.server?.runtime?.store
     if (cluster.hasNodes || !store) return
@@ -37,7 +37,7 @@ export class PromiseJudge {
     if (entries > 0) this.#world.fail(`the log of ${name} got ${entries} entries of a fenced category`)
   }
 
-  #promisesOf(store: Store): Promised {
+  #promisesOf(store: Store): PromiseState {
     const known = this.#known.get(store) ?? observe(store)
     this.#known.set(store, known)
     return known
@@ -45,8 +45,8 @@ export class PromiseJudge {
 }
 
 /** Records what the store promises from now on. */
-const observe = (store: Store): Promised => {
-  const promised: Promised = { pins: new Map(), fence: undefined }
+const observe = (store: Store): PromiseState => {
+  const promised: PromiseState = { pins: new Map(), fence: undefined }
   const { pins } = promised
   const snapshot = store.snapshot.bind(store)
   const fence = store.fence.bind(store)
@@ -78,7 +78,7 @@ const observe = (store: Store): Promised => {
 }
 
 /** A cut removes the whole log, with the index of each reader that began before its end. */
-const cutting = async (pins: Promised['pins'], cut: Promise<void>): Promise<void> => {
+const cutting = async (pins: PromiseState['pins'], cut: Promise<void>): Promise<void> => {
   pins.clear()
   await cut.finally(() => pins.clear())
 }

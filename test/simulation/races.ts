@@ -7,7 +7,7 @@ const PAUSE_TIMES = 6
 const RACERS = 3
 const SECRETS = 2
 
-const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
+const isSuccess = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
 const versionIn = (answer: Answer | undefined): number =>
   Number((answer?.json.data as { readonly version?: unknown } | undefined)?.version)
 
@@ -41,10 +41,10 @@ const race = async (world: World, chance: Chance, servers: Servers, name: string
       body: { data: { value: `${index}` }, options: { cas } },
     }),
   )
-  const won = (await Promise.all(racers)).filter(isGood)
+  const won = (await Promise.all(racers)).filter(isSuccess)
   // A failover that lost a version gives its number to another version.
   if (!isSettled || term !== servers.term) return
-  if (won.length > 1) world.fail(`${won.length} of those who name version ${cas} of ${name} have won`)
+  if (won.length > 1) world.fail(`${won.length} writes with version ${cas} of ${name} succeeded`)
   for (const answer of won)
     if (versionIn(answer) !== cas + 1) world.fail(`${name} has version ${versionIn(answer)} right after ${cas}`)
 }

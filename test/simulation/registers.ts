@@ -14,7 +14,7 @@ interface Register {
   /** True if its deletion was requested at least once. */
   mayBeDeleted: boolean
   /** True if a failover may have lost the known value, which must then be on a list. */
-  isShaken: boolean
+  isUncertain: boolean
   /** Index in `written`. Earlier values may have been shown and then lost by a failover. */
   floor: number
 }
@@ -42,31 +42,31 @@ export class Registers {
     const register = this.#of(path)
     register.known = value
     register.maybe.clear()
-    const wasShaken = register.isShaken
-    register.isShaken = !isSure
-    if (!wasShaken || !isSure) return
+    const wasUncertain = register.isUncertain
+    register.isUncertain = !isSure
+    if (!wasUncertain || !isSure) return
     register.floor = value === undefined ? register.written.length : register.written.indexOf(value)
   }
 
   /** Records that the outcome of a write will never be known. */
-  lostSight(path: string, value: string | undefined): void {
+  markUnknown(path: string, value: string | undefined): void {
     this.#of(path).late.add(value)
   }
 
   /** Records that a failover may lose any value written until now. */
-  shake(): void {
-    for (const register of this.#all.values()) register.isShaken = true
+  markUncertain(): void {
+    for (const register of this.#all.values()) register.isUncertain = true
   }
 
   /** Returns why this value cannot be present on a cluster with all acknowledged writes; undefined if it can. */
   findWrong(path: string, found: string | undefined): string | undefined {
-    if (this.#of(path).isShaken) return this.#findUnwritten(path, found)
+    if (this.#of(path).isUncertain) return this.#findUnwritten(path, found)
     return this.#findOther(path, found)
   }
 
   /** Returns true if an acknowledged value is missing after a failover. The failover must then list it. */
   isLost(path: string, found: string | undefined): boolean {
-    return this.#of(path).isShaken && this.#findOther(path, found) !== undefined
+    return this.#of(path).isUncertain && this.#findOther(path, found) !== undefined
   }
 
   /**
@@ -74,24 +74,24 @@ export class Registers {
    * one that the cluster has shown.
    */
   findOlder(server: string, path: string, found: string | undefined): string | undefined {
-    const { written, late, mayBeDeleted, isShaken, floor } = this.#of(path)
+    const { written, late, mayBeDeleted, isUncertain, floor } = this.#of(path)
     const unwritten = this.#findUnwritten(path, found)
-    if (unwritten || isShaken) return unwritten
+    if (unwritten || isUncertain) return unwritten
     const last = this.#shown.get(`${server} ${path}`)
     if (found === undefined)
       return last === undefined || last < floor || mayBeDeleted
         ? undefined
         : `${path} is gone after ${written[last]}, and was never deleted`
-    const place = written.indexOf(found)
-    if (place < floor) return undefined
+    const at = written.indexOf(found)
+    if (at < floor) return undefined
     const shown = last ?? 0
-    this.#shown.set(`${server} ${path}`, Math.max(shown, place))
-    return place < shown && !late.has(found) ? `${path} holds ${found} after ${written[shown]}` : undefined
+    this.#shown.set(`${server} ${path}`, Math.max(shown, at))
+    return at < shown && !late.has(found) ? `${path} holds ${found} after ${written[shown]}` : undefined
   }
 
   #findUnwritten(path: string, found: string | undefined): string | undefined {
     if (found === undefined || this.#of(path).written.includes(found)) return undefined
-    return `${path} holds ${found}, which nobody has written`
+    return `${path} holds ${found}, which was never written`
   }
 
   #findOther(path: string, found: string | undefined): string | undefined {
@@ -108,7 +108,7 @@ export class Registers {
       late: new Set(),
       written: [],
       mayBeDeleted: false,
-      isShaken: false,
+      isUncertain: false,
       floor: 0,
     }
     this.#all.set(path, found)

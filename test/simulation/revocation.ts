@@ -21,7 +21,7 @@ export const judgeRevocation = async (world: World, { kind, above, below }: Link
   for (let serial = 0; serial < WRITES; serial++) await world.demand(above, writeOf('one/after', `${serial}`))
   await world.clock.sleep(WATCHED_MS)
   const after = await lastRemoteWal(world, kind, below)
-  if (after > before) world.fail(`${below.name} was revoked and got the entries from ${before} to ${after}`)
+  if (after > before) world.fail(`${below.name} was revoked and received the entries from ${before} to ${after}`)
 }
 
 const lastRemoteWal = async (world: World, kind: Kind, secondary: Member): Promise<number> =>

@@ -5,7 +5,7 @@ import {
   after,
   type Answered,
   answersOf,
-  comesTo,
+  nextRoles,
   describeRoles,
   NEW_ROLES,
   parseRoleCall,
@@ -16,7 +16,7 @@ import {
 } from './role-model.js'
 
 /** A call in progress. */
-interface Watched {
+interface PendingCall {
   change: RoleCall | undefined
   /** The roles that the cluster may have had since the call was sent. */
   readonly seen: Set<Roles>
@@ -39,9 +39,9 @@ type OperationTokens = Map<string, OperationToken>
 class KnownRoles {
   readonly #cluster: SimulatedCluster
   readonly #fail: Fail
-  readonly #underWay = new Set<Watched>()
+  readonly #pending = new Set<PendingCall>()
   /** Calls that a node may still execute although the caller received an unknown outcome from another node. */
-  readonly #lost = new Set<RoleCall>()
+  readonly #unfinished = new Set<RoleCall>()
   readonly #operationTokens: OperationTokens
   #possible: ReadonlySet<Roles> = new Set(NEW_ROLES)
   /** True if the storage may contain a change that the server has not loaded, until it is reopened. */
@@ -63,7 +63,7 @@ class KnownRoles {
    */
   settle(): void {
     this.#isUnsettled = false
-    this.#lost.clear()
+    this.#unfinished.clear()
   }
 
   /** Records that an operation token is about to be created. The caller may never receive it. */
@@ -82,13 +82,13 @@ class KnownRoles {
   }
 
   async watch(call: Call, ask: () => Promise<Answer | undefined>): Promise<Answer | undefined> {
-    const watched = this.#begin(parseRoleCall(call, (token) => this.#judge(token)))
-    this.#share(watched)
+    const pending = this.#begin(parseRoleCall(call, (token) => this.#judge(token)))
+    this.#share(pending)
     const answer = await ask()
-    this.#underWay.delete(watched)
-    const { change } = watched
-    if (change) this.#judgeChange(watched, change, answer)
-    else this.#judgeStatus(watched, call, answer)
+    this.#pending.delete(pending)
+    const { change } = pending
+    if (change) this.#judgeChange(pending, change, answer)
+    else this.#judgeStatus(pending, call, answer)
     this.#spread()
     return answer
   }
@@ -100,19 +100,19 @@ class KnownRoles {
     return this.areTokensSure ? 'good' : 'unsure'
   }
 
-  #begin(change: RoleCall | undefined): Watched {
-    const changes = [...this.#underWay].filter((one) => one.change)
-    const watched = { change, seen: new Set<Roles>(), isAlone: changes.length === 0 }
-    if (change) for (const other of this.#underWay) other.isAlone = false
-    this.#underWay.add(watched)
+  #begin(change: RoleCall | undefined): PendingCall {
+    const changes = [...this.#pending].filter((one) => one.change)
+    const pending = { change, seen: new Set<Roles>(), isAlone: changes.length === 0 }
+    if (change) for (const other of this.#pending) other.isAlone = false
+    this.#pending.add(pending)
     this.#spread()
-    return watched
+    return pending
   }
 
   /** Handles concurrent calls with one operation token: the first granted call invalidates it. */
-  #share(watched: Watched): void {
-    const tokenOf = ({ change }: Watched) => change?.body.dr_operation_token || undefined
-    const sharing = [...this.#underWay].filter((one) => tokenOf(one) !== undefined && tokenOf(one) === tokenOf(watched))
+  #share(pending: PendingCall): void {
+    const tokenOf = ({ change }: PendingCall) => change?.body.dr_operation_token || undefined
+    const sharing = [...this.#pending].filter((one) => tokenOf(one) !== undefined && tokenOf(one) === tokenOf(pending))
     if (sharing.length < 2) return
     for (const one of sharing)
       if (one.change?.credential === 'good') one.change = { ...one.change, credential: 'unsure' }
@@ -120,25 +120,25 @@ class KnownRoles {
 
   /** Adds to each call the roles that all other calls may cause. */
   #spread(): void {
-    for (const one of this.#underWay) {
-      const others = [...this.#underWay].flatMap((other) => (other === one ? [] : (other.change ?? [])))
-      for (const roles of closureOf(this.#possible, [...others, ...this.#lost])) one.seen.add(roles)
+    for (const one of this.#pending) {
+      const others = [...this.#pending].flatMap((other) => (other === one ? [] : (other.change ?? [])))
+      for (const roles of closureOf(this.#possible, [...others, ...this.#unfinished])) one.seen.add(roles)
     }
   }
 
-  #judgeChange(watched: Watched, change: RoleCall, answer: Answer | undefined): void {
+  #judgeChange(pending: PendingCall, change: RoleCall, answer: Answer | undefined): void {
     const { name, hasNodes } = this.#cluster
     const answered = answeredOf(answer, hasNodes)
-    const from = [...watched.seen]
+    const from = [...pending.seen]
     const where = () => `${name}, which is ${describeRoles(this.#possible)}`
     const what = `${change.kind} ${change.action} with ${change.credential === 'none' ? 'no' : `a ${change.credential}`} token`
     if (answered === 'other') this.#fail(`${where()}, answers ${answer?.status} to ${what}`)
     if (answered === 'unknown' || answered === 'undone') {
       // A cluster that reaches another role by itself restarts then.
-      const isMoving = from.some((roles) => comesTo(roles).length > 0)
-      if (this.isUndisturbed && watched.isAlone && !isMoving)
+      const isMoving = from.some((roles) => nextRoles(roles).length > 0)
+      if (this.isUndisturbed && pending.isAlone && !isMoving)
         this.#fail(
-          `${where()}, answers ${answer?.status} to ${what}, and nothing is in its way: ${JSON.stringify(answer?.json)}`,
+          `${where()}, answers ${answer?.status} to ${what}, and nothing prevents the change: ${JSON.stringify(answer?.json)}`,
         )
     } else if (!from.some((roles) => answersOf(roles, change).includes(answered)))
       this.#fail(`${where()}, answers ${answered} to ${what}: ${JSON.stringify(answer?.json)}`)
@@ -147,9 +147,9 @@ class KnownRoles {
     // A wipe may have removed tokens that were valid.
     if (isDone && change.action === 'secondary/enable') this.areTokensSure = false
     if (isDone && endsRole(change)) this.#endOperationTokens(answered === 'ok' ? 'bad' : 'unsure')
-    if (answered === 'unknown' && hasNodes) this.#lost.add(change)
-    if (!watched.isAlone || answered === 'unknown') {
-      this.#possible = closureOf(watched.seen, [change])
+    if (answered === 'unknown' && hasNodes) this.#unfinished.add(change)
+    if (!pending.isAlone || answered === 'unknown') {
+      this.#possible = closureOf(pending.seen, [change])
       return
     }
     const before = from.filter((roles) => answered === 'undone' || answersOf(roles, change).includes(answered))
@@ -163,14 +163,14 @@ class KnownRoles {
         this.#operationTokens.set(token, { cluster, credential: as })
   }
 
-  #judgeStatus(watched: Watched, { path }: Call, answer: Answer | undefined): void {
+  #judgeStatus(pending: PendingCall, { path }: Call, answer: Answer | undefined): void {
     const [, kind] = STATUS.exec(path) ?? []
     if (!kind || answer?.status !== 200) return
     const { mode } = answer.json.data as { readonly mode: unknown }
-    const fit = [...watched.seen].filter((roles) => shows(roles, kind as Kind, mode))
+    const fit = [...pending.seen].filter((roles) => shows(roles, kind as Kind, mode))
     if (fit.length === 0)
-      this.#fail(`${this.#cluster.name} shows itself as ${kind} ${mode} and can only be ${describeRoles(watched.seen)}`)
-    if (watched.isAlone && !this.#isUnsettled) this.#possible = new Set(fit)
+      this.#fail(`${this.#cluster.name} shows itself as ${kind} ${mode} and can only be ${describeRoles(pending.seen)}`)
+    if (pending.isAlone && !this.#isUnsettled) this.#possible = new Set(fit)
   }
 }
 
@@ -184,7 +184,7 @@ const STATUS = /^sys\/replication\/(dr|performance)\/status$/
 const closureOf = (from: Iterable<Roles>, changes: readonly RoleCall[]): Set<Roles> => {
   const reached = new Set(from)
   for (const roles of reached) {
-    for (const next of comesTo(roles)) reached.add(next)
+    for (const next of nextRoles(roles)) reached.add(next)
     for (const change of changes)
       if (answersOf(roles, change).includes('ok')) for (const next of after(roles, change)) reached.add(next)
   }

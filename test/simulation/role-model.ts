@@ -137,7 +137,7 @@ export const after = (roles: Roles, { kind, action }: RoleCall): readonly Roles[
 }
 
 /** Returns the roles that a cluster reaches by itself, when the first copy is complete. */
-export const comesTo = (roles: Roles): readonly Roles[] => {
+export const nextRoles = (roles: Roles): readonly Roles[] => {
   if (roles.dr === 'bootstrapping') return rolesOf('secondary', 'any')
   return roles.performance === 'bootstrapping' ? rolesOf(roles.dr, 'secondary') : []
 }

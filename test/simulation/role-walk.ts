@@ -3,14 +3,14 @@ import { generateOperationToken } from '../../src/lab/requests/replication.js'
 import { Chance } from '../../src/server/simulated/chance.js'
 import { judgeCaches } from './caches.js'
 import { judgeCopies, judgeStorage } from './judges.js'
-import { followsNobody, judgeSecrets, secretsOf } from './kept-secrets.js'
-import { drawMishap } from './mishaps.js'
+import { hasNoPrimary, judgeSecrets, secretsOf } from './stored-secrets.js'
+import { drawCallFault } from './call-faults.js'
 import { answersOf, isOperation, ROLE_ACTIONS, type RoleAction, type RoleCall, UNKNOWN_TOKEN } from './role-model.js'
 import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
 
 /** The fraction of seeds that end with a role walk. */
-const PART = 0.5
+const FRACTION = 0.5
 const STEPS_MIN = 4
 const STEPS_MAX = 10
 /** Number of draws, because few of all possible steps are granted by the contract. */
@@ -28,29 +28,30 @@ const IDS = ['a', 'b', 'c', 'walk']
  */
 export const runRoleWalk = async (world: World): Promise<void> => {
   const chance = new Chance(`${world.plan.seed} roles`)
-  if (!chance.happens(PART)) return
+  if (!chance.happens(FRACTION)) return
   // Drawn from a separate stream, so that clusters without nodes are not affected.
   const ofNodes = new Chance(`${world.plan.seed} roles of nodes`)
-  const spent: string[] = []
+  const usedTokens: string[] = []
   const steps = STEPS_MIN + chance.below(STEPS_MAX - STEPS_MIN)
   for (let step = 0; step < steps; step++) {
     const member = chance.pick(world.members)
     await settle(world, member)
     const draft = draw(world, member, chance)
-    const isTwofold = chance.happens(0.15)
+    const isSentTwice = chance.happens(0.15)
     const crashMs = chance.happens(0.15) ? chance.next() * CALL_MS_MAX : undefined
-    const mishap = member.cluster.hasNodes && ofNodes.happens(0.5) ? drawMishap(world, member, ofNodes) : undefined
-    const isKept = draft.action !== 'secondary/enable' && followsNobody(world, member)
-    const secrets = isKept ? await secretsOf(member) : undefined
+    const callFault =
+      member.cluster.hasNodes && ofNodes.happens(0.5) ? drawCallFault(world, member, ofNodes) : undefined
+    const keepsSecrets = draft.action !== 'secondary/enable' && hasNoPrimary(world, member)
+    const secrets = keepsSecrets ? await secretsOf(member) : undefined
     await world.act(`role ${draft.kind} ${draft.action}`, async () => {
       const known = world.roles.of(member.cluster)
-      const send = await prepare(world, member, draft, { spent, chance })
-      known.isUndisturbed = crashMs === undefined && mishap === undefined
+      const send = await prepare(world, member, draft, { usedTokens, chance })
+      known.isUndisturbed = crashMs === undefined && callFault === undefined
       await Promise.all([
         send(),
-        ...(isTwofold ? [send()] : []),
+        ...(isSentTwice ? [send()] : []),
         ...(crashMs === undefined ? [] : [world.clock.sleep(crashMs).then(() => member.cluster.crash(true))]),
-        ...(mishap ? [mishap()] : []),
+        ...(callFault ? [callFault()] : []),
       ])
       known.isUndisturbed = false
     })
@@ -71,18 +72,18 @@ const TO_SECOND_SET = [
   { kind: 'dr', action: 'primary/enable' },
   { kind: 'performance', action: 'secondary/enable' },
 ] as const satisfies readonly Pick<Draft, 'kind' | 'action'>[]
-const SECOND_SET_PART = 0.2
+const SECOND_SET_FRACTION = 0.2
 
 /** Gives a valid activation token of a performance primary to a DR primary, which must reject it. */
 export const runSecondSet = async (world: World, { primary, secondary }: Servers): Promise<void> => {
   const chance = new Chance(`${world.plan.seed} second set`)
-  if (!secondary || !chance.happens(SECOND_SET_PART)) return
+  if (!secondary || !chance.happens(SECOND_SET_FRACTION)) return
   for (const step of TO_SECOND_SET) {
     await settle(world, secondary)
-    const giver = step.action === 'secondary/enable' ? primary : undefined
-    const draft: Draft = { ...step, credential: 'good', body: {}, giver }
+    const issuer = step.action === 'secondary/enable' ? primary : undefined
+    const draft: Draft = { ...step, credential: 'good', body: {}, issuer }
     await world.act(`second set ${step.kind} ${step.action}`, async () => {
-      const send = await prepare(world, secondary, draft, { spent: [], chance })
+      const send = await prepare(world, secondary, draft, { usedTokens: [], chance })
       await send()
     })
   }
@@ -94,7 +95,7 @@ interface Draft {
   readonly credential: 'good' | 'bad' | 'none'
   readonly body: Readonly<Record<string, unknown>>
   /** The cluster that issues a token, if the call needs one. */
-  readonly giver: Member | undefined
+  readonly issuer: Member | undefined
 }
 
 /** Draws a role change, more often than not one that the cluster may grant. */
@@ -111,53 +112,53 @@ const draw = (world: World, member: Member, chance: Chance): Draft => {
 const drawAny = (world: World, member: Member, chance: Chance): Omit<Draft, 'credential'> => {
   const kind = chance.pick(['dr', 'performance'] as const)
   const action = chance.pick(ROLE_ACTIONS)
-  const giver = chance.pick(world.members.filter((other) => other !== member))
+  const issuer = chance.pick(world.members.filter((other) => other !== member))
   const what = chance.weighed({ token: 6, blank: 2, unknown: 1 })
   const id = chance.pick(IDS)
   const force = chance.happens(0.5)
-  if (action === 'secondary/promote') return { kind, action, body: { force }, giver: undefined }
+  if (action === 'secondary/promote') return { kind, action, body: { force }, issuer: undefined }
   if (action === 'primary/secondary-token' || action === 'primary/revoke-secondary')
-    return { kind, action, body: { id }, giver: undefined }
+    return { kind, action, body: { id }, issuer: undefined }
   if (action !== 'secondary/enable' && action !== 'secondary/update-primary')
-    return { kind, action, body: {}, giver: undefined }
-  if (what === 'token') return { kind, action, body: {}, giver }
+    return { kind, action, body: {}, issuer: undefined }
+  if (what === 'token') return { kind, action, body: {}, issuer }
   const token = what === 'blank' && action === 'secondary/update-primary' ? '' : UNKNOWN_TOKEN
-  return { kind, action, body: { token }, giver: undefined }
+  return { kind, action, body: { token }, issuer: undefined }
 }
 
-interface Means {
+interface ActionContext {
   /** Operation tokens that were used before. */
-  readonly spent: string[]
+  readonly usedTokens: string[]
   readonly chance: Chance
 }
 
 /** Obtains all inputs of a call, and returns the function that sends it. */
-const prepare = async (world: World, member: Member, draft: Draft, { spent, chance }: Means) => {
-  const { kind, action, credential, giver } = draft
+const prepare = async (world: World, member: Member, draft: Draft, { usedTokens, chance }: ActionContext) => {
+  const { kind, action, credential, issuer } = draft
   const path = `sys/replication/${kind}/${action}`
-  const token = giver && (await activationToken(world, giver, kind, chance))
-  const body = giver ? { token: token ?? UNKNOWN_TOKEN } : draft.body
+  const token = issuer && (await activationToken(world, issuer, kind, chance))
+  const body = issuer ? { token: token ?? UNKNOWN_TOKEN } : draft.body
   const client = { good: member.rootToken, bad: UNKNOWN_TOKEN, none: '' }[credential]
   const operation = isOperation(kind, action)
-    ? await operationToken(world, member, credential, { spent, chance })
+    ? await operationToken(world, member, credential, { usedTokens, chance })
     : undefined
   return async () => {
     const call = { method: 'PUT', path, body: { ...body, dr_operation_token: operation ?? '' } } as const
     const answer = await world.call(member, { ...call, token: operation === undefined ? client : '' })
-    if (answer?.status !== 200 || action !== 'secondary/enable' || !giver) return
-    member.unsealKey = giver.unsealKey
-    if (kind === 'dr') member.rootToken = giver.rootToken
+    if (answer?.status !== 200 || action !== 'secondary/enable' || !issuer) return
+    member.unsealKey = issuer.unsealKey
+    if (kind === 'dr') member.rootToken = issuer.rootToken
   }
 }
 
 const activationToken = async (
   world: World,
-  giver: Member,
+  issuer: Member,
   kind: Kind,
   chance: Chance,
 ): Promise<string | undefined> => {
   const body = { id: `walk-${chance.below(1_000_000)}` }
-  const answer = await world.call(giver, {
+  const answer = await world.call(issuer, {
     method: 'PUT',
     path: `sys/replication/${kind}/primary/secondary-token`,
     body,
@@ -170,13 +171,13 @@ const operationToken = async (
   world: World,
   member: Member,
   credential: Draft['credential'],
-  { spent, chance }: Means,
+  { usedTokens, chance }: ActionContext,
 ): Promise<string> => {
   if (credential === 'none') return ''
-  if (credential === 'bad') return chance.pick([UNKNOWN_TOKEN, ...spent])
+  if (credential === 'bad') return chance.pick([UNKNOWN_TOKEN, ...usedTokens])
   const made = await generate(world, member)
   if (made === undefined) return UNKNOWN_TOKEN
-  spent.push(made)
+  usedTokens.push(made)
   return made
 }
 
@@ -210,7 +211,7 @@ const generate = async (world: World, member: Member): Promise<string | undefine
 const settle = async (world: World, member: Member): Promise<void> => {
   await world.open(member)
   const known = world.roles.of(member.cluster)
-  if (member.cluster.hasNodes) await rest(world, member)
+  if (member.cluster.hasNodes) await untilIdle(world, member)
   known.settle()
   const endMs = world.clock.monotonic() + PATIENCE_MS
   for (;;) {
@@ -223,12 +224,12 @@ const settle = async (world: World, member: Member): Promise<void> => {
 }
 
 /**
- * Waits until no node still executes an earlier call, whatever its caller was told, and all nodes have applied the same
- * entries.
+ * Waits until no node still executes an earlier call, whatever response its caller got, and all nodes have applied the
+ * same entries.
  */
-const rest = async (world: World, { cluster, name }: Member): Promise<void> => {
+const untilIdle = async (world: World, { cluster, name }: Member): Promise<void> => {
   await world.clock.sleep(ARRIVED_MS)
-  await world.until(`the nodes of ${name} are to be level and to rest`, async () => {
+  await world.until(`the nodes of ${name} are to be equal and idle`, async () => {
     const servers = cluster.nodes.flatMap(({ server }) => server ?? [])
     const [first, ...others] = servers.map(({ host }) => host.runtime?.appliedIndex)
     if (first === undefined || others.some((applied) => applied !== first)) return `${first} and ${others.join(', ')}`

@@ -5,16 +5,16 @@ import type { Member, World } from './world.js'
  * The secondaries of a topology: a DR copy; a performance secondary; one of each; a performance secondary with its own
  * DR copy; or a performance secondary and two DR copies.
  */
-export type Topology = 'dr' | 'performance' | 'both' | 'below' | 'twins'
+export type Topology = 'dr' | 'performance' | 'both' | 'secondary-copy' | 'two-copies'
 
 /** Returns true if the primary has a copy that can be promoted. */
-export const hasCopy = (topology: Topology): boolean => ['dr', 'both', 'twins'].includes(topology)
+export const hasCopy = (topology: Topology): boolean => ['dr', 'both', 'two-copies'].includes(topology)
 
 const NAME_OF_SECONDARY: Readonly<Record<Exclude<Topology, 'dr'>, string>> = {
   performance: 'B',
   both: 'C',
-  below: 'B',
-  twins: 'D',
+  'secondary-copy': 'B',
+  'two-copies': 'D',
 }
 
 export interface Link {
@@ -34,8 +34,8 @@ export class Servers {
   /** A second copy of the primary, which an operator reconnects after each failover. */
   readonly otherCopy: Member | undefined
   #term = 0
-  #apart: Member | undefined
-  readonly #parted = new Map<Member, number>()
+  #detached: Member | undefined
+  readonly #detachCounts = new Map<Member, number>()
   /** The progress of a failover that may lose data. */
   #stage: 'over' | 'ahead' | 'promoted' = 'over'
 
@@ -44,8 +44,8 @@ export class Servers {
     this.#primary = world.member('A')
     this.#copy = hasCopy(topology) ? world.member('B') : undefined
     this.secondary = topology === 'dr' ? undefined : world.member(NAME_OF_SECONDARY[topology])
-    this.otherCopy = topology === 'twins' ? world.member('C') : undefined
-    this.secondaryCopy = topology === 'below' ? world.member('C') : undefined
+    this.otherCopy = topology === 'two-copies' ? world.member('C') : undefined
+    this.secondaryCopy = topology === 'secondary-copy' ? world.member('C') : undefined
   }
 
   get primary(): Member {
@@ -92,23 +92,23 @@ export class Servers {
   }
 
   /** Records that a server has no primary and no secondaries. Its writes are lost when it follows a primary again. */
-  part(server: Member): void {
-    this.#parted.set(server, this.partings(server) + 1)
-    this.#apart = server
+  detach(server: Member): void {
+    this.#detachCounts.set(server, this.detachCount(server) + 1)
+    this.#detached = server
   }
 
-  isApart(server: Member): boolean {
-    return this.#apart === server
+  isDetached(server: Member): boolean {
+    return this.#detached === server
   }
 
   /** Returns how often a server was in that state until now. */
-  partings(server: Member): number {
-    return this.#parted.get(server) ?? 0
+  detachCount(server: Member): number {
+    return this.#detachCounts.get(server) ?? 0
   }
 
   /** Records that the copy was promoted. */
-  changePlaces(): void {
-    if (!this.#copy) throw new Error('nobody is there to take over')
+  swapRoles(): void {
+    if (!this.#copy) throw new Error('there is no copy to promote')
     const before = this.#primary
     this.#primary = this.#copy
     this.#copy = before
@@ -117,11 +117,17 @@ export class Servers {
 
   /** Records that all clusters follow the new primary. */
   settle(): void {
-    this.#apart = undefined
+    this.#detached = undefined
     this.#stage = 'over'
   }
 }
 
-const CLUSTERS: Readonly<Record<Topology, number>> = { dr: 2, performance: 2, both: 3, below: 3, twins: 4 }
+const CLUSTERS: Readonly<Record<Topology, number>> = {
+  dr: 2,
+  performance: 2,
+  both: 3,
+  'secondary-copy': 3,
+  'two-copies': 4,
+}
 
 export const namesOf = (topology: Topology): readonly string[] => ['A', 'B', 'C', 'D'].slice(0, CLUSTERS[topology])

@@ -21,7 +21,7 @@ const KV_MOUNTS = { one: '1', two: '2', hidden: '1' } as const
 const ALLOW_ALL = 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo"] }'
 
 /** Creates the mounts and users of the clients on the first cluster, before others follow it. */
-export const furnish = async (world: World, member: Member): Promise<void> => {
+export const createMounts = async (world: World, member: Member): Promise<void> => {
   const put = (path: string, body: Record<string, unknown>) => world.demand(member, { method: 'PUT', path, body })
   for (const [name, version] of Object.entries(KV_MOUNTS))
     await put(`sys/mounts/${name}`, { type: 'kv', options: { version } })
@@ -40,8 +40,8 @@ export const furnish = async (world: World, member: Member): Promise<void> => {
  * again.
  */
 const logIn = (world: World, member: Member): Promise<void> =>
-  world.until(`${member.name} is to let somebody log in`, async () => {
-    if (member.cluster.hasNodes) await world.raise(member)
+  world.until(`${member.name} is to accept a login`, async () => {
+    if (member.cluster.hasNodes) await world.startAndUnseal(member)
     const answer = await world.call(member, { method: 'PUT', path: 'auth/approle/login', body: world.admin })
     if (answer?.status !== 200) return `the answer is ${answer?.status}`
     member.rootToken = String((answer.json.auth as { client_token: string }).client_token)
@@ -67,14 +67,14 @@ const join = async (world: World, { kind, above, below }: Link): Promise<void> =
     const { mode } = await world.status(above, kind)
     return mode === 'primary' ? undefined : `it is ${mode}`
   })
-  if (new Chance(`${world.plan.seed} vain`).happens(0.5)) await joinInVain(world, { kind, above, below })
+  if (new Chance(`${world.plan.seed} vain`).happens(0.5)) await joinWithRevokedToken(world, { kind, above, below })
   const body = { id: below.name.toLowerCase() }
   const token = await activationToken(world, { kind, above, below }, body.id)
   await world.demand(below, { method: 'PUT', path: `${base}/secondary/enable`, body: { token } })
   below.unsealKey = above.unsealKey
   await world.until(`${below.name} is to follow ${above.name}`, async () => {
     // The other nodes were sealed with their previous data.
-    if (below.cluster.hasNodes) await world.raise(below)
+    if (below.cluster.hasNodes) await world.startAndUnseal(below)
     const { mode, state } = await world.status(below, kind)
     return mode === 'secondary' && state === 'stream-wals' ? undefined : `it is ${mode}, ${state}`
   })
@@ -86,7 +86,7 @@ const join = async (world: World, { kind, above, below }: Link): Promise<void> =
   if (kind === 'dr') below.rootToken = above.rootToken
   else await logIn(world, below)
   const { status } = (await world.call(below, { ...LOOK_UP, token: tokenBefore })) ?? {}
-  if (status === 200) world.fail(`${below.name} was wiped, and takes a token that it had before`)
+  if (status === 200) world.fail(`${below.name} was wiped, and accepts an earlier token`)
 }
 
 export const LOOK_UP = { method: 'GET', path: 'auth/token/lookup-self' } as const
@@ -98,13 +98,13 @@ const activationToken = async (world: World, { kind, above }: Link, id: string):
 }
 
 /** Tries to join with a revoked token, which must be rejected and must change nothing. */
-const joinInVain = async (world: World, link: Link): Promise<void> => {
+const joinWithRevokedToken = async (world: World, link: Link): Promise<void> => {
   const { kind, above, below } = link
   const token = await activationToken(world, link, 'vain')
   const revoke = `sys/replication/${kind}/primary/revoke-secondary`
   await world.demand(above, { method: 'PUT', path: revoke, body: { id: 'vain' } })
   const enable = `sys/replication/${kind}/secondary/enable`
   const answer = await world.call(below, { method: 'PUT', path: enable, body: { token } })
-  if (answer && answer.status < 300) world.fail(`${below.name} joins with a token that was revoked`)
+  if (answer && answer.status < 300) world.fail(`${below.name} joins with a revoked token`)
   await world.demand(below, { ...LOOK_UP })
 }

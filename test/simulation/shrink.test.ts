@@ -4,13 +4,13 @@ import { loadPlanted } from './planted.js'
 import { shrink } from './shrink.js'
 import { simulate } from './simulate.js'
 
-const NAME = 'a use of a token is counted after it is taken'
+const NAME = 'a use of a token is counted after its acceptance'
 /** Fails with this bug, and not without it. */
 const SEED = 1
 
 const plant = async () => {
   const bug = BUGS.find(({ name }) => name === NAME)
-  if (!bug) throw new Error('that bug is not planted any more')
+  if (!bug) throw new Error('the bug is no longer in the list')
   return loadPlanted(bug)
 }
 

@@ -10,7 +10,7 @@ interface Shrunk {
 }
 
 /** Called before each run with the number of acts of the shortest failing run. Returning false ends the search. */
-type GoesOn = (left: number, tries: number) => boolean
+type MayContinue = (left: number, tries: number) => boolean
 
 /**
  * Removes parts of the acts, then smaller parts, as long as the rest fails as before (delta debugging). Returns
@@ -19,7 +19,7 @@ type GoesOn = (left: number, tries: number) => boolean
 export const shrink = async (
   seed: number,
   play: typeof simulate = simulate,
-  goesOn: GoesOn = () => true,
+  mayContinue: MayContinue = () => true,
 ): Promise<Shrunk | undefined> => {
   const whole = await play(seed)
   if (!whole.failure) return undefined
@@ -35,7 +35,7 @@ export const shrink = async (
   }
   let isOver = false
   const mayTry = () => {
-    isOver ||= tries >= TRIES_MAX || !goesOn(left.length, tries)
+    isOver ||= tries >= TRIES_MAX || !mayContinue(left.length, tries)
     return !isOver
   }
   for (let size = Math.ceil(left.length / 2); ; size = Math.ceil(size / 2)) {
@@ -44,7 +44,7 @@ export const shrink = async (
       if (!(await fails([...left.slice(0, at), ...left.slice(at + size)]))) at += size
     if (isOver || (size === 1 && left.length === before)) break
   }
-  return { outcome: await play(seed, { only: new Set(left), isTold: true }), tries }
+  return { outcome: await play(seed, { only: new Set(left), isTraced: true }), tries }
 }
 
 const namesOf = ({ acts }: Outcome): string[] => acts.map(({ name }) => name)

@@ -15,7 +15,7 @@ const ROLE_PATHS = ['sys/replication/status', 'sys/replication/dr/status', 'sys/
  */
 export const runStatusReads = async (world: World, endMs: number): Promise<void> => {
   const { clock, plan } = world
-  if (!plan.isStatusAsked) return
+  if (!plan.hasStatusReads) return
   const chance = new Chance(`${plan.seed} status`)
   for (;;) {
     await clock.sleep(chance.next() * PAUSE_MS_MAX)
@@ -40,5 +40,5 @@ const ask = async (world: World, node: SimulatedNode, path: string): Promise<voi
   ])
   // A server that died or was suspended in the meantime owes no response.
   if (!isAnswered && node.server === server && node.clock?.frozenMs === 0)
-    world.fail(`${node.name} has not answered ${path} within ${LIMIT_MS} ms`)
+    world.fail(`${node.name} did not answer ${path} within ${LIMIT_MS} ms`)
 }

@@ -2,7 +2,7 @@ import type { Answer, Call } from '../../src/server/simulated/calls.js'
 import { CollidingNames } from './colliding.js'
 
 /** How a value is written and read at one kind of path. The name is the rest of its path. */
-interface Place {
+interface PathKind {
   readonly put: (name: string, value: string) => Call
   readonly delete: (name: string) => Call
   readonly get: (name: string) => Call
@@ -12,7 +12,7 @@ interface Place {
   readonly found: (data: Readonly<Record<string, unknown>>) => unknown
 }
 
-const kv1 = (mount: string): Place => ({
+const kv1 = (mount: string): PathKind => ({
   put: (name, value) => ({ method: 'PUT', path: `${mount}/${name}`, body: { value } }),
   delete: (name) => ({ method: 'DELETE', path: `${mount}/${name}` }),
   get: (name) => ({ method: 'GET', path: `${mount}/${name}` }),
@@ -20,7 +20,7 @@ const kv1 = (mount: string): Place => ({
   found: ({ value }) => value,
 })
 
-const kv2 = (mount: string): Place => ({
+const kv2 = (mount: string): PathKind => ({
   put: (name, value) => ({ method: 'PUT', path: `${mount}/data/${name}`, body: { data: { value } } }),
   delete: (name) => ({ method: 'DELETE', path: `${mount}/metadata/${name}` }),
   get: (name) => ({ method: 'GET', path: `${mount}/data/${name}` }),
@@ -38,7 +38,7 @@ export const grantedBy = (policy: string): string =>
   /^path "(.*)" { capabilities = \["read"\] }$/.exec(policy)?.[1] ?? ''
 
 /** Policies are cached on every cluster that has read them. Pairs of them share a sub-page of the tree. */
-const policies: Place = {
+const policies: PathKind = {
   put: (name, value) => ({ method: 'PUT', path: policyPath(name), body: { policy: granting(value) } }),
   delete: (name) => ({ method: 'DELETE', path: policyPath(name) }),
   get: (name) => ({ method: 'GET', path: policyPath(name) }),
@@ -46,7 +46,7 @@ const policies: Place = {
   found: ({ policy }) => grantedBy(String(policy)),
 }
 
-const PLACES: Readonly<Record<string, Place>> = {
+const PATHS_BY_KIND: Readonly<Record<string, PathKind>> = {
   one: kv1('one'),
   two: kv2('two'),
   hidden: kv1('hidden'),
@@ -54,34 +54,34 @@ const PLACES: Readonly<Record<string, Place>> = {
   policy: policies,
 }
 
-export const PLACE_NAMES: readonly string[] = Object.keys(PLACES)
+export const PATH_KINDS: readonly string[] = Object.keys(PATHS_BY_KIND)
 
-const placeOf = (path: string): readonly [Place, string] => {
+const kindOf = (path: string): readonly [PathKind, string] => {
   const [first = '', name = ''] = path.split('/')
-  const place = PLACES[first]
-  if (!place) throw new Error(`there is no place ${first}`)
-  return [place, name]
+  const kind = PATHS_BY_KIND[first]
+  if (!kind) throw new Error(`unknown kind of path: ${first}`)
+  return [kind, name]
 }
 
 /** Returns the call that writes a value at a path such as `one/a`; undefined deletes it. */
 export const writeOf = (path: string, value: string | undefined): Call => {
-  const [place, name] = placeOf(path)
-  return value === undefined ? place.delete(name) : place.put(name, value)
+  const [kind, name] = kindOf(path)
+  return value === undefined ? kind.delete(name) : kind.put(name, value)
 }
 
 export const readOf = (path: string): Call => {
-  const [place, name] = placeOf(path)
-  return place.get(name)
+  const [kind, name] = kindOf(path)
+  return kind.get(name)
 }
 
 /** Returns true if an entry of a list of losses names the value at a path such as `one/a`. */
 export const isStoredAt = (path: string, entry: string): boolean => {
-  const [place, name] = placeOf(path)
-  return place.stored(name).some((at) => entry === at || entry.startsWith(`${at}/`))
+  const [kind, name] = kindOf(path)
+  return kind.stored(name).some((at) => entry === at || entry.startsWith(`${at}/`))
 }
 
 /** Returns the value in a response; undefined if there is none. */
 export const valueIn = (path: string, { json, status }: Answer): string | undefined => {
-  const [place] = placeOf(path)
-  return status === 200 ? String(place.found(json.data as Readonly<Record<string, unknown>>)) : undefined
+  const [kind] = kindOf(path)
+  return status === 200 ? String(kind.found(json.data as Readonly<Record<string, unknown>>)) : undefined
 }

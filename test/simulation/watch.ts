@@ -23,8 +23,8 @@ export const watch = async (world: World, registers: Registers, isOver: () => bo
   const positions = world.members.map((member) => new PositionJudge(world, member))
   while (!isOver()) {
     await world.clock.sleep(PAUSE_MS)
-    for (const judge of judges) judge.look()
-    for (const judge of positions) await judge.look()
+    for (const judge of judges) judge.check()
+    for (const judge of positions) await judge.check()
   }
 }
 
@@ -40,17 +40,17 @@ class PositionJudge {
     this.#member = member
   }
 
-  async look(): Promise<void> {
-    const place = this.#member.cluster.server?.runtime?.store.remotePosition
-    if (!place || place.epoch === this.#epoch) return
-    const primary = this.#world.members.find((member) => writesIn(member, place.epoch))
+  async check(): Promise<void> {
+    const position = this.#member.cluster.server?.runtime?.store.remotePosition
+    if (!position || position.epoch === this.#epoch) return
+    const primary = this.#world.members.find((member) => writesIn(member, position.epoch))
     const store = primary?.cluster.server?.runtime?.store
     if (!primary || !store) return
-    this.#epoch = place.epoch
-    const hash = await hashAt(store, place.index)
-    if (hash && !hash.equals(place.hash))
+    this.#epoch = position.epoch
+    const hash = await hashAt(store, position.index)
+    if (hash && !hash.equals(position.hash))
       this.#world.fail(
-        `${this.#member.name} follows at ${place.index}, where the log of ${primary.name} has another hash`,
+        `${this.#member.name} follows at ${position.index}, where the log of ${primary.name} has another hash`,
       )
   }
 }
@@ -82,7 +82,7 @@ class EpochJudge {
     this.#member = member
   }
 
-  look(): void {
+  check(): void {
     const roles = this.#member.cluster.server?.runtime?.cluster?.replication.replication.context.roles
     if (!roles) return
     for (const kind of ['dr', 'performance'] as const) {
@@ -110,7 +110,7 @@ class PairJudge {
   readonly #member: Member
   readonly #registers: Registers
   /** Runtimes whose data was complete at the last check. After a crash during a resync there is no such moment. */
-  readonly #whole = new WeakSet<Runtime>()
+  readonly #complete = new WeakSet<Runtime>()
   #diskFailures = 0
 
   constructor(world: World, member: Member, registers: Registers) {
@@ -119,18 +119,18 @@ class PairJudge {
     this.#registers = registers
   }
 
-  look(): void {
+  check(): void {
     const { server, nodes } = this.#member.cluster
     const runtime = server?.runtime
     const cluster = runtime?.cluster
     if (!runtime || !cluster) return
     const { follower } = cluster.replication.replication.context.running.performance
-    if (follower?.state === 'stream-wals' && !runtime.store.isResyncing) this.#whole.add(runtime)
+    if (follower?.state === 'stream-wals' && !runtime.store.isResyncing) this.#complete.add(runtime)
     // A storage that has failed is read again, as after a crash.
     const diskFailures = nodes.reduce((sum, node) => sum + node.disk.failures, 0)
-    if (server.labState.disk.state === 'full' || diskFailures > this.#diskFailures) this.#whole.delete(runtime)
+    if (server.labState.disk.state === 'full' || diskFailures > this.#diskFailures) this.#complete.delete(runtime)
     this.#diskFailures = diskFailures
-    if (follower?.state === 'merkle-sync' && this.#whole.has(runtime)) this.#judge(runtime, cluster)
+    if (follower?.state === 'merkle-sync' && this.#complete.has(runtime)) this.#judge(runtime, cluster)
   }
 
   #judge({ barrier }: Runtime, { services }: OpenCluster): void {
@@ -138,13 +138,13 @@ class PairJudge {
     if (!mount) return
     const storage = barrier.view(`${KEYS.secretData}${mount.uuid}/`)
     for (const path of this.#registers.paths) {
-      const [place, name = ''] = path.split('/')
-      if (place !== 'two') continue
+      const [kind, name = ''] = path.split('/')
+      if (kind !== 'two') continue
       try {
         findVersion(storage, name, 0, this.#world.clock.now())
       } catch (error) {
         if (!(error instanceof LogicalError && error.code === 'internal')) continue
-        this.#world.fail(`${this.#member.name} shows half of what was written of ${path}: ${error.message}`)
+        this.#world.fail(`${this.#member.name} shows an incomplete write of ${path}: ${error.message}`)
       }
     }
   }

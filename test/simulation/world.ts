@@ -22,8 +22,8 @@ export interface Member {
   rootToken: string
 }
 
-export interface Telling {
-  readonly isTold?: boolean
+export interface RunOptions {
+  readonly isTraced?: boolean
   /** The names of the acts to run; by default all. */
   readonly only?: ReadonlySet<string>
 }
@@ -49,7 +49,7 @@ export class World {
   readonly #only: ReadonlySet<string> | undefined
   readonly #counts = new Map<string, number>()
 
-  constructor(plan: Plan, names: readonly string[], { isTold = false, only }: Telling = {}) {
+  constructor(plan: Plan, names: readonly string[], { isTraced = false, only }: RunOptions = {}) {
     this.#only = only
     const { seed, networkDelayMsMax } = plan
     const { counts, ...nodes } = plan.nodes
@@ -57,7 +57,7 @@ export class World {
       return { ...nodes, name, servers: simulatedServersOf(name, index, counts[index] ?? 1, plan.settings) }
     })
     const { diskDelayMsMax } = plan
-    const world = new SimulatedWorld({ ...nodes, seed, networkDelayMsMax, diskDelayMsMax, isTold, clusters })
+    const world = new SimulatedWorld({ ...nodes, seed, networkDelayMsMax, diskDelayMsMax, isTold: isTraced, clusters })
     this.plan = plan
     this.clock = world.clock
     this.history = world.history
@@ -97,13 +97,13 @@ export class World {
   /** Sends a request, by default with the root token. A response that reveals a bug is a violation. */
   async call({ cluster, rootToken }: Member, call: Call): Promise<Answer | undefined> {
     const whole = { token: rootToken, ...call }
-    const answer = await this.roles.watch(cluster, whole, () => this.#sound(cluster, whole))
+    const answer = await this.roles.watch(cluster, whole, () => this.#callChecked(cluster, whole))
     const { serving } = cluster
-    if (serving.length > 1) this.fail(`${serving.map(({ name }) => name).join(' and ')} are active at once`)
+    if (serving.length > 1) this.fail(`${serving.map(({ name }) => name).join(' and ')} are active at the same time`)
     return answer
   }
 
-  async #sound(to: SimulatedCluster | SimulatedNode, call: Call): Promise<Answer | undefined> {
+  async #callChecked(to: SimulatedCluster | SimulatedNode, call: Call): Promise<Answer | undefined> {
     const answer = await to.call(call)
     if (answer?.status === 500)
       this.fail(`${to.name} answers 500 to ${call.method} ${call.path}: ${JSON.stringify(answer.json)}`)
@@ -134,13 +134,13 @@ export class World {
     for (;;) {
       const missing = await find()
       if (missing === undefined) return
-      if (this.clock.monotonic() > endMs) this.fail(`${what}, and it never came: ${missing}`)
+      if (this.clock.monotonic() > endMs) this.fail(`timeout: ${what}: ${missing}`)
       await this.clock.sleep(100)
     }
   }
 
   /** Starts stopped nodes and unseals sealed ones, with any key share that opens them. */
-  async raise(member: Member): Promise<void> {
+  async startAndUnseal(member: Member): Promise<void> {
     await member.cluster.start()
     for (const node of member.cluster.nodes) await this.#unseal(member, node)
   }
@@ -148,18 +148,18 @@ export class World {
   async #unseal({ unsealKey, rootToken: token }: Member, node: SimulatedNode): Promise<void> {
     const keys = new Set([unsealKey, ...this.members.map((member) => member.unsealKey)])
     for (const key of keys) {
-      const seal = await this.#sound(node, { method: 'GET', path: 'sys/seal-status', token })
+      const seal = await this.#callChecked(node, { method: 'GET', path: 'sys/seal-status', token })
       if (seal?.json.sealed !== true) return
-      await this.#sound(node, { method: 'PUT', path: 'sys/unseal', body: { key }, token })
+      await this.#callChecked(node, { method: 'PUT', path: 'sys/unseal', body: { key }, token })
     }
   }
 
   /** Starts and unseals a cluster until all of it is open: a failed storage may have to be reopened first. */
   open(member: Member): Promise<void> {
     return this.until(`${member.name} is to be open`, async () => {
-      await this.raise(member)
+      await this.startAndUnseal(member)
       for (const node of member.cluster.nodes) {
-        const seal = await this.#sound(node, { method: 'GET', path: 'sys/seal-status', token: member.rootToken })
+        const seal = await this.#callChecked(node, { method: 'GET', path: 'sys/seal-status', token: member.rootToken })
         if (seal?.json.sealed !== false) return `${node.name} answers ${JSON.stringify(seal?.json)}`
       }
       return member.cluster.server ? undefined : 'no node is active'

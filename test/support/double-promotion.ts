@@ -45,20 +45,20 @@ export const playDoublePromotion = async (lab: PromotionLab, { clock, chance, pa
   if (behind !== '') lab.link('A', behind).partition()
   for (let n = chance.below(5); n >= 0; n--) await write('A', `late-${n}`)
   await pause()
-  const [kept, yielding] = chance.pick([['E', 'B'] as const, ['B', 'E'] as const])
+  const [remaining, leaving] = chance.pick([['E', 'B'] as const, ['B', 'E'] as const])
   // Each performance secondary first follows one of both new primaries.
-  const away = (['C', 'D'] as const).map((name) => [name, chance.pick([kept, kept, yielding])] as const)
-  for (const [name, other] of away) if (chance.happens(0.8)) lab.link(name, other).partition()
+  const assigned = (['C', 'D'] as const).map((name) => [name, chance.pick([remaining, remaining, leaving])] as const)
+  for (const [name, other] of assigned) if (chance.happens(0.8)) lab.link(name, other).partition()
   await A.crash()
   await pause()
-  for (const name of chance.happens(0.5) ? [kept, yielding] : [yielding, kept]) {
+  for (const name of chance.happens(0.5) ? [remaining, leaving] : [leaving, remaining]) {
     await lab.failover('A', name, { force: true })
     for (let n = chance.below(3); n > 0; n--) await write(name, `${name}-${n}`)
     await pause()
   }
   const isHealedFirst = chance.happens(0.4)
   const heal = async () => {
-    for (const [name, other] of away) {
+    for (const [name, other] of assigned) {
       await pause()
       lab.link(name, other).heal()
     }
@@ -66,25 +66,25 @@ export const playDoublePromotion = async (lab: PromotionLab, { clock, chance, pa
   if (isHealedFirst) await heal()
   if (chance.happens(0.3)) await A.start()
   await pause()
-  const joined = lab.rejoin(yielding, kept)
+  const joined = lab.rejoin(leaving, remaining)
   await Promise.all([joined, isHealedFirst ? undefined : heal()])
   lab.heal()
-  await judge(lab, kept, clock)
+  await judge(lab, remaining, clock)
 }
 
 const PATIENCE_MS = 60_000
 
 /**
- * Checks that the kept cluster accepts writes, that C and D stream from a primary and forward writes, and that the lab
- * converges.
+ * Checks that the remaining cluster accepts writes, that C and D stream from a primary and forward writes, and that the
+ * lab converges.
  */
-const judge = async (lab: PromotionLab, kept: Name, clock: Play['clock']): Promise<void> => {
+const judge = async (lab: PromotionLab, remaining: Name, clock: Play['clock']): Promise<void> => {
   const find = async () => {
     for (const name of ['C', 'D'] as const) {
       const { state, connection_state: link } = await lab.cluster(name).status('performance')
       if (state !== 'stream-wals' || link !== 'ready') return `${name} is ${state}, ${link}`
     }
-    for (const name of [kept, 'C', 'D'] as const) {
+    for (const name of [remaining, 'C', 'D'] as const) {
       const { status } = await lab.cluster(name).client.send('PUT', 'kv/last', { body: { at: name } })
       if (status >= 300) return `${name} answers ${status} to a write`
     }

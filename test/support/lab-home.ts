@@ -29,8 +29,8 @@ export class LabHome implements AsyncDisposable {
   }
 
   /** Runs the `vault`-named command line against a cluster or a node of the lab `default`. */
-  vault(place: string, ...args: string[]) {
-    return this.run('exec', place, '--', process.execPath, 'dist/main.js', 'vault', ...args)
+  vault(target: string, ...args: string[]) {
+    return this.run('exec', target, '--', process.execPath, 'dist/main.js', 'vault', ...args)
   }
 
   begin(...args: string[]): Program {

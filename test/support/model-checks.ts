@@ -143,10 +143,10 @@ const findUnrest = async (world: World): Promise<string | undefined> => {
     for (const kind of KINDS) {
       const above = await followed(world, member, kind, own[kind])
       if (!above) continue
-      const place = `${above.primary.name} ${kind} ${above.id}`
+      const key = `${above.primary.name} ${kind} ${above.id}`
       const lag = await world.lag(above.primary, member, kind)
-      if (lag === undefined || !lags.has(place))
-        lags.set(place, lag && `${member.name} (${kind}, of ${above.primary.name}): ${lag}`)
+      if (lag === undefined || !lags.has(key))
+        lags.set(key, lag && `${member.name} (${kind}, of ${above.primary.name}): ${lag}`)
     }
   }
   return [...lags.values()].find((lag) => lag !== undefined)

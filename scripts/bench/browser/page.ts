@@ -123,7 +123,9 @@ const pictureMs = async (browser: Browser, link: string): Promise<number> => {
   return Number(ms)
 }
 
-/** Returns the heap of the page after a garbage collection in MB, and the work of its thread since the first call in s. */
+/**
+ * Returns the heap of the page after a garbage collection in MB, and the work of its thread since the first call in s.
+ */
 const metricsOf = async (page: Page) => {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable')
@@ -135,7 +137,9 @@ const metricsOf = async (page: Page) => {
   }
 }
 
-/** Sends one hour of a lab with twelve clusters as fast as the page draws it. `web` is the directory of the built page. */
+/**
+ * Sends one hour of a lab with twelve clusters as fast as the page draws it. `web` is the directory of the built page.
+ */
 const measureHour = async (browser: Browser, web: string): Promise<Hour> => {
   const feed = await serve(web)
   try {

@@ -17,8 +17,8 @@ const LOADS = [
 ] as const
 
 /**
- * Measures the cost of each additional performance secondary for the primary, as processor time per entry. Rates would depend
- * on the number of processors that all these processes share.
+ * Measures the cost of each additional performance secondary for the primary, as processor time per entry. Rates would
+ * depend on the number of processors that all these processes share.
  */
 export const measureFanOut = async (bench: Bench): Promise<undefined> => {
   const primary = await bench.server('primary')

@@ -24,8 +24,8 @@ const WAYS: readonly Way[] = [
 const MOUNTS = ['kv1', 'held'] as const
 
 /**
- * Measures the cost of a path filter for the primary. Each round writes the same keys with and without a filter. The secondary
- * gets filtered keys as hashes only.
+ * Measures the cost of a path filter for the primary. Each round writes the same keys with and without a filter. The
+ * secondary gets filtered keys as hashes only.
  */
 export const measureFilters = async (bench: Bench): Promise<undefined> => {
   const pair = await prepare(bench)

@@ -131,7 +131,7 @@ export const measureLabDaemon = async (bench: Bench): Promise<undefined> => {
     const through = await openPair(bench, 'through', advertised)
     const direct = await openPair(bench, 'direct')
     const between = daemon
-    if (!between) throw new Error('the server asked for no address')
+    if (!between) throw new Error('the server requested no address')
     for (const pair of [direct, through]) await writesPerSecond(bench, pair)
     const lost: number[] = []
     for (let round = 0; round < Math.max(bench.rounds, 3); round++) {

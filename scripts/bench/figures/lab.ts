@@ -56,7 +56,9 @@ const withLab = async (
   }
 }
 
-/** Measures commands for labs, from the start of the process to the end of the output, and the cost of the lab daemon. */
+/**
+ * Measures commands for labs, from the start of the process to the end of the output, and the cost of the lab daemon.
+ */
 export const measureLab = async (bench: Bench): Promise<undefined> => {
   const { program, add, note } = bench
   const timeOf = async (...args: string[]): Promise<number> => {

@@ -9,16 +9,16 @@ const CONNECTIONS = 64
 /** Few enough logins to fit into one log file of the engine. */
 const LOGINS = 2000
 /**
- * Enough logins for several flushes and compactions of the engine, which write blocks as well. Compactions rewrite more if the
- * server has more data, so this number is the same on every machine, and the server has no other data.
+ * Enough logins for several flushes and compactions of the engine, which write blocks as well. Compactions rewrite more
+ * if the server has more data, so this number is the same on every machine, and the server has no other data.
  */
 const LOGINS_TO_BLOCKS = 100_000
 const ATTEMPTS = 5
 const KB = 1000
 
 /**
- * Figures 18a and 18b: the bytes that a login for a service token writes. The growth of the log file of the engine shows the
- * bytes written to the engine. The block device gets whole blocks.
+ * Figures 18a and 18b: the bytes that a login for a service token writes. The growth of the log file of the engine
+ * shows the bytes written to the engine. The block device gets whole blocks.
  */
 export const measureLoginBytes = async (bench: Bench): Promise<void> => {
   const server = await bench.server('logins')

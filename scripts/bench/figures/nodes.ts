@@ -11,7 +11,9 @@ const WRITERS = 32
 const CHANGES = 50
 const WARM_UP = 5000
 
-/** Measures clusters of several nodes: the time without writes when the active node changes, and the cost of the nodes. */
+/**
+ * Measures clusters of several nodes: the time without writes when the active node changes, and the cost of the nodes.
+ */
 export const measureNodes = async (bench: Bench): Promise<undefined> => {
   const one = await openAlone(bench, bench.program)
   if (bench.beside !== undefined) await measureBeside(bench, one, await openAlone(bench, bench.beside))
@@ -77,7 +79,9 @@ const measureWrites = async (bench: Bench, one: BenchServer, three: NodeCluster)
   }
 }
 
-/** Measures the same number of readers at the active node alone, and spread over all nodes, which read their own copies. */
+/**
+ * Measures the same number of readers at the active node alone, and spread over all nodes, which read their own copies.
+ */
 const measureReads = async (bench: Bench, three: NodeCluster): Promise<void> => {
   const active = await three.active()
   const client = active.client()

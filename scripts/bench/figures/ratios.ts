@@ -65,13 +65,13 @@ const measureRound = async (bench: Bench, yardsticks: Yardsticks, subjects: Subj
   bench.add('6', logins.rate / writes.rate)
   const rates = { G: g, K: k, 'raw commit, one writer': oneRaw }
   for (const [name, rate] of Object.entries(rates)) bench.note(name, rate, '/s')
-  const asked = { H: bare, front, reads, writes, logins, replicated, one }
-  for (const [name, { rate, cpuMicros }] of Object.entries(asked)) {
+  const measured = { H: bare, front, reads, writes, logins, replicated, one }
+  for (const [name, { rate, cpuMicros }] of Object.entries(measured)) {
     bench.note(name, rate, '/s')
     bench.note(`${name}, processor time of a request`, cpuMicros, 'us')
   }
-  for (const [layer, micros] of layersOf(asked)) bench.note(layer, (100 * micros) / replicated.cpuMicros, '%')
-  const shown = [...Object.entries(rates), ...Object.entries(asked).map(([name, { rate }]) => [name, rate] as const)]
+  for (const [layer, micros] of layersOf(measured)) bench.note(layer, (100 * micros) / replicated.cpuMicros, '%')
+  const shown = [...Object.entries(rates), ...Object.entries(measured).map(([name, { rate }]) => [name, rate] as const)]
   bench.say(`round ${round}: ${shown.map(([name, rate]) => `${name} ${Math.round(rate)}`).join(', ')}`)
 }
 
@@ -87,8 +87,8 @@ const layersOf = ({ H, front, reads, writes, replicated }: Measured): [string, n
 ]
 
 /**
- * Verifies that the server syncs its writes, and that no commit has more writes than connections. Throws an Error if writes are
- * not durable.
+ * Verifies that the server syncs its writes, and that no commit has more writes than connections. Throws an Error if
+ * writes are not durable.
  */
 const assertDurable = async (
   bench: Bench,

@@ -20,7 +20,9 @@ interface LinkedPair extends Pair {
   readonly link: Link
 }
 
-/** The cost of a resync from the first connection to the stream of the log. Bytes of TCP in both directions, with TLS. */
+/**
+ * The cost of a resync from the first connection to the stream of the log. Bytes of TCP in both directions, with TLS.
+ */
 interface Resync {
   readonly connectBytes: number
   readonly diffBytes: number
@@ -77,7 +79,7 @@ const withPair = async (bench: Bench, name: string, keys: number, use: (pair: Li
   const primary = await bench.server(`${name}-primary`, { settings, advertised })
   const secondary = await bench.server(`${name}-secondary`)
   const [link] = links
-  if (!link) throw new Error('the server asked for no address')
+  if (!link) throw new Error('the server requested no address')
   try {
     await mountEngines(primary)
     await becomePrimary(primary)

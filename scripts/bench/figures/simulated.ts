@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Players } from '../../../test/simulation/players.js'
+import { SeedWorkers } from '../../../test/simulation/seed-workers.js'
 import { runNode } from '../child.js'
 import type { Bench } from './context.js'
 
@@ -20,10 +20,10 @@ export const measureSimulated = async (bench: Bench): Promise<undefined> => {
 
 /** `processes` is the number of processes (default: one per core). */
 const playSeeds = async (bench: Bench, processes: number | undefined, seeds: readonly number[]): Promise<void> => {
-  await using players = await Players.start(processes)
+  await using workers = await SeedWorkers.start(processes)
   const begunMs = performance.now()
   let virtualSeconds = 0
-  for await (const { virtualMs } of players.play(seeds)) virtualSeconds += virtualMs / 1000
+  for await (const { virtualMs } of workers.play(seeds)) virtualSeconds += virtualMs / 1000
   const seconds = (performance.now() - begunMs) / 1000
   const by = processes === undefined ? 'one process per core' : `${processes} process`
   bench.note(`seeds a second, ${by}`, seeds.length / seconds, '')

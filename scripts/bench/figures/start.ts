@@ -10,8 +10,8 @@ const SOON_MS = 1000
 const REST_MS = 12_000
 
 /**
- * Figure 14: one empty server, from the start of its process to its first response, and its memory at rest. The time of a start
- * depends on other processes, so its processor time is compared with that of an empty Node program.
+ * Figure 14: one empty server, from the start of its process to its first response, and its memory at rest. The time of
+ * a start depends on other processes, so its processor time is compared with that of an empty Node program.
  */
 export const measureStart = async (bench: Bench): Promise<undefined> => {
   for (let round = 0; round < Math.max(bench.rounds, 3); round++) {

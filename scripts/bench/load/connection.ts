@@ -12,8 +12,8 @@ const LENGTH = 'content-length: '
 const NOTHING = Buffer.alloc(0)
 
 /**
- * One keep-alive connection with at most one request in flight. It parses only responses with a content length, so that a
- * request costs the generator a few microseconds.
+ * One keep-alive connection with at most one request in flight. It parses only responses with a content length, so that
+ * a request costs the generator a few microseconds.
  */
 export class Connection {
   bytesIn = 0

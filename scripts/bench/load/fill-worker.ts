@@ -4,9 +4,9 @@ import type { MountEntry } from '../../../src/core/mounts/mount-entry.js'
 import type { FillAnswer, FillTask } from './plan.js'
 
 /**
- * Writes many keys to a KV version 1 mount of a stopped server, through the store and barrier of the measured build. Each key
- * is one transaction with its log entry and tree leaf, encrypted and durable, as a server writes it after it has parsed,
- * authorized and audited a request.
+ * Writes many keys to a KV version 1 mount of a stopped server, through the store and barrier of the measured build.
+ * Each key is one transaction with its log entry and tree leaf, encrypted and durable, as a server writes it after it
+ * has parsed, authorized and audited a request.
  */
 const [dist = ''] = process.argv.slice(2)
 const load = <T>(file: string): Promise<T> => import(pathToFileURL(path.join(dist, file)).href) as Promise<T>

@@ -7,8 +7,8 @@ import type { FillAnswer, FillTask } from './plan.js'
 const WRITERS = 1024
 
 /**
- * Writes `keys` secrets `kv1/k<n>` to a server without HTTP, which is five times as fast. Stops the server meanwhile. The data
- * is correct if a secondary that copies it, and computes its tree from the values, has the same root.
+ * Writes `keys` secrets `kv1/k<n>` to a server without HTTP, which is five times as fast. Stops the server meanwhile.
+ * The data is correct if a secondary that copies it, and computes its tree from the values, has the same root.
  */
 export const fillStopped = async (server: BenchServer, dist: string, keys: number): Promise<void> => {
   await server.stop()

@@ -6,7 +6,9 @@ import type { LoadPlan, LoadResult, ProbePlan, ProbeResult, WorkerAnswer, Worker
 /** A plan without the fields that most runs share. */
 export type Work = Pick<LoadPlan, 'port' | 'method' | 'path'> & Partial<LoadPlan>
 
-/** The load generator. It has its own process, so that its cost is not part of the server's. It runs one task at a time. */
+/**
+ * The load generator. It has its own process, so that its cost is not part of the server's. It runs one task at a time.
+ */
 export class Generator {
   readonly #child: ChildProcess
 
@@ -33,7 +35,9 @@ export class Generator {
     return result
   }
 
-  /** Runs a plan like `load`, and measures the processor time of the server per request, which varies less than rates. */
+  /**
+   * Runs a plan like `load`, and measures the processor time of the server per request, which varies less than rates.
+   */
   async loadWithCpu(
     pid: number,
     work: Work,

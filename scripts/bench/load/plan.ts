@@ -13,7 +13,9 @@ export interface LoadPlan {
   readonly headers: Readonly<Record<string, string>>
   readonly spread: number
   readonly items: readonly string[]
-  /** Requests per second of all connections. If undefined, each connection sends the next request after each response. */
+  /**
+   * Requests per second of all connections. If undefined, each connection sends the next request after each response.
+   */
   readonly ratePerSecond?: number | undefined
   /** Stops the run after this number of responses. */
   readonly answersMax?: number | undefined

@@ -3,31 +3,31 @@ import type { Bug } from '../planted.js'
 
 const BUGS: readonly Bug[] = [
   {
-    name: 'a lease is trusted for longer than it is given',
+    name: 'a lease is trusted for longer than its term',
     file: 'storage/shared-log/own-lease.ts',
     from: 'const TRUSTED_PART = 0.9',
     to: 'const TRUSTED_PART = 3',
   },
   {
-    name: 'a write is answered before it is in the shared log',
+    name: 'a write is acknowledged before it is in the shared log',
     file: 'storage/shared-log/shared-commit-log.ts',
     from: 'await leadership.append(entry.index, entry.bytes)',
     to: 'leadership.append(entry.index, entry.bytes).catch(() => undefined)',
   },
   {
-    name: 'a node that leads no more does not begin to follow',
+    name: 'a former active node does not follow the log',
     file: 'server/nodes/machine.ts',
     from: 'active: [NEVER, NEVER, NEVER, NEVER, STEP_DOWN, REST',
     to: 'active: [NEVER, NEVER, NEVER, NEVER, NEVER, REST',
   },
   {
-    name: 'the trees do not follow what another node commits',
+    name: 'the trees miss the commits of another node',
     file: 'storage/commit/committer.ts',
     from: 'this.#adopt(staged)\n    this.overlay.settle(leaves)',
     to: 'this.#adopt({ ...staged, changes: [] })\n    this.overlay.settle(leaves)',
   },
   {
-    name: 'a standby hands a refusal on as one of rights',
+    name: 'a standby reports an invalid request as permission denied',
     file: 'server/nodes/relay-service.ts',
     from: 'payload: encodeRelayFailure(asLogical(error, log), appliedIndex())',
     to: "payload: encodeRelayFailure(error.code === 'invalid-request' ? new LogicalError('permission-denied', error.message) : asLogical(error, log), appliedIndex())",

@@ -21,7 +21,7 @@ test('a secondary may be behind, but never goes back', () => {
   expect(registers.findOlder('B', PATH, '2')).toBeUndefined()
   expect(registers.findOlder('B', PATH, '1')).toBe('one/a holds 1 after 2')
   expect(registers.findOlder('C', PATH, '1')).toBeUndefined()
-  expect(registers.findOlder('C', PATH, '3')).toBe('one/a holds 3, which nobody has written')
+  expect(registers.findOlder('C', PATH, '3')).toBe('one/a holds 3, which was never written')
 })
 
 test('a value that a secondary has shown stays until its deletion is requested', () => {
@@ -35,7 +35,7 @@ test('a value that a secondary has shown stays until its deletion is requested',
 test('a failover may lose values shown before it, but no values written since', () => {
   const registers = written('1')
   expect(registers.findOlder('B', PATH, '1')).toBeUndefined()
-  registers.shake()
+  registers.markUncertain()
   expect(registers.findOlder('B', PATH, undefined)).toBeUndefined()
   registers.begin(PATH, '2')
   registers.acknowledged(PATH, '2', true)

@@ -6,11 +6,11 @@ import type { Member, World } from './world.js'
 /** Maximum time, in leases, during which a node cannot reach the shared log. */
 const LEASES_MAX = 3
 const WRITE_MS_MAX = 1_000
-/** Maximum time before the mishap, if it does not wait for a write. */
+/** Maximum time in milliseconds before the fault, if it does not wait for a write. */
 const CALL_MS_MAX = 100
 
-/** Returns a mishap that affects the active node during a call, so that another node must take over. */
-export const drawMishap = (world: World, { cluster }: Member, chance: Chance) => {
+/** Returns a fault of the active node during a call, so that another node must take over. */
+export const drawCallFault = (world: World, { cluster }: Member, chance: Chance) => {
   const { clock, history, plan } = world
   const name = chance.pick(['kill', 'kill', 'stepDown', 'freeze', 'cutLog', 'loseLogAnswers'] as const)
   const isLate = chance.happens(0.6)

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
 /** The seeds that failed in their last run, one line each with the reason, in a file that outlives the process. */
-export class KeptSeeds {
+export class FailingSeeds {
   readonly #file: string
   readonly #seeds: Map<number, string>
 
@@ -17,7 +17,7 @@ export class KeptSeeds {
   }
 
   /** Records the result of a seed. `failure` is undefined if it did not fail. */
-  played(seed: number, failure: string | undefined): void {
+  record(seed: number, failure: string | undefined): void {
     if (failure === undefined) {
       if (!this.#seeds.delete(seed)) return
     } else {
@@ -30,6 +30,6 @@ export class KeptSeeds {
 
 const parse = (file: string, line: string): [number, string] => {
   const [, seed, text = ''] = /^(\d+) (.*)$/.exec(line) ?? []
-  if (seed === undefined) throw new Error(`${file} keeps no seeds: ${line}`)
+  if (seed === undefined) throw new Error(`${file} is not a list of seeds: ${line}`)
   return [Number(seed), text]
 }

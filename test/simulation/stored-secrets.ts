@@ -6,7 +6,7 @@ import type { Member, World } from './world.js'
 type Secrets = ReadonlyMap<string, string>
 
 /** Returns true for a cluster that receives no data of another cluster, unless it is wiped. */
-export const followsNobody = (world: World, { cluster }: Member): boolean =>
+export const hasNoPrimary = (world: World, { cluster }: Member): boolean =>
   [...world.roles.of(cluster).possible].every((roles) =>
     [roles.dr, roles.performance].every((stage) => stage === 'disabled' || stage === 'primary'),
   )
@@ -18,5 +18,5 @@ export const secretsOf = async (member: Member): Promise<Secrets> =>
 export const judgeSecrets = async (world: World, member: Member, before: Secrets): Promise<void> => {
   const after = await secretsOf(member)
   for (const key of new Set([...before.keys(), ...after.keys()]))
-    if (before.get(key) !== after.get(key)) world.fail(`a change of its role has changed ${key} on ${member.name}`)
+    if (before.get(key) !== after.get(key)) world.fail(`a role change modified ${key} on ${member.name}`)
 }

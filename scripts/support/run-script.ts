@@ -1,8 +1,8 @@
 /**
- * Reads the arguments with `read`, and runs `work` with the result. Prints the help if `read` returns undefined, and the error
- * if it throws. Resolves to the exit status.
+ * Reads the arguments with `read`, and runs `work` with the result. Prints the help if `read` returns undefined, and
+ * the error if it throws. Resolves to the exit status.
  */
-export const runAsked = async <Settings>(
+export const runScript = async <Settings>(
   help: string,
   read: () => Settings | undefined,
   work: (settings: Settings) => Promise<number>,

@@ -3,68 +3,68 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { bundle } from './bundle.js'
-import type { Played } from './played.js'
+import type { SeedResult } from './seed-result.js'
 
 /** Number of seeds in progress per player, so that no player has to wait. */
 const AHEAD = 4
 
 /** Processes that play seeds in parallel; by default one per core. */
-export class Players implements AsyncDisposable {
+export class SeedWorkers implements AsyncDisposable {
   readonly #file: string
-  readonly #players: readonly Player[]
+  readonly #workers: readonly SeedWorker[]
 
   private constructor(file: string, count: number) {
     this.#file = file
-    this.#players = Array.from({ length: count }, () => new Player(file))
+    this.#workers = Array.from({ length: count }, () => new SeedWorker(file))
   }
 
-  static async start(count = availableParallelism()): Promise<Players> {
-    return new Players(await bundle('player.ts', 'player'), count)
+  static async start(count = availableParallelism()): Promise<SeedWorkers> {
+    return new SeedWorkers(await bundle('seed-worker.ts', 'seed-worker'), count)
   }
 
   /** Yields the result of each seed, in the order of the seeds. */
-  async *play(seeds: Iterable<number>): AsyncGenerator<Played> {
-    const underWay: Promise<Played>[] = []
+  async *play(seeds: Iterable<number>): AsyncGenerator<SeedResult> {
+    const pending: Promise<SeedResult>[] = []
     let given = 0
     for (const seed of seeds) {
-      const player = this.#players[given++ % this.#players.length]
-      if (player) underWay.push(player.play(seed))
-      if (underWay.length >= AHEAD * this.#players.length) yield* underWay.splice(0, 1)
+      const worker = this.#workers[given++ % this.#workers.length]
+      if (worker) pending.push(worker.play(seed))
+      if (pending.length >= AHEAD * this.#workers.length) yield* pending.splice(0, 1)
     }
-    yield* underWay
+    yield* pending
   }
 
   /** The seeds that are being played, one per process. */
-  get underWay(): readonly number[] {
-    return this.#players.flatMap((player) => player.underWay ?? [])
+  get pending(): readonly number[] {
+    return this.#workers.flatMap((worker) => worker.pending ?? [])
   }
 
   /** Ends the processes, even if they are playing. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#players.map((player) => player.end()))
+    await Promise.all(this.#workers.map((worker) => worker.end()))
     rmSync(this.#file)
   }
 }
 
 /** Time after which a process is killed: one in an infinite loop does not read the request to end. */
-const LEAVING_MS = 2000
+const EXIT_MS = 2000
 
 /** A waiter for the result of a seed. */
-interface Waiting {
+interface Waiter {
   readonly seed: number
-  readonly resolve: (played: Played) => void
+  readonly resolve: (result: SeedResult) => void
   readonly reject: (error: Error) => void
 }
 
-class Player {
+class SeedWorker {
   readonly #child: ChildProcess
   /** In the order of the seeds. */
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: Waiter[] = []
   readonly #kill = (): void => void this.#child.kill('SIGKILL')
 
   constructor(file: string) {
     this.#child = fork(file, { execArgv: [] })
-    this.#child.on('message', (played) => this.#waiting.shift()?.resolve(played as Played))
+    this.#child.on('message', (result) => this.#waiting.shift()?.resolve(result as SeedResult))
     process.once('exit', this.#kill)
     this.#child.once('exit', (code) => {
       process.off('exit', this.#kill)
@@ -72,25 +72,25 @@ class Player {
     })
   }
 
-  get underWay(): number | undefined {
+  get pending(): number | undefined {
     return this.#waiting[0]?.seed
   }
 
-  play(seed: number): Promise<Played> {
-    const played = new Promise<Played>((resolve, reject) => {
+  play(seed: number): Promise<SeedResult> {
+    const result = new Promise<SeedResult>((resolve, reject) => {
       this.#waiting.push({ seed, resolve, reject })
       this.#child.send(seed)
     })
     // The waiter receives the rejection when its turn comes.
-    played.catch(() => undefined)
-    return played
+    result.catch(() => undefined)
+    return result
   }
 
   async end(): Promise<void> {
     if (!this.#child.connected) return
     const gone = once(this.#child, 'exit')
     this.#child.disconnect()
-    const late = setTimeout(this.#kill, LEAVING_MS)
+    const late = setTimeout(this.#kill, EXIT_MS)
     await gone
     clearTimeout(late)
   }
