@@ -72,11 +72,11 @@ describe('a new server', () => {
   })
 
   it('the server page leaves no secret in the address, the title, the browser storage or the log', async () => {
-    const kept = await ui.page.evaluate(
+    const stored = await ui.page.evaluate(
       '[document.cookie, JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.title, location.href].join()',
     )
     for (const secret of [rootToken, ...keys]) {
-      expect(kept).not.toContain(secret)
+      expect(stored).not.toContain(secret)
       expect(server.stdout + server.stderr).not.toContain(secret)
     }
   })

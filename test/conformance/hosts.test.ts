@@ -10,8 +10,8 @@ describeHost(
   'in the process of the test',
   async () => {
     const lines: string[] = []
-    const tell = (message: string) => void lines.push(`${message}\n`)
-    const log: Log = { ...silentLog, info: tell, warn: tell, error: tell, with: () => log }
+    const record = (message: string) => void lines.push(`${message}\n`)
+    const log: Log = { ...silentLog, info: record, warn: record, error: record, with: () => log }
     const inProcess = await InProcessLab.start(requireTopology('dr'), { log })
     return onLiveLab(openInProcessLab(inProcess), {
       reset: () => inProcess.reset(),

@@ -71,7 +71,7 @@ export class Registers {
 
   /**
    * Like `findWrong`, for a cluster that may be behind: a value must have been written once, and must not be older than
-   * one that the cluster has shown.
+   * a value that the cluster returned before.
    */
   findOlder(server: string, path: string, found: string | undefined): string | undefined {
     const { written, late, mayBeDeleted, isUncertain, floor } = this.#of(path)

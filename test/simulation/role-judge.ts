@@ -192,8 +192,8 @@ const closureOf = (from: Iterable<Roles>, changes: readonly RoleCall[]): Set<Rol
 }
 
 /**
- * Classifies a response. `unknown`: no response, or one that reports only an obstacle. `undone`: in a cluster with
- * several nodes, a response that states that nothing was executed.
+ * Classifies a response. `unknown`: no response, or a response that reports only an obstacle. `undone`: in a cluster
+ * with several nodes, a response that states that nothing was executed.
  */
 const answeredOf = (answer: Answer | undefined, hasNodes: boolean): Answered | 'unknown' | 'undone' | 'other' => {
   if (!answer) return 'unknown'

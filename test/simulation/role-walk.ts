@@ -98,7 +98,7 @@ interface Draft {
   readonly issuer: Member | undefined
 }
 
-/** Draws a role change, more often than not one that the cluster may grant. */
+/** Draws a role change. Most of them are changes that the cluster may grant. */
 const draw = (world: World, member: Member, chance: Chance): Draft => {
   let drawn = drawAny(world, member, chance)
   const possible = [...world.roles.of(member.cluster).possible]

@@ -63,8 +63,8 @@ const part = (answer: WireAnswer, name: 'data' | 'auth' | 'wrap_info'): Json => 
 }
 
 /**
- * Return a part of a response. Throw if it is missing, or if the media type differs from the one that clients compare
- * exactly.
+ * Each function returns a part of a response. It throws an error if the part is missing, or if the media type differs
+ * from the text that clients compare exactly.
  */
 export const dataOf = (answer: WireAnswer): Json => part(answer, 'data')
 export const authOf = (answer: WireAnswer): Json => part(answer, 'auth')

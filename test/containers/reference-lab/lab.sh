@@ -53,7 +53,7 @@ saw status_open "$(code a status)"
 a login "$root_token" >&2
 b login -no-print "$(echo "$keys_b" | json root_token)" >&2
 
-step "put something into A"
+step "write data to A"
 a secrets enable -path=secret -version=2 kv >&2
 a kv put -mount=secret app written="before the failover" >&2
 a auth enable userpass >&2
@@ -63,7 +63,7 @@ a license get >&2
 a operator raft snapshot save /tmp/before.snap >&2
 saw snapshot "$(code docker exec "$LAB-a" test -s /tmp/before.snap)"
 
-step "make a DR pair with a token that only B can open"
+step "create a DR pair with a token that only B can open"
 a write -f $DR/primary/enable >&2
 await running state a
 public_key=$(b write -f -field secondary_public_key $DR/secondary/generate-public-key)
@@ -74,7 +74,7 @@ await equal roots
 saw status_dr_secondary "$(code b status)"
 saw mode_joined_by_key "$(b read -field=mode $DR/status)"
 
-step "take it apart again"
+step "remove the DR pair"
 otp=$(b operator generate-root -dr-token -generate-otp)
 nonce=$(b operator generate-root -dr-token -init -otp="$otp" -format=json | json nonce)
 encoded=$(b operator generate-root -dr-token -nonce="$nonce" -format=json "$unseal_key" | json encoded_token)
@@ -83,14 +83,14 @@ b write $DR/secondary/disable dr_operation_token="$operation_token" >&2
 await disabled b read -field=mode $DR/status
 a write $DR/primary/revoke-secondary id=b-first >&2
 
-step "make the pair with a wrapped token"
+step "create the DR pair with a wrapped token"
 await 0 code b login "$root_token"
 token=$(a write -field wrapping_token $DR/primary/secondary-token id=b)
 b write $DR/secondary/enable token="$token" >&2
 await stream-wals state b
 await equal roots
 
-step "start B anew: it opens with the key of A"
+step "restart B: it opens with the key of A"
 docker restart "$LAB-b" >&2
 await 2 code b status
 saw status_dr_sealed "$(code b status)"
@@ -98,7 +98,7 @@ b operator unseal "$unseal_key" >&2
 await stream-wals state b
 saw read_on_dr "$(code b kv get -mount=secret app)"
 
-step "make an operation token in good time"
+step "create an operation token before A fails"
 a policy write dr-secondary-promotion - >&2 <<POLICY
 path "sys/replication/dr/secondary/promote" {
   capabilities = [ "update" ]
