@@ -108,7 +108,7 @@ export const describeSharedLog = (
     beforeEach(() => begin())
     afterEach(() => fixture.destroy())
 
-    it('a shared log elects one leader and tells every node', async () => {
+    it('a shared log elects one leader and reports it to every node', async () => {
       expect(a.log.leader).toBeUndefined()
       const leadership = await lead(a, 'a')
       expect(leadership.isHeld).toBe(true)
@@ -195,7 +195,7 @@ export const describeSharedLog = (
       await following
     })
 
-    it('a shared log tells a new leader its end', async () => {
+    it('a new leader receives the end of a shared log', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1', '2', '3'])
       await first.resign()
@@ -321,7 +321,7 @@ export const describeSharedLog = (
       await expect.poll(async () => (await b.log.nodes()).map(({ id }) => id)).toEqual(['b'])
     })
 
-    it('a shared log forgets a node that is cut off, and lists it again after it returns', async () => {
+    it('a shared log lists no node that is cut off, and lists it again after it returns', async () => {
       await a.log.announce(node('a'))
       await b.log.announce(node('b'))
       a.cut()
@@ -331,7 +331,7 @@ export const describeSharedLog = (
       await fixture.whenDone(waitFor(async () => !(await isAlone())))
     })
 
-    it('a cut off leader of a shared log loses its lead, and knows it before another node leads', async () => {
+    it('a leader cut off from a shared log learns that it lost the leadership before another node leads', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1'])
       a.cut()
@@ -364,7 +364,7 @@ export const describeSharedLog = (
       expect(await read(a.log, LOG_START, 2)).toEqual(['1', '2'])
     })
 
-    it('an append whose answer is lost ends with an unknown outcome, though it happened', async () => {
+    it('an append whose response is lost has an unknown outcome, though it happened', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1'])
       a.loseAnswers()
@@ -382,7 +382,7 @@ export const describeSharedLog = (
       a.heal()
     })
 
-    it('an append whose request is lost ends with an unknown outcome', async () => {
+    it('an append whose request is lost has an unknown outcome', async () => {
       const first = await lead(a, 'a')
       const end = await appendAll(first, LOG_START, ['1'])
       a.cut()
@@ -394,7 +394,7 @@ export const describeSharedLog = (
       expect(await read(a.log, LOG_START, 2)).toEqual(['1', '2'])
     })
 
-    it('a leader of a shared log keeps its lead and pending appends over a short interruption', async () => {
+    it('a leader of a shared log keeps its leadership and pending appends during a short interruption', async () => {
       const first = await lead(a, 'a')
       a.cut()
       const entry = entryOf(LOG_START, 'k', Buffer.from('1'))
@@ -415,7 +415,7 @@ export const describeSharedLog = (
       expect(await answers).toEqual([ended, ended, ended])
     })
 
-    it('a shared log gives up the lead when it is closed', async () => {
+    it('a closed shared log releases its leadership', async () => {
       const first = await lead(a, 'a')
       await a.log.close()
       expect(first.isHeld).toBe(false)

@@ -252,7 +252,7 @@ it('a program can decide at run time whether a lab is simulated', async () => {
   }
 })
 
-describe('a simulated lab refuses', () => {
+describe('a rejected call of a simulated lab', () => {
   const one: Topology = { name: 'one', about: 'one', clusters: ['A'], links: [] }
   const usage = (text: string) => expect.objectContaining({ code: 'usage', message: expect.stringContaining(text) })
 

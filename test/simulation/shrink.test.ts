@@ -14,7 +14,7 @@ const plant = async () => {
   return loadPlanted(bug)
 }
 
-it('shrink keeps the acts that make a run fail, and removes the others', async () => {
+it('shrink keeps the actions that make a run fail, and removes the others', async () => {
   const planted = await plant()
   const whole = await planted.simulate(SEED)
   const shrunk = await shrink(SEED, planted.simulate)

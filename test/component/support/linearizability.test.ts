@@ -48,7 +48,7 @@ describe('histories that are not linearizable', () => {
     expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(0)))).toBe(false)
   })
 
-  it('a doubled write is not linearizable', () => {
+  it('a duplicated write is not linearizable', () => {
     expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(2, 'a')))).toBe(false)
     expect(isFine(at(0, Infinity, write('a')), at(2, 3, write('b', 3)))).toBe(false)
   })
