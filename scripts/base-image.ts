@@ -75,7 +75,7 @@ const main = async (name: string): Promise<void> => {
   if (process.platform !== 'linux') throw new Error('a base image can only be built on Linux')
   const root = mkdtempSync(path.join(tmpdir(), 'understudy-base-'))
   try {
-    layOut(root)
+    populateRoot(root)
     await importImage(root, name)
     console.log(`built the image ${name} from Node ${process.version} of this machine`)
   } finally {
@@ -83,7 +83,7 @@ const main = async (name: string): Promise<void> => {
   }
 }
 
-const layOut = (root: string): void => {
+const populateRoot = (root: string): void => {
   for (const [link, target] of Object.entries(MERGED)) {
     mkdirSync(path.join(root, target), { recursive: true })
     symlinkSync(target, path.join(root, link))

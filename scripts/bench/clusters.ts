@@ -104,7 +104,7 @@ export const waitForReplication = (
 const SPREAD = 10_000
 
 /** The measured kinds of requests for one server. */
-export const worksOf = (server: BenchServer, logins: LoginBodies) => {
+export const requestsOf = (server: BenchServer, logins: LoginBodies) => {
   const common = { port: server.apiPort, headers: { 'X-Vault-Token': server.rootToken } }
   const open = { port: server.apiPort, method: 'PUT', path: '/v1/auth/approle/login' }
   const secret = JSON.stringify(SECRET)

@@ -64,9 +64,9 @@ export const countSyncs = async (pid: number, work: () => Promise<void>): Promis
   try {
     await work()
   } finally {
-    const gone = new Promise((resolve) => tracer.once('close', resolve))
+    const exited = new Promise((resolve) => tracer.once('close', resolve))
     tracer.kill('SIGINT')
-    await gone
+    await exited
   }
   return syncs
 }

@@ -93,9 +93,9 @@ export class NodeCluster {
     const killed = await this.active()
     const others = this.all.filter((server) => server !== killed)
     const beganMs = performance.now()
-    const gone = killed.stop('SIGKILL')
+    const exited = killed.stop('SIGKILL')
     const firstMs = await firstWrite(others)
-    await gone
+    await exited
     await killed.start()
     await this.#enter(killed)
     await this.whole()

@@ -3,7 +3,7 @@
  */
 export type PageJob = { readonly picture: string } | { readonly hourOf: string }
 
-export interface Hour {
+export interface HourResult {
   /** Heap of the page at the beginning and at the end, in MB. */
   readonly beforeMb: number
   readonly afterMb: number

@@ -4,7 +4,7 @@ import type { CpuRow } from './figures/context.js'
 import { BARE_MICROS, GOALS, type Goal } from './goals.js'
 import { median } from './stats.js'
 
-export interface Findings {
+export interface BenchResults {
   readonly figures: ReadonlyMap<string, readonly number[]>
   readonly notes: ReadonlyMap<string, { readonly values: readonly number[]; readonly unit: string }>
   readonly throughput: readonly ThroughputRow[]
@@ -21,14 +21,14 @@ const verdictOf = (goal: Bounds, value: number): string => {
   return meets(goal, value, goal.must) ? 'must' : 'MISSED'
 }
 
-const short = (value: number): string => {
+const formatNumber = (value: number): string => {
   if (!Number.isFinite(value)) return '-'
   if (Math.abs(value) >= 1000) return String(Math.round(value))
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
 /** Collects the measured figures, and prints their medians beside the goals. */
-export const toJson = ({ figures, notes, throughput, cpu }: Findings) => ({
+export const toJson = ({ figures, notes, throughput, cpu }: BenchResults) => ({
   figures: GOALS.flatMap((goal) => {
     const values = figures.get(goal.figure)
     if (!values) return []
@@ -43,19 +43,19 @@ export const toJson = ({ figures, notes, throughput, cpu }: Findings) => ({
   }),
 })
 
-export const toText = (findings: Findings): string => {
-  const { figures, notes, throughput, cpu } = toJson(findings)
+export const toText = (results: BenchResults): string => {
+  const { figures, notes, throughput, cpu } = toJson(results)
   const tables = [
     table(
       ['figure', '', 'value', 'must', 'aim', 'reached', 'rounds'],
       figures.map(({ figure, name, value, unit, must, aim, verdict, rounds }) => [
         figure,
         name,
-        `${short(value)} ${unit}`.trim(),
-        short(must),
-        short(aim),
+        `${formatNumber(value)} ${unit}`.trim(),
+        formatNumber(must),
+        formatNumber(aim),
         verdict,
-        rounds.map(short).join(' '),
+        rounds.map(formatNumber).join(' '),
       ]),
     ),
     table(
@@ -63,7 +63,7 @@ export const toText = (findings: Findings): string => {
       throughput.map((row) => [
         row.work,
         String(row.connections),
-        short(row.rate),
+        formatNumber(row.rate),
         row.p50Ms.toFixed(2),
         row.p99Ms.toFixed(2),
         row.cpuMicros.toFixed(0),
@@ -83,7 +83,7 @@ export const toText = (findings: Findings): string => {
     ),
     table(
       ['noted', 'median', 'unit'],
-      notes.map(({ name, value, unit }) => [name, short(value), unit]),
+      notes.map(({ name, value, unit }) => [name, formatNumber(value), unit]),
     ),
   ]
   return tables.filter((text) => text !== '').join('\n\n')

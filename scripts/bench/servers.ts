@@ -112,10 +112,10 @@ export class BenchServer {
     const running = this.#process
     this.#process = undefined
     if (!running || running.exitCode !== null || running.signalCode !== null) return
-    const gone = new Promise<void>((resolve) => running.once('exit', () => resolve()))
+    const exited = new Promise<void>((resolve) => running.once('exit', () => resolve()))
     running.kill(signal)
     const late = systemClock.setTimer(STOP_MS, () => running.kill('SIGKILL'))
-    await gone
+    await exited
     late.cancel()
   }
 

@@ -158,7 +158,7 @@ const drillPage = (): string => {
       ['field', 'value', 'effect'],
       Object.entries(schema.properties ?? {}).map(([field, inner]) => [
         code(field) + (schema.required?.includes(field) ? ' (required)' : ''),
-        formOf(inner),
+        typeTextOf(inner),
         [
           sentence(inner.description ?? ''),
           inner.default === undefined ? '' : `Default: ${code(String(inner.default))}.`,
@@ -193,9 +193,9 @@ const drillPage = (): string => {
 }
 
 /** Describes the type of a value in a few words. */
-const formOf = ({ title, enum: choices, type, items }: Schema): string => {
+const typeTextOf = ({ title, enum: choices, type, items }: Schema): string => {
   if (choices) return choices.map(code).join(', ')
   if (title) return title
-  if (type === 'array' && items) return `list: ${formOf(items)}`
+  if (type === 'array' && items) return `list: ${typeTextOf(items)}`
   return type === undefined ? 'any value' : [type].flat().join(' or ').replace('object', 'map')
 }

@@ -42,7 +42,7 @@ const startAction = async (name: string, filled: Readonly<Record<string, string>
   for (const [label, text] of Object.entries(filled)) await lab.page.locator('dialog').getByLabel(label).fill(text)
 }
 const isClosed = () => lab.page.waitForSelector('dialog', { state: 'detached' })
-const alert = (text: string) => lab.see(`[role=alert]:has-text("${text}")`)
+const expectAlert = (text: string) => lab.see(`[role=alert]:has-text("${text}")`)
 const kindIs = (kind: string, mode: string) => lab.see(`.kind[data-kind="${kind}"][data-mode="${mode}"]`)
 const secretText = () => lab.page.locator('.secret-view').innerText()
 
@@ -59,7 +59,7 @@ describe('the cluster view of the lab page', () => {
   it('the cluster view shows why a login failed, and a login leaves no token in the browser or in the output', async () => {
     const { rootToken } = access('A')
     await logIn('hvs.wrong')
-    await alert('permission denied')
+    await expectAlert('permission denied')
     await logIn(rootToken)
     await lab.see('.who:has-text("root")')
     const stored = await lab.page.evaluate(
@@ -94,7 +94,7 @@ describe('the cluster view of the lab page', () => {
     expect(await editor.inputValue()).toContain('12345678901234567890')
     await editor.fill('{"user": "two"')
     await lab.press('Submit')
-    await alert('Values (JSON)')
+    await expectAlert('Values (JSON)')
     await editor.fill('{"user": "two"}')
     await lab.see('dialog code:has-text("kv/data/app/db")')
     expect(await lab.page.locator('dialog .command code').innerText()).not.toContain('two')
@@ -116,7 +116,7 @@ describe('the cluster view of the lab page', () => {
     await lab.page.locator('dialog textarea').fill('{"user": "three"}')
     await write('A', 'kv/data/app/db', { data: { user: 'another client' } })
     await lab.press('Submit')
-    await alert('check-and-set')
+    await expectAlert('check-and-set')
     await lab.page.keyboard.press('Escape')
     await isClosed()
   })

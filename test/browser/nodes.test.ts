@@ -18,7 +18,7 @@ const node = (name: string, look: string) => lab.see(`[data-node="${name}"].${lo
 const inTable = (name: string, word: string) =>
   lab.see(`.facts-table tr:has(th:text-is("${name}")) td:text-is("${word}")`)
 const activeName = async () => String(await lab.page.locator('.node.active').getAttribute('data-node'))
-const anActiveBut = async (name: string) => {
+const otherActiveName = async (name: string) => {
   await lab.see(`.node.active:not([data-node="${name}"])`)
   return activeName()
 }
@@ -45,7 +45,7 @@ describe('a cluster of several nodes', () => {
     await isClosed()
     await node('A1', 'away')
     await inTable('A1', 'stopped')
-    await anActiveBut('A1')
+    await otherActiveName('A1')
     await lab.see('[data-cluster="A"]:not(.away)')
     await lab.see('.verdict.bad:has-text("A has a node A1 that is stopped")')
     await lab.saveScreenshots('nodes-lost')
@@ -65,7 +65,7 @@ describe('a cluster of several nodes', () => {
     await lab.press('Confirm')
     await isClosed()
     await work('done', 'steps down')
-    expect(await anActiveBut(before)).not.toBe(before)
+    expect(await otherActiveName(before)).not.toBe(before)
     await node(before, 'plain')
   })
 
@@ -96,7 +96,7 @@ describe('a cluster of several nodes', () => {
   it('the page inside a cluster uses the active node', async () => {
     const active = await activeName()
     await lab.run('stop', active)
-    await anActiveBut(active)
+    await otherActiveName(active)
     await lab.page.getByRole('link', { name: 'Cluster A', exact: true }).click()
     await lab.see('.login')
     await lab.page.getByRole('link', { name: 'All clusters', exact: true }).click()

@@ -29,7 +29,7 @@ class Export {
   }
 
   /** Returns the exit status of `wire`. */
-  wired(): string {
+  wireStatus(): string {
     const id = this.compose('ps', '-a', '-q', 'wire').stdout || this.compose('ps', '-q', 'wire').stdout
     return this.call('docker', ['wait', id]).stdout
   }
@@ -47,7 +47,7 @@ class Export {
 const exported = new Export()
 const { directory, env } = exported
 const compose = exported.compose.bind(exported)
-const wired = exported.wired.bind(exported)
+const wireStatus = exported.wireStatus.bind(exported)
 const call = exported.call.bind(exported)
 const home = new LabHome()
 
@@ -70,7 +70,7 @@ describe('an exported compose file', () => {
   it('an exported compose file starts a lab that replicates by itself', () => {
     const up = compose('up', '-d')
     expect(up.status, up.text).toBe(0)
-    expect(wired(), compose('logs', '--no-color', 'wire').text).toBe('0')
+    expect(wireStatus(), compose('logs', '--no-color', 'wire').text).toBe('0')
     const log = compose('logs', '--no-color', 'wire').text
     expect(log).toContain('keys and tokens are in /vault/data/wired.json')
     expect(log).not.toMatch(/\bhvs\.|\b[0-9a-f]{64}\b/)
@@ -104,7 +104,7 @@ describe('an exported compose file', () => {
   it('an exported compose file unseals every server after a restart and keeps the roles', async () => {
     expect(compose('stop', '--timeout', '20').status).toBe(0)
     expect(compose('up', '-d').status).toBe(0)
-    const status = wired()
+    const status = wireStatus()
     const log = compose('logs', '--no-color', 'wire').text
     expect(status, log).toBe('0')
     expect(log).toContain('B is no dr secondary of A any more')
@@ -148,7 +148,7 @@ describe('an exported compose file with TLS and auto-unseal', () => {
   it('an exported compose file with TLS and auto-unseal replicates, with keys that only the owner can read', () => {
     const up = secret.compose('up', '-d')
     expect(up.status, up.text).toBe(0)
-    expect(secret.wired(), secret.compose('logs', '--no-color', 'wire', 'secrets').text).toBe('0')
+    expect(secret.wireStatus(), secret.compose('logs', '--no-color', 'wire', 'secrets').text).toBe('0')
     const a = secret.compose('ps', '-q', 'a').stdout
     const files = ['A.key', 'B.key', 'key.pem'].map((name) => `/vault/secrets/${name}`)
     const modes = secret.call('docker', ['exec', a, 'stat', '-c', '%a %U', ...files])
@@ -175,7 +175,7 @@ describe('an exported compose file with TLS and auto-unseal', () => {
 
     expect(secret.compose('stop', '--timeout', '20').status).toBe(0)
     expect(secret.compose('up', '-d').status).toBe(0)
-    expect(secret.wired(), secret.compose('logs', '--no-color', 'wire', 'secrets').text).toBe('0')
+    expect(secret.wireStatus(), secret.compose('logs', '--no-color', 'wire', 'secrets').text).toBe('0')
     expect(secret.compose('logs', '--no-color', 'secrets').text).toContain('all of it is in /vault/secrets already')
   })
 })

@@ -14,16 +14,16 @@ import { IMAGE } from './image.js'
  */
 
 /** The address of this machine in the bridge network. Docker may not report the gateway before the first container. */
-const bridge = (() => {
+const bridgeAddress = (() => {
   const format = '{{(index .IPAM.Config 0).Subnet}}'
   const { stdout } = spawnSync('docker', ['network', 'inspect', 'bridge', '--format', format], { encoding: 'utf8' })
   return /^(\d+\.\d+\.\d+)\.0\//.exec(stdout)?.[1]?.concat('.1') ?? ''
 })()
 const others = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
-  .filter(({ family, internal, address }) => family === 'IPv4' && !internal && address !== bridge)
+  .filter(({ family, internal, address }) => family === 'IPv4' && !internal && address !== bridgeAddress)
   .map(({ address }) => address)
-const hosts = [bridge, ...others].filter((host) => host !== '')
+const hosts = [bridgeAddress, ...others].filter((host) => host !== '')
 
 describe.skipIf(hosts.length < 2)('compose files for two machines', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-hosts-'))

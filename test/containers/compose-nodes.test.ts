@@ -36,7 +36,7 @@ const compose = (...args: string[]) => {
   return call(command, ...first, ...args)
 }
 /** Returns the exit status of `wire`. */
-const wired = () =>
+const wireStatus = () =>
   call('docker', 'wait', compose('ps', '-a', '-q', 'wire').stdout || compose('ps', '-q', 'wire').stdout).stdout
 
 const on = (...args: string[]) => home.run(...args, '--name', 'boxes', '--timeout', '2m')
@@ -73,7 +73,7 @@ afterAll(async () => {
 it('a compose file with nodes opens every node and attaches as a lab', async () => {
   const up = compose('up', '-d')
   expect(up.status, up.text).toBe(0)
-  expect(wired(), compose('logs', '--no-color').text).toBe('0')
+  expect(wireStatus(), compose('logs', '--no-color').text).toBe('0')
   const attached = await home.run('attach', 'boxes', '--compose', directory)
   expect(attached.status, attached.stderr).toBe(0)
   for (const name of NODES) expect(attached.stdout).toMatch(new RegExp(`^${name} .*known`, 'm'))
@@ -105,7 +105,7 @@ it('after a kill of the active container, another node takes over and the second
 it('a compose file with nodes opens every node again after a stop of all', async () => {
   expect(compose('stop').status).toBe(0)
   expect(compose('up', '-d').status).toBe(0)
-  expect(wired(), compose('logs', '--no-color').text).toBe('0')
+  expect(wireStatus(), compose('logs', '--no-color').text).toBe('0')
   expect((await on('wait', '--for', 'healthy')).status).toBe(0)
   expect((await vault('read', '-field=word', 'kv/b')).stdout).toContain('later')
 })

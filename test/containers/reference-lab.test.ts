@@ -23,13 +23,13 @@ const compose = (...args: string[]) => {
   return { status, text: `${stdout}${stderr}` }
 }
 
-interface Ended {
+interface ScriptResult {
   readonly status: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-const runScript = (): Promise<Ended> =>
+const runScript = (): Promise<ScriptResult> =>
   new Promise((resolve, reject) => {
     const child = spawn('sh', ['lab.sh'], { cwd: directory, env, stdio: ['ignore', 'pipe', 'pipe'] })
     let stdout = ''

@@ -108,7 +108,7 @@ const isRefused = (answer: ApiAnswer | undefined): boolean =>
 
 type Draw = (below: number) => number
 
-interface Now {
+interface Progress {
   round: number
   readonly rounds: number
 }
@@ -116,13 +116,13 @@ interface Now {
 /**
  * Runs one client at one node until the last round: reads, writes, and compare-and-sets over the last version it read.
  */
-const ask = async (name: string, node: NodeProcess, client: KvClient, draw: Draw, now: Now) => {
+const runClient = async (name: string, node: NodeProcess, client: KvClient, draw: Draw, progress: Progress) => {
   const versions = new Map<string, number>()
-  const isOver = () => now.round >= now.rounds
+  const isOver = () => progress.round >= progress.rounds
   let isAnswered = true
   for (let turn = 0; !isOver(); turn++) {
     if (!isAnswered) await until(async () => isOver() || (await node.health()) !== 0)
-    const key = keysIn(now.round)[draw(KEYS.length)] as string
+    const key = keysIn(progress.round)[draw(KEYS.length)] as string
     const choice = draw(4)
     if (choice < 2) {
       const version = await client.read(key, choice === 0 ? 'active' : 'own')
@@ -144,7 +144,7 @@ const killed: Ending = async (nodes, active) => {
   return endedMs
 }
 
-const frozen: Ending = async (nodes, active) => {
+const suspended: Ending = async (nodes, active) => {
   const endedMs = performance.now()
   active.signal('SIGSTOP')
   await nodes.active(nodes.without(active))
@@ -161,8 +161,8 @@ const steppedDown: Ending = async (nodes, active) => {
 }
 
 /** The ways to end a leadership. Each resolves when the node is part of the cluster again. */
-const ENDINGS = { killed, frozen, steppedDown }
-const ORDER = ['killed', 'frozen', 'steppedDown', 'killed', 'killed', 'killed', 'killed'] as const
+const ENDINGS = { killed, suspended, steppedDown }
+const ORDER = ['killed', 'suspended', 'steppedDown', 'killed', 'killed', 'killed', 'killed'] as const
 
 interface Outage {
   readonly end: keyof typeof ENDINGS
@@ -171,7 +171,7 @@ interface Outage {
   readonly endedMs: number
 }
 
-interface Played {
+interface Observations {
   /** All responses of active nodes. */
   readonly active: KvHistory
   /** The responses that each client received from its own node. */
@@ -181,46 +181,46 @@ interface Played {
 }
 
 /** Runs clients at every node while the active node changes. */
-const play = async (nodes: TestNodes<NodeProcess>, rounds: number, hasCopies: boolean): Promise<Played> => {
+const observe = async (nodes: TestNodes<NodeProcess>, rounds: number, hasCopies: boolean): Promise<Observations> => {
   const seed = soakSeed()
   console.log(`seed ${seed}`)
-  const now = { round: 0, rounds }
+  const progress = { round: 0, rounds }
   const active = new KvHistory()
   const own: KvHistory[] = []
   const outages: Outage[] = []
   const logins = { done: 0, tooMany: 0 }
-  const asking = nodes.all.flatMap((node) =>
+  const clients = nodes.all.flatMap((node) =>
     Array.from({ length: CLIENTS_PER_NODE }, (_, index) => {
       const name = `${node.name}${index}`
       const random = createSeededRandom(`${seed} ${name}`)
       const draw = (below: number) => random.bytes(4).readUInt32LE() % below
       const histories = { active, own: hasCopies ? new KvHistory() : active }
       if (hasCopies) own.push(histories.own)
-      return ask(name, node, new KvClient(nodes.clientOf(node), 'kv2', histories), draw, now)
+      return runClient(name, node, new KvClient(nodes.clientOf(node), 'kv2', histories), draw, progress)
     }),
   )
-  for (; now.round < rounds; now.round++) {
+  for (; progress.round < rounds; progress.round++) {
     const before = active.size
     await until(() => active.size > before + 40)
     const users = await LimitedLogins.start(nodes, USES)
     await users.reach(2)
-    const end = ORDER[now.round % ORDER.length] ?? 'killed'
+    const end = ORDER[progress.round % ORDER.length] ?? 'killed'
     const ending = await nodes.active()
     const fromMs = performance.now()
     outages.push({ end, fromMs, endedMs: await ENDINGS[end](nodes, ending) })
     const { logins: done, tooMany } = await users.end()
     logins.done += done
     logins.tooMany += tooMany
-    if ((now.round + 1) % 10 === 0) console.log(`round ${now.round + 1}: ${active.size} operations`)
+    if ((progress.round + 1) % 10 === 0) console.log(`round ${progress.round + 1}: ${active.size} operations`)
   }
-  await Promise.all(asking)
+  await Promise.all(clients)
   const last = new KvClient(nodes.clientOf(await nodes.active()), 'kv2', { active, own: new KvHistory() })
   for (const key of active.keys) await last.read(key)
   return { active, own, outages, logins }
 }
 
 /** Returns, for each outage, the milliseconds from its start to the acknowledgment of the first write sent after it. */
-const gapsOf = ({ active, outages }: Played, end: keyof typeof ENDINGS): readonly number[] => {
+const gapsOf = ({ active, outages }: Observations, end: keyof typeof ENDINGS): readonly number[] => {
   const writes = active.writes
   return outages
     .filter((outage) => outage.end === end)
@@ -230,8 +230,8 @@ const gapsOf = ({ active, outages }: Played, end: keyof typeof ENDINGS): readonl
     })
 }
 
-const report = (played: Played): void => {
-  const { active, own, logins } = played
+const report = (observations: Observations): void => {
+  const { active, own, logins } = observations
   const ownReads = own.reduce((sum, history) => sum + history.count(({ kind }) => kind === 'read'), 0)
   const conflicts = active.count(({ kind }) => kind === 'conflict')
   const unknown = active.all.filter(({ answeredMs }) => answeredMs === Infinity).length
@@ -242,7 +242,7 @@ const report = (played: Played): void => {
     `logins with limited SecretIDs: ${logins.done}, ${logins.tooMany} too many`,
   ]
   for (const end of Object.keys(ENDINGS) as (keyof typeof ENDINGS)[]) {
-    const gaps = gapsOf(played, end)
+    const gaps = gapsOf(observations, end)
     const [p50, p99] = [0.5, 0.99].map((share) => Math.round(quantile(gaps, share)))
     if (gaps.length > 0)
       lines.push(`${end}: ${gaps.length}, first write acknowledged after p50 ${p50} ms, p99 ${p99} ms`)
@@ -250,7 +250,7 @@ const report = (played: Played): void => {
   console.log(lines.join('\n'))
 }
 
-const expectOrder = ({ active, logins }: Played): void => {
+const expectOrder = ({ active, logins }: Observations): void => {
   expect(active.count(({ kind }) => kind === 'conflict')).toBeGreaterThan(0)
   expect(active.faults).toEqual({ lost: [], doubled: [] })
   expect(active.violation()).toBeUndefined()
@@ -260,10 +260,10 @@ const expectOrder = ({ active, logins }: Played): void => {
 test(
   'responses of active nodes are linearizable, and reads of performance standbys never go back, across failovers',
   async () => {
-    const played = await play(await open(), ROUNDS, true)
-    report(played)
-    expectOrder(played)
-    for (const history of played.own) {
+    const observations = await observe(await open(), ROUNDS, true)
+    report(observations)
+    expectOrder(observations)
+    for (const history of observations.own) {
       expect(history.count(({ kind }) => kind === 'read')).toBeGreaterThan(0)
       expect(history.regression()).toBeUndefined()
     }
@@ -274,9 +274,9 @@ test(
 test(
   'responses to clients of plain standbys are linearizable across failovers',
   async () => {
-    const played = await play(await open({ disable_performance_standby: true }), PLAIN_ROUNDS, false)
-    report(played)
-    expectOrder(played)
+    const observations = await observe(await open({ disable_performance_standby: true }), PLAIN_ROUNDS, false)
+    report(observations)
+    expectOrder(observations)
   },
   soakTimeoutMs(PLAIN_ROUNDS),
 )

@@ -11,15 +11,15 @@ import { until } from '../support/until.js'
 
 /** Failures while a server joins another one with storage "raft". */
 
-type More = (name: string) => object
+type Additions = (name: string) => object
 
 /** Starts nodes. `more` returns additions to the configuration of a node. */
-const launch = async (names: readonly string[], more: More = () => ({})): Promise<TestNodes<NodeProcess>> => {
+const launch = async (names: readonly string[], additions: Additions = () => ({})): Promise<TestNodes<NodeProcess>> => {
   const nodes = await raftProcesses(names)
   for (const node of nodes.all) {
     const { configure } = node
     node.configure = (dataDir) => {
-      const { seal, ...own } = more(node.name) as { seal?: object }
+      const { seal, ...own } = additions(node.name) as { seal?: object }
       const config = configure(dataDir) as { readonly understudy: object }
       return { ...config, understudy: { ...config.understudy, ...own }, ...(seal && { seal }) }
     }
@@ -28,8 +28,8 @@ const launch = async (names: readonly string[], more: More = () => ({})): Promis
   return nodes
 }
 
-const pair = async (more?: More) => {
-  const nodes = await launch(['A', 'B'], more)
+const pair = async (additions?: Additions) => {
+  const nodes = await launch(['A', 'B'], additions)
   const [a, b] = nodes.all as [NodeProcess, NodeProcess]
   return { nodes, a, b }
 }

@@ -29,7 +29,7 @@ test('a DR secondary with storage "raft" follows its primary after the active no
   await expectAll(primary.nodes.clientOf(await primary.nodes.active()), writers)
 })
 
-const only = (all: TestNodes<NodeProcess>, ...nodes: NodeProcess[]): TestNodes<NodeProcess> =>
+const subset = (all: TestNodes<NodeProcess>, ...nodes: NodeProcess[]): TestNodes<NodeProcess> =>
   Object.assign(new TestNodes(nodes), { keys: all.keys, rootToken: all.rootToken })
 
 test.each<Kind>(['dr', 'performance'])(
@@ -39,7 +39,7 @@ test.each<Kind>(['dr', 'performance'])(
     await openFirst(primary)
     const joining = await launchRaft(['S', 'T'])
     const [s, t] = joining.all as [NodeProcess, NodeProcess]
-    const alone = only(joining, s)
+    const alone = subset(joining, s)
     await openFirst(alone)
     const above = primary.clientOf(await primary.active())
     await above.write(`sys/replication/${kind}/primary/enable`, {})
@@ -48,12 +48,12 @@ test.each<Kind>(['dr', 'performance'])(
     // Without a wait, the secondary has never received a key share of the primary.
     await join(t, s)
     await primary.unseal(t)
-    const nodes = only(primary, s, t)
+    const nodes = subset(primary, s, t)
     await level(primary, nodes, kind)
     await level(primary, nodes, kind)
     // Only the server is suspended: the other node needs its etcd member for the election.
     s.signal('SIGSTOP')
-    const left = only(nodes, t)
+    const left = subset(nodes, t)
     await until(async () => (await left.serving()) === t)
     await level(primary, left, kind)
     await primary.clientOf(await primary.active()).call('PUT', 'kv/it', { body: { value: 'for both' } })

@@ -4,7 +4,7 @@ import { subPageOf } from '../../src/storage/trees/leaf.js'
 const SUFFIXES = 1_000
 
 /** Returns two policy names in the same sub-page of the tree, each with the given prefix. */
-const collide = (one: string, other: string): readonly [string, string] => {
+const findColliding = (one: string, other: string): readonly [string, string] => {
   const seen = new Map<number, string>()
   for (let n = 0; n < SUFFIXES; n++) seen.set(subPageOf(`${KEYS.policies}${one}-${n}`), `${one}-${n}`)
   for (let n = 0; ; n++) {
@@ -27,7 +27,7 @@ export class CollidingNames {
     const [, stem = '', digits = '0'] = /^(.*?)(\d+)$/.exec(name) ?? []
     const even = Number(digits) - (Number(digits) % 2)
     const pair = [`${stem}${even}`, `${stem}${even + 1}`] as const
-    const found = collide(...pair)
+    const found = findColliding(...pair)
     for (const at of [0, 1] as const) this.#names.set(pair[at], found[at])
     return this.#names.get(name) ?? name
   }

@@ -34,10 +34,10 @@ const PAUSE_TIMES = 4
 /** Maximum TTL of a token. Clocks are corrected before the end, so all of these tokens have expired by then. */
 const TTL_SECONDS_MAX = 10
 
-const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
+const isSuccess = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
 /** Returns undefined if the response contains no token. */
 const tokenOf = (answer: Answer | undefined): string | undefined =>
-  answer && isGood(answer) ? (answer.json.auth as { readonly client_token: string }).client_token : undefined
+  answer && isSuccess(answer) ? (answer.json.auth as { readonly client_token: string }).client_token : undefined
 
 /** Creates, uses up and revokes tokens and SecretIDs until the time is over. */
 export const runCredentials = async (
@@ -80,7 +80,7 @@ const useSecretId = async (world: World, chance: Chance, servers: Servers): Prom
   const uses = 1 + chance.below(3)
   const path = 'auth/approle/role/admin/secret-id'
   const made = await world.call(servers.primary, { method: 'PUT', path, body: { num_uses: uses } })
-  if (!made || !isGood(made)) return
+  if (!made || !isSuccess(made)) return
   const { secret_id } = made.json.data as { secret_id: string }
   const body = { role_id: world.admin.role_id, secret_id }
   await useUp(world, servers, uses, 'a SecretID', () =>
@@ -106,7 +106,7 @@ const useUp = async (
   const { term, isSettled } = servers
   const answers = await Promise.all(Array.from({ length: TRIES }, attempt))
   answers.push(await attempt())
-  const good = answers.filter(isGood).length
+  const good = answers.filter(isSuccess).length
   // A failover that lost uses has restored them. During a failover, two clusters may count.
   if (good > uses && isSettled && term === servers.term)
     world.fail(`${what} of ${uses} uses was accepted ${good} times`)
@@ -158,7 +158,7 @@ const revokeFamily = async (world: World, servers: Servers, member: Member): Pro
   for (let tries = 0; tries < TRIES * TRIES; tries++) {
     const descendant = tries % 2 === 0 ? youngest : child
     if (!(await isDead(descendant))) continue
-    const isAlive = isGood(await world.call(member, { ...LOOK_UP, token: oldest }))
+    const isAlive = isSuccess(await world.call(member, { ...LOOK_UP, token: oldest }))
     if (isAlive && term === servers.term && servers.isSettled)
       world.fail(`${member.name} revoked the children of a token before the token`)
     break
@@ -180,7 +180,7 @@ const removeCapability = async (world: World, chance: Chance, servers: Servers):
     world.call(servers.primary, { method: 'PUT', path, body: { policy: policyOf(capabilities) } })
   const member = chance.pick(servers.serving)
   const { term } = servers
-  if (!isGood(await setPolicy('"read", "list"'))) return
+  if (!isSuccess(await setPolicy('"read", "list"'))) return
   const made = await world.call(member, {
     method: 'PUT',
     path: 'auth/token/create',
@@ -188,9 +188,9 @@ const removeCapability = async (world: World, chance: Chance, servers: Servers):
   })
   const token = tokenOf(made)
   if (token === undefined) return
-  const isGranted = async () => isGood(await world.call(member, { method: 'LIST', path: 'one/', token }))
+  const isGranted = async () => isSuccess(await world.call(member, { method: 'LIST', path: 'one/', token }))
   if (!(await isGranted())) return
-  if (!isGood(await setPolicy('"read"'))) return
+  if (!isSuccess(await setPolicy('"read"'))) return
   const shown = await world.call(member, { method: 'GET', path })
   const { policy } = (shown?.json.data ?? {}) as { readonly policy?: string }
   if (shown?.status !== 200 || policy !== policyOf('"read"') || !servers.isSettled) return
@@ -218,7 +218,7 @@ const revoke = async (world: World, { valid, revoked }: Credentials, servers: Se
     path: 'auth/token/revoke',
     body: { token: next.token },
   })
-  if (isGood(answer)) revoked.push({ ...next, term: termOf(servers, term) })
+  if (isSuccess(answer)) revoked.push({ ...next, term: termOf(servers, term) })
 }
 
 /**
@@ -233,7 +233,7 @@ const UNKNOWN_TERM = -1
 const judgeRevoked = async (world: World, revoked: readonly Issued[], servers: Servers): Promise<void> => {
   for (const issued of revoked) {
     const member = issuerOf(servers, issued)
-    if (isGood(await world.call(member, { ...LOOK_UP, token: issued.token })) && isSure(servers, issued))
+    if (isSuccess(await world.call(member, { ...LOOK_UP, token: issued.token })) && isSure(servers, issued))
       world.fail(`${member.name} accepts a revoked token`)
   }
 }
@@ -242,7 +242,7 @@ const judgeRevoked = async (world: World, revoked: readonly Issued[], servers: S
 const judgeExpired = async (world: World, expiring: readonly Issued[], servers: Servers): Promise<void> => {
   for (const issued of expiring) {
     const member = issuerOf(servers, issued)
-    if (isGood(await world.call(member, { ...LOOK_UP, token: issued.token })))
+    if (isSuccess(await world.call(member, { ...LOOK_UP, token: issued.token })))
       world.fail(`${member.name} accepts an expired token`)
   }
 }
@@ -259,6 +259,6 @@ export const judgeCredentials = async (
   for (const issued of valid.filter((one) => isSure(servers, one))) {
     const member = issuerOf(servers, issued)
     const answer = await world.call(member, { ...LOOK_UP, token: issued.token })
-    if (!isGood(answer)) world.fail(`${member.name} has lost a token: ${answer?.status}`)
+    if (!isSuccess(answer)) world.fail(`${member.name} has lost a token: ${answer?.status}`)
   }
 }

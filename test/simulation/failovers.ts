@@ -60,7 +60,7 @@ export const failOverInCalm = async (world: World, context: FailoverContext, use
   if (!isDrained && slowMs === 0) world.fail(`${before.name} did not wait for ${after.name}, which follows it`)
   if (chance.happens(0.5)) before.cluster.crash(true)
   if (isDrained) {
-    await becomes(world, after, 'primary', () => promote(world, after, false))
+    await untilMode(world, after, 'primary', () => promote(world, after, false))
     servers.swapRoles()
   } else await force(world, context, after)
   betweenNodes(before, after, (from, to) => world.network.slow(from, to, 0))
@@ -113,8 +113,8 @@ export const promoteAgainInCalm = async (world: World, { servers }: FailoverCont
   const { primary } = servers
   let token: string | undefined
   world.history.add('', `${primary.name} is demoted and promoted again`)
-  await becomes(world, primary, 'secondary', () => demote(world, primary))
-  await becomes(world, primary, 'primary', async () => {
+  await untilMode(world, primary, 'secondary', () => demote(world, primary))
+  await untilMode(world, primary, 'primary', async () => {
     token = await withToken(world, primary, 'promote', {})
   })
   await moveSecondary(world, servers)
@@ -214,7 +214,7 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     const partitioned = chance.pick([after, otherCopy])
     betweenNodes(partitioned, secondary, (from, to) => world.network.cut(from, to))
     await force(world, context, after)
-    await becomes(world, otherCopy, 'primary', () => promote(world, otherCopy, true))
+    await untilMode(world, otherCopy, 'primary', () => promote(world, otherCopy, true))
     if (new Chance(`${world.plan.seed} told by the former primary`).happens(0.5))
       await learnFromFormer(world, before, [after, otherCopy], secondary)
     await pause()
@@ -232,7 +232,7 @@ const FAILOVERS: Readonly<Record<FailoverName, Failover>> = {
     await force(world, context, after)
     await world.clock.sleep(chance.next() * world.plan.activeMs * 0.2)
     if (chance.happens(0.4))
-      await world.until(`${before.name} is to learn that it is overtaken`, () => findUnawareness(world, before, after))
+      await world.until(`${before.name} is to learn that it is overtaken`, () => findMissingFence(world, before, after))
     await rejoin(world, context, chance)
   },
 }
@@ -270,7 +270,7 @@ export const betweenNodes = (one: Member, other: Member, work: (from: string, to
 /**
  * Only its successor informs the former primary. The successor may have died when its disk failed for the last time.
  */
-const findUnawareness = async (world: World, former: Member, successor: Member): Promise<string | undefined> => {
+const findMissingFence = async (world: World, former: Member, successor: Member): Promise<string | undefined> => {
   if (world.network.isCalm && !successor.cluster.server) await world.startAndUnseal(successor)
   return former.cluster.server?.runtime?.cluster?.replication.view.fence
     ? undefined
@@ -308,18 +308,18 @@ const judgePromotion = (world: World, after: Member, announced: Announcement): v
 export const force = async (world: World, { servers, registers }: FailoverContext, after: Member): Promise<void> => {
   servers.beginTerm()
   registers.markUncertain()
-  await becomes(world, after, 'primary', () => promote(world, after, true))
+  await untilMode(world, after, 'primary', () => promote(world, after, true))
   servers.swapRoles()
 }
 
 /** Makes the former primary, which is now the copy, follow its successor. Does the same for the second copy. */
 export const rejoin = async (world: World, { servers, losses }: FailoverContext, chance: Chance): Promise<void> => {
   const [above, below] = primaryAndCopyOf(servers)
-  await becomes(world, below, 'secondary', () => demote(world, below))
+  await untilMode(world, below, 'secondary', () => demote(world, below))
   const withWipe = servers.isSettled && chance.happens(0.3)
   if (withWipe) {
     servers.detach(below)
-    await becomes(world, below, 'disabled', () => withToken(world, below, 'disable', {}))
+    await untilMode(world, below, 'disabled', () => withToken(world, below, 'disable', {}))
   }
   await follow(world, above, below, withWipe)
   if (servers.otherCopy && !(await follows(world, servers.otherCopy)))
@@ -332,7 +332,7 @@ export const rejoin = async (world: World, { servers, losses }: FailoverContext,
 /** Gives activation tokens of the primary to a cluster that is not a primary, until it follows that primary. */
 const follow = async (world: World, above: Member, below: Member, withWipe: boolean): Promise<void> => {
   const id = below.name.toLowerCase()
-  if (!withWipe) await becomes(world, below, 'secondary', () => demote(world, below))
+  if (!withWipe) await untilMode(world, below, 'secondary', () => demote(world, below))
   for (let tries = 1; ; tries++) {
     if (tries > TRIES_MAX) world.fail(`${below.name} does not follow ${above.name}`)
     const token = await issue(world, above, id)
@@ -367,7 +367,7 @@ const issue = async (world: World, above: Member, id: string): Promise<string> =
 const moveSecondary = async (world: World, { primary, secondary }: Servers): Promise<void> => {
   if (!secondary) return
   const hasMoved = async () =>
-    (await follows(world, secondary, 'performance')) && (await knows(world, primary, secondary))
+    (await follows(world, secondary, 'performance')) && (await isConnectedTo(world, primary, secondary))
   for (let tries = 1; !(await becomesTrue(world, hasMoved)); tries++) {
     if (tries > TRIES_MAX) world.fail(`${secondary.name} does not follow ${primary.name}`)
     await startAndUnsealAll(world)
@@ -392,7 +392,7 @@ const follows = async (world: World, below: Member, kind: Kind = 'dr'): Promise<
  * Returns true if the primary reports this secondary as connected. The secondary itself may have another primary in its
  * record, or none yet.
  */
-const knows = async (world: World, primary: Member, { name }: Member): Promise<boolean> => {
+const isConnectedTo = async (world: World, primary: Member, { name }: Member): Promise<boolean> => {
   const { secondaries = [] } = await world.status(primary, 'performance')
   return (secondaries as readonly Readonly<Record<string, unknown>>[]).some(
     (row) => row.node_id === name.toLowerCase() && row.connection_status === 'connected',
@@ -412,7 +412,7 @@ const becomesTrue = async (world: World, condition: () => Promise<boolean>): Pro
 /**
  * Repeats a request until the member has this mode, because a request with a lost response may have changed it already.
  */
-const becomes = (world: World, member: Member, mode: string, work: () => Promise<unknown>): Promise<void> =>
+const untilMode = (world: World, member: Member, mode: string, work: () => Promise<unknown>): Promise<void> =>
   world.until(`${member.name} is to be ${mode}`, async () => {
     const before = await world.status(member, 'dr')
     if (before.mode === mode) return undefined
@@ -426,7 +426,7 @@ const becomes = (world: World, member: Member, mode: string, work: () => Promise
 /** Returns true if the primary reported that its copy has applied everything. */
 const demoteDrained = async (world: World, member: Member): Promise<boolean> => {
   let isDrained = false
-  await becomes(world, member, 'secondary', async () => {
+  await untilMode(world, member, 'secondary', async () => {
     const answer = await demote(world, member)
     const warnings = (answer?.json.warnings ?? []) as readonly string[]
     isDrained = answer?.status === 200 && !warnings.some((text) => text.startsWith('Not every secondary'))

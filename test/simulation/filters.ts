@@ -16,13 +16,13 @@ const DENY = { mode: 'deny', paths: ['hidden/'] }
 /** Returns true if the filter withholds a path, such as `one/a`, from the secondary. */
 export const isFilterable = (path: string): boolean => DENY.paths.some((denied) => path.startsWith(denied))
 
-const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
+const isSuccess = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
 const pathFor = (secondary: Member): string =>
   `sys/replication/performance/primary/paths-filter/${secondary.name.toLowerCase()}`
 
 export const setFilter = async (world: World, primary: Member, secondary: Member, isOn: boolean): Promise<boolean> => {
   const path = pathFor(secondary)
-  return isGood(await world.call(primary, isOn ? { method: 'PUT', path, body: DENY } : { method: 'DELETE', path }))
+  return isSuccess(await world.call(primary, isOn ? { method: 'PUT', path, body: DENY } : { method: 'DELETE', path }))
 }
 
 /** Sets and removes a filter on the secondary until the time is over. */

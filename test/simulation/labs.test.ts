@@ -13,7 +13,7 @@ setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
 /** A complete test of a user, from its first call to its last. */
-const story = async (seed: number) => {
+const runUserTest = async (seed: number) => {
   await using lab = await startLab('dr', { simulated: true, seed })
   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
   await Promise.all(Array.from({ length: 5 }, (_, n) => lab.A.client.write(`kv/${n}`, { n })))
@@ -215,7 +215,7 @@ describe('a simulated lab', () => {
   })
 
   it('a simulated lab has the same history for the same seed and calls, and another for another seed', async () => {
-    const [first, again, other] = [await story(6), await story(6), await story(7)]
+    const [first, again, other] = [await runUserTest(6), await runUserTest(6), await runUserTest(7)]
     expect(again).toEqual(first)
     expect(first.events).toBeGreaterThan(50)
     expect(other.hash).not.toBe(first.hash)

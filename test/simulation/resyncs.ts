@@ -50,7 +50,7 @@ export const runResyncFaults = async (world: World, context: FailoverContext): P
 }
 
 /** The last index of the primary that a secondary had applied, and the last index of its own log. */
-interface Before {
+interface Positions {
   readonly remoteIndex: number
   readonly ownIndex: number
 }
@@ -144,7 +144,7 @@ const startComparison = async (
   context: FailoverContext,
   secondary: Member,
   largeValues = LARGE_VALUES,
-): Promise<Before> => {
+): Promise<Positions> => {
   const { primary } = context.servers
   const remoteIndex = storeOf(secondary)?.remotePosition?.index ?? 0
   const ownIndex = storeOf(secondary)?.position.index ?? 0
@@ -186,7 +186,7 @@ const storeOf = ({ cluster }: Member) => cluster.server?.runtime?.store
  * Returns true once a step of the comparison is written, which empties the log, and until the last step, which stores
  * the new index.
  */
-const isPartlyWritten = (world: World, secondary: Member, { remoteIndex, ownIndex }: Before): Promise<boolean> =>
+const isPartlyWritten = (world: World, secondary: Member, { remoteIndex, ownIndex }: Positions): Promise<boolean> =>
   becomesTrueSoon(world, () => {
     const store = storeOf(secondary)
     if (!store || !isSyncing(secondary)) return false

@@ -88,10 +88,10 @@ class SeedWorker {
 
   async end(): Promise<void> {
     if (!this.#child.connected) return
-    const gone = once(this.#child, 'exit')
+    const exited = once(this.#child, 'exit')
     this.#child.disconnect()
     const late = setTimeout(this.#kill, EXIT_MS)
-    await gone
+    await exited
     clearTimeout(late)
   }
 }

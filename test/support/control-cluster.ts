@@ -100,7 +100,7 @@ export const joinSet = async (
 }
 
 /** Demotes a primary, and makes it follow another primary of its set. */
-export const yieldTo = async (loser: ControlCluster, winner: ControlCluster, id: string): Promise<void> => {
+export const demoteAndFollow = async (loser: ControlCluster, winner: ControlCluster, id: string): Promise<void> => {
   await loser.change('replication/dr/primary/demote')
   await changeSecondary(loser, 'dr', 'update-primary', { token: await issueToken(winner, 'dr', id) })
   await untilStreaming(loser, 'dr', winner)

@@ -113,9 +113,9 @@ export class EtcdProcess {
     const child = this.#child
     this.#child = undefined
     if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const gone = new Promise((resolve) => child.once('exit', resolve))
+    const exited = new Promise((resolve) => child.once('exit', resolve))
     child.kill('SIGKILL')
-    await gone
+    await exited
   }
 
   async destroy(): Promise<void> {

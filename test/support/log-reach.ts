@@ -11,6 +11,6 @@ export const lastTrimmed = async (cluster: Cluster): Promise<number> => {
 /** Waits until the log of `primary` no longer contains the entry after `index`. */
 export const untilTrimmed = (primary: Cluster, index: number): Promise<void> =>
   primary.until(`trim its log beyond ${index}`, async () => {
-    const gone = await lastTrimmed(primary)
-    return gone > index ? undefined : `${gone} is the last index that is gone`
+    const trimmed = await lastTrimmed(primary)
+    return trimmed > index ? undefined : `the log is trimmed up to ${trimmed}`
   })

@@ -83,7 +83,7 @@ export const checkInfo = async (world: World): Promise<void> => {
 export const settle = async (world: World): Promise<void> => {
   world.lab.heal()
   for (const member of world.members) if (!member.cluster.isRunning) await world.start(member)
-  await waitFor(world.lab.clock, 'the world to be at rest', () => findUnrest(world), CONVERGE_MS).catch(
+  await waitFor(world.lab.clock, 'the world to be at rest', () => findUnsettled(world), CONVERGE_MS).catch(
     (error: unknown) => world.fail(String(error)),
   )
   await checkInfo(world)
@@ -97,13 +97,18 @@ export const settle = async (world: World): Promise<void> => {
 const mayPurge = (world: World, member: Member): boolean =>
   world.hasFiltered && (member.joined !== undefined || member.generation > 1)
 
-interface Following {
+interface ExpectedPrimary {
   readonly primary: Member
   readonly id: string
 }
 
 /** Returns the primary that must serve this secondary, or undefined if no primary must. */
-const followed = async (world: World, member: Member, kind: Kind, status: Status): Promise<Following | undefined> => {
+const findExpectedPrimary = async (
+  world: World,
+  member: Member,
+  kind: Kind,
+  status: Status,
+): Promise<ExpectedPrimary | undefined> => {
   if (!isSecondary(status)) return undefined
   const { joined } = member
   const isJoining = status.mode === 'bootstrapping'
@@ -134,14 +139,14 @@ const isFree = (primary: Status, id: string, { cluster }: Member): boolean => {
  * Returns why the lab is not in sync, or undefined. If a cluster and its promoted copy share an ID, only one of them
  * must be in sync.
  */
-const findUnrest = async (world: World): Promise<string | undefined> => {
+const findUnsettled = async (world: World): Promise<string | undefined> => {
   const roles = await readRoles(world)
   const lags = new Map<string, string | undefined>()
   for (const member of world.members) {
     const own = roles.get(member.name)
     if (!own) return `${member.name} does not run`
     for (const kind of KINDS) {
-      const above = await followed(world, member, kind, own[kind])
+      const above = await findExpectedPrimary(world, member, kind, own[kind])
       if (!above) continue
       const key = `${above.primary.name} ${kind} ${above.id}`
       const lag = await world.lag(above.primary, member, kind)
@@ -175,7 +180,7 @@ export const checkPromises = async (world: World, member: Member): Promise<void>
 
 /** Fails if a secondary stores a key of a mount that its applied filter withholds. */
 const checkCanaries = async (world: World, member: Member, status: Status): Promise<void> => {
-  const above = await followed(world, member, 'performance', status)
+  const above = await findExpectedPrimary(world, member, 'performance', status)
   if (!above || (await world.lag(above.primary, member, 'performance')) !== undefined) return
   const filter = await world.asRoot(
     above.primary,

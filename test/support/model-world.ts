@@ -47,7 +47,7 @@ export class Violation extends Error {
 
 export type Status = Readonly<Record<string, unknown>>
 
-export const isGood = (answer: ApiAnswer | undefined): boolean => answer !== undefined && answer.status < 300
+export const isSuccess = (answer: ApiAnswer | undefined): boolean => answer !== undefined && answer.status < 300
 
 /** A cluster, and the facts about it that the test knows. */
 export interface Member {

@@ -37,21 +37,21 @@ it(`no acknowledged write is lost in ${ROUNDS} kills under load`, async () => {
     ['dr', copy],
     ['performance', reader],
   ]
-  const victims = [primary, copy, primary, reader]
+  const candidates = [primary, copy, primary, reader]
   const kills = new Map<string, number>()
   for (let round = 0; round < ROUNDS; round++) {
-    const victim = victims[round % victims.length] ?? primary
+    const killed = candidates[round % candidates.length] ?? primary
     const target = load.acknowledged.size + WRITES_PER_ROUND
     load.start()
-    await victim.until(`${WRITES_PER_ROUND} writes of round ${round}`, async () =>
+    await killed.until(`${WRITES_PER_ROUND} writes of round ${round}`, async () =>
       load.acknowledged.size >= target ? undefined : `${target - load.acknowledged.size} are missing`,
     )
-    await victim.server.crash()
+    await killed.server.crash()
     await load.stop()
-    kills.set(victim.name, (kills.get(victim.name) ?? 0) + 1)
-    await victim.reopen()
+    kills.set(killed.name, (kills.get(killed.name) ?? 0) + 1)
+    await killed.reopen()
     for (const [kind, secondary] of links) await clusters.untilReplicated(primary, secondary, kind)
-    if (victim === primary) await expectAllOn(primary, [...load.acknowledged].slice(-WRITES_PER_ROUND))
+    if (killed === primary) await expectAllOn(primary, [...load.acknowledged].slice(-WRITES_PER_ROUND))
   }
   expect(load.acknowledged.size).toBeGreaterThanOrEqual(ROUNDS * WRITES_PER_ROUND)
   await expectAllOn(primary, load.acknowledged)

@@ -6,7 +6,7 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { systemClock } from '../../../src/base/clock.js'
 import type { PageCluster, PageEvent, PageSurvey } from '../../../src/lab/web/page-facts.js'
 import { PAGE_HEADERS } from '../../../src/server/page-files.js'
-import type { Hour, PageJob } from '../page-jobs.js'
+import type { HourResult, PageJob } from '../page-jobs.js'
 
 /** Measures the page of a lab in a real browser. Runs in its own process because it uses types of the browser. */
 
@@ -140,7 +140,7 @@ const metricsOf = async (page: Page) => {
 /**
  * Sends one hour of a lab with twelve clusters as fast as the page draws it. `web` is the directory of the built page.
  */
-const measureHour = async (browser: Browser, web: string): Promise<Hour> => {
+const measureHour = async (browser: Browser, web: string): Promise<HourResult> => {
   const feed = await serve(web)
   try {
     const page = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage()

@@ -1,4 +1,4 @@
-import { fillForReads, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
+import { fillForReads, mountEngines, setUpAppRole, requestsOf } from '../clusters.js'
 import type { Work } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
 import { residentMb } from '../machine.js'
@@ -24,7 +24,7 @@ const GOALS = {
   'AppRole login, limited SecretID': [360, 260],
 } as const satisfies Record<string, readonly [must: number, aim: number]>
 
-type Asked = keyof typeof GOALS
+type RequestName = keyof typeof GOALS
 
 /** The results of all rounds, in microseconds. */
 interface Micros {
@@ -35,7 +35,7 @@ interface Micros {
 
 interface Subject {
   readonly server: BenchServer
-  readonly works: Record<Asked, Work>
+  readonly works: Record<RequestName, Work>
 }
 
 /**
@@ -49,8 +49,8 @@ export const measureCpu = async (bench: Bench): Promise<undefined> => {
     const own = await prepare(bench, bench.program)
     const beside = bench.beside === undefined ? undefined : await prepare(bench, bench.beside)
     const askBare = async () => (await yardsticks.bareHttp(CONNECTIONS, bench.seconds)).cpuMicros
-    const found = new Map<Asked, Micros>()
-    for (const work of worksAsked(bench)) found.set(work, { bare: [], own: [], beside: [] })
+    const found = new Map<RequestName, Micros>()
+    for (const work of selectedRequests(bench)) found.set(work, { bare: [], own: [], beside: [] })
     for (let round = 1; round <= bench.rounds; round++) {
       for (const [work, micros] of found) {
         micros.bare.push(await askBare())
@@ -79,16 +79,17 @@ export const measureCpu = async (bench: Bench): Promise<undefined> => {
       bench.add('14d', residentMb(own.server.pid))
       await measureLoginBytes(bench)
     }
-    if (isAsked(bench, 'KV v1 write, shipping')) await measureShippingCost(bench, askBare)
+    if (isSelected(bench, 'KV v1 write, shipping')) await measureShippingCost(bench, askBare)
   } finally {
     yardsticks.close()
   }
   return undefined
 }
 
-const worksAsked = (bench: Bench): Asked[] => (Object.keys(GOALS) as Asked[]).filter((name) => isAsked(bench, name))
+const selectedRequests = (bench: Bench): RequestName[] =>
+  (Object.keys(GOALS) as RequestName[]).filter((name) => isSelected(bench, name))
 
-const isAsked = ({ requests }: Bench, name: string): boolean =>
+const isSelected = ({ requests }: Bench, name: string): boolean =>
   requests.some((text) => name.toLowerCase().includes(text))
 
 /** Starts a server and warms it up with each kind of request until its code is compiled. */
@@ -97,11 +98,11 @@ const prepare = async (bench: Bench, program: string): Promise<Subject> => {
   await mountEngines(server)
   await fillForReads(server)
   const health = { port: server.apiPort, method: 'GET', path: '/v1/sys/health' }
-  const works = { ...worksOf(server, await setUpAppRole(server)), 'sys/health': health }
-  for (const work of worksAsked(bench))
+  const works = { ...requestsOf(server, await setUpAppRole(server)), 'sys/health': health }
+  for (const work of selectedRequests(bench))
     await warmUp(bench.generator, works[work], bench.isQuick ? WARM_UP / 10 : WARM_UP)
   return { server, works }
 }
 
-const ask = async (bench: Bench, { server, works }: Subject, work: Asked): Promise<number> =>
+const ask = async (bench: Bench, { server, works }: Subject, work: RequestName): Promise<number> =>
   (await bench.generator.loadWithCpu(server.pid, works[work], CONNECTIONS, bench.seconds)).cpuMicros

@@ -9,13 +9,13 @@ import type { Bench } from './context.js'
 
 const CONNECTIONS = 64
 
-interface Way {
+interface FilterMode {
   readonly name: string
   readonly filter: Filter | undefined
 }
 
 /** Both modes replicate `kv1/` and filter `held/`. */
-const WAYS: readonly Way[] = [
+const MODES: readonly FilterMode[] = [
   { name: 'no filter', filter: undefined },
   { name: 'filter allow', filter: { mode: 'allow', paths: ['kv1/', 'kv2/'] } },
   { name: 'filter deny', filter: { mode: 'deny', paths: ['held/'] } },
@@ -33,17 +33,17 @@ export const measureFilters = async (bench: Bench): Promise<undefined> => {
   const load = { connections: CONNECTIONS, seconds: bench.seconds }
   const fleet: Fleet = { primary: pair.primary, secondaries: [pair.secondary] }
   const writes = bench.isQuick ? 2000 : 20_000
-  let current: Way | undefined = WAYS[0]
+  let current: FilterMode | undefined = MODES[0]
   for (let round = 0; round <= bench.rounds; round++) {
-    for (const way of WAYS) {
-      if (way !== current) await setFilter(pair, way.filter)
-      current = way
+    for (const mode of MODES) {
+      if (mode !== current) await setFilter(pair, mode.filter)
+      current = mode
       for (const mount of MOUNTS) {
         const work = workOf(pair.primary, mount)
         // Each filter starts a new copy, so a few keys are written before every measurement.
         await warmUp(bench.generator, work, round === 0 ? writes : writes / 10)
         if (round > 0)
-          add(found, titleOf(way, mount), (await measureShipping(bench.generator, fleet, work, load)).cpuMicros)
+          add(found, titleOf(mode, mount), (await measureShipping(bench.generator, fleet, work, load)).cpuMicros)
       }
     }
     bench.say(`filters: round ${round}`)
@@ -55,7 +55,7 @@ export const measureFilters = async (bench: Bench): Promise<undefined> => {
 const add = (found: Map<string, number[]>, title: string, micros: number): void =>
   void found.set(title, [...(found.get(title) ?? []), micros])
 
-const titleOf = ({ name, filter }: Way, mount: (typeof MOUNTS)[number]): string => {
+const titleOf = ({ name, filter }: FilterMode, mount: (typeof MOUNTS)[number]): string => {
   const how = filter !== undefined && mount === 'held' ? 'held back' : 'shipped'
   return `${name}, ${mount}/ ${how}`
 }
@@ -65,15 +65,16 @@ const report = (bench: Bench, found: ReadonlyMap<string, readonly number[]>): vo
   for (const [title, costs] of found) {
     for (const micros of costs) bench.note(`${title}: processor time of the primary for an entry`, micros, 'us')
   }
-  const costOf = (way: Way, mount: (typeof MOUNTS)[number]): readonly number[] => found.get(titleOf(way, mount)) ?? []
-  const [bare, ...filtered] = WAYS
+  const costOf = (mode: FilterMode, mount: (typeof MOUNTS)[number]): readonly number[] =>
+    found.get(titleOf(mode, mount)) ?? []
+  const [bare, ...filtered] = MODES
   if (!bare) return
-  for (const way of filtered) {
+  for (const mode of filtered) {
     for (const mount of MOUNTS) {
       const without = costOf(bare, mount)
       bench.note(
-        `${titleOf(way, mount)}: to the same without a filter`,
-        median(ratiosOf(costOf(way, mount), without)),
+        `${titleOf(mode, mount)}: to the same without a filter`,
+        median(ratiosOf(costOf(mode, mount), without)),
         '',
       )
     }

@@ -42,7 +42,7 @@ const startLabDaemon = async (bench: Bench, target: string): Promise<RunningLabD
   writeFileSync(file, JSON.stringify(config))
   const args = [...LAB_DAEMON_NODE_OPTIONS, path.join(bench.dist, LAB_DAEMON_PROGRAM), `-config=${file}`]
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
-  const gone = new Promise((resolve) => child.once('exit', resolve))
+  const exited = new Promise((resolve) => child.once('exit', resolve))
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const answers = async () => {
@@ -56,7 +56,7 @@ const startLabDaemon = async (bench: Bench, target: string): Promise<RunningLabD
     close: async () => {
       process.off('exit', kill)
       child.kill()
-      await gone
+      await exited
       rmSync(directory, { recursive: true, force: true })
     },
   }

@@ -5,7 +5,7 @@ import { runNode } from '../child.js'
 import { processorTicks, residentMb } from '../machine.js'
 import type { Bench } from './context.js'
 
-interface UpLab {
+interface RunningLab {
   readonly keeper: { readonly process: { readonly pid: number } }
   readonly clusters: readonly {
     readonly name: string
@@ -17,10 +17,10 @@ interface UpLab {
 
 const WRITERS = 16
 const REST_MS = 1000
-const TIMES_ASKED = 3
+const REPETITIONS = 3
 
 /** Measures the cost of the lab daemon while all writes pass through its links. */
-const measureLabDaemon = async (bench: Bench, { keeper, clusters }: UpLab): Promise<void> => {
+const measureLabDaemon = async (bench: Bench, { keeper, clusters }: RunningLab): Promise<void> => {
   const [primary] = clusters
   if (!primary) return
   const client = new ApiClient({ address: primary.apiAddress, token: primary.rootToken })
@@ -45,12 +45,12 @@ const withLab = async (
   { program }: Bench,
   topology: string,
   name: string,
-  use: (lab: UpLab, startMs: number) => Promise<void>,
+  use: (lab: RunningLab, startMs: number) => Promise<void>,
 ): Promise<void> => {
   const startMs = performance.now()
   const up = await runNode([program, 'up', topology, '--ports', 'random', '--json', '--name', name])
   try {
-    await use(JSON.parse(up) as UpLab, startMs)
+    await use(JSON.parse(up) as RunningLab, startMs)
   } finally {
     await runNode([program, 'down', '--name', name])
   }
@@ -70,7 +70,7 @@ export const measureLab = async (bench: Bench): Promise<undefined> => {
     const name = `bench-${process.pid}-${round}`
     await withLab(bench, 'pr-dr', name, async (lab, startMs) => {
       add('15a', (performance.now() - startMs) / 1000)
-      for (let count = 0; count < TIMES_ASKED; count++) add('15c', await timeOf('status', '--name', name))
+      for (let count = 0; count < REPETITIONS; count++) add('15c', await timeOf('status', '--name', name))
       await systemClock.sleep(REST_MS)
       add('16a', residentMb(lab.keeper.process.pid))
       await measureLabDaemon(bench, lab)

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { setUpAppRole, worksOf } from '../clusters.js'
+import { setUpAppRole, requestsOf } from '../clusters.js'
 import type { Work } from '../load/generator.js'
 import { blockBytes } from '../machine.js'
 import type { Bench } from './context.js'
@@ -22,7 +22,7 @@ const KB = 1000
  */
 export const measureLoginBytes = async (bench: Bench): Promise<void> => {
   const server = await bench.server('logins')
-  const { 'AppRole login, service': login } = worksOf(server, await setUpAppRole(server))
+  const { 'AppRole login, service': login } = requestsOf(server, await setUpAppRole(server))
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const before = newestLog(server.dataDirectory)
     const logins = await logIn(bench, login, LOGINS)

@@ -1,4 +1,4 @@
-import { worksOf, mountEngines } from '../clusters.js'
+import { requestsOf, mountEngines } from '../clusters.js'
 import { Generator } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
 import { NodeCluster } from '../node-cluster.js'
@@ -45,7 +45,7 @@ const openAlone = async (bench: Bench, program: string): Promise<BenchServer> =>
 
 const NO_LOGINS = { service: '', batch: '', limited: [] }
 
-const writeTo = (server: BenchServer) => worksOf(server, NO_LOGINS)['KV v1 write']
+const writeTo = (server: BenchServer) => requestsOf(server, NO_LOGINS)['KV v1 write']
 
 /** Measures one node without peers in turns with another build. Processor time varies less than rates. */
 const measureBeside = async (bench: Bench, own: BenchServer, beside: BenchServer): Promise<void> => {
@@ -92,7 +92,7 @@ const measureReads = async (bench: Bench, three: NodeCluster): Promise<void> => 
   const readFrom = async (servers: readonly BenchServer[]): Promise<number> => {
     const connections = readers * (three.all.length / servers.length)
     const loads = servers.map((server, at) =>
-      generators[at]?.load(worksOf(server, NO_LOGINS)['KV v1 read'], connections, bench.seconds),
+      generators[at]?.load(requestsOf(server, NO_LOGINS)['KV v1 read'], connections, bench.seconds),
     )
     return (await Promise.all(loads)).reduce((sum, load) => sum + (load?.rate ?? 0), 0)
   }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { CHROMIUM } from '../../support/tiers.js'
 import { askChild, endChild, forkScript, runNode } from '../child.js'
-import type { Hour, PageJob } from '../page-jobs.js'
+import type { HourResult, PageJob } from '../page-jobs.js'
 import type { Bench } from './context.js'
 
 /** Figure 20: the page of a lab in a real browser. */
@@ -24,7 +24,7 @@ export const measurePage = async (bench: Bench): Promise<undefined> => {
     await runNode([bench.program, 'up', 'pr-dr', '--ports', 'random', '--name', name])
     for (let round = 0; round < Math.max(bench.rounds, 3); round += 1)
       await withLink(bench, name, async (picture) => bench.add('20b', await ask<number>({ picture })))
-    const hour = await ask<Hour>({ hourOf: web })
+    const hour = await ask<HourResult>({ hourOf: web })
     bench.add('20c', hour.afterMb)
     bench.note('page: the same at the beginning of the hour', hour.beforeMb, 'MB')
     bench.note('page: elements after the hour', hour.elements, '')
@@ -39,7 +39,7 @@ export const measurePage = async (bench: Bench): Promise<undefined> => {
 /** Runs `understudy web` until `use` ends. */
 const withLink = async (bench: Bench, name: string, use: (link: string) => Promise<void>): Promise<void> => {
   const child = spawn(process.execPath, [bench.program, 'web', name], { stdio: ['ignore', 'pipe', 'ignore'] })
-  const gone = new Promise((resolve) => child.once('close', resolve))
+  const exited = new Promise((resolve) => child.once('close', resolve))
   try {
     const link = await new Promise<string>((resolve, reject) => {
       let text = ''
@@ -53,6 +53,6 @@ const withLink = async (bench: Bench, name: string, use: (link: string) => Promi
     await use(link)
   } finally {
     child.kill('SIGINT')
-    await gone
+    await exited
   }
 }

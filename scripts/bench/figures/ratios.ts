@@ -1,4 +1,4 @@
-import { becomePrimary, fillForReads, follow, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
+import { becomePrimary, fillForReads, follow, mountEngines, setUpAppRole, requestsOf } from '../clusters.js'
 import type { Work } from '../load/generator.js'
 import { canTrace, countSyncs } from '../machine.js'
 import type { BenchServer } from '../servers.js'
@@ -10,7 +10,7 @@ const CONNECTIONS = 64
 interface Subjects {
   readonly single: BenchServer
   readonly primary: BenchServer
-  readonly works: ReturnType<typeof worksOf>
+  readonly works: ReturnType<typeof requestsOf>
   /** A write on the primary of the secondary. */
   readonly paired: Work
 }
@@ -37,7 +37,7 @@ const prepare = async (bench: Bench): Promise<Subjects> => {
   await becomePrimary(primary)
   await follow(primary, secondary)
   await fillForReads(single)
-  const works = worksOf(single, await setUpAppRole(single))
+  const works = requestsOf(single, await setUpAppRole(single))
   const paired = { ...works['KV v1 write'], port: primary.apiPort, headers: { 'X-Vault-Token': primary.rootToken } }
   return { single, primary, works, paired }
 }

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../../src/base/clock.js'
 import { statusOf } from '../../../src/lab/requests/replication.js'
-import { becomePrimary, follow, mountEngines, setUpAppRole, waitForReplication, worksOf } from '../clusters.js'
+import { becomePrimary, follow, mountEngines, setUpAppRole, waitForReplication, requestsOf } from '../clusters.js'
 import { Generator, type Work } from '../load/generator.js'
 import type { ProbePlan } from '../load/plan.js'
 import { bytesSentFrom, residentMb } from '../machine.js'
@@ -26,7 +26,7 @@ export const measureReplication = async (bench: Bench): Promise<undefined> => {
   const primary = await bench.server('primary', { settings: SETTINGS })
   const secondary = await bench.server('secondary', { settings: SETTINGS })
   await mountEngines(primary)
-  const works = worksOf(primary, await setUpAppRole(primary))
+  const works = requestsOf(primary, await setUpAppRole(primary))
   await becomePrimary(primary)
   await follow(primary, secondary)
   const pair = { primary, secondary, write: works['KV v1 write'] }

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../../src/base/clock.js'
 import type { ApiClient } from '../../../src/client/api-client.js'
-import { fillForReads, type LoginBodies, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
+import { fillForReads, type LoginBodies, mountEngines, setUpAppRole, requestsOf } from '../clusters.js'
 import { fillStopped } from '../load/fill.js'
 import type { Work } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
@@ -62,7 +62,7 @@ const prepare = async (server: BenchServer): Promise<Subject> => {
   await mountEngines(server)
   await fillForReads(server)
   const logins: LoginBodies = await setUpAppRole(server)
-  return { server, works: worksOf(server, logins) }
+  return { server, works: requestsOf(server, logins) }
 }
 
 /** Fills in everything except the keys. Resolves to the number of tokens that expire soon. */

@@ -1,4 +1,4 @@
-import { becomePrimary, follow, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
+import { becomePrimary, follow, mountEngines, setUpAppRole, requestsOf } from '../clusters.js'
 import type { Work } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
 import { measureShipping } from '../shipping.js'
@@ -57,7 +57,7 @@ export const measureShippingCost = async (bench: Bench, askBare: () => Promise<n
 const prepare = async (bench: Bench, name: string): Promise<Writer> => {
   const server = await bench.server(name)
   await mountEngines(server)
-  const { 'KV v1 write': write } = worksOf(server, await setUpAppRole(server))
+  const { 'KV v1 write': write } = requestsOf(server, await setUpAppRole(server))
   await becomePrimary(server)
   return { server, write }
 }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { statusOf } from '../../../src/lab/requests/replication.js'
-import { attach, becomePrimary, mountEngines, setUpAppRole, waitForReplication, worksOf } from '../clusters.js'
+import { attach, becomePrimary, mountEngines, setUpAppRole, waitForReplication, requestsOf } from '../clusters.js'
 import { fillStopped } from '../load/fill.js'
 import type { Work } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
@@ -19,7 +19,7 @@ export const measureSync = async (bench: Bench): Promise<undefined> => {
     const keys = bench.syncKeys
     const primary = await bench.server('primary')
     await mountEngines(primary)
-    const { 'KV v1 write': write } = worksOf(primary, await setUpAppRole(primary))
+    const { 'KV v1 write': write } = requestsOf(primary, await setUpAppRole(primary))
     await becomePrimary(primary)
     await fillStopped(primary, bench.dist, keys)
     const scanned = await yardsticks.rawScan(keys)

@@ -1,4 +1,4 @@
-import { fillForReads, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
+import { fillForReads, mountEngines, setUpAppRole, requestsOf } from '../clusters.js'
 import { bytesWritten, directoryBytes, residentMb } from '../machine.js'
 import { median } from '../stats.js'
 import type { Bench } from './context.js'
@@ -21,7 +21,7 @@ export const measureThroughput = async (bench: Bench): Promise<ThroughputRow[]> 
   const server = await bench.server('throughput')
   await mountEngines(server)
   await fillForReads(server)
-  const works = worksOf(server, await setUpAppRole(server))
+  const works = requestsOf(server, await setUpAppRole(server))
   bench.note('memory after init and unseal', residentMb(server.pid), 'MB')
   const rows: ThroughputRow[] = []
   for (const [work, requests] of Object.entries(works)) {

@@ -357,14 +357,14 @@ describe.each(WAYS)('HTTP %s', (_way, startFace) => {
     })
 
     it('a TLS listener with a client CA accepts its clients, and clients without a certificate unless required', async () => {
-      const [server, friend, stranger] = await Promise.all(['server', 'friend', 'stranger'].map(makeCertificate))
-      if (!server || !friend || !stranger) throw new Error('no certificates')
+      const [server, trusted, untrusted] = await Promise.all(['server', 'trusted', 'untrusted'].map(makeCertificate))
+      if (!server || !trusted || !untrusted) throw new Error('no certificates')
       for (const mustPresentCertificate of [false, true]) {
         await using face = await startFace({
-          tls: () => ({ ...server, clientCa: friend.cert, mustPresentCertificate }),
+          tls: () => ({ ...server, clientCa: trusted.cert, mustPresentCertificate }),
         })
-        expect(await peerName(face.address, friend)).toBe('server')
-        expect(await peerName(face.address, stranger)).toBeUndefined()
+        expect(await peerName(face.address, trusted)).toBe('server')
+        expect(await peerName(face.address, untrusted)).toBeUndefined()
         expect(await peerName(face.address)).toBe(mustPresentCertificate ? undefined : 'server')
       }
     })

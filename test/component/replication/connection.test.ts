@@ -146,14 +146,12 @@ describe.each(TRANSPORTS)('a replication link over %s', (name, create) => {
     await secondary.caughtUp(a, 'dr')
     const moved = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set, transport }))
     moved.registered.add('s')
-    const stranger = stopLater(
-      await TestPrimary.start({ kind: 'dr', store: a, set: await TestSet.create(), transport }),
-    )
-    await expect(secondary.follower.updateAddresses([stranger.listener.address])).rejects.toThrow(
-      stranger.listener.address,
+    const foreign = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set: await TestSet.create(), transport }))
+    await expect(secondary.follower.updateAddresses([foreign.listener.address])).rejects.toThrow(
+      foreign.listener.address,
     )
     expect(secondary.follower.primaryAddress).toBe(`https://${primary.listener.address}`)
-    await secondary.follower.updateAddresses([stranger.listener.address, moved.listener.address])
+    await secondary.follower.updateAddresses([foreign.listener.address, moved.listener.address])
     expect(secondary.follower.primaryAddress).toBe(`https://${moved.listener.address}`)
     await until(() => moved.server.registry.find('s')?.isConnected === true)
     await put(a, 'logical/x/after', 'x')

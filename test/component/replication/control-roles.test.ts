@@ -80,7 +80,7 @@ test('entries that only the former primary has are listed when it rejoins', asyn
 })
 
 /** Runs `work` after the role change of the copy is decided, and before the copy stops following its primary. */
-const beforeItStops = (copy: ControlCluster, work: () => Promise<void>): { readonly isDone: boolean } => {
+const runBeforeStop = (copy: ControlCluster, work: () => Promise<void>): { readonly isDone: boolean } => {
   const done = { isDone: false }
   const { dr } = copy.replication.context.running
   const stop = dr.stopFollowing.bind(dr)
@@ -92,9 +92,13 @@ const beforeItStops = (copy: ControlCluster, work: () => Promise<void>): { reado
   return done
 }
 
-const dormantPair = async (): Promise<{ a: ControlCluster; b: ControlCluster; late: { readonly isDone: boolean } }> => {
+const pairThatGainsRole = async (): Promise<{
+  a: ControlCluster
+  b: ControlCluster
+  late: { readonly isDone: boolean }
+}> => {
   const [a, b] = await startPair('dr', 'b', 'dr-b')
-  const late = beforeItStops(b, async () => {
+  const late = runBeforeStop(b, async () => {
     await enable(a, 'performance')
     await until(() => b.replication.view.healthModes.performance === 'primary')
   })
@@ -102,14 +106,14 @@ const dormantPair = async (): Promise<{ a: ControlCluster; b: ControlCluster; la
 }
 
 test('a disabled copy has no role of its primary, even if the primary gained the role during the change', async () => {
-  const { b, late } = await dormantPair()
+  const { b, late } = await pairThatGainsRole()
   await b.change('replication/dr/secondary/disable', { dr_operation_token: await operationToken(b) })
   expect(late.isDone).toBe(true)
   expect(b.status('performance')).toEqual({ mode: 'disabled' })
 })
 
 test('a promoted copy starts its own epoch in every role, even if the primary gained the role during the change', async () => {
-  const { a, b, late } = await dormantPair()
+  const { a, b, late } = await pairThatGainsRole()
   await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b), force: true })
   expect(late.isDone).toBe(true)
   expect(b.status('performance').mode).toBe('primary')

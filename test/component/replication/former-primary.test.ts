@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
-import { openWorld, promoteDr, yieldTo } from '../../support/control-cluster.js'
+import { openWorld, promoteDr, demoteAndFollow } from '../../support/control-cluster.js'
 import { tellFormerPrimary } from '../../../src/replication/roles/former-primary.js'
 import { PrimaryRole } from '../../../src/replication/roles/primary-role.js'
 import type { DataPlane, Told } from '../../../src/replication/host/services.js'
@@ -33,7 +33,7 @@ test('a primary forgets its former primary after that has joined, even if the fi
     refused++
     throw new LogicalError('unavailable', 'the disk is full')
   }
-  await yieldTo(a, b, 'a')
+  await demoteAndFollow(a, b, 'a')
   await until(() => !isKnown())
   expect(refused).toBe(1)
 })

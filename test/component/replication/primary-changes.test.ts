@@ -20,7 +20,7 @@ test('a performance secondary streams again after its primary was demoted and pr
 })
 
 /** Promotes both DR copies, B and E, of A. The performance secondaries C and D follow B. */
-const doubled = async (seed: number, settings: LabSettings = {}) => {
+const startDoublePromoted = async (seed: number, settings: LabSettings = {}) => {
   const lab = await startLab(DOUBLE, { simulated: true, seed, settings })
   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
   await lab.converged()
@@ -36,7 +36,7 @@ const doubled = async (seed: number, settings: LabSettings = {}) => {
 const DR = 'sys/replication/dr'
 
 /** Events after which B is no longer a primary. All except the first two make it follow E. */
-const WAYS: Readonly<Record<string, (lab: Awaited<ReturnType<typeof doubled>>) => Promise<unknown>>> = {
+const ENDINGS: Readonly<Record<string, (lab: Awaited<ReturnType<typeof startDoublePromoted>>) => Promise<unknown>>> = {
   'is demoted': ({ B }) => B.client.write(`${DR}/primary/demote`),
   'disables both kinds': async ({ B, clock }) => {
     await B.client.write('sys/replication/performance/primary/disable')
@@ -60,11 +60,11 @@ const WAYS: Readonly<Record<string, (lab: Awaited<ReturnType<typeof doubled>>) =
 }
 
 // With this seed, the epoch of the sibling that leaves is the greater one.
-test.each(Object.keys(WAYS))(
+test.each(Object.keys(ENDINGS))(
   'the remaining sibling accepts writes and all secondaries when the other one %s',
-  async (way) => {
-    await using lab = await doubled(2, { fence_client_writes: true })
-    await WAYS[way]?.(lab)
+  async (ending) => {
+    await using lab = await startDoublePromoted(2, { fence_client_writes: true })
+    await ENDINGS[ending]?.(lab)
     await lab.clock.advance('30s')
     for (const name of ['C', 'D'] as const)
       expect(await lab.cluster(name).status('performance')).toMatchObject({
@@ -93,7 +93,7 @@ test('a fenced primary that rejects writes reports health 503 and a problem of t
 })
 
 /** Kills A before C has its first copy. B is a DR copy of A. C uses the key shares of A. */
-const stranded = async () => {
+const startWithoutFirstCopy = async () => {
   const lab = await startLab(
     { ...DOUBLE, name: 'stranded', clusters: ['A', 'B', 'C'], links: [{ kind: 'dr', primary: 'A', secondary: 'B' }] },
     { simulated: true },
@@ -118,7 +118,7 @@ const stranded = async () => {
 }
 
 test('a performance secondary without its first copy reports why it waits, recovers, and can be disabled', async () => {
-  const { lab, C, call } = await stranded()
+  const { lab, C, call } = await startWithoutFirstCopy()
   await using _ = lab
   expect(await call('performance/secondary/promote', { force: true })).toContain(
     '503 ["the first copy of this performance secondary is not complete',
@@ -136,7 +136,7 @@ test('a performance secondary without its first copy reports why it waits, recov
 test.each([false, true])(
   'a performance secondary without its first copy accepts the token of another primary, after a blank one: %s',
   async (isBlankFirst) => {
-    const { lab, B, C, call } = await stranded()
+    const { lab, B, C, call } = await startWithoutFirstCopy()
     await using _ = lab
     await lab.failover('A', 'B', { force: true })
     await C.takeRoot()

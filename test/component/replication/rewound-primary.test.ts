@@ -14,7 +14,7 @@ import {
   promoteDr,
   refusalOf,
   untilStreaming,
-  yieldTo,
+  demoteAndFollow,
 } from '../../support/control-cluster.js'
 import {
   openStore,
@@ -60,15 +60,18 @@ const copyDisk = async ({ server: { host } }: ControlCluster): Promise<() => Pro
 }
 
 /** Starts a primary, and a secondary with three more writes than the primary. */
-const rewound = async (kind: Kind, meanwhile: (primary: ControlCluster) => Promise<void> = async () => undefined) => {
+const startRewound = async (
+  kind: Kind,
+  meanwhile: (primary: ControlCluster) => Promise<void> = async () => undefined,
+) => {
   const [a, b] = await world.startPair(kind, 'b')
   await a.writeValue(key('both'), 'on both')
   await untilStreaming(b, kind, a)
-  const putBack = await copyDisk(a)
+  const restore = await copyDisk(a)
   for (const name of ['x', 'y', 'z']) await a.writeValue(key(name), 'acknowledged')
   await untilStreaming(b, kind, a)
   b.network.down()
-  await putBack()
+  await restore()
   await meanwhile(a)
   b.network.isDown = false
   const token = kind === 'dr' ? { dr_operation_token: await operationToken(b) } : {}
@@ -84,7 +87,7 @@ const untilStopped = (cluster: ControlCluster, kind: Kind) =>
 test.each(['dr', 'performance'] as const)(
   'a %s secondary ahead of its primary in the same epoch stops, keeps its surplus and lists it',
   async (kind) => {
-    const { a, b, token } = await rewound(kind)
+    const { a, b, token } = await startRewound(kind)
     await untilStopped(b, kind)
     expect(b.readValue(key('z'))).toBe('acknowledged')
     expect(await paths(b)).toEqual([{ reason: REASON, paths: ['put secret/x', 'put secret/y', 'put secret/z'] }])
@@ -105,7 +108,7 @@ test.each(['dr', 'performance'] as const)(
 )
 
 test('a rewound primary is detected even if it has written beyond the index of its secondary', async () => {
-  const { b } = await rewound('dr', async (a) => {
+  const { b } = await startRewound('dr', async (a) => {
     for (let n = 0; n < 9; n++) await a.writeValue(key(`new-${n}`), 'after the copy was put back')
   })
   await untilStopped(b, 'dr')
@@ -116,7 +119,7 @@ test('a rewound primary is detected even if it has written beyond the index of i
 test.each(['dr', 'performance'] as const)(
   'a %s secondary ahead of its primary rejects addresses of it, and a new token changes nothing',
   async (kind) => {
-    const { a, b, token } = await rewound(kind)
+    const { a, b, token } = await startRewound(kind)
     await untilStopped(b, kind)
     const path = `replication/${kind}/secondary/update-primary`
     const addresses = { update_primary_addrs: [`https://${a.listener.address}`] }
@@ -129,25 +132,25 @@ test.each(['dr', 'performance'] as const)(
 )
 
 test('a forced reindex resumes a secondary that is ahead, like a forced recovery', async () => {
-  const { a, b, token } = await rewound('dr')
+  const { a, b, token } = await startRewound('dr')
   await untilStopped(b, 'dr')
   await b.change('replication/dr/secondary/reindex', { ...token, force: true })
   await untilStreaming(b, 'dr', a)
 })
 
 test('a secondary that is ahead can be promoted, and the rewound primary lists its later writes', async () => {
-  const { a, b } = await rewound('dr', (a) => a.writeValue(key('new'), 'after the copy was put back'))
+  const { a, b } = await startRewound('dr', (a) => a.writeValue(key('new'), 'after the copy was put back'))
   await untilStopped(b, 'dr')
   await promoteDr(b)
   expect(b.readValue(key('z'))).toBe('acknowledged')
   await until(() => a.replication.view.fence !== undefined)
-  await yieldTo(a, b, 'dr-a')
+  await demoteAndFollow(a, b, 'dr-a')
   expect(a.readValue(key('z'))).toBe('acknowledged')
   expect(await paths(a)).toEqual([{ reason: 'not replicated before the failover', paths: ['put secret/new'] }])
 })
 
 test('a restarted DR copy lists the surplus from its own log', async () => {
-  const { b } = await rewound('dr')
+  const { b } = await startRewound('dr')
   await b.restart()
   await untilStopped(b, 'dr')
   const [loss, ...more] = await paths(b)

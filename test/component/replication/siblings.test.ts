@@ -9,7 +9,7 @@ import {
   promoteDr,
   refusalOf,
   untilStreaming,
-  yieldTo,
+  demoteAndFollow,
 } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
@@ -32,7 +32,7 @@ test('entries that the performance primary still has are not listed as lost with
   await promoteDr(d)
   d.network.isDown = false
   await untilStreaming(d, 'performance', a)
-  await yieldTo(c, d, 'c')
+  await demoteAndFollow(c, d, 'c')
   const entries = (await c.replication.losses()).flatMap((loss) => loss.entries)
   expect(entries.map(({ path }) => path)).toEqual([LOCAL_KEY])
   expect(d.readValue('logical/m1/shared')).toBe('on the primary')
@@ -51,10 +51,10 @@ const lost = async (cluster: ControlCluster) =>
  */
 const siblings = async ({
   isParentAlive,
-  isLesserDeaf = false,
+  isLesserUnaware = false,
 }: {
   isParentAlive: boolean
-  isLesserDeaf?: boolean
+  isLesserUnaware?: boolean
 }) => {
   const a = await world.start('a')
   const b = await world.start('b')
@@ -77,7 +77,7 @@ const siblings = async ({
   for (const name of ['d-0', 'd-1']) await d.writeValue(key(name), 'own of d')
   const [lesser, greater] = epochOf(b) < epochOf(d) ? [b, d] : [d, b]
   greater.network.isDown = false
-  lesser.network.isDown = isLesserDeaf
+  lesser.network.isDown = isLesserUnaware
   return { a, b, d, lesser, greater }
 }
 
@@ -97,7 +97,7 @@ test('promoted siblings learn of each other from their parent, and the one with 
 test.each(['b', 'd'] as const)('a sibling that yields lists all its entries since the fork: %s', async (name) => {
   const { b, d } = await siblings({ isParentAlive: false })
   const [loser, winner, own] = name === 'b' ? ([b, d, ofB] as const) : ([d, b, ['d-0', 'd-1']] as const)
-  await yieldTo(loser, winner, 'again')
+  await demoteAndFollow(loser, winner, 'again')
   expect(await lost(loser)).toEqual(own)
   expect(await lost(winner)).toEqual([])
   expect(loser.readValue(key('both'))).toBe('on both')
@@ -107,24 +107,24 @@ test('a fenced sibling continues with a newer epoch when the other one is made t
   const { a, b, d } = await siblings({ isParentAlive: true })
   await until(() => b.replication.view.fence !== undefined || d.replication.view.fence !== undefined)
   const [winner, loser] = b.replication.view.fence ? [d, b] : [b, d]
-  await yieldTo(winner, loser, 'again')
+  await demoteAndFollow(winner, loser, 'again')
   expect(await lost(winner)).toEqual(winner === b ? ofB : ['d-0', 'd-1'])
   expect(loser.replication.view.fence).toBeUndefined()
   await until(() => a.replication.view.fence?.by?.clusterId === loser.clusterId)
 })
 
 /** Starts siblings whose lesser one has learned nothing; the greater one has overtaken their parent. */
-const deafSibling = async () => {
-  const { a, lesser, greater } = await siblings({ isParentAlive: true, isLesserDeaf: true })
+const startUnaware = async () => {
+  const { a, lesser, greater } = await siblings({ isParentAlive: true, isLesserUnaware: true })
   await until(() => a.replication.view.fence?.by?.clusterId === greater.clusterId)
   expect(lesser.replication.view.fence).toBeUndefined()
   return { a, lesser, greater }
 }
 
 test('the greater sibling can follow the lesser one after their parent has announced the greater one', async () => {
-  const { a, lesser, greater } = await deafSibling()
-  expect(await refusalOf(yieldTo(a, lesser, 'a'))).toContain('this primary is fenced')
-  await yieldTo(greater, lesser, 'again')
+  const { a, lesser, greater } = await startUnaware()
+  expect(await refusalOf(demoteAndFollow(a, lesser, 'a'))).toContain('this primary is fenced')
+  await demoteAndFollow(greater, lesser, 'again')
   expect(lesser.replication.view.fence).toBeUndefined()
   const dr_operation_token = await operationToken(a)
   const token = await issueToken(lesser, 'dr', 'a')
@@ -134,9 +134,9 @@ test('the greater sibling can follow the lesser one after their parent has annou
 })
 
 test('a sibling that the greater one follows is not fenced by the record of their parent', async () => {
-  const { a, lesser, greater } = await deafSibling()
-  await yieldTo(greater, lesser, 'again')
-  await yieldTo(a, lesser, 'a')
+  const { a, lesser, greater } = await startUnaware()
+  await demoteAndFollow(greater, lesser, 'again')
+  await demoteAndFollow(a, lesser, 'a')
   expect(lesser.replication.view.fence).toBeUndefined()
   await untilStreaming(greater, 'dr', lesser)
 })
@@ -145,7 +145,7 @@ test('a fenced sibling is rejected as a primary, and the error names its success
   const { a, b, d } = await siblings({ isParentAlive: true })
   await until(() => b.replication.view.fence !== undefined || d.replication.view.fence !== undefined)
   const [winner, loser] = b.replication.view.fence ? [d, b] : [b, d]
-  const text = await refusalOf(yieldTo(a, loser, 'a'))
+  const text = await refusalOf(demoteAndFollow(a, loser, 'a'))
   expect(text).toContain('this primary is fenced')
   expect(text).toContain(winner.apiAddress)
   const dr_operation_token = await operationToken(a)
@@ -167,7 +167,7 @@ test('a follower of a lost sibling lists the entries it had from it when it foll
   await a.writeValue(key('only-a'), 'only on a')
   await promoteDr(b)
   await b.writeValue(key('b-0'), 'before a joined')
-  await yieldTo(a, b, 'a')
+  await demoteAndFollow(a, b, 'a')
   await b.writeValue(key('b-1'), 'after a had joined')
   await untilStreaming(a, 'dr', b)
   await world.lose(b)

@@ -73,7 +73,7 @@ const shipment = (index: number, bytes = 0): StreamDown => ({
   },
 })
 
-const gone = (caller: Caller | undefined): Promise<void> => until(() => caller?.gone.aborted === true)
+const untilDisconnected = (caller: Caller | undefined): Promise<void> => until(() => caller?.gone.aborted === true)
 
 describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
   const start = async (own = times) => {
@@ -192,7 +192,7 @@ describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
       await expect(forward(connection, 'x', { timeoutMs: 30 })).rejects.toThrow(
         `no response from ${connection.address} within 30 ms`,
       )
-      await gone(service.callers[0])
+      await untilDisconnected(service.callers[0])
     })
 
     test('an aborted call ends with the reason of its signal and is aborted on the server', async () => {
@@ -204,7 +204,7 @@ describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
       await until(() => service.callers.length === 1)
       stop.abort(new LogicalError('unavailable', 'stopping'))
       await expect(call).rejects.toThrow('stopping')
-      await gone(service.callers[0])
+      await untilDisconnected(service.callers[0])
       await expect(forward(connection, 'x', { signal: stop.signal })).rejects.toThrow('stopping')
     })
 
@@ -259,7 +259,7 @@ describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
       for (let more = 0; more < still + 10; more++) await reading.next()
       expect(made).toBeGreaterThan(still)
       await reading.return(undefined)
-      await gone(service.callers[0])
+      await untilDisconnected(service.callers[0])
     })
   })
 
@@ -329,7 +329,7 @@ describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
       const stream = (await open()).streamWals()
       await until(() => service.callers.length === 1)
       stream.end()
-      await gone(service.callers[0])
+      await untilDisconnected(service.callers[0])
     })
   })
 
@@ -347,7 +347,7 @@ describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
       network.cut()
       expect(refusalCodeOf(await call)).toBeUndefined()
       await until(() => connection.lost.aborted && stream.ended.aborted)
-      for (const caller of service.callers) await gone(caller)
+      for (const caller of service.callers) await untilDisconnected(caller)
       await expect(forward(connection, 'x')).rejects.toThrow()
       expect(() => connection.streamWals()).toThrow()
     })
@@ -367,7 +367,7 @@ describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
       await until(() => service.callers.length === 3)
       network.freeze()
       await until(() => stream.ended.aborted)
-      await gone(service.callers[2])
+      await untilDisconnected(service.callers[2])
       network.thaw()
     })
 
@@ -410,7 +410,7 @@ describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
       await until(() => service.callers.length === 1)
       connection.close()
       expect(connection.lost.reason).toBeInstanceOf(LogicalError)
-      await gone(service.callers[0])
+      await untilDisconnected(service.callers[0])
     })
 
     test('cutting a common name closes only connections with this name', async () => {

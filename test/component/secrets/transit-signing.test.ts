@@ -9,13 +9,13 @@ beforeEach(() => {
   transit = new BackendHarness(createTransitType().factory)
 })
 
-type Shown = Record<string, unknown>
+type ResponseData = Record<string, unknown>
 
 const MESSAGE = Buffer.from('message')
 const input = MESSAGE.toString('base64')
 const context = Buffer.from('user 7').toString('base64')
 
-const post = async (path: string, body: JsonObject = {}) => dataOf(await transit.write(path, body)) as Shown
+const post = async (path: string, body: JsonObject = {}) => dataOf(await transit.write(path, body)) as ResponseData
 const refused = async (path: string, body: JsonObject = {}) => {
   const [code, text] = await refusal(transit.write(path, body))
   expect(code).toBe('invalid-request')
@@ -27,7 +27,7 @@ const publicKeyOf = async (name: string, version = '1', query = {}) => {
 }
 const sign = async (name: string, body: JsonObject = {}) =>
   String((await post(`sign/${name}`, { input, ...body })).signature)
-const rest = (text: string) => text.split(':')[2] ?? ''
+const encodedSignature = (text: string) => text.split(':')[2] ?? ''
 const isValid = async (path: string, body: JsonObject) => (await post(path, { input, ...body })).valid
 
 const ed25519Key = (bytes: string) =>
@@ -41,7 +41,7 @@ describe('transit signatures', () => {
     await post('keys/a', { type: 'ed25519' })
     const { signature, ...more } = await post('sign/a', { input })
     expect(more).toEqual({ key_version: 1 })
-    const bytes = Buffer.from(rest(String(signature)), 'base64')
+    const bytes = Buffer.from(encodedSignature(String(signature)), 'base64')
     expect(verify(null, MESSAGE, ed25519Key(await publicKeyOf('a')), bytes)).toBe(true)
     expect(await isValid('verify/a', { signature: String(signature) })).toBe(true)
     const other = { input: Buffer.from('massage').toString('base64'), signature: String(signature) }
@@ -53,7 +53,7 @@ describe('transit signatures', () => {
     const made = await post('sign/a', { input, context })
     expect(made.public_key).toBe(await publicKeyOf('a', '1', { context }))
     expect(await publicKeyOf('a')).toBe('')
-    const bytes = Buffer.from(rest(String(made.signature)), 'base64')
+    const bytes = Buffer.from(encodedSignature(String(made.signature)), 'base64')
     expect(verify(null, MESSAGE, ed25519Key(String(made.public_key)), bytes)).toBe(true)
     const signature = String(made.signature)
     expect(await isValid('verify/a', { signature, context })).toBe(true)
@@ -69,11 +69,11 @@ describe('transit signatures', () => {
     await post('keys/a', { type })
     const key = createPublicKey(await publicKeyOf('a'))
     const plain = await sign('a', { hash_algorithm: name })
-    expect(verify(hash, MESSAGE, key, Buffer.from(rest(plain), 'base64'))).toBe(true)
+    expect(verify(hash, MESSAGE, key, Buffer.from(encodedSignature(plain), 'base64'))).toBe(true)
     const jws = { hash_algorithm: name, marshaling_algorithm: 'jws' }
     const short = await sign('a', jws)
-    expect(rest(short)).toMatch(/^[A-Za-z0-9_-]+$/)
-    const bytes = Buffer.from(rest(short), 'base64url')
+    expect(encodedSignature(short)).toMatch(/^[A-Za-z0-9_-]+$/)
+    const bytes = Buffer.from(encodedSignature(short), 'base64url')
     expect(verify(hash, MESSAGE, { key, dsaEncoding: 'ieee-p1363' }, bytes)).toBe(true)
     expect(await isValid(`verify/a/${name}`, { signature: plain })).toBe(true)
     expect(await isValid('verify/a', { signature: short, ...jws })).toBe(true)
@@ -86,12 +86,12 @@ describe('transit signatures', () => {
     for (const saltLength of ['auto', 'hash', '20']) {
       const signature = await sign('a', { salt_length: saltLength })
       const salted = { key, padding: 6, saltLength: saltLength === 'auto' ? -2 : saltLength === 'hash' ? -1 : 20 }
-      expect(verify('sha256', MESSAGE, salted, Buffer.from(rest(signature), 'base64'))).toBe(true)
+      expect(verify('sha256', MESSAGE, salted, Buffer.from(encodedSignature(signature), 'base64'))).toBe(true)
       expect(await isValid('verify/a', { signature, salt_length: saltLength })).toBe(true)
     }
     const pkcs1 = { signature_algorithm: 'pkcs1v15', hash_algorithm: 'sha2-512' }
     const signature = await sign('a', pkcs1)
-    expect(verify('sha512', MESSAGE, key, Buffer.from(rest(signature), 'base64'))).toBe(true)
+    expect(verify('sha512', MESSAGE, key, Buffer.from(encodedSignature(signature), 'base64'))).toBe(true)
     expect(await isValid('verify/a', { signature, ...pkcs1 })).toBe(true)
     expect(await isValid('verify/a', { signature })).toBe(false)
   })
@@ -165,7 +165,7 @@ describe('transit signatures', () => {
     await post('keys/a', { type: 'ed25519', derived: true })
     const made = await transit.write('sign/a', { batch_input: [{ input, context, reference: 'r' }, { context }] })
     expect(made?.status).toBeUndefined()
-    const { batch_results: signed } = dataOf(made) as { batch_results: Shown[] }
+    const { batch_results: signed } = dataOf(made) as { batch_results: ResponseData[] }
     expect(signed).toEqual([
       { signature: expect.any(String), key_version: 1, publickey: expect.any(String), reference: 'r' },
       { error: 'missing input', reference: '' },
@@ -201,7 +201,7 @@ describe('transit HMAC', () => {
     const key = await exported('a')
     expect(hmac).toBe(`vault:v1:${createHmac('sha256', key).update(MESSAGE).digest('base64')}`)
     const long = String((await post('hmac/a/sha2-512', { input })).hmac)
-    expect(rest(long)).toBe(createHmac('sha512', key).update(MESSAGE).digest('base64'))
+    expect(encodedSignature(long)).toBe(createHmac('sha512', key).update(MESSAGE).digest('base64'))
     expect((await post('hmac/a', { input, algorithm: 'sha2-512' })).hmac).toBe(long)
     expect(await isValid('verify/a', { hmac: String(hmac) })).toBe(true)
     expect(await isValid('verify/a/sha2-512', { hmac: long })).toBe(true)
@@ -297,7 +297,7 @@ describe('transit export', () => {
 
 describe('transit backup', () => {
   const settings = { exportable: true, allow_plaintext_backup: true }
-  const backup = async (name: string) => String((dataOf(await transit.read(`backup/${name}`)) as Shown).backup)
+  const backup = async (name: string) => String((dataOf(await transit.read(`backup/${name}`)) as ResponseData).backup)
 
   it('a transit backup restores a key with all its versions on the same or another mount', async () => {
     await post('keys/a', { ...settings, type: 'rsa-2048' })

@@ -49,7 +49,7 @@ const MARK = dataKey(KEYS.purgeMark)
 const isMarked = () => store.get(KEYS.purgeMark) !== undefined
 
 /** Runs `work` once, before batch number `at` after the start of a new generation. */
-const amidCopy = (work: () => void, at = 3): void => {
+const duringCopy = (work: () => void, at = 3): void => {
   let batches = Number.NEGATIVE_INFINITY
   onStep = (step) => {
     if (step === 'new generation') batches = 0
@@ -58,7 +58,7 @@ const amidCopy = (work: () => void, at = 3): void => {
 }
 
 test('a generation move copies the live data without the mark while the store accepts writes', async () => {
-  amidCopy(() => void put(store, 'logical/m/1', 'newer'))
+  duringCopy(() => void put(store, 'logical/m/1', 'newer'))
   destruction.schedule()
   expect(destruction.isRunning).toBe(true)
   await until(() => !destruction.isRunning)
@@ -76,7 +76,7 @@ test('a generation move without a mark does nothing', async () => {
 })
 
 test('a mark that is written again ends the move, and the next move is scheduled separately', async () => {
-  amidCopy(() => void put(store, KEYS.purgeMark, 'two'))
+  duringCopy(() => void put(store, KEYS.purgeMark, 'two'))
   destruction.schedule()
   await until(() => !destruction.isRunning)
   expect([data.generation, store.get(KEYS.purgeMark)?.toString()]).toEqual([1, 'two'])
@@ -87,14 +87,14 @@ test('a mark that is written again ends the move, and the next move is scheduled
 })
 
 test('a move that is scheduled during an outdated move runs after it', async () => {
-  amidCopy(() => void put(store, KEYS.purgeMark, 'two').then(() => destruction.schedule()))
+  duringCopy(() => void put(store, KEYS.purgeMark, 'two').then(() => destruction.schedule()))
   destruction.schedule()
   await until(() => !destruction.isRunning)
   expect([data.generation, isMarked()]).toEqual([2, false])
 })
 
 test('a mark that is written again after the schedule is not handled by the running move', async () => {
-  amidCopy(() => {
+  duringCopy(() => {
     destruction.schedule()
     void put(store, KEYS.purgeMark, 'two')
   })
@@ -105,7 +105,7 @@ test('a mark that is written again after the schedule is not handled by the runn
 
 test('a failed move does not handle a mark that is written again', async () => {
   let failures = 0
-  amidCopy(() => {
+  duringCopy(() => {
     onStep = () => undefined
     void put(store, KEYS.purgeMark, 'two')
     failures++
@@ -147,7 +147,7 @@ test('a generation move does not take over during a resync', async () => {
 
 test('a stop abandons the move, and the mark stays for the next start', async () => {
   let stopped: Promise<void> | undefined
-  amidCopy(() => {
+  duringCopy(() => {
     stopped = destruction.stop()
   })
   destruction.schedule()
@@ -205,7 +205,7 @@ test('the data of a second filter that applies during the move for the first one
   await purge.mark()
   const generations: number[] = []
   let second: Promise<void> | undefined
-  amidCopy(() => {
+  duringCopy(() => {
     onStep = () => undefined
     second = (async () => {
       filtered.add('us')

@@ -46,7 +46,7 @@ const inspect = async <T>(fn: (engine: Engine) => Promise<T>): Promise<T> => {
   throw new Error('no generation')
 }
 
-const spoil = (key: string, at: number) =>
+const flipBit = (key: string, at: number) =>
   inspect(async (engine) => {
     const value = Buffer.from(engine.get(key) ?? '')
     value[at] = (value[at] ?? 0) ^ 1
@@ -90,7 +90,7 @@ describe('inspection of a stopped data directory', () => {
   })
 
   it('inspection finds a damaged value by its tree and its authentication tag', async () => {
-    await spoil('dlogical/a', 20)
+    await flipBit('dlogical/a', 20)
     const found = await verify(ROOT)
     expect([found.isSound, found.corruptPages.replicated.size, found.values?.damaged]).toEqual([
       false,
@@ -100,7 +100,7 @@ describe('inspection of a stopped data directory', () => {
   })
 
   it('inspection finds a damaged log', async () => {
-    await spoil(walKey(2), 30)
+    await flipBit(walKey(2), 30)
     const found = await verify()
     expect([found.isSound, found.logProblem]).toEqual([false, expect.stringContaining('broken at index 2')])
   })

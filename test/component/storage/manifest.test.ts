@@ -28,7 +28,7 @@ const LONG = 'k'.repeat(5000)
 type Native = Level<string, string> & { compactRange: (start: string, end: string) => Promise<void> }
 
 /** Writes and merges tables in several rounds. */
-const churn = async (rounds: number): Promise<void> => {
+const rewriteTables = async (rounds: number): Promise<void> => {
   const db = new Level<string, string>(directory, { compression: false }) as Native
   for (let round = 0; round < rounds; round++) {
     for (let n = 0; n < 20; n++) await db.put(`${LONG}-${n}-${round % 3}`, `${round}`)
@@ -42,7 +42,7 @@ const manifestName = async (): Promise<string> => (await readFile(join(directory
 
 it('readLiveTables returns the tables that LevelDB uses', async () => {
   for (const rounds of [1, 2, 12]) {
-    await churn(rounds)
+    await rewriteTables(rounds)
     const { length } = await readFile(join(directory, await manifestName()))
     if (rounds === 12) expect(length).toBeGreaterThan(64 * 1024)
     expect(await liveTables()).toEqual(await tablesOnDisk())
@@ -50,7 +50,7 @@ it('readLiveTables returns the tables that LevelDB uses', async () => {
 })
 
 it('readLiveTables ignores an incomplete record at the end of the manifest', async () => {
-  await churn(3)
+  await rewriteTables(3)
   const manifest = join(directory, await manifestName())
   const bytes = await readFile(manifest)
   for (let length = bytes.length - 1; length > bytes.length - 200; length--) {
@@ -60,7 +60,7 @@ it('readLiveTables ignores an incomplete record at the end of the manifest', asy
 })
 
 it('readLiveTables returns undefined for a damaged manifest', async () => {
-  await churn(3)
+  await rewriteTables(3)
   const manifest = join(directory, await manifestName())
   const bytes = await readFile(manifest)
   for (const at of [0, 6, 8, 30]) {

@@ -20,12 +20,12 @@ beforeEach(async () => {
 })
 afterEach(() => rm(path, { recursive: true, force: true }))
 
-type End = 'killed' | 'stopped'
+type ProcessEnd = 'killed' | 'stopped'
 
 const OPTIONS = { walRetentionEntries: 16, walRetentionBytes: 1 << 26 }
 
 /** Starts the store and runs `work` on it. Rejects if the start fails. */
-const start = async <T>(end: End, work: (store: Store) => T | Promise<T>): Promise<T> => {
+const start = async <T>(end: ProcessEnd, work: (store: Store) => T | Promise<T>): Promise<T> => {
   const source = await openGenerations(path, silentLog)
   let store: Store | undefined
   try {
@@ -47,7 +47,7 @@ const OF_DATA = 1
 const OF_LOG = 2
 
 /** Writes three commits. The second one is large. */
-const write = (end: End): Promise<void> =>
+const write = (end: ProcessEnd): Promise<void> =>
   start(end, async (store) => {
     await store.write((tx) => tx.put('logical/mount/a', bytes('a')))
     await store.write((tx) => tx.put('logical/mount/b', large(1)))
@@ -65,7 +65,7 @@ const requireRefused = async (...texts: readonly string[]): Promise<void> => {
 
 const adopt = (isForced: boolean) => adoptGeneration(path, 1, { isForced })
 
-describe.each<End>(['killed', 'stopped'])('value files of a server that was %s', (end) => {
+describe.each<ProcessEnd>(['killed', 'stopped'])('value files of a server that was %s', (end) => {
   it('a missing value file of a log frame is adopted by force: the log is cut behind it, and no data is lost', async () => {
     await write(end)
     await rm(file(OF_LOG))
@@ -146,7 +146,7 @@ describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
     await make(file(number))
   }
 
-  it.each<readonly [string, number, End]>([
+  it.each<readonly [string, number, ProcessEnd]>([
     ['of data', OF_DATA, 'killed'],
     ['of data', OF_DATA, 'stopped'],
     ['of the log', OF_LOG, 'killed'],

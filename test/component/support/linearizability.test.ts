@@ -11,51 +11,51 @@ const write = (value: string, version?: number, cas?: number): KvOperation => ({
   ...(cas === undefined ? {} : { cas }),
 })
 const at = (calledMs: number, answeredMs: number, operation: KvOperation) => ({ calledMs, answeredMs, operation })
-const isFine = (...history: Timed<KvOperation>[]) => findKvViolation(history) === undefined
+const isLinearizable = (...history: Timed<KvOperation>[]) => findKvViolation(history) === undefined
 
 describe('linearizable histories', () => {
   it('sequential operations, and concurrent ones in any order, are linearizable', () => {
-    expect(isFine(at(0, 1, read(0)), at(2, 3, write('a', 1)), at(4, 5, read(1, 'a')))).toBe(true)
-    expect(isFine(at(0, 9, write('a', 2)), at(1, 8, write('b', 1)), at(2, 7, read(1, 'b')))).toBe(true)
+    expect(isLinearizable(at(0, 1, read(0)), at(2, 3, write('a', 1)), at(4, 5, read(1, 'a')))).toBe(true)
+    expect(isLinearizable(at(0, 9, write('a', 2)), at(1, 8, write('b', 1)), at(2, 7, read(1, 'b')))).toBe(true)
   })
 
   it('a write of unknown outcome is linearizable if it takes effect late or never', () => {
     const unknown = at(0, Infinity, write('a'))
-    expect(isFine(unknown, at(1, 2, read(0)), at(3, 4, read(1, 'a')))).toBe(true)
-    expect(isFine(unknown, at(1, 2, read(0)), at(3, 4, write('b', 1)))).toBe(true)
-    expect(isFine(unknown, at(1, 2, write('b', 2)), at(3, 4, read(2, 'b')))).toBe(true)
+    expect(isLinearizable(unknown, at(1, 2, read(0)), at(3, 4, read(1, 'a')))).toBe(true)
+    expect(isLinearizable(unknown, at(1, 2, read(0)), at(3, 4, write('b', 1)))).toBe(true)
+    expect(isLinearizable(unknown, at(1, 2, write('b', 2)), at(3, 4, read(2, 'b')))).toBe(true)
   })
 
   it('compare-and-set with one winner is linearizable', () => {
     const lost: KvOperation = { kind: 'conflict', cas: 0 }
-    expect(isFine(at(0, 9, write('a', 1, 0)), at(1, 8, lost), at(10, 11, read(1, 'a')))).toBe(true)
+    expect(isLinearizable(at(0, 9, write('a', 1, 0)), at(1, 8, lost), at(10, 11, read(1, 'a')))).toBe(true)
   })
 })
 
 describe('histories that are not linearizable', () => {
   it('a read that is older than an earlier read is not linearizable', () => {
-    expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(1, 'a')), at(4, 5, read(0)))).toBe(false)
+    expect(isLinearizable(at(0, 1, write('a', 1)), at(2, 3, read(1, 'a')), at(4, 5, read(0)))).toBe(false)
   })
 
   it('a write of unknown outcome that is read before its call, or again after a later write, is not linearizable', () => {
-    expect(isFine(at(0, 1, read(1, 'a')), at(2, Infinity, write('a')))).toBe(false)
+    expect(isLinearizable(at(0, 1, read(1, 'a')), at(2, Infinity, write('a')))).toBe(false)
     const [unknown, seen] = [at(0, Infinity, write('a')), at(1, 2, read(1, 'a'))]
-    expect(isFine(unknown, seen, at(3, 4, write('b', 2)), at(5, 6, read(1, 'a')))).toBe(false)
+    expect(isLinearizable(unknown, seen, at(3, 4, write('b', 2)), at(5, 6, read(1, 'a')))).toBe(false)
   })
 
   it('a lost acknowledged write is not linearizable', () => {
-    expect(isFine(at(0, 1, write('a', 1)), at(2, 3, write('b', 1)))).toBe(false)
-    expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(0)))).toBe(false)
+    expect(isLinearizable(at(0, 1, write('a', 1)), at(2, 3, write('b', 1)))).toBe(false)
+    expect(isLinearizable(at(0, 1, write('a', 1)), at(2, 3, read(0)))).toBe(false)
   })
 
   it('a duplicated write is not linearizable', () => {
-    expect(isFine(at(0, 1, write('a', 1)), at(2, 3, read(2, 'a')))).toBe(false)
-    expect(isFine(at(0, Infinity, write('a')), at(2, 3, write('b', 3)))).toBe(false)
+    expect(isLinearizable(at(0, 1, write('a', 1)), at(2, 3, read(2, 'a')))).toBe(false)
+    expect(isLinearizable(at(0, Infinity, write('a')), at(2, 3, write('b', 3)))).toBe(false)
   })
 
   it('two winners of one compare-and-set, or a conflict without a winner, are not linearizable', () => {
-    expect(isFine(at(0, 9, write('a', 1, 0)), at(0, 9, write('b', 1, 0)))).toBe(false)
-    expect(isFine(at(0, 9, { kind: 'conflict', cas: 0 }))).toBe(false)
+    expect(isLinearizable(at(0, 9, write('a', 1, 0)), at(0, 9, write('b', 1, 0)))).toBe(false)
+    expect(isLinearizable(at(0, 9, { kind: 'conflict', cas: 0 }))).toBe(false)
   })
 
   it('a value that was never written is not linearizable, and the violation shows where the search is stuck', () => {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { ApiAnswer, Kind } from '../../../src/index.js'
 import { waitFor } from '../../../src/lab/requests/wait.js'
 import { checkInfo, checkPromises, isSecondary, KINDS, readRoles, settle } from '../../support/model-checks.js'
-import { isGood, type Member, type Status, World } from '../../support/model-world.js'
+import { isSuccess, type Member, type Status, World } from '../../support/model-world.js'
 import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
 
 /**
@@ -89,7 +89,7 @@ const write: Action = async (world, { a, coin }) => {
     await enableMount(world, member, coin)
     answer = await world.asRoot(member, 'PUT', path, { value })
   }
-  if (isGood(answer)) (await takerOf(world, member, by, path))?.writes.set(path, value)
+  if (isSuccess(answer)) (await takerOf(world, member, by, path))?.writes.set(path, value)
   return `${member.name} ${path} ${outcome(answer)}`
 }
 
@@ -109,7 +109,7 @@ const createToken: Action = async (world, { a }) => {
   const member = world.member(a)
   const answer = await world.asRoot(member, 'PUT', 'auth/token/create', { policies: ['default'] })
   const token = (answer?.json?.auth as { client_token?: string } | undefined)?.client_token
-  if (isGood(answer) && token) member.tokens.add(token)
+  if (isSuccess(answer) && token) member.tokens.add(token)
   return `${member.name} ${outcome(answer)}`
 }
 
@@ -127,7 +127,7 @@ const changeRole = async (
   const isOnDr = isSecondary(await world.status(member, 'dr')) && kind === 'dr'
   const token = isOnDr ? { dr_operation_token: await world.operationToken(member) } : {}
   const answer = await world.asRoot(member, 'PUT', pathOf(kind, path), { ...body, ...token })
-  if (isGood(answer)) {
+  if (isSuccess(answer)) {
     await waitFor(
       world.lab.clock,
       `${member.name} to be ${wanted.join(' or ')} (${kind})`,
@@ -189,7 +189,7 @@ const join: Action = async (world, choice) => {
   if (!issued) return `${primary.name} issues no ${kind} token`
   const hadRoot = await member.cluster.token()
   const answer = await changeRole(world, member, kind, FOLLOWING, 'secondary/enable', { token: issued.token })
-  if (isGood(answer)) {
+  if (isSuccess(answer)) {
     member.joined = { kind, primary: primary.name, id: issued.id }
     member.writes.clear()
     member.tokens.clear()
@@ -209,7 +209,7 @@ const updatePrimary: Action = async (world, choice) => {
   const issued = await world.issue(primary, kind)
   if (!issued) return `${primary.name} issues no ${kind} token`
   const answer = await changeRole(world, member, kind, FOLLOWING, 'secondary/update-primary', { token: issued.token })
-  if (isGood(answer)) {
+  if (isSuccess(answer)) {
     member.joined = { kind, primary: primary.name, id: issued.id }
     await checkLosses(world, member, primary)
     member.writes.clear()
@@ -275,7 +275,7 @@ const revoke: Action = async (world, choice) => {
   const id = firstKnown(await world.status(member, kind))
   if (id === undefined) return `${member.name} knows nobody`
   const answer = await world.asRoot(member, 'PUT', pathOf(kind, 'primary/revoke-secondary'), { id })
-  const { known_secondaries: known } = isGood(answer) ? await world.status(member, kind) : {}
+  const { known_secondaries: known } = isSuccess(answer) ? await world.status(member, kind) : {}
   if (Array.isArray(known) && known.includes(id)) world.fail(`${member.name} still knows the revoked ${id}`)
   return `${member.name} ${kind} ${id} ${outcome(answer)}`
 }
@@ -293,7 +293,7 @@ const filter: Action = async (world, choice) => {
   const answer = coin
     ? await world.asRoot(member, 'PUT', path, { mode: 'deny', paths: ['denied/'] })
     : await world.asRoot(member, 'DELETE', path)
-  if (coin && b === 0 && isGood(answer)) await settle(world)
+  if (coin && b === 0 && isSuccess(answer)) await settle(world)
   return `${member.name} ${id} ${coin ? 'put' : 'deleted'} ${outcome(answer)}`
 }
 

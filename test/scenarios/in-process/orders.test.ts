@@ -4,7 +4,7 @@ import type { ApiAnswer } from '../../../src/index.js'
 import { waitFor } from '../../../src/lab/requests/wait.js'
 import { Chance } from '../../../src/server/simulated/chance.js'
 import { settle } from '../../support/model-checks.js'
-import { isGood, type Member, World } from '../../support/model-world.js'
+import { isSuccess, type Member, World } from '../../support/model-world.js'
 import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
 
 /**
@@ -90,10 +90,10 @@ const sameIdAgain: Race = {
       if (!token) return false
       const answer = await ask(world, C, 'PUT', `${PERFORMANCE}/secondary/update-primary`, { token })
       isUnclear ||= !answer || answer.bytes.includes('no answer within')
-      return isGood(answer)
+      return isSuccess(answer)
     }
     const write = async (member: Member, path: string) => {
-      if (isGood(await ask(world, member, 'PUT', path, { value: path }))) A.writes.set(path, path)
+      if (isSuccess(await ask(world, member, 'PUT', path, { value: path }))) A.writes.set(path, path)
     }
     const isKilled = chance.coin()
     await chance.together(
@@ -164,7 +164,7 @@ const namespaceAmidMove: Race = {
       async () => {
         const answer = await ask(world, chance.of(A, C), 'DELETE', `sys/namespaces/${name}`)
         // What was sent to a slow primary may have been done.
-        isDeleted = answer?.status === 503 ? undefined : isGood(answer)
+        isDeleted = answer?.status === 503 ? undefined : isSuccess(answer)
       },
       ...(chance.coin() ? [move(inside, `moved${round}`)] : []),
       ...(chance.coin() ? [move(outside, `${name}/came`)] : []),
