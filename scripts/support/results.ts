@@ -49,8 +49,8 @@ const resultOf = (module: TestModule): FileResult => {
 }
 
 /**
- * A vitest reporter that writes a `FileResult` for each test file to a JSON file. After each test file, it writes the file, so that
- * an interrupted run leaves what it found, and prints the failures.
+ * A vitest reporter. After each test file, it prints the failures, and writes the `FileResult` of all ended files to a
+ * JSON file, so that an interrupted run leaves its results.
  */
 export class ResultsReporter implements Reporter {
   readonly #file: string

@@ -211,7 +211,7 @@ it('an audit file sink limits the bytes of waiting lines', async () => {
   await sink.close()
 })
 
-it('a line that arrives after close is written, and leaves no open file', async () => {
+it('an audit file sink writes a line that arrives after its close, and leaves no open file', async () => {
   const path = join(folder, 'late.log')
   const sink = new FileSink({ path, mode: undefined, clock: systemClock })
   await sink.append('in time\n', 'request')
