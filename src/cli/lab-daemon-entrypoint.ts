@@ -31,6 +31,6 @@ const main = async (file: string): Promise<void> => {
 }
 
 main((process.argv[2] ?? '').replace(/^-config=/, '')).catch((error: unknown) => {
-  process.stderr.write(`the lab daemon cannot go on: ${messageOf(error)}\n`)
+  process.stderr.write(`the lab daemon failed: ${messageOf(error)}\n`)
   process.exit(1)
 })

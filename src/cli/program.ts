@@ -33,9 +33,9 @@ import { wireCommand } from './commands/lab/wire.js'
 import { commandTerm, examples, TypedCommand } from './terminal/command.js'
 import { EXIT, exitCodeOf } from './terminal/exit-codes.js'
 import { FORMATS, type Output, outliveReaders, ProcessOutput } from './terminal/output.js'
-import { keepTelling } from './terminal/patience.js'
+import { reportWaits } from './terminal/patience.js'
 import { StopSignals } from './terminal/stop-signals.js'
-import { describeUnexpected, endOnMistakes } from './terminal/unexpected.js'
+import { describeUnexpected, exitOnUncaughtError } from './terminal/unexpected.js'
 import { packageVersion } from '../base/package-version.js'
 
 /**
@@ -56,25 +56,25 @@ const findVaultArgs = async (
 
 /** Describes an error. The stack trace of an unexpected error is saved to a file. */
 const describeError = async (error: unknown): Promise<string> => {
-  const silence = findSilence(error)
-  if (silence) return (await findReason(silence)) ?? (error as Error).message
+  const unreachable = findUnreachable(error)
+  if (unreachable) return (await findReason(unreachable)) ?? (error as Error).message
   const isExpected = error instanceof LabError || exitCodeOf(error) !== EXIT.usage || isOfSystem(error)
   return isExpected ? (error as Error).message : describeUnexpected(error)
 }
 
 /** Returns the failure to reach a server, which may be the cause of an error that names its cluster. */
-const findSilence = (error: unknown): ApiUnreachable | undefined => {
+const findUnreachable = (error: unknown): ApiUnreachable | undefined => {
   if (error instanceof ApiUnreachable) return error
   return error instanceof LabError && error.cause instanceof ApiUnreachable ? error.cause : undefined
 }
 
 /** Returns the reason if the unreachable server belongs to a lab and is paused or stopped. */
 const findReason = async ({ url }: ApiUnreachable): Promise<string | undefined> => {
-  const [{ explainSilence }, { thisHost }] = await Promise.all([
+  const [{ explainUnreachable }, { thisHost }] = await Promise.all([
     import('../lab/lifecycle/listing.js'),
     import('../lab/processes/lab-host.js'),
   ])
-  return explainSilence(url, thisHost())
+  return explainUnreachable(url, thisHost())
 }
 
 /** Returns true for a system error, for example an unreadable file. Its text names the file. */
@@ -83,7 +83,7 @@ const isOfSystem = (error: unknown): boolean => error instanceof Error && 'sysca
 /** Runs one command as the whole process. Parameters and result are those of `run`. */
 export const main = (argv: readonly string[], signals?: StopSignals): Promise<number> => {
   outliveReaders()
-  endOnMistakes()
+  exitOnUncaughtError()
   return run(argv, signals)
 }
 
@@ -139,9 +139,9 @@ const runOwn = async (
     program.outputHelp()
     return EXIT.ok
   }
-  let telling: Disposable | undefined
+  let reporting: Disposable | undefined
   program.hook('preAction', () => {
-    telling = keepTelling(output, systemClock, program.opts().verbose === true)
+    reporting = reportWaits(output, systemClock, program.opts().verbose === true)
   })
   try {
     // With its flags, a misspelled command would print the general help.
@@ -152,7 +152,7 @@ const runOwn = async (
     output.complain(`understudy: ${await describeError(error)}`)
     return exitCodeOf(error)
   } finally {
-    telling?.[Symbol.dispose]()
+    reporting?.[Symbol.dispose]()
   }
 }
 
@@ -203,7 +203,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
     .description('print the version')
     .examples('version', '--version')
     .action(() => output.data(describeVersion()))
-  teachManners(program, output)
+  applySharedOptions(program, output)
   return program
 }
 
@@ -220,7 +220,7 @@ const completionCommand = (output: Output): Command =>
     .action((shell: Shell) => output.data(SCRIPTS[shell]))
 
 /** Applies the options and behavior that all commands share. */
-const teachManners = (program: Command, output: ProcessOutput): void => {
+const applySharedOptions = (program: Command, output: ProcessOutput): void => {
   program
     .option('-q, --quiet', 'suppress progress messages')
     .option('-v, --verbose', 'print every HTTP call on standard error')

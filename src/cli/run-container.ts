@@ -5,7 +5,7 @@ import { decideLaunch, OWN_DIRECTORIES, readLaunchFacts } from './container/laun
 import { outliveReaders } from './terminal/output.js'
 import { run } from './program.js'
 import type { StopSignals } from './terminal/stop-signals.js'
-import { endOnMistakes } from './terminal/unexpected.js'
+import { exitOnUncaughtError } from './terminal/unexpected.js'
 import { lchownSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { makeDirectory } from '../base/make-directory.js'
 import { messageOf } from '../base/printable.js'
@@ -16,7 +16,7 @@ import { messageOf } from '../base/printable.js'
  */
 export const runContainer = async (signals: StopSignals): Promise<number> => {
   outliveReaders()
-  endOnMistakes()
+  exitOnUncaughtError()
   const launch = decideLaunch(process.argv.slice(2), readLaunchFacts(process.env))
   if (launch.kind === 'program') return runInForeground(launch.command, launch.args)
   if (process.getuid?.() === 0) leaveRoot(launch.args)
@@ -75,7 +75,7 @@ const giveDirectories = (directories: readonly string[], account: Account): stri
       return []
     } catch (error) {
       const reason = messageOf(error)
-      return [`${directory} could not be given to user ${account.name}: ${reason}`]
+      return [`the owner of ${directory} could not be changed to ${account.name}: ${reason}`]
     }
   })
 

@@ -85,7 +85,10 @@ it('the command in the error discards a log frame whose file is missing or repla
     await requireRefused()
     expect(await adopt()).toMatchObject({ status: 1, stderr: expect.stringMatching(/this loses no data.*--force/) })
     await requireRefused()
-    expect(await adopt('--force')).toMatchObject({ status: 0, stdout: expect.stringContaining('given up to index') })
+    expect(await adopt('--force')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('its log was discarded up to index'),
+    })
     await cluster.reopen()
     await cluster.untilServes()
     expect((await cluster.client.read('kept/large')).data).toEqual({ word })

@@ -33,7 +33,7 @@ it('attach wires running servers and operates them as a lab, and down only unreg
     status: 4,
     stderr: expect.stringContaining('it is a DR secondary, on which no node serves clients'),
   })
-  expect((await on('probe', '--for', '300ms')).stdout).toMatch(/^B +its last WAL +\d+ /m)
+  expect((await on('probe', '--for', '300ms')).stdout).toMatch(/^B +WAL index +\d+ /m)
   expect(await on('switchover', 'A', 'B')).toMatchObject({ status: 0 })
   expect((await on('env', '--role', 'dr-primary')).stdout).toContain(b.address)
   expect((await on('seal', 'B')).status).toBe(0)

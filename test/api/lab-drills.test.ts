@@ -57,9 +57,9 @@ it('drill commands show drills, and name the position of an error in a file', as
     [['validate', bad], `${bad}:6:5: there is no "steps[1].promot"; did you mean "promote"?`],
     [['validate', `${bad}.yaml`], 'cannot be read'],
     [['run', 'no-such-drill'], 'there is no drill "no-such-drill"; "understudy drill list" lists them'],
-    [['run', good, '--on', 'in-process', '--keep'], '--keep needs --on process'],
-    [['run', good, '--step'], 'there is no terminal'],
-    [['run', good, '--slo', 'rto=soon'], '"rto=soon" is neither of the form'],
+    [['run', good, '--on', 'in-process', '--keep'], '--keep requires --on process'],
+    [['run', good, '--step'], '--step waits for Enter, which requires a terminal'],
+    [['run', good, '--slo', 'rto=soon'], '"rto=soon" is not a limit such as'],
     [['run', good, '--name', 'nobody'], 'there is no lab "nobody"'],
   ]
   for (const [args, text] of refusals) {

@@ -35,7 +35,7 @@ const open = async (isInProcess: boolean, isAttached = false): Promise<HostedLab
   return onLiveLab(openLab(name, host), {
     reset: () => resetLab(name, WAIT, host),
     logs: () => {
-      requireOwnLab(name, 'its servers log where they run')
+      requireOwnLab(name, 'its servers write their logs on their own machines')
       const lines = new LogReader(logSources(requireLab(name), ['A'], false)).read()
       return lines.map(({ text }) => `${text}\n`).join('')
     },
@@ -62,5 +62,5 @@ describeHost('attached', () => open(false, true), {
   wipe: `${ATTACHED}: it cannot wipe cluster A`,
   'link-fault': 'a fault of a link cannot be done to a lab of existing servers',
   reset: ATTACHED,
-  logs: 'its servers log where they run',
+  logs: 'its servers write their logs on their own machines',
 })

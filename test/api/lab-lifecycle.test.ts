@@ -296,9 +296,9 @@ describe('arguments of a lab', () => {
       [['up', 'dr', '--name', '../x'], 1, 'is not a name for a lab'],
       [['status', '--name', 'none'], 1, 'there is no lab "none"'],
       [['start', 'Q', '--name', 'none'], 1, 'there is no lab "none"'],
-      [['down', 'one', '--all'], 1, 'name a lab or give --all, not both'],
-      [['down', '--all', '--name', 'one'], 1, 'name a lab or give --all, not both'],
-      [['down', 'one', '--name', 'two'], 1, 'say which lab: "one" or "two"'],
+      [['down', 'one', '--all'], 1, 'specify a lab or --all, not both'],
+      [['down', '--all', '--name', 'one'], 1, 'specify a lab or --all, not both'],
+      [['down', 'one', '--name', 'two'], 1, 'two labs are specified: "one" and "two"'],
     ]
     for (const [args, status, text] of refusals) {
       const answer = await home.run(...args)

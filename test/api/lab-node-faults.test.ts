@@ -36,7 +36,7 @@ it('faults are set and healed by node name, and for all nodes by cluster name', 
   await done(home, 'heal A2')
   expect(await faults(home)).toEqual(['A3 skew'])
   expect(await done(home, 'heal A')).toContain('healed A3, clock +300 s')
-  expect(await done(home, 'heal A')).toContain('there is no fault of the server A')
+  expect(await done(home, 'heal A')).toContain('there is no fault on A')
 
   const every = (fault: string) => ['A1', 'A2', 'A3'].map((node) => `${node} ${fault}`)
   await done(home, 'fault disk A full')

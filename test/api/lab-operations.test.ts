@@ -54,7 +54,7 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   const failover = await on('failover', 'A', 'B', '--force', '--explain')
   expect([failover.status, failover.stderr]).toEqual([
     0,
-    expect.stringContaining('when A is back: understudy rejoin A B --name one\n'),
+    expect.stringContaining('when A is running again, make A a secondary of B: understudy rejoin A B --name one\n'),
   ])
   expect(failover.stdout).toMatch(
     /key="\$KEY_SHARE"(?:\n|.)*-dr-token -decode=(?:\n|.)*dr_operation_token="\$DR_OPERATION_TOKEN" force=true/,
@@ -100,7 +100,7 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
     0,
     expect.stringContaining('A is alive, so this is a planned failover'),
   ])
-  expect(planned.stderr).toContain('to have A follow B: understudy rejoin A B --name one\n')
+  expect(planned.stderr).toContain('make A a secondary of B: understudy rejoin A B --name one\n')
   expect(planned.stderr).not.toContain('is back')
   const { stdout } = await on('rejoin', 'A', 'B', '--dry-run')
   expect(stdout, 'it was demoted already').not.toContain('demote')

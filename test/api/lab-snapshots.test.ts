@@ -46,7 +46,7 @@ it('a snapshot restores a lab at other ports beside the first lab', { timeout: 6
   await until(async () => (await read(home, 'default', 'C', 'kv/a')) === 'saved')
   expect((await home.run('fault', 'latency', 'A', 'C', '20ms')).status).toBe(0)
   const saved = await home.run('snapshot', 'save', 'one')
-  expect(saved).toMatchObject({ status: 0, stderr: expect.stringMatching(/writes waited for \d+ ms/) })
+  expect(saved).toMatchObject({ status: 0, stderr: expect.stringMatching(/writes were paused for \d+ ms/) })
   expect((await home.run('snapshot', 'save', 'one')).status).toBe(5)
   await write(home, 'default', 'A', 'kv/a', 'later')
 
@@ -105,7 +105,7 @@ it('reset returns a lab to its start after faults, crashes and a failover', { ti
   expect((await home.run('failover', 'A', 'B', '--force')).status).toBe(0)
 
   const reset = await home.run('reset', '--json')
-  expect(reset).toMatchObject({ status: 0, stderr: expect.stringContaining('is back at its start, as it was on 2') })
+  expect(reset).toMatchObject({ status: 0, stderr: expect.stringContaining('is reset to its state on 2') })
   expect(JSON.parse(reset.stdout)).toEqual({
     lab: 'default',
     savedAt: expect.stringMatching(/^2/),

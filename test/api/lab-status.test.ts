@@ -51,7 +51,7 @@ it('status --watch restores the terminal when it is quit or killed', async () =>
     terminal.stdout.on('data', (chunk: Buffer) => {
       shown += chunk.toString()
     })
-    await until(() => shown.includes('nothing is wrong'))
+    await until(() => shown.includes('Healthy'))
     terminal.stdin.write(end)
     await new Promise((resolve) => terminal.once('exit', resolve))
     const [picture = '', after = ''] = shown.split('\x1b[?1049l')

@@ -21,7 +21,7 @@ it('a lab with TLS, auto-unseal and a chosen root token switches over', { timeou
   const up = await home.run('up', 'pr-dr', '--ports', 'random', ...flags, '--prove')
   expect(up).toMatchObject({
     status: 0,
-    stdout: expect.stringMatching(/^recovery keys of A, B, C, 2 of 3 are needed:$/m),
+    stdout: expect.stringMatching(/^recovery keys of A, B, C \(threshold 2 of 3\):$/m),
   })
   const [picture = ''] = up.stdout.split('\n\nB (DR) holds the same data')
   expect(Math.max(...picture.split('\n').map((line) => line.length))).toBeLessThanOrEqual(WIDTH)
@@ -134,7 +134,7 @@ links:
   for (const client of [a, c]) client.close()
   expect((await home.run('up', 'pr-drr')).stderr).toContain('did you mean "pr-dr"?')
   expect((await home.run('up', 'pr', '-f', file)).status).toBe(1)
-  expect((await home.run('up', 'pr', '--root-token', 'hvs.no')).stderr).toContain('not a token to choose')
+  expect((await home.run('up', 'pr', '--root-token', 'hvs.no')).stderr).toContain('is not a valid token')
 })
 
 it('up in the foreground leaves nothing behind, however it ends', { timeout: 600_000 }, async () => {

@@ -77,7 +77,7 @@ const run = (program: string, args: readonly string[], at: Desk) =>
     child.stdin?.end()
   })
 
-/** Runs the file in a terminal, with a user who presses q to end commands that end with q. */
+/** Runs the file in a terminal, with a user who presses q to end commands that q ends. */
 const runInTerminal = (program: string, file: string, at: Desk) =>
   new Promise<Ended>((resolve, reject) => {
     const child = spawn(program, ['-qefc', `bash ${file}`, '/dev/null'], { ...at, stdio: ['pipe', 'pipe', 'ignore'] })
@@ -85,7 +85,7 @@ const runInTerminal = (program: string, file: string, at: Desk) =>
     let isTyped = false
     child.stdout.on('data', (chunk: Buffer) => {
       stdout += String(chunk)
-      if (isTyped || !stdout.includes('(q ends)')) return
+      if (isTyped || !stdout.includes('(press q to quit)')) return
       isTyped = true
       child.stdin.write('q')
     })

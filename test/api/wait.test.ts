@@ -40,13 +40,13 @@ it('wait ends at once if waiting cannot help', async () => {
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve))
   const { port } = web.address() as AddressInfo
   for (const [address, why] of [
-    ['http://no-such-host.invalid:8200', 'there is no such host'],
-    [`http://127.0.0.1:${port}`, 'does not speak this protocol'],
+    ['http://no-such-host.invalid:8200', 'unknown host'],
+    [`http://127.0.0.1:${port}`, 'does not serve the Vault HTTP API'],
     ['http://127.0.0.1:99999', 'is not an address such as'],
   ] as const) {
     const answer = await runProgram(['wait', '--addr', address, '--for', 'answering', '--timeout', '10m'])
     expect([answer.status, answer.stderr], address).toEqual([1, expect.stringContaining(why)])
   }
   web.close()
-  expect((await wait('--for', 'healthy')).stderr).toContain('"healthy" is said of a whole lab')
+  expect((await wait('--for', 'healthy')).stderr).toContain('"healthy" applies to a whole lab')
 })

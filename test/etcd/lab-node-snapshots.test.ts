@@ -38,7 +38,7 @@ it('a lab with nodes restores a snapshot with a sealed node, and a lab started f
   await begin(home, 'dr')
   await run('wait', '--for', 'replicated')
   await run('seal', 'A3')
-  expect((await run('snapshot', 'save', 'one')).stderr).toMatch(/writes waited for \d+ ms/)
+  expect((await run('snapshot', 'save', 'one')).stderr).toMatch(/writes were paused for \d+ ms/)
   await put(home, 'default', 'A', 'later')
   await run('unseal', 'A3')
   await run('crash', await activeOf(home))

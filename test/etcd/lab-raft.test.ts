@@ -40,7 +40,7 @@ it('up rejects a storage that does not support the nodes before it starts anythi
   expect(inProcess.stderr).toContain('which they need processes for')
   const alone = await home.run('up', 'single', '--storage', 'raft')
   expect(alone).toMatchObject({ status: 1 })
-  expect(alone.stderr).toContain('say --nodes as well')
+  expect(alone.stderr).toContain('add --nodes')
   expect(home.left()).toEqual([])
 })
 

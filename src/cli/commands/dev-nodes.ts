@@ -100,7 +100,7 @@ const openNodes = async (clients: readonly ApiClient[], { dev }: ServerConfig) =
     // The first node becomes active before the others can.
     const isOpen = async () => {
       const { status } = await client.send('GET', 'sys/health')
-      return UNSEALED.includes(status) ? undefined : `its health is ${status}`
+      return UNSEALED.includes(status) ? undefined : `sys/health returns ${status}`
     }
     await waitFor(systemClock, `the node at ${client.address} to be unsealed`, isOpen, TIMEOUT_MS)
   }

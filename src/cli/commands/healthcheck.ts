@@ -24,9 +24,9 @@ export const healthcheckCommand = (output: Output): Command =>
     .examples('healthcheck', 'healthcheck --addr http://127.0.0.1:8200')
     .run(async (flags) => {
       const addresses = flags.addr ? [flags.addr] : addressesOfThisContainer(process.env)
-      const answers = await Promise.all(addresses.map(askHealth))
-      const found = answers.find((answer) => answer.status !== undefined)
-      if (!found) throw new LabError('remote', answers.map(({ text }) => text).join('; '))
+      const results = await Promise.all(addresses.map(askHealth))
+      const found = results.find(({ status }) => status !== undefined)
+      if (!found) throw new LabError('remote', results.map(({ text }) => text).join('; '))
       output.data(found.text)
     })
 
@@ -35,7 +35,7 @@ const askHealth = async (address: string): Promise<{ status: number | undefined;
   try {
     const { status, json } = await client.send('GET', 'sys/health')
     // A TLS port also answers plain HTTP, with a text. JSON comes only from sys/health itself.
-    const text = json ? `${address} answers ${status}` : `${address} does not speak this protocol`
+    const text = json ? `${address} responds with ${status}` : `${address} does not serve the Vault HTTP API`
     return { status: json ? status : undefined, text }
   } catch (error) {
     return { status: undefined, text: messageOf(error) }
@@ -45,8 +45,8 @@ const askHealth = async (address: string): Promise<{ status: number | undefined;
 }
 
 const addressesOfThisContainer = (env: NodeJS.ProcessEnv): readonly string[] => {
-  const told = readAddressFile(env.UNDERSTUDY_ADDRESS_FILE ?? '')
-  if (told.length > 0) return told
+  const fromFile = readAddressFile(env.UNDERSTUDY_ADDRESS_FILE ?? '')
+  if (fromFile.length > 0) return fromFile
   const listening = addressesOf(commandLineOfFirstProcess(), env)
   if (listening.length > 0) return listening
   return env.VAULT_ADDR ? [env.VAULT_ADDR] : DEFAULT_ADDRESSES

@@ -29,9 +29,9 @@ export const describeServer = (server: Server, config: ServerConfig, certificate
     ['Log level', config.log.level],
   ]
   if (config.seal.type === 'auto' && config.seal.key === undefined) {
-    rows.push(['WARNING', `the seal "${config.seal.name}" is simulated: its key lies in a file beside the data`])
+    rows.push(['WARNING', `the seal "${config.seal.name}" is simulated: its key is in a file next to the data`])
   }
-  if (!config.own.syncWrites) rows.push(['WARNING', 'sync_writes is off: answered writes may be lost with the power'])
+  if (!config.own.syncWrites) rows.push(['WARNING', 'sync_writes is off: a power failure may lose acknowledged writes'])
   const width = Math.max(...rows.map(([name]) => name.length))
   return [
     '==> Understudy server configuration:',

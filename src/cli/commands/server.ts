@@ -26,13 +26,13 @@ export const runServer = async (args: readonly string[], output: Output, signals
   const loaded = loadServerConfig(args, process.env)
   for (const { origin, text } of loaded.warnings) output.complain(`warning: ${origin}: ${text}`)
   if (!loaded.config) {
-    output.complain('the configuration cannot be used:')
+    output.complain('the configuration is invalid:')
     for (const { origin, text } of loaded.problems) output.complain(`  ${origin}: ${text}`)
     return EXIT.usage
   }
   const prepared = await prepareDevTls(loaded.config, systemClock).catch((error: unknown) => String(error))
   if (typeof prepared === 'string') {
-    output.complain(`the certificates of -dev-tls could not be made: ${prepared}`)
+    output.complain(`the certificates of -dev-tls could not be created: ${prepared}`)
     return EXIT.usage
   }
   const { config, certificates } = prepared
@@ -61,7 +61,7 @@ export const runServer = async (args: readonly string[], output: Output, signals
     chmodSync(config.pidFile, 0o644)
   }
   const lines = addressLines(server.addresses, config.listeners)
-  tellAddresses(config.own.addressFile, lines, log)
+  publishAddresses(config.own.addressFile, lines, log)
   signals.onHangUp(() => void reload(server, log, args))
   endWithParent()
   const status = await serveUntilStopped(server, log, signals)
@@ -91,7 +91,7 @@ const openLog = (config: ServerConfig): PinoLog =>
   })
 
 /** Writes the address file for other programs. The server starts even if it cannot be written. */
-const tellAddresses = (file: string, lines: readonly string[], log: PinoLog): void => {
+const publishAddresses = (file: string, lines: readonly string[], log: PinoLog): void => {
   if (file === '') return
   try {
     writeAddressFile(file, lines)
@@ -105,7 +105,7 @@ const reload = async (server: RunningServers, log: PinoLog, args: readonly strin
   try {
     const { config, problems } = loadServerConfig(args, process.env)
     if (config) log.setLevel(config.log.level)
-    else log.error('the configuration cannot be used; the log level stays', { problems })
+    else log.error('the configuration is invalid; the log level is unchanged', { problems })
     await server.reload()
     log.info('files reloaded')
   } catch (error) {

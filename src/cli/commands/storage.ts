@@ -62,15 +62,15 @@ export const storageCommand = (output: Output): Command => {
       orUsage(async ({ adoptStorage }) => {
         const { lastIndex, others, damaged, logGivenUpTo } = await adoptStorage(dataDir, generation, force === true)
         output.data(
-          `generation ${generation} is live; ${lastIndex === undefined ? 'it holds nothing' : `its last index is ${lastIndex}`}`,
+          `generation ${generation} is live; ${lastIndex === undefined ? 'it is empty' : `its last index is ${lastIndex}`}`,
         )
         if (logGivenUpTo !== undefined) {
           output.data(
-            `its log was given up to index ${logGivenUpTo}: secondaries that are behind it compare merkle trees`,
+            `its log was discarded up to index ${logGivenUpTo}: secondaries behind this index compare Merkle trees`,
           )
         }
-        if (damaged.length > 0) output.data(`damaged: ${damaged.join(', ')}; keys of it may be missing`)
-        if (others.length > 0) output.data(`left as they are: ${others.map((one) => `generation-${one}`).join(', ')}`)
+        if (damaged.length > 0) output.data(`damaged: ${damaged.join(', ')}; some of its keys may be missing`)
+        if (others.length > 0) output.data(`unchanged: ${others.map((one) => `generation-${one}`).join(', ')}`)
       }),
     )
   return storage
@@ -80,7 +80,7 @@ const generationOption = (about: string): Option => new Option('--generation <n>
 
 const parseGeneration = (text: string): number => {
   if (/^[1-9]\d*$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('a number from 1')
+  throw new InvalidArgumentError('use a number of at least 1')
 }
 
 const toJson = ({ corruptPages, ...found }: GenerationVerification) => ({
@@ -111,9 +111,9 @@ const describePages = (isRead: boolean, replicated: number, local: number): stri
 }
 
 const describeValues = (values: GenerationVerification['values']): string => {
-  if (!values) return 'not opened: give --root-key-file or --unseal-key-file'
-  if (values.damaged.length === 0) return `sound, ${values.opened} opened`
-  return `${values.damaged.length} do not open: ${values.damaged.join(', ')}`
+  if (!values) return 'not checked: specify --root-key-file or --unseal-key-file'
+  if (values.damaged.length === 0) return `sound, ${values.opened} decrypted`
+  return `${values.damaged.length} cannot be decrypted: ${values.damaged.join(', ')}`
 }
 
 type Inspection = typeof import('../../server/data/storage-inspection.js')

@@ -5,7 +5,7 @@ import { LabError } from '../../lab/model/lab-error.js'
 import { requireAnyLab } from '../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../lab/processes/lab-host.js'
 import { atReachableNode, type ClusterOfNodes } from '../../lab/nodes/nodes.js'
-import { explainSilence } from '../../lab/lifecycle/listing.js'
+import { explainUnreachable } from '../../lab/lifecycle/listing.js'
 import { chooseClusters, findNode } from '../../lab/nodes/choose.js'
 import { findUnconverged } from '../../lab/status/links.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/status/readiness.js'
@@ -72,7 +72,7 @@ const labOf = ({ addr, cluster, name }: WaitFlags, wanted: OfLab): AnyLab => {
   if (addr !== undefined || cluster !== undefined)
     throw new LabError(
       'usage',
-      `"${wanted}" is said of a whole lab: leave out ${addr === undefined ? '--cluster' : '--addr'}`,
+      `"${wanted}" applies to a whole lab: remove ${addr === undefined ? '--cluster' : '--addr'}`,
     )
   return requireAnyLab(name)
 }
@@ -95,11 +95,13 @@ const waitForServer = async (
       await follow?.()
       const { status, json } = await client.send('GET', 'sys/health')
       if (!json && status < SERVER_ERROR)
-        wrong.abort(new LabError('usage', `${client.address} does not speak this protocol: it answers with ${status}`))
+        wrong.abort(
+          new LabError('usage', `${client.address} does not serve the Vault HTTP API: it responds with ${status}`),
+        )
       return await findMissing(client, wanted)
     } catch (error) {
-      if (isUnknownHost(error)) wrong.abort(new LabError('usage', `${client.address}: there is no such host`))
-      const reason = error instanceof ApiUnreachable ? explainSilence(error.url, host) : undefined
+      if (isUnknownHost(error)) wrong.abort(new LabError('usage', `${client.address}: unknown host`))
+      const reason = error instanceof ApiUnreachable ? explainUnreachable(error.url, host) : undefined
       if (reason !== undefined) return reason
       throw error
     }

@@ -14,7 +14,7 @@ export class ProcessOutput implements Output {
   /** True after the first document: in YAML, later ones need a separator. */
   #hasPrinted = false
   /** Time of the last message, by the caller's clock. */
-  spokeAtMs = 0
+  lastOutputMs = 0
   readonly #monotonic: () => number
 
   constructor(monotonic: () => number) {
@@ -45,7 +45,7 @@ export class ProcessOutput implements Output {
   }
 
   #write(stream: NodeJS.WriteStream, text: string): void {
-    this.spokeAtMs = this.#monotonic()
+    this.lastOutputMs = this.#monotonic()
     stream.write(`${printable(text)}\n`)
   }
 }

@@ -13,15 +13,15 @@ const SILENT_MS_MAX = 10_000
  * reported again when it changes, otherwise at increasing intervals. With `isVerbose`, every HTTP call is printed,
  * without headers, bodies and queries, because they may contain secrets.
  */
-export const keepTelling = (output: ProcessOutput, clock: Clock, isVerbose: boolean): Disposable => {
+export const reportWaits = (output: ProcessOutput, clock: Clock, isVerbose: boolean): Disposable => {
   const waiting = listenToWaits()
   const calls = listenToCalls(clock, isVerbose ? (line) => output.complain(line) : undefined)
   const begun = clock.monotonic()
   let said = ''
   let dueMs = SILENT_MS
-  output.spokeAtMs = begun
+  output.lastOutputMs = begun
   const look = () => {
-    const silentMs = clock.monotonic() - output.spokeAtMs
+    const silentMs = clock.monotonic() - output.lastOutputMs
     const text = describeWait([...waiting.waits].at(-1)) ?? calls.oldest()
     if (text === undefined || silentMs < SILENT_MS) return
     if (text === said && silentMs < dueMs) return
@@ -65,7 +65,7 @@ const listenToCalls = (clock: Clock, print: ((line: string) => void) | undefined
     /** The oldest pending call. */
     oldest: (): string | undefined => {
       const [request] = begun.keys()
-      return request && `an answer to ${describeCall(request)}`
+      return request && `a response to ${describeCall(request)}`
     },
     [Symbol.dispose]() {
       unsubscribe(STARTS, onStart)

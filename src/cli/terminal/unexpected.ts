@@ -30,9 +30,9 @@ const keepDetails = (error: unknown): string => {
     makeDirectory(directory, 0o700)
     replaceFile(file, text)
     removeOldest(directory)
-    return `details are in ${file}. "understudy doctor" looks for what is wrong with this machine; else report it with that file`
+    return `details are in ${file}. Run "understudy doctor" to check this machine. If it finds no problem, report the error with this file`
   } catch (problem) {
-    return `its details could not be kept: ${messageOf(problem)}`
+    return `its details could not be saved: ${messageOf(problem)}`
   }
 }
 
@@ -42,7 +42,7 @@ const removeOldest = (directory: string): void => {
 }
 
 /** Makes an uncaught error end the program with one line. */
-export const endOnMistakes = (): void => {
+export const exitOnUncaughtError = (): void => {
   process.on('uncaughtException', (error) => {
     process.stderr.write(`understudy: ${printable(describeUnexpected(error))}\n`)
     process.exit(1)

@@ -16,7 +16,7 @@ import {
   isBetween,
 } from './active-fault.js'
 import { type NamedProxy, nameProxies, type OpenRoute } from './open-routes.js'
-import { isDoneAtOnce, isSameSetting, settingOf, ServerOrders } from './server-fault.js'
+import { isOneShot, isSameSetting, settingOf, ServerOrders } from './server-fault.js'
 import type { WatchedCluster } from './watch.js'
 
 interface Surroundings {
@@ -111,7 +111,7 @@ export class LabDaemon {
     const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
     const active: ActiveFault = { id: ++this.#lastId, ...wish, untilMs }
     if (!active.isHidden) this.#tell('fault-set', active)
-    if (!isOfLink(active) && isDoneAtOnce(active.fault)) return active
+    if (!isOfLink(active) && isOneShot(active.fault)) return active
     if (!isOfLink(active)) this.#replace(active)
     this.#active = [...this.#active, active]
     if (forMs !== undefined) this.#endIn(forMs, active.id)

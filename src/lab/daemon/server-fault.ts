@@ -70,7 +70,7 @@ const actionsOf = ({ name }: ServerFault): Actions<ServerFault> => ACTIONS[name]
 const describeSpan = (ms: number): string => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`)
 
 /** Whether a fault acts once and cannot be undone. */
-export const isDoneAtOnce = (fault: ServerFault): boolean => actionsOf(fault).end === undefined
+export const isOneShot = (fault: ServerFault): boolean => actionsOf(fault).end === undefined
 
 export const describeServerFault = (fault: ServerFault): string => actionsOf(fault).describe(fault)
 

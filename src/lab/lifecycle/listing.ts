@@ -79,7 +79,7 @@ export const findLabPorts = (host: LabHost): ReadonlyMap<number, string> => {
  * Explains why a local lab server does not respond, with the command that fixes it. Undefined if the address belongs to no lab,
  * or the server is running.
  */
-export const explainSilence = (url: string, host: Pick<LabHost, 'servers'>): string | undefined => {
+export const explainUnreachable = (url: string, host: Pick<LabHost, 'servers'>): string | undefined => {
   const found = listLocalServers().find(({ server }) => url.startsWith(`${server.apiAddress}/`))
   if (!found) return undefined
   const { name } = found.server

@@ -14,7 +14,7 @@ it('the key description lists shared keys once with their purpose', () => {
   const clusters = [cluster('A', 2, ...keys), cluster('B', 2, ...keys), cluster('C', 1, 'aa'), cluster('D', 0)]
   const lines = describeKeys(clusters, (name) => name === 'C')
   expect(lines).toEqual([
-    'key shares of A, B, 2 of 3 are needed:',
+    'key shares of A, B (threshold 2 of 3):',
     ...keys.map((key) => `  ${key}`),
     'recovery keys of C:',
     '  aa',

@@ -6,7 +6,7 @@ import { Interrupted } from '../../../src/lab/model/lab-error.js'
 
 const press = (keys: string | undefined) => {
   const terminal = { input: new PassThrough(), output: new PassThrough() }
-  const pressed = withInterrupt(({ signal }) => waitForReturn('goes on ', signal, terminal))
+  const pressed = withInterrupt(({ signal }) => waitForReturn('press Enter ', signal, terminal))
   terminal.input.end(keys)
   return pressed
 }

@@ -17,7 +17,7 @@ export const describeKeys = (
     if (!first) return []
     const { unsealKeys, threshold } = first
     const names = [first, ...others].map(({ name }) => name).join(', ')
-    const count = unsealKeys.length === 1 ? '' : `, ${threshold} of ${unsealKeys.length} are needed`
+    const count = unsealKeys.length === 1 ? '' : ` (threshold ${threshold} of ${unsealKeys.length})`
     const what = isAutoSealed(first.name) ? 'recovery keys' : 'key shares'
     return [`${what} of ${names}${count}:`, ...unsealKeys.map((key) => `  ${key}`)]
   })

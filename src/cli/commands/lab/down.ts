@@ -55,12 +55,12 @@ export const downCommand = (output: Output): Command => {
     if (flags.all) {
       for (const directory of findLeftDirectories(isRunning)) {
         rmSync(directory, { recursive: true, force: true })
-        output.progress(`removed ${directory}, which a killed process left`)
+        output.progress(`removed ${directory}, left by a killed process`)
       }
     }
     if (flags.json) output.data(JSON.stringify(ended, undefined, 2))
     if (flags.all && names.length === 0) output.progress('there are no labs')
-    if (flags.all && failures.length > 0) throw new LabError('conflict', 'not every lab could be taken down')
+    if (flags.all && failures.length > 0) throw new LabError('conflict', 'some labs could not be removed')
     if (failures.length > 0) throw failures[0]
   })
 }
@@ -71,12 +71,12 @@ const requireOneChoice = (
   { name, all }: { readonly name: string; readonly all?: true },
   isNamed: boolean,
 ): void => {
-  if (all && (given !== undefined || isNamed)) throw new LabError('usage', 'name a lab or give --all, not both')
+  if (all && (given !== undefined || isNamed)) throw new LabError('usage', 'specify a lab or --all, not both')
   if (given !== undefined && isNamed && given !== name)
-    throw new LabError('usage', `say which lab: "${given}" or "${name}"`)
+    throw new LabError('usage', `two labs are specified: "${given}" and "${name}"`)
 }
 
 const describeEnd = (name: string, end: 'down' | 'forgotten' | undefined): string => {
-  if (end === 'forgotten') return `the lab "${name}" is forgotten; its servers are as they were`
+  if (end === 'forgotten') return `the lab "${name}" is unregistered; its servers are unchanged`
   return end === 'down' ? `the lab "${name}" is down` : describeMissing(name)
 }

@@ -44,13 +44,13 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
   const timeoutMs = parseTimeout(flags.timeout)
   const seed = flags.seed ?? createSystemRandom().bytes(4).toString('hex')
   if (flags.step && !process.stdin.isTTY)
-    throw new LabError('usage', '--step waits for the return key, and there is no terminal')
+    throw new LabError('usage', '--step waits for Enter, which requires a terminal')
   if (flags.keep && flags.name === undefined && flags.on === 'in-process')
-    throw new LabError('usage', 'a lab in one process ends with the command: --keep needs --on process')
+    throw new LabError('usage', '--keep requires --on process or docker: an in-process lab ends with the command')
   if (flags.report !== undefined) prepareReport(flags.report)
   return withInterrupt(async (interruption) => {
-    const say = (text: string) => (flags.json ? output.progress(text) : output.data(text))
-    say(
+    const print = (text: string) => (flags.json ? output.progress(text) : output.data(text))
+    print(
       `drill ${drill.name} on ${flags.name ? `the lab "${flags.name}"` : `${topologyName(drill.topology)} (${flags.on})`}, seed ${seed}`,
     )
     const result = await play(drill, flags, interruption, output, {
@@ -59,11 +59,11 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
       timeoutMs,
       signal: interruption.signal,
       howToRepeat: lineToRepeat(nameOrFile, flags, seed),
-      watcher: watcherOf(say, drill, flags.step === true, interruption.signal),
+      watcher: watcherOf(print, drill, flags.step === true, interruption.signal),
     })
     if (flags.report !== undefined) {
       const files = writeReport(flags.report, result)
-      say(`report: ${files.join(', ')}`)
+      print(`report: ${files.join(', ')}`)
     }
     output.data(flags.json ? JSON.stringify(result, undefined, 2) : summaryOf(result))
     return complain(result, output)
@@ -89,7 +89,7 @@ const play = async (
   try {
     return await runDrill(made.lab, drill, options)
   } finally {
-    if (signal.aborted) output.progress('interrupted: the lab of the drill is taken down')
+    if (signal.aborted) output.progress('interrupted: removing the lab of the drill')
     await made.end({ keep: keep === true && !signal.aborted })
   }
 }
@@ -105,38 +105,38 @@ const lineToRepeat = (nameOrFile: string, { slo, on, name }: DrillRunFlags, seed
 const parseSlo = (text: string | undefined, drill: Drill): Slo | undefined => {
   if (text === undefined) return undefined
   if (!drill.load)
-    throw new LabError('usage', `the drill ${drill.name} has no clients, so it measures neither rto nor rpo`)
+    throw new LabError('usage', `the drill ${drill.name} has no clients, so it cannot measure RTO and RPO`)
   let slo: Slo = {}
   for (const part of text.split(',')) {
     const [, what, bound = ''] = /^(rto|rpo)=(.+)$/.exec(part.trim()) ?? []
     const ms = parseDurationMs(bound)
     if (what === 'rto' && ms !== undefined && ms >= 0) slo = { ...slo, rtoMs: ms }
     else if (what === 'rpo' && /^\d+$/.test(bound)) slo = { ...slo, writesLost: Number(bound) }
-    else throw new LabError('usage', `"${part}" is neither of the form rto=60s nor rpo=0 (writes that may be lost)`)
+    else throw new LabError('usage', `"${part}" is not a limit such as rto=60s or rpo=0 (writes that may be lost)`)
   }
   return slo
 }
 
 const watcherOf = (
-  say: (text: string) => void,
+  print: (text: string) => void,
   drill: Drill,
   isStepwise: boolean,
   signal: AbortSignal,
 ): DrillWatcher => {
   const count = drill.setup.length + drill.steps.length
   return {
-    onText: (text) => say(`      ${text}`),
+    onText: (text) => print(`      ${text}`),
     onStep: async (step, number) => {
       const detail = describeStep(step)
-      say(`[${number}/${count}] ${step.name === undefined ? detail : `${step.name}: ${detail}`}`)
-      if (isStepwise) await waitForReturn('      return goes on ', signal)
+      print(`[${number}/${count}] ${step.name === undefined ? detail : `${step.name}: ${detail}`}`)
+      if (isStepwise) await waitForReturn('      press Enter to continue ', signal)
     },
-    onLine: (line) => say(`      $ ${line}`),
+    onLine: (line) => print(`      $ ${line}`),
     onStepEnd: (result) => {
-      for (const line of lastLines(result.output)) say(`      > ${line}`)
-      say(`      ${describeEnd(result)}`)
+      for (const line of lastLines(result.output)) print(`      > ${line}`)
+      print(`      ${describeEnd(result)}`)
     },
-    onExpectation: (result) => say(describeExpectation(result)),
+    onExpectation: (result) => print(describeExpectation(result)),
   }
 }
 

@@ -104,7 +104,7 @@ const describeDrill = (drill: Drill): string => {
   const part = (title: string, lines: readonly string[]) => (lines.length > 0 ? ['', title, ...lines] : [])
   const numbered = (list: readonly Step[]) => list.map((step, index) => `  ${index + 1}. ${describeNamed(step)}`)
   const clients = load && [
-    `  ${count(load.writers, 'writer')}, ${load.logins} that log in again, ${count(load.readers, 'reader')}, ${count(load.tokens, 'token')}`,
+    `  ${count(load.writers, 'writer')}, ${count(load.logins, 'login client')}, ${count(load.readers, 'reader')}, ${count(load.tokens, 'token')}`,
   ]
   return [
     `${name} (${topologyName(topology)})`,

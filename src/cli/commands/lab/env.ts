@@ -38,7 +38,7 @@ class CommandWithProgram extends TypedCommand {
   }
 }
 
-const FLAGS_HINT = 'Flags of the command that is run stand after "--": understudy exec A -- ls -la'
+const FLAGS_HINT = 'Put the command and its flags after "--": understudy exec A -- ls -la'
 
 /** `understudy exec A -- command`: runs a program with that environment and returns its exit code. */
 export const execCommand = (finish: (status: number) => void): Command =>
@@ -77,7 +77,7 @@ const findEnvironment = async (
 }
 
 const chooseCluster = async (lab: AnyLab, name: string | undefined, role: Role | undefined): Promise<ClusterAccess> => {
-  if (name !== undefined && role !== undefined) throw new LabError('usage', 'give a cluster or a --role, not both')
+  if (name !== undefined && role !== undefined) throw new LabError('usage', 'specify a cluster or --role, not both')
   if (role !== undefined) return findByRole(lab, role)
   const [found] = chooseClusters(lab, name === undefined ? [] : [name])
   if (!found) throw new LabError('usage', `the lab "${lab.name}" has no clusters`)

@@ -28,7 +28,7 @@ export const eventsCommand = (output: Output): Command =>
       const past = await listEvents(lab)
       for (const event of past) if (Date.parse(event.time) >= sinceMs) print(event)
       if (!flags.follow) {
-        if (past.length === 0) output.progress('nothing has happened yet')
+        if (past.length === 0) output.progress('there are no events')
         return
       }
       await withInterrupt(({ signal }) =>
@@ -36,7 +36,7 @@ export const eventsCommand = (output: Output): Command =>
           clock: systemClock,
           signal: AbortSignal.any([signal, onReaderGone()]),
           onEvent: print,
-          onLost: (reason) => output.progress(`${reason}; waiting for it`),
+          onLost: (reason) => output.progress(`${reason}; reconnecting`),
         }),
       )
     })

@@ -30,7 +30,7 @@ const exportCommand = (parent: TypedCommand, about: string) =>
 /** Reads the topology, and warns of the parts that an export omits. */
 const readSource = (name: string | undefined, { file }: ExportFlags, output: Output): ExportSource => {
   if ((name === undefined) === (file === undefined)) {
-    throw new LabError('usage', 'give a topology, such as pr-dr, or a file with --file')
+    throw new LabError('usage', 'specify a topology, such as pr-dr, or a file with --file')
   }
   const topology = file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
   for (const text of describeLeftOut(topology)) output.complain(`note: ${text}`)
@@ -48,7 +48,8 @@ const deliver = (
     for (const file of writeExport(directory, files, force === true)) output.progress(file)
     return directory
   }
-  if (others.length > 0) throw new LabError('usage', `these are ${files.length} files: say where they go with --output`)
+  if (others.length > 0)
+    throw new LabError('usage', `the export has ${files.length} files: specify a directory with --output`)
   output.data((only?.text ?? '').trimEnd())
   return undefined
 }
@@ -80,7 +81,7 @@ export const composeCommand = (output: Output): Command => {
         output,
       )
       if (directory === undefined) return
-      if (hosts) output.progress('run "docker compose up -d" in each directory, on the machine it is named after')
+      if (hosts) output.progress('copy each directory to the machine of its name, and run "docker compose up -d" there')
       else
         output.progress(
           `next: (cd ${shellWord(directory)} && docker compose up -d); understudy attach NAME --compose ${shellWord(directory)}`,
@@ -96,10 +97,12 @@ export const composeCommand = (output: Output): Command => {
     .run(async ({ tls, seal }, directory: string) => {
       const hosts = split(tls, /^[A-Za-z0-9][\w.-]*$/, 'the name of a host')
       const clusters = split(seal, /^[A-Z]$/, 'the letter of a cluster')
-      if (hosts.length + clusters.length === 0) throw new LabError('usage', 'say what for, with --tls or --seal')
+      if (hosts.length + clusters.length === 0) throw new LabError('usage', 'specify --tls, --seal or both')
       const surroundings = { random: createSystemRandom(), nowMs: systemClock.now() }
       const made = await makeSecrets(directory, { hosts, clusters }, surroundings)
-      output.data(made.length === 0 ? `all of it is in ${directory} already` : `${directory} has ${made.join(', ')}`)
+      output.data(
+        made.length === 0 ? `all files already exist in ${directory}` : `created in ${directory}: ${made.join(', ')}`,
+      )
     })
   return compose
 }
@@ -152,5 +155,5 @@ const NAME = /^[a-z](?:[-a-z0-9]{0,45}[a-z0-9])?$/
 
 const requireName = (text: string): void => {
   if (!NAME.test(text))
-    throw new LabError('usage', `"${text}" is no name for Kubernetes: lowercase letters, digits and "-", at most 47`)
+    throw new LabError('usage', `"${text}" is not a Kubernetes name: use at most 47 lowercase letters, digits and "-"`)
 }

@@ -23,5 +23,5 @@ export const chooseFaults = (
     (isOfLink(one) ? one.between : [one.cluster]).every((name) => placesOf(first).includes(name))
   if (what.length === 1) return active.filter(isWithin)
   if (what.length === 2) return findBetween(active, placesOf(first), placesOf(second ?? ''))
-  throw new LabError('usage', 'say which: an id, one cluster or node or two, or --all')
+  throw new LabError('usage', 'specify a fault ID, one or two clusters or nodes, or --all')
 }

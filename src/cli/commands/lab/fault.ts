@@ -10,7 +10,7 @@ import {
   isShown,
 } from '../../../lab/daemon/active-fault.js'
 import { LabDaemonClient } from '../../../lab/daemon/lab-daemon-client.js'
-import { isDoneAtOnce } from '../../../lab/daemon/server-fault.js'
+import { isOneShot } from '../../../lab/daemon/server-fault.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { requireLab } from '../../../lab/model/lab-directory.js'
 import { chooseServers, serverNames } from '../../../lab/nodes/choose.js'
@@ -47,7 +47,7 @@ export const faultCommand = (output: Output): Command => {
       const active = (await daemonOf(name).list()).filter(isShown)
       if (json) output.data(JSON.stringify(active, undefined, 2))
       else if (active.length === 0) output.progress('there are no faults')
-      else output.data(formatTable([['id', 'where', 'fault', 'left'], ...active.map(toRow)]))
+      else output.data(formatTable([['id', 'where', 'fault', 'remaining'], ...active.map(toRow)]))
     })
   return command.examples(
     'fault partition A B --for 30s --one-way',
@@ -103,12 +103,12 @@ const makeHold = (output: Output): Command =>
     .run(async (flags, cluster: string, other: string | undefined) => {
       const { state, kind } = flags
       if ((other === undefined) === (state === undefined))
-        throw new LabError('usage', 'say what to hold: a link by its two clusters, or one cluster with --state')
+        throw new LabError('usage', 'specify the two clusters of a link, or one cluster with --state')
       if (state !== undefined) {
-        if (flags.oneWay) throw new LabError('usage', '--one-way goes with a link')
+        if (flags.oneWay) throw new LabError('usage', '--one-way requires a link')
         await setterOf(output)(cluster, { name: 'hold-state', state, kind }, flags)
       } else {
-        if (kind) throw new LabError('usage', '--kind goes with --state')
+        if (kind) throw new LabError('usage', '--kind requires --state')
         await setOnLink([cluster, String(other)], { name: 'hold' }, flags, output)
       }
     })
@@ -119,7 +119,7 @@ const setOnLink = async (
   flags: FaultFlags,
   output: Output,
 ): Promise<void> => {
-  const set = await setAndSay({ between, isOneWay: flags.oneWay === true, fault }, flags, output)
+  const set = await setAndPrint({ between, isOneWay: flags.oneWay === true, fault }, flags, output)
   if (flags.json) output.data(JSON.stringify(set, undefined, 2))
 }
 
@@ -129,12 +129,12 @@ const setterOf =
   async (place, fault, flags) => {
     const lab = requireLab(flags.name, NO_LINKS)
     const names = place === undefined ? serversOfLab(lab).map(({ name }) => name) : serverNames(lab, place)
-    const isOnce = isDoneAtOnce(fault)
+    const isOnce = isOneShot(fault)
     const set: ActiveFault[] = []
     const refusals: unknown[] = []
     for (const cluster of names) {
       if (isOnce && set.length > 0) break
-      await setAndSay({ cluster, fault }, flags, output).then(
+      await setAndPrint({ cluster, fault }, flags, output).then(
         (one) => set.push(one),
         (error: unknown) => refusals.push(error),
       )
@@ -145,7 +145,7 @@ const setterOf =
       throw refusals.find((error) => error instanceof LabError && error.code === 'usage') ?? refusals[0]
   }
 
-const setAndSay = async (
+const setAndPrint = async (
   request: FaultRequest,
   flags: { readonly name: string; readonly for?: string },
   output: Output,
@@ -175,11 +175,16 @@ export const healCommand = (output: Output): Command =>
       const heal = (id: number) => daemon.heal(id)
       const isAll = flags.all === true && what.length === 0
       const healed = isAll ? await daemon.heal() : await healEach(heal, chooseFaults(await daemon.list(), what, lab))
-      sayHealed(healed, what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`, flags, output)
+      printHealed(
+        healed,
+        what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`,
+        flags,
+        output,
+      )
     })
 
 const placeOf = ([one, other]: readonly string[]): string =>
-  other === undefined ? `of the server ${one}` : `between ${one} and ${other}`
+  other === undefined ? `on ${one}` : `between ${one} and ${other}`
 
 const REMOVED_JSON = 'print JSON: the removed faults'
 
@@ -195,7 +200,7 @@ export const releaseCommand = (output: Output): Command =>
     .examples('release C', 'release C --state merkle-sync', 'release A C')
     .run(async (flags, cluster: string, other: string | undefined) => {
       const { name, state } = flags
-      if (other !== undefined && state !== undefined) throw new LabError('usage', '--state goes with one cluster')
+      if (other !== undefined && state !== undefined) throw new LabError('usage', '--state requires a single cluster')
       const what = other === undefined ? [cluster] : [cluster, other]
       const lab = requireLab(name, NO_LINKS)
       chooseServers(lab, what)
@@ -206,12 +211,12 @@ export const releaseCommand = (output: Output): Command =>
           : fault.name === 'hold',
       )
       const place = other === undefined ? `on ${cluster}` : `between ${cluster} and ${other}`
-      sayHealed(await healEach((id) => daemon.heal(id), chosen), `nothing is held ${place}`, flags, output)
+      printHealed(await healEach((id) => daemon.heal(id), chosen), `there is no hold fault ${place}`, flags, output)
     })
 
 const SHOWN_MAX = 10
 
-const sayHealed = (
+const printHealed = (
   healed: readonly ActiveFault[],
   nothing: string,
   { json }: Pick<FaultFlags, 'json'>,

@@ -32,7 +32,7 @@ export const logsCommand = (output: Output): Command =>
     .json('print JSON, one object per line')
     .examples('logs A C --since 1m', 'logs -f', 'logs --all --export ci-artifacts/')
     .run(async (flags, clusters: string[]) => {
-      const lab = requireOwnLab(flags.name, 'its servers log where they run')
+      const lab = requireOwnLab(flags.name, 'its servers write their logs on their own machines')
       chooseServers(lab, clusters)
       const sources = logSources(lab, clusters, flags.all === true || flags.export !== undefined)
       if (flags.export !== undefined) {
@@ -74,5 +74,5 @@ const isThere = (lab: string): boolean => {
 const notLogged = (id: string): LabError =>
   new LabError(
     'usage',
-    `no server logged the request "${id}"; servers of a lab log requests when it is started with "up --log-level debug"`,
+    `no server logged the request "${id}"; servers log requests only if the lab is started with "up --log-level debug"`,
   )

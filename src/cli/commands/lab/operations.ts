@@ -58,7 +58,7 @@ export const operationCommands = (output: Output): Command[] => {
         operate(flags, async (book) => {
           const isThere = await failOver(book, { lost, to, isForced: flags.force === true })
           book.say(
-            `${isThere ? `to have ${lost} follow ${to}` : `when ${lost} is back`}: ${book.line(`rejoin ${lost} ${to}`)}`,
+            `${isThere ? '' : `when ${lost} is running again, `}make ${lost} a secondary of ${to}: ${book.line(`rejoin ${lost} ${to}`)}`,
           )
         }),
       ),

@@ -46,7 +46,7 @@ export const parseShamir = (text: string): { shares: number; threshold: number }
     throw new LabError('usage', `"${text}" is not of the form shares/threshold, such as 5/3`)
   }
   if (shares < 1 || shares > SHARES_MAX)
-    throw new LabError('usage', `${shares} shares: there can be 1 to ${SHARES_MAX}`)
+    throw new LabError('usage', `the number of shares must be from 1 to ${SHARES_MAX}, not ${shares}`)
   if (threshold < 1 || threshold > shares) {
     throw new LabError('usage', `a threshold of ${threshold} is not possible with ${shares} shares`)
   }

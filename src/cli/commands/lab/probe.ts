@@ -26,7 +26,7 @@ export const probeCommand = (output: Output): Command =>
         output.data(flags.json ? JSON.stringify(result, undefined, 2) : describe(result))
         const behind = result.clusters.filter(({ missed }) => missed > 0).map(({ cluster }) => cluster)
         if (behind.length > 0)
-          throw new LabError('timeout', `not everything arrived within ${flags.timeout} on ${behind.join(', ')}`)
+          throw new LabError('timeout', `some writes did not arrive within ${flags.timeout} on ${behind.join(', ')}`)
       })
     })
 
@@ -35,15 +35,15 @@ const describe = ({ primary, writes, durationMs, clusters, skipped }: ProbeResul
     `${writes} writes on ${primary} in ${(durationMs / 1000).toFixed(1)} s`,
     '',
     formatTable([HEADER, ...clusters.map(toRow)]),
-    ...skipped.map(({ cluster, why }) => `${cluster} was left out: it ${why}`),
+    ...skipped.map(({ cluster, why }) => `${cluster} was skipped: it ${why}`),
   ].join('\n')
 
-const HEADER = ['cluster', 'seen by', 'samples', 'min', 'p50', 'p95', 'max', 'missed']
-const SEEN_BY = { read: 'reading', wal: 'its last WAL' } as const
+const HEADER = ['cluster', 'measured by', 'samples', 'min', 'p50', 'p95', 'max', 'missed']
+const MEASURED_BY = { read: 'read', wal: 'WAL index' } as const
 
 const toRow = ({ cluster, by, samples, minMs, p50Ms, p95Ms, maxMs, missed }: LagFigures): string[] => [
   cluster,
-  SEEN_BY[by],
+  MEASURED_BY[by],
   String(samples),
   ...[minMs, p50Ms, p95Ms, maxMs].map((ms) => (samples === 0 ? '-' : `${ms} ms`)),
   String(missed),

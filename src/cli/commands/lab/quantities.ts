@@ -29,6 +29,6 @@ export const bytes = (text: string): number => {
 
 /** Returns bytes per second. Rejects a bare number, which toxiproxy would read as kilobytes. */
 export const bytesPerSecond = (text: string): number => {
-  if (/^[1-9]\d*$/.test(text)) throw new LabError('usage', `"${text}" has no unit: say ${text}B/s or ${text}kB/s`)
+  if (/^[1-9]\d*$/.test(text)) throw new LabError('usage', `"${text}" has no unit: use ${text}B/s or ${text}kB/s`)
   return bytes(text.replace(/\/s$/, ''))
 }

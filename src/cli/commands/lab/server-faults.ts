@@ -50,15 +50,15 @@ export const serverFaultCommands = (set: SetServerFault): Command[] => [
     .json(FAULT_JSON)
     .examples('fault disk A full --for 30s', 'fault disk A slow --delay 500ms')
     .run((flags, cluster: string, state: 'full' | 'fail' | 'slow') => {
-      if (flags.delay !== undefined && state !== 'slow') throw new LabError('usage', '--delay goes with slow')
+      if (flags.delay !== undefined && state !== 'slow') throw new LabError('usage', '--delay requires slow')
       const delay = state === 'slow' ? { delayMs: milliseconds(flags.delay ?? SLOW) } : {}
       return set(cluster, { name: 'disk', state, ...delay }, flags)
     }),
   new TypedCommand('corrupt')
     .description('damage a page of a Merkle tree of a server')
     .argument('<cluster>', 'cluster (active node), or a node such as A2')
-    .choice('--tree <tree>', 'which', ['replicated', 'local'], 'replicated')
-    .flag('--page <number>', `0 to ${PAGE_MAX}`, '0')
+    .choice('--tree <tree>', 'Merkle tree', ['replicated', 'local'], 'replicated')
+    .flag('--page <number>', `number of the page, 0 to ${PAGE_MAX}`, '0')
     .lab()
     .json(FAULT_JSON)
     .examples('fault corrupt B', 'fault corrupt B --tree replicated --page 7')

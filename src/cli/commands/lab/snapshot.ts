@@ -32,9 +32,9 @@ export const snapshotCommand = (output: Output): Command => {
       const { file, pausedMs } = await withInterrupt(({ signal }) =>
         saveSnapshot(flags.name, given, { isForced: flags.force === true, signal }, thisHost()),
       )
-      output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
+      output.progress(`snapshot taken, consistent across all clusters; writes were paused for ${pausedMs} ms`)
       output.data(flags.json ? JSON.stringify({ file, key: keyPath(file), pausedMs }, undefined, 2) : file)
-      output.progress(`its key is in ${keyPath(file)}; loading the snapshot needs both files`)
+      output.progress(`its key is in ${keyPath(file)}; loading the snapshot requires both files`)
     })
   add('load', 'restore a snapshot: replace the running lab, or create a lab')
     .argument('<snapshot>', 'name, or file')
@@ -60,7 +60,7 @@ export const snapshotCommand = (output: Output): Command => {
               host,
             )
           const { savedAt } = image.manifest
-          output.progress(`the lab "${name}" is as it was on ${savedAt}`)
+          output.progress(`the lab "${name}" is restored to its state on ${savedAt}`)
           if (json) output.data(JSON.stringify({ lab: name, savedAt }, undefined, 2))
         }),
       )
@@ -71,7 +71,8 @@ export const snapshotCommand = (output: Output): Command => {
     .run(async (flags) => {
       const all = await Promise.all(listSnapshots().map(describe))
       if (flags.json) return output.data(JSON.stringify(all, undefined, 2))
-      if (all.length === 0) return output.progress('there are no snapshots; "understudy snapshot save NAME" makes one')
+      if (all.length === 0)
+        return output.progress('there are no snapshots; "understudy snapshot save NAME" creates one')
       output.data(formatTable([['snapshot', 'lab', 'topology', 'saved', 'size'], ...all.map(toRow)]))
     })
   add('show', 'verify a snapshot and show its contents')
@@ -108,7 +109,7 @@ export const resetCommand = (output: Output): Command =>
       )
       const tookMs = Math.round(host.clock.monotonic() - started)
       const seconds = (tookMs / 1000).toFixed(2)
-      output.progress(`the lab "${flags.name}" is back at its start, as it was on ${savedAt}, after ${seconds} s`)
+      output.progress(`the lab "${flags.name}" is reset to its state on ${savedAt}, after ${seconds} s`)
       if (flags.json) output.data(JSON.stringify({ lab: flags.name, savedAt, tookMs }, undefined, 2))
     })
 

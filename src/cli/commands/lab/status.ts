@@ -109,9 +109,11 @@ const redraw = async (
       wake = new AbortController()
       const survey = await look()
       const time = new Date(host.clock.now()).toISOString().slice('2000-01-01T'.length, -1)
-      const problems = survey.problems.length > 0 ? survey.problems.map((text) => `! ${text}`) : ['nothing is wrong']
+      const problems = survey.problems.length > 0 ? survey.problems.map((text) => `! ${text}`) : ['Healthy']
       screen.draw(
-        [`${name}  ${time}  (q ends)`, '', draw(survey, terminalWidth()), '', ...problems, '', ...last].join('\n'),
+        [`${name}  ${time}  (press q to quit)`, '', draw(survey, terminalWidth()), '', ...problems, '', ...last].join(
+          '\n',
+        ),
       )
       await host.clock.sleep(EVERY_MS, AbortSignal.any([end, wake.signal])).catch(() => undefined)
     }

@@ -26,12 +26,12 @@ export const toxiproxyCommand = (output: Output): Command =>
       const claim = claimLab(name, 'changed', host.me, host.table)
       try {
         const lab = requireLab(name)
-        if (lab.state !== 'running') throw new LabError('conflict', `the lab "${name}" is not up`)
+        if (lab.state !== 'running') throw new LabError('conflict', `the lab "${name}" is not running`)
         const toxiproxyPort = await new LabDaemonClient(lab.keeper.socket).setToxiproxyPort(wanted)
         // A restarted lab daemon listens on the same port.
         saveLab({ ...lab, keeper: { ...lab.keeper, toxiproxyPort } })
         if (toxiproxyPort !== null) output.data(`http://127.0.0.1:${toxiproxyPort}`)
-        else output.progress("toxiproxy's API is off")
+        else output.progress('the Toxiproxy API is disabled')
       } finally {
         claim.release()
       }

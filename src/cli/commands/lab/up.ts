@@ -118,11 +118,13 @@ export const upCommand = (output: Output): Command =>
     })
   })
 
+const DEFINED_BY_SNAPSHOT = '--file, --shamir, --seal, --tls, --nodes, --storage and --root-token'
+
 const upFromSnapshot = async (snapshot: string, topology: string | undefined, flags: UpFlags, output: Output) => {
   const host = thisHost()
   const { file, shamir, seal, tls, nodes, storage, rootToken } = flags
   if ([topology, file, shamir, seal, tls, nodes, storage, rootToken].some((given) => given !== undefined))
-    throw new LabError('usage', 'a snapshot says itself what clusters there are, and how they are opened')
+    throw new LabError('usage', `--snapshot defines the clusters: remove the topology and ${DEFINED_BY_SNAPSHOT}`)
   const isChosen = flags.ports !== undefined || flags.portBase !== undefined
   const options = {
     ...flags,
@@ -159,7 +161,7 @@ const present = async (
 /** Checks a token ID against the server's rules before anything is started. */
 const requireToken = (token: string): string => {
   if (/^[A-Za-z0-9_-]{1,256}$/.test(token)) return token
-  throw new LabError('usage', `"${token}" is not a token to choose: letters, digits, "_" and "-", 256 at most`)
+  throw new LabError('usage', `"${token}" is not a valid token: use at most 256 letters, digits, "_" and "-"`)
 }
 
 const STAY_MS = 3_600_000
@@ -215,7 +217,7 @@ const describeNext = (lab: string): string => {
 /** Returns the named topology, or that of a file, changed by the flags. Throws `LabError` `usage` if it is invalid. */
 const chosenTopology = (name: string | undefined, flags: UpFlags): Topology => {
   const { file } = flags
-  if (name !== undefined && file !== undefined) throw new LabError('usage', 'give a topology or a --file, not both')
+  if (name !== undefined && file !== undefined) throw new LabError('usage', 'specify a topology or --file, not both')
   return withFlags(file === undefined ? requireTopology(name ?? '') : readTopologyFile(file), flags)
 }
 
@@ -223,7 +225,7 @@ const chosenTopology = (name: string | undefined, flags: UpFlags): Topology => {
 const withFlags = (given: Topology, { shamir, seal, tls, nodes, storage }: UpFlags): Topology => {
   const topology = nodes === undefined ? given : withNodes(given, parseNodes(nodes))
   if (storage && topology.clusters.every((name) => serversOf(topology, name).length === 1))
-    throw new LabError('usage', '--storage is of clusters with several nodes: say --nodes as well')
+    throw new LabError('usage', '--storage requires clusters with several nodes: add --nodes')
   const shares = shamir === undefined ? undefined : parseShamir(shamir)
   const change = (plan: ClusterPlan): ClusterPlan => {
     const { type = 'shamir', ...rest } = plan.seal ?? { shares: 1, threshold: 1 }
@@ -243,5 +245,5 @@ const withFlags = (given: Topology, { shamir, seal, tls, nodes, storage }: UpFla
 const parseNodes = (text: string): NodeCount => {
   const count = NODE_COUNTS.find((one) => String(one) === text)
   if (count !== undefined) return count
-  throw new LabError('usage', `--nodes is ${NODE_COUNTS.join(', ')}, not "${text}"`)
+  throw new LabError('usage', `--nodes must be one of ${NODE_COUNTS.join(', ')}, not "${text}"`)
 }

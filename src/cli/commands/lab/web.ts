@@ -27,7 +27,7 @@ export const webCommand = (output: Output): Command =>
       await withInterrupt(async ({ signal }) => {
         const host = thisHost()
         const feed = new Feed(name, host, { isReadOnly: readOnly })
-        await using jobs = new JobRunner(name, host, (work) => feed.tellWork(work))
+        await using jobs = new JobRunner(name, host, (work) => feed.sendWork(work))
         await using page = await servePage({
           port: at,
           random: createSystemRandom(),
@@ -36,11 +36,11 @@ export const webCommand = (output: Output): Command =>
           proxied: { lab: () => requireAnyLab(name), isReadOnly: readOnly },
         })
         output.data(page.newLink())
-        output.progress('the link works once, in one browser; Ctrl-C ends the page')
+        output.progress('the link works once, in one browser; press Ctrl-C to stop')
         // The page shows unresponsive servers.
         output.hush()
         await feed.run(signal)
         const { unfinished } = jobs
-        if (unfinished.length > 0) output.complain(`waiting for the end of: ${unfinished.join('; ')}`)
+        if (unfinished.length > 0) output.complain(`waiting for running actions: ${unfinished.join('; ')}`)
       })
     })

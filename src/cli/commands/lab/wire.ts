@@ -31,7 +31,7 @@ export const wireCommand = (output: Output): Command =>
     )
     .required('--topology <name>', 'dr, pr, pr-dr, ..., or a YAML file')
     .timeout('60s')
-    .flag('--keep <file>', 'file for keys and tokens, which a second run uses')
+    .flag('--keep <file>', 'file for keys and tokens; a second run reads it')
     .flag(...CA_CERT)
     .flag('--name <lab>', 'register the servers as a lab with this name, as "attach" does')
     .json()
@@ -66,7 +66,7 @@ export const wireCommand = (output: Output): Command =>
       const { wired, links } = await wireClusters(topology, addresses, readStoredKeys(keep, output), options)
       if (name !== undefined) {
         await attachLab({ name, ...wired, onWarning: output.complain }, host)
-        output.progress(`they are the lab "${name}" now`)
+        output.progress(`registered the servers as the lab "${name}"`)
       }
       const proof = await proveReplication(wired, { clock: host.clock, timeoutMs, links })
       output.data(

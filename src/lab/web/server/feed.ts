@@ -93,7 +93,7 @@ export class Feed {
   }
 
   /** Sends the start or progress of an action to all viewers. */
-  tellWork(work: PageWork): void {
+  sendWork(work: PageWork): void {
     const isKnown = this.#works.some(({ id }) => id === work.id)
     this.#works = isKnown
       ? this.#works.map((one) => (one.id === work.id ? work : one))
@@ -113,12 +113,12 @@ export class Feed {
   async #look(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#wake = new AbortController()
-      if (this.#viewers.size > 0 || this.#clock.monotonic() < this.#expectedUntilMs) await this.#tell()
+      if (this.#viewers.size > 0 || this.#clock.monotonic() < this.#expectedUntilMs) await this.#sendSurvey()
       await this.#pause(LOOK_EVERY_MS, AbortSignal.any([signal, this.#wake.signal]))
     }
   }
 
-  async #tell(): Promise<void> {
+  async #sendSurvey(): Promise<void> {
     try {
       const lab = requireAnyLab(this.#name)
       const [survey, requests] = await Promise.all([observe(lab, this.#host), askRequests(lab)])
