@@ -101,7 +101,7 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
     expect.stringContaining('A is alive, so this is a planned failover'),
   ])
   expect(planned.stderr).toContain('make A a secondary of B: understudy rejoin A B --name one\n')
-  expect(planned.stderr).not.toContain('is back')
+  expect(planned.stderr).not.toContain('is running again')
   const { stdout } = await on('rejoin', 'A', 'B', '--dry-run')
   expect(stdout, 'it was demoted already').not.toContain('demote')
   expect((await on('rejoin', 'A', 'B')).status).toBe(0)

@@ -100,14 +100,14 @@ describe('the program called vault', () => {
     expect(readFileSync(path.join(directory, '.vault-token'), 'utf8')).toBe('root')
     const nobody = await run(vault, ['operator', 'unseal'], '')
     expect(nobody.status).toBe(1)
-    expect(nobody.stderr).toContain('The input ended before there was an answer\n')
+    expect(nobody.stderr).toContain('The input ended before an answer was entered\n')
   })
 
   it('the vault command tells failures apart by its exit status', async () => {
     expect((await run(vault, ['read'])).status).toBe(1)
     expect((await run(vault, ['read', 'cubbyhole/none'])).status).toBe(2)
     expect((await run(vault, ['bogus'])).status).toBe(1)
-    expect((await run(vault, ['agent'])).stderr).toContain('use the agent of the reference')
+    expect((await run(vault, ['agent'])).stderr).toContain('use the agent of Vault')
   })
 
   it('the vault command verifies certificates', async () => {

@@ -113,7 +113,7 @@ describe('an exported compose file', () => {
   })
 
   it('down leaves the containers of an attached compose lab running', async () => {
-    expect((await home.run('down', 'boxes')).stderr).toContain('is forgotten')
+    expect((await home.run('down', 'boxes')).stderr).toContain('is unregistered')
     const running = call('docker', [
       'ps',
       '-q',

@@ -173,16 +173,16 @@ const reasonOf = (url: URL, cause: unknown): string => {
     return 'http: server gave HTTP response to HTTPS client'
   }
   if (/certificate|altname/i.test(`${code} ${message}`)) return `tls: failed to verify certificate: x509: ${message}`
-  return message || code || 'no answer'
+  return message || code || 'no response'
 }
 
 /** Throws a local error for a header that HTTP does not allow. */
 const checkHeaders = (headers: Readonly<Record<string, string>>): void => {
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw localError(`${JSON.stringify(name)} is not the name of a header`)
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw localError(`${JSON.stringify(name)} is not a valid header name`)
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
       const what = name === 'X-Vault-Token' ? 'the token' : `the header ${name}`
-      throw localError(`${what} has characters that no header can have`)
+      throw localError(`${what} contains characters that are not allowed in a header`)
     }
   }
 }

@@ -93,6 +93,6 @@ export const givenFields = ({ flags, isGiven }: Call, table: FlagTable): Record<
 const warnOfLateFlags = ({ out }: Session, args: readonly string[]): void => {
   const late = args.filter((arg) => /^--?[a-z][a-z-]*(?:=|$)/.test(arg))
   if (late.length > 0) {
-    out.note(`WARNING! Flags belong before arguments; these were taken for arguments: ${late.join(' ')}`)
+    out.note(`WARNING! Flags must precede arguments; these were treated as arguments: ${late.join(' ')}`)
   }
 }

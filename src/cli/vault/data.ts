@@ -20,11 +20,8 @@ export const dataCommands: readonly Command[] = [
     write(call, 'PUT'),
   ),
   command('patch PATH [DATA K=V...]', 'Patch data at a path', WRITE_FLAGS, (call) => write(call, 'PATCH')),
-  command(
-    'list PATH',
-    'List the keys below a path',
-    { detailed: flag.bool('Show what is known about each key.') },
-    (call) => listAt(call, call.at, call.flags.detailed),
+  command('list PATH', 'List the keys below a path', { detailed: flag.bool('Show the details of each key.') }, (call) =>
+    listAt(call, call.at, call.flags.detailed),
   ),
   command('delete PATH [DATA K=V...]', 'Delete data at a path', async (call) =>
     writeAt(call, 'DELETE', call.at, { query: await readQuery(call.args.slice(1), call.io) }),

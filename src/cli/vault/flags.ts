@@ -131,7 +131,7 @@ export const flagValues = <F extends FlagTable>(
     const fromEnv = spec.env.map((variable) => env[variable]).find((value) => value)
     const texts = written.get(name) ?? [fromEnv ?? spec.fallback].filter((text) => text !== undefined)
     return READERS[spec.kind](texts, (text, wanted) =>
-      localError(`invalid value ${JSON.stringify(text)} for flag -${name}: ${wanted} was expected`),
+      localError(`invalid value ${JSON.stringify(text)} for flag -${name}: expected ${wanted}`),
     )
   }
   return Object.fromEntries(Object.entries(table).map(([name, spec]) => [name, read(name, spec)])) as FlagValues<F>
@@ -175,23 +175,25 @@ const READERS: { readonly [K in FlagKind]: (texts: readonly string[], refuse: Re
 /** Flags of every command: address, credentials and output format. */
 export const COMMON_FLAGS = {
   address: flag.text('Address of the server.', { env: ['VAULT_AGENT_ADDR', 'VAULT_ADDR'] }),
-  'agent-address': flag.text('Address of an agent, which wins over -address.'),
-  'ca-cert': flag.text('File with the certificate authority to trust.', { env: ['VAULT_CACERT'] }),
-  'ca-path': flag.text('Directory of such files.', { env: ['VAULT_CAPATH'] }),
-  'client-cert': flag.text('Certificate to present to the server.', { env: ['VAULT_CLIENT_CERT'] }),
-  'client-key': flag.text('Key of that certificate.', { env: ['VAULT_CLIENT_KEY'] }),
-  'tls-server-name': flag.text('Name to expect in the certificate of the server.', { env: ['VAULT_TLS_SERVER_NAME'] }),
-  'tls-skip-verify': flag.bool('Trust any certificate.', { env: ['VAULT_SKIP_VERIFY'] }),
-  namespace: flag.text('Namespace that paths are relative to.', { aliases: ['ns'], env: ['VAULT_NAMESPACE'] }),
+  'agent-address': flag.text('Address of an agent. Takes precedence over -address.'),
+  'ca-cert': flag.text('CA certificate file that verifies the server.', { env: ['VAULT_CACERT'] }),
+  'ca-path': flag.text('Directory of CA certificate files.', { env: ['VAULT_CAPATH'] }),
+  'client-cert': flag.text('Client certificate file.', { env: ['VAULT_CLIENT_CERT'] }),
+  'client-key': flag.text('Private key file of the client certificate.', { env: ['VAULT_CLIENT_KEY'] }),
+  'tls-server-name': flag.text('Expected host name in the certificate of the server.', {
+    env: ['VAULT_TLS_SERVER_NAME'],
+  }),
+  'tls-skip-verify': flag.bool('Do not verify the certificate of the server.', { env: ['VAULT_SKIP_VERIFY'] }),
+  namespace: flag.text('Namespace of the request.', { aliases: ['ns'], env: ['VAULT_NAMESPACE'] }),
   header: flag.pairs('Header to send, as name=value; may be repeated.'),
-  'wrap-ttl': flag.text('Wrap the answer for this long.', { env: ['VAULT_WRAP_TTL'] }),
-  'non-interactive': flag.bool('Never ask at the terminal.'),
+  'wrap-ttl': flag.text('Wrap the response in a token with this TTL.', { env: ['VAULT_WRAP_TTL'] }),
+  'non-interactive': flag.bool('Never prompt for input.'),
   'output-curl-string': flag.bool('Print the request as a curl command and do not send it.'),
   'output-policy': flag.bool('Print the policy that the request needs and do not send it.'),
-  'policy-override': flag.bool('Accepted; there are no soft-mandatory policies here.'),
-  mfa: flag.list('Accepted; there is no multi-factor authentication here.', { env: ['VAULT_MFA'] }),
-  format: flag.text('table, json, yaml or raw.', { env: ['VAULT_FORMAT'], fallback: 'table' }),
-  field: flag.text('Print this field alone.'),
+  'policy-override': flag.bool('Accepted without effect: this server has no soft-mandatory policies.'),
+  mfa: flag.list('Accepted without effect: this server has no multi-factor authentication.', { env: ['VAULT_MFA'] }),
+  format: flag.text('Output format: table, json, yaml or raw.', { env: ['VAULT_FORMAT'], fallback: 'table' }),
+  field: flag.text('Print only this field.'),
 } as const
 
 /** Output flags, which Vault accepts at any position. All others must precede the arguments. */
@@ -199,11 +201,11 @@ export const LATE_FLAGS: ReadonlySet<string> = new Set(['format', 'detailed', 'o
 
 export type CommonFlags = FlagValues<typeof COMMON_FLAGS>
 
-export const INCREMENT_FLAG = { increment: flag.duration('How much longer.', { aliases: ['i'] }) } as const
+export const INCREMENT_FLAG = { increment: flag.duration('Additional lifetime.', { aliases: ['i'] }) } as const
 export const DETAILED_FLAG = { detailed: flag.bool('Show all settings.') } as const
 
 /** The flag of commands that a DR secondary accepts with its operation token, and the query that contains it. */
-export const DR_FLAG = { 'dr-token': flag.text('Operation token, for a DR secondary.') } as const
+export const DR_FLAG = { 'dr-token': flag.text('Operation token of a DR secondary.') } as const
 
 export const drQuery = ({ 'dr-token': token }: FlagValues<typeof DR_FLAG>) => ({
   query: token ? { dr_operation_token: token } : {},

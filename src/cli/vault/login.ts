@@ -6,11 +6,11 @@ import { storeToken } from './settings.js'
 import { cleanPath, readData, readText } from './values.js'
 
 const LOGIN_FLAGS = {
-  method: flag.text('How to log in: token or userpass.', { fallback: 'token' }),
-  path: flag.text('Where the auth method is mounted.'),
-  'no-store': flag.bool('Do not keep the token.'),
+  method: flag.text('Auth method: token or userpass.', { fallback: 'token' }),
+  path: flag.text('Mount path of the auth method.'),
+  'no-store': flag.bool('Do not store the token.'),
   'no-print': flag.bool('Do not print the token.'),
-  'token-only': flag.bool('Print nothing but the token, and do not keep it.'),
+  'token-only': flag.bool('Print only the token, and do not store it.'),
 } as const
 
 type LoginCall = Call<typeof LOGIN_FLAGS>
@@ -69,7 +69,7 @@ const loginByPassword = async ({ api, io, args, flags, isInteractive }: LoginCal
   const secretWord = password ?? (await io.ask('Password (will be hidden): '))
   const path = `auth/${cleanPath(flags.path || 'userpass')}/login/${user}`
   const reply = await api.request('Error authenticating', 'PUT', path, { body: { ...rest, password: secretWord } })
-  if (!reply.secret) throw remoteError('Error authenticating: the answer holds no token')
+  if (!reply.secret) throw remoteError('Error authenticating: the response has no token')
   return reply.secret
 }
 
@@ -78,19 +78,20 @@ const METHODS = new Map([
   ['userpass', loginByPassword],
 ])
 
-const KEPT = 'You are now authenticated. The token below is kept for later commands;\nlogging in again is not needed.\n'
-const NOT_KEPT = 'You are now authenticated. The token was not kept: set it in VAULT_TOKEN to use it.\n'
+const KEPT =
+  'You are now authenticated. The token below is stored for later commands;\nyou do not need to log in again.\n'
+const NOT_KEPT = 'You are now authenticated. The token was not stored: set it in VAULT_TOKEN to use it.\n'
 
 const finish = ({ out, io, flags }: LoginCall, secret: Secret): number => {
   const token = textOf(secret.auth?.client_token ?? secret.wrapInfo?.token)
-  if (token === '') throw remoteError('Error authenticating: the answer holds no token')
+  if (token === '') throw remoteError('Error authenticating: the response has no token')
   if (flags['token-only']) return out.single('token', token)
   const isKept = !flags['no-store'] && !secret.wrapInfo
   if (isKept) storeToken(io.homeDirectory, token)
   if (flags['no-print']) return 0
   if (out.isTable && out.field === '') {
     if (isKept && io.env.VAULT_TOKEN) {
-      out.note('WARNING! VAULT_TOKEN is set in the environment and wins over the token that is kept.\n')
+      out.note('WARNING! VAULT_TOKEN is set in the environment and takes precedence over the stored token.\n')
     }
     out.success(isKept ? KEPT : NOT_KEPT)
   }

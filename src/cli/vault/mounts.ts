@@ -9,38 +9,38 @@ import { cleanPath } from './values.js'
 /** Flags for keys of the mount's configuration. The key is the flag's name with underscores. */
 const TUNABLE_FLAGS = {
   'default-lease-ttl': flag.text('Default lifetime of leases and tokens.'),
-  'max-lease-ttl': flag.text('Longest lifetime of leases and tokens.'),
+  'max-lease-ttl': flag.text('Maximum lifetime of leases and tokens.'),
   'listing-visibility': flag.text('unauth, hidden, or empty.'),
-  'audit-non-hmac-request-keys': flag.list('Keys of requests that audit devices log as they are.'),
-  'audit-non-hmac-response-keys': flag.list('Keys of answers that audit devices log as they are.'),
-  'passthrough-request-headers': flag.list('Request headers that the backend gets to see.'),
+  'audit-non-hmac-request-keys': flag.list('Request keys that audit devices log unhashed.'),
+  'audit-non-hmac-response-keys': flag.list('Response keys that audit devices log unhashed.'),
+  'passthrough-request-headers': flag.list('Request headers that are passed to the backend.'),
   'allowed-response-headers': flag.list('Response headers that the backend may set.'),
-  'plugin-version': flag.text('Version of the plugin; what is built in has none.'),
+  'plugin-version': flag.text('Version of the plugin. Built-in backends have none.'),
 } as const
 
 const USER_LOCKOUT_FLAGS = {
-  'user-lockout-threshold': flag.text('Failed logins that lock a user out.'),
-  'user-lockout-duration': flag.text('How long a user stays locked out.'),
-  'user-lockout-counter-reset-duration': flag.text('Silence after which failed logins are forgotten.'),
+  'user-lockout-threshold': flag.text('Number of failed logins that lock a user out.'),
+  'user-lockout-duration': flag.text('Duration of the lockout.'),
+  'user-lockout-counter-reset-duration': flag.text('Time without failed logins after which the count is reset.'),
   'user-lockout-disable': flag.bool('Disable the user lockout.'),
 } as const
 
-const DESCRIPTION_FLAG = { description: flag.text('A text for people.') } as const
+const DESCRIPTION_FLAG = { description: flag.text('Description for operators.') } as const
 
 const OPTION_FLAGS = {
-  options: flag.pairs('key=value for the backend; may be repeated.'),
+  options: flag.pairs('Option of the backend as key=value; may be repeated.'),
   version: flag.int('Version of the backend, such as 2 for KV.'),
 } as const
 
 const ENABLE_FLAGS = {
   ...TUNABLE_FLAGS,
-  path: flag.text('Where to mount it; its type when not given.'),
+  path: flag.text('Mount path. Default: the type.'),
   ...DESCRIPTION_FLAG,
-  'force-no-cache': flag.bool('Do not cache.'),
-  local: flag.bool('Keep the mount out of performance replication.'),
+  'force-no-cache': flag.bool('Disable caching.'),
+  local: flag.bool('Exclude the mount from performance replication.'),
   'seal-wrap': flag.bool('Wrap values with the seal.'),
-  'external-entropy-access': flag.bool('Accepted; entropy comes from the system.'),
-  'plugin-name': flag.text('Name of the plugin; what is built in has none.'),
+  'external-entropy-access': flag.bool('Accepted without effect: the entropy source is the system.'),
+  'plugin-name': flag.text('Name of the plugin. Built-in backends have none.'),
   ...OPTION_FLAGS,
 } as const
 

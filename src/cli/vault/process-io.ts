@@ -44,7 +44,7 @@ const ask = async (prompt: string): Promise<string> => {
   try {
     return await new Promise((resolve, reject) => {
       lines.once('line', resolve)
-      lines.once('close', () => reject(localError('The input ended before there was an answer')))
+      lines.once('close', () => reject(localError('The input ended before an answer was entered')))
       lines.once('SIGINT', () => reject(localError('Interrupted')))
     })
   } finally {

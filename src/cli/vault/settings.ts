@@ -40,7 +40,7 @@ export const readSettings = (flags: CommonFlags, io: Pick<VaultIo, 'env' | 'home
 const parseAddress = (text: string): string => {
   const protocol = URL.canParse(text) ? new URL(text).protocol : ''
   if (!['http:', 'https:'].includes(protocol)) {
-    throw localError(`the address ${JSON.stringify(text)} is no http:// or https:// address`)
+    throw localError(`the address ${JSON.stringify(text)} is not an http:// or https:// URL`)
   }
   return text.replace(/\/+$/, '')
 }

@@ -9,16 +9,16 @@ import { printListing } from './output.js'
 import { cellOf, type Column, formatObjects, goText, REPLICATION } from './text.js'
 import { cleanPath, readData } from './values.js'
 
-const METADATA_FLAG = { 'custom-metadata': flag.pairs('key=value to keep with it; may be repeated.') } as const
+const METADATA_FLAG = { 'custom-metadata': flag.pairs('Custom metadata as key=value; may be repeated.') } as const
 
 export const systemCommands: readonly Command[] = [
   command(
     'audit enable TYPE [K=V...]',
     'Enable an audit device',
     {
-      path: flag.text('Name of the device; its type when not given.'),
-      description: flag.text('A text for people.'),
-      local: flag.bool('Keep the device out of performance replication.'),
+      path: flag.text('Path of the device. Default: its type.'),
+      description: flag.text('Description for operators.'),
+      local: flag.bool('Exclude the device from performance replication.'),
     },
     async ({ api, out, io, args: [type = '', ...pairs], flags }) => {
       const path = cleanPath(flags.path || type)
@@ -52,9 +52,9 @@ export const systemCommands: readonly Command[] = [
     'lease revoke ID',
     'Revoke a lease, or with -prefix all leases below a path',
     {
-      prefix: flag.bool('The argument is a path; all leases below it end.'),
-      force: flag.bool('Forget leases even where their backend fails; with -prefix only.', { aliases: ['f'] }),
-      sync: flag.bool('Wait until the leases are ended.'),
+      prefix: flag.bool('The argument is a path: revoke all leases below it.'),
+      force: flag.bool('Remove leases even if their backend fails; requires -prefix.', { aliases: ['f'] }),
+      sync: flag.bool('Wait until the leases are revoked.'),
     },
     async ({ api, out, at: id, flags }) => {
       const { force, prefix, sync } = flags
@@ -83,7 +83,7 @@ export const systemCommands: readonly Command[] = [
   command(
     'namespace patch PATH',
     'Patch the metadata of a namespace',
-    { ...METADATA_FLAG, 'remove-custom-metadata': flag.texts('Key to take away; may be repeated.') },
+    { ...METADATA_FLAG, 'remove-custom-metadata': flag.texts('Key to remove; may be repeated.') },
     async ({ api, out, at, flags }) => {
       const removed = Object.fromEntries(flags['remove-custom-metadata'].map((key) => [key, null]))
       const body = { custom_metadata: { ...flags['custom-metadata'], ...removed } }
@@ -94,7 +94,7 @@ export const systemCommands: readonly Command[] = [
   command(
     'namespace list',
     'List the child namespaces',
-    { detailed: flag.bool('Show what is kept with each.') },
+    { detailed: flag.bool('Show the metadata of each namespace.') },
     async ({ api, out, flags }) => {
       const secret = await api.find('Error listing namespaces', 'GET', 'sys/namespaces', LIST)
       return printListing(out, secret, 'sys/namespaces', flags.detailed)

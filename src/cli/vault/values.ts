@@ -52,8 +52,8 @@ const readValueFile = (file: string): string =>
   locally(`${FAILED}: error reading file`, () => readNamedText(file, LIMITS.bodyBytesMax))
 
 const parseObject = (text: string, origin: string): JsonMap => {
-  const value = locally(`${FAILED}: ${origin} is no JSON`, () => parseExactJson(text, LIMITS.jsonDepthMax))
-  if (!isMap(value)) throw localError(`${FAILED}: ${origin} holds no JSON object`)
+  const value = locally(`${FAILED}: ${origin} is not JSON`, () => parseExactJson(text, LIMITS.jsonDepthMax))
+  if (!isMap(value)) throw localError(`${FAILED}: ${origin} is not a JSON object`)
   return value
 }
 

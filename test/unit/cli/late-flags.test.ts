@@ -94,7 +94,7 @@ describe('other flags of how a command prints', () => {
   it('flags for the server address after the arguments stay arguments, as in the reference', async () => {
     const { status, stderr } = await run('write a/b k=v -address=http://127.0.0.1:1')
     expect(status).toBe(0)
-    expect(stderr).toContain('Flags belong before arguments; these were taken for arguments: -address=')
+    expect(stderr).toContain('Flags must precede arguments; these were treated as arguments: -address=')
     expect(bodies).toEqual(['{"k":"v","-address":"http://127.0.0.1:1"}'])
   })
 })

@@ -334,7 +334,11 @@ describe('an answer that says no', () => {
 
   it('the vault command rejects a token with characters that no header can contain', async () => {
     const { status, stderr } = await shell.run(['read', 'x'], { env: { VAULT_TOKEN: 'a\nb' } })
-    expect([status, stderr.trim(), seen]).toEqual([1, 'the token has characters that no header can have', []])
+    expect([status, stderr.trim(), seen]).toEqual([
+      1,
+      'the token contains characters that are not allowed in a header',
+      [],
+    ])
   })
 
   it('an error of the vault command names the namespace', async () => {
@@ -508,10 +512,10 @@ describe('an error that a flag would resolve', () => {
   const refusal = { status: 400, body: { errors: ['path disabled in replication DR secondary mode'] } }
 
   it.each([
-    ['operator raft list-peers', '-dr-token=TOKEN shows it an operation token'],
-    ['operator raft autopilot state', '-dr-token=TOKEN shows it an operation token'],
-    ['license get', '-dr-token=TOKEN shows it an operation token'],
-    ['operator generate-root -init', 'with -dr-token this command makes its operation token'],
+    ['operator raft list-peers', 'Specify -dr-token=TOKEN with an operation token'],
+    ['operator raft autopilot state', 'Specify -dr-token=TOKEN with an operation token'],
+    ['license get', 'Specify -dr-token=TOKEN with an operation token'],
+    ['operator generate-root -init', 'Specify -dr-token to generate its operation token'],
   ])('an error on a DR secondary suggests -dr-token: vault %s', async (line, text) => {
     answers = [refusal]
     const { status, stderr } = await shell.run(line.split(' '))
@@ -601,7 +605,9 @@ describe('headers of the caller', () => {
       for (const preview of [[], ['-output-curl-string']]) {
         const { status, stdout, stderr } = await shell.run(['read', `-header=${header}`, ...preview, 'x'])
         expect({ status, stdout, requests: seen.length }).toEqual({ status: 1, stdout: '', requests: 0 })
-        expect(stderr).toMatch(/is not the name of a header|has characters that no header can have|-header/)
+        expect(stderr).toMatch(
+          /is not a valid header name|contains characters that are not allowed in a header|-header/,
+        )
       }
     },
   )
@@ -629,7 +635,7 @@ describe('the caller’s own mistakes end with 1 and ask nothing', () => {
     ['write a word', 'not of the form key=value'],
     ['read -bogus a', 'not defined: -bogus'],
     ['read -format=xml a', 'Invalid output format: xml'],
-    ['read -address=nowhere a', 'is no http:// or https:// address'],
+    ['read -address=nowhere a', 'is not an http:// or https:// URL'],
     ['read -ca-cert=/nowhere/ca.pem a', 'cannot be read'],
     ['kv undelete secret/a', 'No versions provided'],
     ['kv rollback secret/a', '-version is needed'],
@@ -639,15 +645,15 @@ describe('the caller’s own mistakes end with 1 and ask nothing', () => {
     ['login -method=approle', 'vault write auth/approle/login'],
     ['policy write n /nowhere.hcl', 'Error opening policy file'],
     ['operator generate-root -decode=AA', 'Missing otp'],
-    ['operator generate-root -recovery-token -init', 'no recovery tokens'],
+    ['operator generate-root -recovery-token -init', 'Recovery tokens are not supported'],
     ['operator unseal -non-interactive', 'standard input is not a terminal'],
-    ['agent -config=x', 'use the agent of the reference'],
-    ['plugin list', 'vault plugin is refused: auth methods and secret engines are built in'],
+    ['agent -config=x', 'use the agent of Vault'],
+    ['plugin list', 'vault plugin is not supported: auth methods and secrets engines are built in'],
     ['plugin info -version=1 auth approle', 'built in'],
     ['-format=json plugin list', 'built in'],
-    ['namespace lock ns1', 'vault namespace lock is refused'],
-    ['namespace unlock -unlock-key=x ns1', 'vault namespace unlock is refused'],
-    ['operator raft autopilot set-config', 'name at least one setting'],
+    ['namespace lock ns1', 'vault namespace lock is not supported'],
+    ['namespace unlock -unlock-key=x ns1', 'vault namespace unlock is not supported'],
+    ['operator raft autopilot set-config', 'specify at least one setting'],
     ['operator raft remove-peer', 'Not enough arguments'],
     ['operator rekey -target=moon', 'targets are barrier and recovery'],
     ['kv bogus', 'Usage: vault kv'],

@@ -125,7 +125,7 @@ describe('the doctor', () => {
     const missing = { findDocker: async () => undefined, findEtcd: async () => undefined }
     const fixOf = async (name: string, changes: Partial<Machine>) =>
       (await examineOne({ ...missing, ...changes })).find((one) => one.name === name)?.fix
-    expect(await fixOf('docker', {})).toContain('start it for those')
+    expect(await fixOf('docker', {})).toContain('start the daemon')
     expect(await fixOf('docker', { hasDocker: () => false })).toContain('install and start')
     expect(await fixOf('etcd', {})).toContain('clusters of several nodes, unless they are in one process')
   })

@@ -7,30 +7,30 @@ import { findTarget, MOUNT_FLAG, printSections, readVersion } from './mount.js'
 
 const VERSIONS_FLAGS = {
   ...MOUNT_FLAG,
-  versions: flag.list('Numbers of the versions, with commas between them; may be repeated.'),
+  versions: flag.list('Version numbers, separated by commas; may be repeated.'),
 } as const
 
 const PUT_FLAGS = {
   ...MOUNT_FLAG,
-  cas: flag.int('Write only if this is the newest version; 0 if there is none.'),
+  cas: flag.int('Write only if this is the newest version; 0: only if no version exists.'),
 } as const
 
 const PATCH_FLAGS = {
   ...PUT_FLAGS,
-  method: flag.text('patch, or rw to read, change and write; without it the second when the first is refused.'),
-  'remove-data': flag.texts('Key to take away; may be repeated.'),
+  method: flag.text('patch, or rw (read, change and write). Default: patch, and rw if the server rejects patch.'),
+  'remove-data': flag.texts('Key to remove; may be repeated.'),
 } as const
 
 const SETTING_FLAGS = {
-  'max-versions': flag.int('How many versions are kept.'),
-  'cas-required': flag.bool('Whether every write has to name the version it replaces.'),
-  'delete-version-after': flag.duration('How long a version lives.'),
+  'max-versions': flag.int('Maximum number of versions.'),
+  'cas-required': flag.bool('Require every write to name the version that it replaces.'),
+  'delete-version-after': flag.duration('Time after which a version is deleted.'),
 } as const
 
 const METADATA_FLAGS = {
   ...MOUNT_FLAG,
   ...SETTING_FLAGS,
-  'custom-metadata': flag.pairs('key=value to keep with the secret; may be repeated.'),
+  'custom-metadata': flag.pairs('Custom metadata as key=value; may be repeated.'),
 } as const
 
 /** Error statuses of PATCH after which a read and a write are tried: no capability, or no such method. */
@@ -97,7 +97,7 @@ export const kvCommands: readonly Command[] = [
   command(
     'kv rollback PATH',
     'Restore an older version of a secret as the newest',
-    { ...MOUNT_FLAG, version: flag.int('Version to go back to.') },
+    { ...MOUNT_FLAG, version: flag.int('Version to restore.') },
     async (call) => {
       const { version } = call.flags
       if (!version || version < 0) throw localError('-version is needed, and is 1 or more')
@@ -142,7 +142,7 @@ export const kvCommands: readonly Command[] = [
     'Patch the metadata of a secret',
     {
       ...METADATA_FLAGS,
-      'remove-custom-metadata': flag.texts('Key of the custom metadata to take away; may be repeated.'),
+      'remove-custom-metadata': flag.texts('Key of the custom metadata to remove; may be repeated.'),
     },
     (call) => {
       const removed = nullsOf(call.flags['remove-custom-metadata'])

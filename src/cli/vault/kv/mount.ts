@@ -8,7 +8,7 @@ import { formatPairs, formatTitle } from '../text.js'
 import { cleanPath } from '../values.js'
 
 export const MOUNT_FLAG = {
-  mount: flag.text('Mount that the path is relative to; without it the path begins with the mount.'),
+  mount: flag.text('Mount of the path. Default: the path begins with the mount.'),
 } as const
 
 interface KvTarget {

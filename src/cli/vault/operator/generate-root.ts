@@ -12,14 +12,14 @@ import { provideShare } from './seal.js'
 
 const FLAGS = {
   init: flag.bool('Start an attempt.'),
-  cancel: flag.bool('End the attempt.'),
-  status: flag.bool('Print how far the attempt is.'),
-  decode: flag.text('Print the token that was encoded with -otp.'),
-  'generate-otp': flag.bool('Print a one-time pad to start an attempt with.'),
-  'dr-token': flag.bool('Make the operation token of a DR secondary.'),
-  'recovery-token': flag.bool('Refused; there are no recovery tokens here.'),
-  otp: flag.text('One-time pad of the attempt.'),
-  'pgp-key': flag.text('File with the public key to encrypt the token for.'),
+  cancel: flag.bool('Cancel the attempt.'),
+  status: flag.bool('Print the progress of the attempt.'),
+  decode: flag.text('Decode this token with -otp and print it.'),
+  'generate-otp': flag.bool('Generate and print a one-time password (OTP) for an attempt.'),
+  'dr-token': flag.bool('Generate the operation token of a DR secondary.'),
+  'recovery-token': flag.bool('Not supported: this server has no recovery tokens.'),
+  otp: flag.text('One-time password (OTP) of the attempt.'),
+  'pgp-key': flag.text('Public key file that encrypts the token.'),
   nonce: flag.text('Nonce of the attempt.'),
 } as const
 
@@ -35,7 +35,7 @@ export const generateRootCommand = command(
   FLAGS,
   async (call) => {
     const { flags } = call
-    if (flags['recovery-token']) throw localError('There are no recovery tokens here: recovery mode is not supported')
+    if (flags['recovery-token']) throw localError('Recovery tokens are not supported: this server has no recovery mode')
     if (flags['generate-otp']) return generateOtp(call)
     if (flags.decode) return decode(call)
     if (flags.cancel) return cancel(call)
@@ -53,7 +53,7 @@ const readStatus = (call: RootCall): Promise<JsonMap> => askAttempt(call, 'Error
 const otpLength = (status: JsonMap): number => {
   const length = Number(goText(status.otp_length ?? 0))
   if (length > 0) return length
-  throw localError('The server does not tell how long a one-time pad has to be')
+  throw localError('The server does not report the length of the one-time password (OTP)')
 }
 
 const generateOtp = async (call: RootCall): Promise<number> =>
@@ -72,7 +72,7 @@ const printText = ({ out }: RootCall, name: string, text: string): number =>
 
 const start = async (call: RootCall): Promise<number> => {
   const { flags } = call
-  if (flags.otp && flags['pgp-key']) throw localError('-otp does not go with -pgp-key')
+  if (flags.otp && flags['pgp-key']) throw localError('-otp cannot be combined with -pgp-key')
   const [pgpKey = ''] = readPgpKeys(flags['pgp-key'] ? [flags['pgp-key']] : [])
   const body = { otp: flags.otp, pgp_key: pgpKey }
   return print(call, await askAttempt(call, 'Error initializing root generation', 'PUT', body))
@@ -94,11 +94,11 @@ const provide = async (call: RootCall): Promise<number> => {
 const print = ({ out, flags }: RootCall, status: JsonMap): number => {
   const isOtpShown = out.isTable && textOf(status.otp) !== ''
   if (isOtpShown && !out.field) {
-    out.note('The server made a one-time pad and shows it only now. It is needed to decode the token.\n')
+    out.note('A one-time password (OTP) has been generated. It is shown only once; you need it to decode the token.\n')
   }
   const kind = flags['dr-token'] ? 'DR operation token' : 'root token'
   if (status.complete === true && out.isTable && !out.field)
-    out.note(`The ${kind} is made; -decode with -otp prints it.\n`)
+    out.note(`The ${kind} is complete; use -decode with -otp to print it.\n`)
   return out.record(status, () => formatColumns(statusRows(status)))
 }
 

@@ -8,19 +8,19 @@ import { readSealStatus } from './seal.js'
 
 const INIT_FLAGS = {
   'key-shares': flag.int('Number of key shares.', { aliases: ['n'] }),
-  'key-threshold': flag.int('How many of them unseal.', { aliases: ['t'] }),
+  'key-threshold': flag.int('Number of key shares that unseal.', { aliases: ['t'] }),
   'recovery-shares': flag.int('Number of recovery key shares, under auto-unseal.'),
-  'recovery-threshold': flag.int('How many of them are needed.'),
+  'recovery-threshold': flag.int('Number of recovery key shares that are required.'),
   'pgp-keys': flag.list('Files with public keys, one for each key share.'),
   'recovery-pgp-keys': flag.list('Files with public keys, one for each recovery key share.'),
   'root-token-pgp-key': flag.text('File with the public key for the root token.'),
   'stored-shares': flag.int('Accepted; has no effect.'),
-  status: flag.bool('Only tell whether the server is initialized: exit status 0 when it is, 2 when not.'),
+  status: flag.bool('Only check whether the server is initialized: exit code 0 if it is, 2 if not.'),
 } as const
 
 const SHARES = 5
 const THRESHOLD = 3
-const NOT_INITIALISED = 2
+const NOT_INITIALIZED = 2
 
 export const initCommand = command(
   'operator init',
@@ -30,7 +30,7 @@ export const initCommand = command(
     const { api, out, flags } = session
     if (flags.status) {
       const { body } = await api.request('Error checking initialization status', 'GET', 'sys/init', ROOT)
-      if (body.initialized !== true) throw new CliError(NOT_INITIALISED, 'Vault is not initialized')
+      if (body.initialized !== true) throw new CliError(NOT_INITIALIZED, 'Vault is not initialized')
       out.line('Vault is initialized')
       return 0
     }
@@ -87,9 +87,9 @@ const describeKeys = (keys: JsonMap): string => {
     `Initial Root Token: ${textOfJson(keys.root_token)}`,
     '',
     isAuto
-      ? `Success! The server is initialized, with ${count} recovery key shares of which ${needed} are needed.`
-      : `The server is initialized, with ${count} key shares of which ${needed} unseal it.`,
-    'These values cannot be shown again: keep them safe, and apart from one another.',
+      ? `Success! The server is initialized with ${count} recovery key shares (threshold ${needed}).`
+      : `The server is initialized with ${count} key shares (threshold ${needed}).`,
+    'These values cannot be displayed again. Store each share separately and securely.',
   ].join('\n')
 }
 
@@ -97,15 +97,15 @@ const describeKeys = (keys: JsonMap): string => {
 export const readPgpKeys = (files: readonly string[]): string[] => files.map(readPgpKey)
 
 const readPgpKey = (name: string): string => {
-  if (name.startsWith('keybase:')) throw localError('Keys are not fetched from keybase.io here: export them to a file')
+  if (name.startsWith('keybase:')) throw localError('Keys from keybase.io are not supported: export the key to a file')
   const bytes = locally('The PGP key cannot be read', () => readNamedFile(name.replace(/^@/, '')))
   const text = bytes.toString('latin1').trim()
-  if (text.startsWith('-----BEGIN PGP')) return unwrapArmour(text)
+  if (text.startsWith('-----BEGIN PGP')) return unwrapArmor(text)
   return /^[A-Za-z0-9+/\s]+=*$/.test(text) ? text.replace(/\s/g, '') : bytes.toString('base64')
 }
 
 /** Returns the text between the headers, which an empty line ends, and the checksum. */
-const unwrapArmour = (text: string): string => {
+const unwrapArmor = (text: string): string => {
   const lines = text.split(/\r?\n/).map((line) => line.trim())
   const start = lines.indexOf('')
   const body = lines.slice(start + 1).filter((line) => line !== '' && !line.startsWith('-----'))

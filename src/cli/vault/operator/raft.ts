@@ -14,13 +14,13 @@ import { readText } from '../values.js'
 const FILE_FAILED = 'The snapshot file cannot be used'
 
 const JOIN_FLAGS = {
-  retry: flag.bool('Try again until the other node answers.'),
+  retry: flag.bool('Retry until the other node responds.'),
   'non-voter': flag.bool('Join without a vote.'),
-  'leader-ca-cert': flag.text('Certificate authority of the other node, or @FILE.'),
-  'leader-client-cert': flag.text('Certificate to show to the other node, or @FILE.'),
-  'leader-client-key': flag.text('Key of that certificate, or @FILE.'),
-  'auto-join-scheme': flag.text('Scheme of the addresses that are found.', { fallback: 'https' }),
-  'auto-join-port': flag.int('Port of the addresses that are found.', { fallback: '8200' }),
+  'leader-ca-cert': flag.text('CA certificate of the other node, or @FILE.'),
+  'leader-client-cert': flag.text('Client certificate for the other node, or @FILE.'),
+  'leader-client-key': flag.text('Private key of the client certificate, or @FILE.'),
+  'auto-join-scheme': flag.text('Scheme of the discovered addresses.', { fallback: 'https' }),
+  'auto-join-port': flag.int('Port of the discovered addresses.', { fallback: '8200' }),
 } as const
 
 export const raftCommands: readonly Command[] = [
@@ -42,7 +42,7 @@ export const raftCommands: readonly Command[] = [
     async ({ api, args: [file = ''] }) => {
       const options = { ...ROOT, bytesMax: LIMITS.snapshotBytesMax }
       const { bytes } = await api.request('Error taking the snapshot', 'GET', 'sys/storage/raft/snapshot', options)
-      if (bytes.length === 0) throw remoteError('Error taking the snapshot: the answer is empty')
+      if (bytes.length === 0) throw remoteError('Error taking the snapshot: the response is empty')
       locally(FILE_FAILED, () => replaceFile(file, bytes))
       return VAULT_EXIT.ok
     },
@@ -132,13 +132,13 @@ const formatPeers = (data: JsonMap): string => {
 const CONFIGURATION = 'sys/storage/raft/autopilot/configuration'
 
 const SETTINGS = {
-  'cleanup-dead-servers': flag.bool('Remove servers that are dead.'),
-  'last-contact-threshold': flag.text('Silence after which a server is unhealthy.'),
-  'dead-server-last-contact-threshold': flag.text('Silence after which a server is dead.'),
-  'max-trailing-logs': flag.int('Entries that a healthy server may lag behind.'),
-  'min-quorum': flag.int('Fewest servers that are left when dead ones are removed.'),
-  'server-stabilization-time': flag.text('How long a new server must be healthy before it gets a vote.'),
-  'disable-upgrade-migration': flag.bool('Do not move the votes to servers of a newer version.'),
+  'cleanup-dead-servers': flag.bool('Remove dead servers automatically.'),
+  'last-contact-threshold': flag.text('Time without contact after which a server is unhealthy.'),
+  'dead-server-last-contact-threshold': flag.text('Time without contact after which a server is dead.'),
+  'max-trailing-logs': flag.int('Maximum lag of a healthy server, in entries.'),
+  'min-quorum': flag.int('Minimum number of servers that remain when dead servers are removed.'),
+  'server-stabilization-time': flag.text('Time that a new server must be healthy before it gets a vote.'),
+  'disable-upgrade-migration': flag.bool('Do not move votes to servers of a newer version.'),
 } as const
 
 /** The keys of the configuration, and those of the state and of one server, in display order. */
@@ -181,7 +181,7 @@ export const autopilotCommands: readonly Command[] = [
     async (call) => {
       const { api, out, flags } = call
       const given = givenFields(call, SETTINGS)
-      if (Object.keys(given).length === 0) throw localError('Nothing to set: name at least one setting')
+      if (Object.keys(given).length === 0) throw localError('Nothing to set: specify at least one setting')
       const body = { ...given, ...drQuery(flags).query }
       const what = 'Error updating autopilot configuration'
       const { secret } = await api.request(what, 'PUT', CONFIGURATION, { body, ...ROOT })

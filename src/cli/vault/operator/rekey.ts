@@ -10,19 +10,21 @@ import { provideShare } from './seal.js'
 
 const FLAGS = {
   init: flag.bool('Start a rekey.'),
-  cancel: flag.bool('End the rekey; with -verify only restart its verification.'),
-  status: flag.bool('Print how far the rekey is; with -verify its verification.'),
-  verify: flag.bool('With -init: the new shares must be shown before they count. Else: show one of them.'),
+  cancel: flag.bool('Cancel the rekey; with -verify, only restart its verification.'),
+  status: flag.bool('Print the progress of the rekey; with -verify, of its verification.'),
+  verify: flag.bool(
+    'With -init: require verification of the new shares before they become valid. Otherwise: submit a new share.',
+  ),
   'key-shares': flag.int('Number of new shares.', { aliases: ['n'], fallback: '5' }),
-  'key-threshold': flag.int('How many of them are needed.', { aliases: ['t'], fallback: '3' }),
+  'key-threshold': flag.int('Number of new shares that are required.', { aliases: ['t'], fallback: '3' }),
   nonce: flag.text('Nonce of the rekey, or of its verification.'),
   'pgp-keys': flag.list('Files with public keys, one for each new share.'),
-  target: flag.text('barrier for the shares that unseal, recovery for those of an auto-unseal seal.', {
+  target: flag.text('barrier for the unseal shares, recovery for the recovery shares of auto-unseal.', {
     fallback: 'barrier',
   }),
-  backup: flag.bool('Keep the encrypted new shares with the cluster, too; with -pgp-keys only.'),
-  'backup-retrieve': flag.bool('Print the encrypted shares that are kept.'),
-  'backup-delete': flag.bool('Delete the encrypted shares that are kept.'),
+  backup: flag.bool('Also store the encrypted new shares in the cluster; requires -pgp-keys.'),
+  'backup-retrieve': flag.bool('Print the stored encrypted shares.'),
+  'backup-delete': flag.bool('Delete the stored encrypted shares.'),
 } as const
 
 type RekeyCall = Call<typeof FLAGS>
@@ -69,10 +71,9 @@ const start = async (call: RekeyCall, { base }: Target): Promise<number> => {
 }
 
 const cautions = (flags: RekeyCall['flags']): string[] => {
-  if (flags['pgp-keys'].length === 0)
-    return ['The new keys are shown only once. With -pgp-keys they would be encrypted.']
+  if (flags['pgp-keys'].length === 0) return ['The new keys are shown only once. To encrypt them, use -pgp-keys.']
   if (flags.backup) return []
-  return ['The new keys are encrypted and shown once. With -backup a copy of them would stay with the cluster.']
+  return ['The new keys are encrypted and shown once. To store a copy in the cluster, use -backup.']
 }
 
 const cancel = async ({ api, flags, out }: RekeyCall, { base }: Target): Promise<number> => {
@@ -92,13 +93,13 @@ const provide = async (call: RekeyCall, target: Target): Promise<number> => {
   const { verify } = call.flags
   const status = await readStatus(call, target)
   if (status.started !== true) {
-    throw localError(verify ? 'No rekey waits for its verification' : 'No rekey is in progress: start one with -init')
+    throw localError(verify ? 'No rekey requires verification' : 'No rekey is in progress: start one with -init')
   }
   const titles = { nonce: verify ? 'Rekey verification nonce' : 'Rekey operation nonce', key: target.key }
   const body = await provideShare(call, `${target.base}/${verify ? 'verify' : 'update'}`, status, titles)
   if (body.complete !== true) return print(call, body)
   if (!verify) return printKeys(call, body, status)
-  const text = 'Success! Rekey verification is complete: the new key shares count from now on.'
+  const text = 'Success! Rekey verification is complete: the new key shares are now valid.'
   return call.out.record(body, () => text)
 }
 
@@ -116,22 +117,23 @@ const printKeys = ({ out }: RekeyCall, body: JsonMap, status: JsonMap): number =
 }
 
 const afterwards = (body: JsonMap, { n, t }: JsonMap): string[] => {
-  const made = `${goText(n)} key shares, of which ${goText(t)} are needed`
-  const kept =
-    'The encrypted shares are kept with the cluster, too: -backup-retrieve prints them, -backup-delete ends that.'
+  const made = `${goText(n)} new key shares (threshold ${goText(t)})`
+  const kept = 'The cluster stores the encrypted shares: -backup-retrieve prints them, -backup-delete deletes them.'
   const texts =
     body.verification_required === true
       ? [
-          `There are ${made}. They count as soon as that many were shown with -verify; until then the old ones do.`,
+          `There are ${made}. They become valid after the threshold is submitted with -verify. Until then, the old shares are valid.`,
           `Verification nonce: ${textOf(body.verification_nonce)}`,
         ]
-      : [`Success! There are ${made}; the old ones are void. The new ones cannot be shown again: keep them apart.`]
+      : [
+          `Success! There are ${made}, and the old shares are invalid. The new shares cannot be displayed again: store each of them separately.`,
+        ]
   return [...(body.backup === true ? [kept] : []), ...texts].flatMap((text) => ['', wrapIndented(text)])
 }
 
 const retrieveBackup = async ({ api, out }: RekeyCall, { backup }: Target): Promise<number> => {
   const { secret } = await api.request('Error retrieving rekey stored keys', 'GET', backup, ROOT)
-  if (!secret) throw localError('No keys are kept')
+  if (!secret) throw localError('No keys are stored')
   return out.secret(secret)
 }
 

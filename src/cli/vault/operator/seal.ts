@@ -26,8 +26,8 @@ export const sealCommands: readonly Command[] = [
     'operator unseal [KEY]',
     'Submit one key share; prompts for it if it is not given',
     {
-      reset: flag.bool('Forget the shares that were given so far.'),
-      migrate: flag.bool('Change the seal; refused unless a change of the seal is pending'),
+      reset: flag.bool('Discard the submitted shares.'),
+      migrate: flag.bool('Migrate the seal; requires a pending seal migration.'),
     },
     async (session) => {
       const { api, flags, args } = session
@@ -80,7 +80,7 @@ export const provideShare = async (
 ): Promise<JsonMap> => {
   const [given] = call.args
   if (given === '-' && call.flags.nonce === '') {
-    throw localError('-nonce is needed when the key comes from standard input')
+    throw localError('-nonce is required if the key comes from standard input')
   }
   const nonce = call.flags.nonce || textOf(attempt.nonce)
   const key = await readShare(call, given, `${titles.nonce}: ${nonce}\n${titles.key} (will be hidden): `)

@@ -14,29 +14,29 @@ import { policyCommands } from '../policy.js'
 import { systemCommands, versionHistoryCommand } from '../system.js'
 import { tokenCommands } from '../token.js'
 
-const reference = (name: string) => `use the ${name} of the reference, which works against this server.`
-const noEngine = 'there is no such secret engine here; those that are mounted are listed by secrets list.'
+const reference = (name: string) => `use the ${name} of Vault, which works with this server.`
+const noEngine = 'this secrets engine is not available; "vault secrets list" lists the mounted engines.'
 
 /** Vault commands that are not supported, with the reason. */
 const REASONS: Readonly<Record<string, string>> = {
   agent: reference('agent'),
   proxy: reference('proxy'),
-  plugin: 'auth methods and secret engines are built in, and there is no catalog to read or to change.',
-  'namespace lock': 'the API of a namespace cannot be locked here.',
-  'namespace unlock': 'the API of a namespace cannot be locked here, so none is.',
+  plugin: 'auth methods and secrets engines are built in, so there is no plugin catalog.',
+  'namespace lock': 'this server cannot lock the API of a namespace.',
+  'namespace unlock': 'this server cannot lock the API of a namespace, so no namespace is locked.',
   'operator diagnose':
-    'understudy doctor looks at the machine, and the server lists all that is wrong with its configuration.',
-  'operator import': 'there are no sources to import from here.',
-  'operator migrate': 'there is one kind of storage here, and nothing to move data from.',
-  'operator usage': 'clients are not counted here.',
-  'operator utilization': 'nothing is counted here for a report.',
-  debug: 'the server has neither profiles nor loggers to collect; its metrics are below sys/metrics.',
-  monitor: 'the server does not stream its log; read it where the server writes it.',
-  events: 'there are no event notifications here.',
-  hcp: 'there is no cloud to connect to here.',
+    '"understudy doctor" checks the machine, and the server lists all problems of its configuration.',
+  'operator import': 'this server has no import sources.',
+  'operator migrate': 'this server has one kind of storage, so there is no other storage to migrate data from.',
+  'operator usage': 'this server does not count clients.',
+  'operator utilization': 'this server collects no data for a utilization report.',
+  debug: 'this server has no profiles and loggers to collect; its metrics are at sys/metrics.',
+  monitor: 'this server does not stream its log; read the log file or the standard error of the server.',
+  events: 'this server has no event notifications.',
+  hcp: 'this server has no connection to a cloud service.',
   pki: noEngine,
   ssh: noEngine,
-  transit: 'keys cannot be imported here; the engine transit makes its own.',
+  transit: 'this server cannot import keys; the engine transit generates them.',
   transform: noEngine,
 }
 
@@ -45,8 +45,8 @@ const refusedCommands: readonly Command[] = Object.entries(REASONS).map(([name, 
   usage: '',
   summary: '',
   flags: {},
-  refusal: `vault ${name} is refused: ${reason}`,
-  run: () => Promise.reject(new Error('a refused command does not run')),
+  refusal: `vault ${name} is not supported: ${reason}`,
+  run: () => Promise.reject(new Error('an unsupported command does not run')),
 }))
 
 const ALL: readonly Command[] = [

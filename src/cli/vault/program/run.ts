@@ -102,8 +102,8 @@ const DR_REFUSAL = 'disabled in replication DR secondary mode'
 
 /** What to try on a DR secondary, by the kind of the command's flag -dr-token. */
 const DR_HINTS: Readonly<Partial<Record<Flag['kind'], string>>> = {
-  text: 'This server is a DR secondary: -dr-token=TOKEN shows it an operation token, which operator generate-root -dr-token makes.',
-  bool: 'This server is a DR secondary: with -dr-token this command makes its operation token.',
+  text: 'This server is a DR secondary. Specify -dr-token=TOKEN with an operation token, which "operator generate-root -dr-token" generates.',
+  bool: 'This server is a DR secondary. Specify -dr-token to generate its operation token.',
 }
 
 /** Adds a hint to an error response: which flag to try next. */
