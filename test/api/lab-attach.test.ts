@@ -115,12 +115,12 @@ it('attach accepts the output of operator init as keys, and warns about a readab
 
   const attach = (...args: string[]) => home.run('attach', 'two', ...args)
   const away = await attach('A=http://127.0.0.1:1')
-  expect([away.status, away.stderr]).toEqual([0, expect.stringContaining('cluster A does not answer now')])
+  expect([away.status, away.stderr]).toEqual([0, expect.stringContaining('cluster A does not respond')])
   await home.run('down', 'two')
   for (const [args, why] of [
-    [[], 'say where the clusters are'],
+    [[], 'specify the address of each cluster'],
     [['A=elsewhere'], 'is not of the form A=http://host:8200'],
-    [['A=http://a:8200', 'A=http://b:8200'], 'given twice'],
+    [['A=http://a:8200', 'A=http://b:8200'], 'specified twice'],
     [[`B=${a.address}`, '--keys', keys], 'the keys file has cluster A'],
     [['--keys', path.join(home.directory, 'none.json')], 'cannot be read'],
     [['--project', 'x', `A=${a.address}`], '--project names containers'],
@@ -131,7 +131,7 @@ it('attach accepts the output of operator init as keys, and warns about a readab
   }
   const compose = await attach('--compose', home.directory)
   // A machine may have no container engine.
-  expect([compose.status === 0, compose.stderr]).toEqual([false, expect.stringMatching(/no container of|docker/)])
+  expect([compose.status === 0, compose.stderr]).toEqual([false, expect.stringMatching(/no containers of|docker/)])
   expect(home.left()).toEqual(['one'])
 })
 
@@ -150,7 +150,7 @@ it('attach saves the keys of servers that it could not join', async () => {
     expect((await client.send('GET', 'auth/token/lookup-self')).status).toBe(200)
     client.close()
   }
-  expect((await wire()).stderr).toContain('cluster B is open again')
+  expect((await wire()).stderr).toContain('cluster B is unsealed')
 })
 
 it.each([

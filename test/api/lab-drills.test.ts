@@ -54,7 +54,7 @@ it('drill commands show drills, and name the position of an error in a file', as
 
   const bad = write(home, 'bad.yaml', 'topology: dr\nsteps:\n  - crash: Q\n  - promot: { cluster: B }\n')
   const refusals: readonly [readonly string[], string][] = [
-    [['validate', bad], `${bad}:6:5: there is no "steps[1].promot"; did you mean "promote"?`],
+    [['validate', bad], `${bad}:6:5: unknown key "steps[1].promot"; did you mean "promote"?`],
     [['validate', `${bad}.yaml`], 'cannot be read'],
     [['run', 'no-such-drill'], 'there is no drill "no-such-drill"; "understudy drill list" lists them'],
     [['run', good, '--on', 'in-process', '--keep'], '--keep requires --on process'],

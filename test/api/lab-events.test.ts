@@ -36,7 +36,7 @@ it('events reports actions of commands and clusters, live and after the lab daem
 
   const keeper = home.record('one').keeper.process?.pid ?? 0
   process.kill(keeper, 'SIGKILL')
-  await follower.untilPrinted('does not answer, so every link is cut')
+  await follower.untilPrinted('does not respond, so every link is down')
   const past = await eventsOf(home)
   expect(past.map(({ id }) => id)).toEqual(past.map((_, index) => index + 1))
   expect(shown(past)).toEqual(

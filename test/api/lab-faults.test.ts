@@ -77,7 +77,7 @@ it('a partition cuts one link of a lab of processes and no other', async () => {
   expect((await home.run('wait', '--for', 'replicated', ...NAMED)).status).toBe(0)
 
   const refusals: readonly [readonly string[], string][] = [
-    [['fault', 'partition', 'A', 'Q'], 'there is no cluster "Q"; there is A, B, C'],
+    [['fault', 'partition', 'A', 'Q'], 'there is no cluster "Q"; the lab has A, B, C'],
     [['fault', 'latency', 'A', 'C', 'long'], '"long" is not a duration'],
     [['fault', 'bandwidth', 'A', 'C', '0'], '"0" is not a size'],
     [['fault', 'bandwidth', 'A', 'C', '256'], '"256" has no unit: use 256B/s or 256kB/s'],
@@ -104,7 +104,7 @@ it('lab status reports a dead lab daemon, and "start" restores the links on the 
   expect((await fetch(toxics, { method: 'POST', body: JSON.stringify(latency) })).status).toBe(200)
   expect((await home.run('fault', 'ls', ...NAMED)).stdout).toContain('A-B-cluster (downstream)')
   process.kill(home.record('one').keeper.process?.pid ?? 0, 'SIGKILL')
-  await until(async () => (await home.run('status', ...NAMED)).stderr.includes('the lab daemon does not answer'))
+  await until(async () => (await home.run('status', ...NAMED)).stderr.includes('the lab daemon does not respond'))
   expect(await home.run('fault', 'ls', ...NAMED)).toMatchObject({ status: 5 })
   expect((await home.run('start', ...NAMED)).status).toBe(0)
   expect((await home.run('wait', '--for', 'replicated', ...NAMED)).status).toBe(0)
@@ -176,7 +176,7 @@ it('faults of servers stay after a restart until heal clears them', async () => 
   expect(await ok('fault', 'expire-token', 'late')).toContain('activation token of late expired')
 
   const refusals: readonly [readonly string[], string][] = [
-    [['fault', 'skew', 'Q', '5m'], 'there is no cluster "Q"; there is A, B, C'],
+    [['fault', 'skew', 'Q', '5m'], 'there is no cluster "Q"; the lab has A, B, C'],
     [['fault', 'skew', 'B', 'soon'], '"soon" is not a time to add to a clock'],
     [['fault', 'skew', 'B', '5'], '"5" is not a time'],
     [['fault', 'disk', 'A', 'tired'], 'Allowed choices are full, fail, slow'],

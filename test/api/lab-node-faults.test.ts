@@ -61,7 +61,7 @@ it('faults are set and healed by node name, and for all nodes by cluster name', 
   // If one node rejects a fault, the others get it nonetheless, and the output says so.
   await done(home, 'stop A3')
   const refused = await home.run('fault', 'disk', 'A', 'slow')
-  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('A3 does not answer')])
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('A3 does not respond')])
   expect(await faults(home)).toEqual(['A1 disk', 'A2 disk'])
   const strange = await home.run('heal', 'A9')
   expect([strange.status, strange.stderr]).toEqual([1, expect.stringContaining('it has A')])

@@ -280,11 +280,11 @@ describe('what is sent', () => {
     expect(rest.events.map(({ id }) => id)).toEqual([last])
   })
 
-  it('the event stream reports that the lab daemon does not answer, and continues after its return', async () => {
+  it('the event stream reports that the lab daemon does not respond, and continues after its return', async () => {
     using listener = new Listener(origin + EVENTS, { cookie })
     process.kill(home.record('default').keeper.process?.pid ?? 0, 'SIGKILL')
     await until(() => listener.survey?.faults === null)
-    expect(listener.survey?.problems.join()).toContain('the lab daemon does not answer')
+    expect(listener.survey?.problems.join()).toContain('the lab daemon does not respond')
     expect((await home.run('start')).status).toBe(0)
     await until(() => listener.survey?.faults?.length === 0)
     await until(() => listener.events.filter(({ kind }) => kind === 'keeper-started').length === 2)

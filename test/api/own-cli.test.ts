@@ -101,7 +101,7 @@ describe('understudy wire', () => {
     await using _b = await open(1, ['-dev', '-dev-listen-address=127.0.0.1:0'])
     const wired = await runProgram(['wire', '--topology', 'dr', `A=${addresses[0]}`, `B=${addresses[1]}`])
     expect({ status: wired.status, stdout: wired.stdout }).toEqual({ status: 2, stdout: '' })
-    expect(wired.stderr).toContain(`cluster B at ${addresses[1]} is initialized already`)
+    expect(wired.stderr).toContain(`cluster B at ${addresses[1]} is already initialized`)
     expect(wired.stderr).toContain('--keep')
     const asked = await fetch(`${addresses[0]}/v1/sys/init`)
     expect(await asked.json()).toMatchObject({ initialized: false })

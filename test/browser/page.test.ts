@@ -51,7 +51,7 @@ describe('the page of a lab', () => {
     await lab.saveScreenshots('cut')
     await lab.run('heal', '--all')
     await lab.arrow('A dr B', 'well')
-    await lab.event('fault-healed', 'A <-> B, partition is healed')
+    await lab.event('fault-healed', 'A <-> B, partition: healed')
     await lab.seen(`/A → B, DR: 0, at most [1-9]/.test(document.querySelector('.curve .unseen').textContent)`)
   })
 

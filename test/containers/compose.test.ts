@@ -76,7 +76,7 @@ describe('the compose file of the repository', () => {
     const { stdout } = call('docker', ['wait', wireContainer()])
     const { text } = compose('logs', '--no-color', 'wire')
     expect(stdout, text).toBe('0')
-    expect(text).toContain('cluster B is open again')
+    expect(text).toContain('cluster B is unsealed')
   })
 
   it('the compose file runs its servers as an unprivileged user', () => {

@@ -23,7 +23,7 @@ export const parseAddresses = (given: readonly string[]): Map<string, string> =>
     const [, name = '', address = ''] = /^([A-Z]\d?)=(https?:\/\/[^/].*)$/.exec(text) ?? []
     if (name === '' || !URL.canParse(address))
       throw new LabError('usage', `"${text}" is not of the form A=http://host:8200`)
-    if (addresses.has(name)) throw new LabError('usage', `${describeServer(name)} is given twice`)
+    if (addresses.has(name)) throw new LabError('usage', `${describeServer(name)} is specified twice`)
     addresses.set(name, address.replace(/\/+$/, ''))
   }
   return addresses
@@ -43,9 +43,9 @@ export const groupServers = (names: Iterable<string>): Map<string, readonly stri
     const isAlone = others.length === 0
     if (isAlone === (first === letter)) continue
     const text = isAlone
-      ? `${letter} has one server: call it ${letter}`
-      : `${letter} is given beside ${others.join(', ')}`
-    throw new LabError('usage', `${text}; nodes of a cluster are ${letter}1, ${letter}2 and so on`)
+      ? `cluster ${letter} has one server: name it ${letter}`
+      : `${letter} is specified in addition to ${others.join(', ')}`
+    throw new LabError('usage', `${text}; name the nodes of a cluster ${letter}1, ${letter}2 and so on`)
   }
   return groups
 }
@@ -108,8 +108,8 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
 export const refuseWhenThere = (name: string): void => {
   const lab = findLab(name)
   if (!lab || lab.state === 'failed') return
-  const end = lab.state === 'attached' ? 'forgets' : 'stops'
-  throw new LabError('conflict', `there is a lab "${name}" already; "understudy down ${name}" ${end} it`)
+  const end = lab.state === 'attached' ? 'unregisters' : 'stops'
+  throw new LabError('conflict', `the lab "${name}" already exists; "understudy down ${name}" ${end} it`)
 }
 
 /** Stores the CA certificate. It is not secret, and is removed with the record of the lab. */
@@ -135,14 +135,14 @@ export const clustersAt = (
   if (addresses.size === 0)
     throw new LabError(
       'usage',
-      'say where the clusters are, such as A=http://127.0.0.1:8200, or give --compose DIRECTORY',
+      'specify the address of each cluster, such as A=http://127.0.0.1:8200, or --compose DIRECTORY',
     )
   const groups = groupServers(addresses.keys())
   const unknown = [...keys.clusters.keys()].filter((letter) => !groups.has(letter))
   if (unknown.length > 0)
     throw new LabError(
       'usage',
-      `the keys file has cluster ${unknown.join(', ')}, but no address: add ${unknown[0]}=URL`,
+      `the keys file has cluster ${unknown.join(', ')}, whose address is missing: add ${unknown[0]}=URL`,
     )
   return [...groups].map(([letter, names]) => {
     const servers = names.map((name) => {
@@ -175,8 +175,8 @@ const check = async (server: ClusterAccess, onWarning: (text: string) => void): 
     if (json && 'initialized' in json) return
   } catch (error) {
     const name = describeServer(server.name)
-    onWarning(`warning: ${name} does not answer now (${messageOf(error)}); it is remembered all the same`)
+    onWarning(`warning: ${name} does not respond (${messageOf(error)}); it is registered anyway`)
     return
   }
-  throw new LabError('remote', `${server.apiAddress} answers, but is no cluster: it does not speak this protocol`)
+  throw new LabError('remote', `${server.apiAddress} responds, but does not serve the Vault HTTP API`)
 }

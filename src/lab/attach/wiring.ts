@@ -54,9 +54,9 @@ export const wireClusters = async (
     options.onKeep(wired())
   }
   // Asks all servers before it initializes the first: one wrong address would leave the others half set up.
-  const news = await Promise.all([...clusters.values()].map((cluster) => decideWhetherNew(cluster, options)))
+  const areNew = await Promise.all([...clusters.values()].map((cluster) => decideWhetherNew(cluster, options)))
   const open = [...clusters.values()].map((cluster, index) =>
-    news[index]
+    areNew[index]
       ? openCluster(cluster, { ...options, plans: topology.plans, onKeys: keep })
       : reopen(cluster, wired(), options),
   )
@@ -95,7 +95,7 @@ const planClusters = (
     const kept = known?.clusters.find((cluster) => cluster.name === name)
     const cluster = clusterOf(name, servers, kept, caFile)
     if (cluster.apiAddress !== '') return cluster
-    throw new LabError('usage', `the topology ${topology.name} has a cluster ${name}, but no address: add ${name}=URL`)
+    throw new LabError('usage', `cluster ${name} of the topology ${topology.name} has no address: add ${name}=URL`)
   })
 }
 
@@ -107,14 +107,14 @@ const decideWhetherNew = (cluster: ClusterAccess, { clock, timeoutMs, signal }: 
     const isNew = (await client.read('sys/init')).initialized !== true
     if (isNew !== isKnown) return isNew
     const text = isNew
-      ? `${where} has lost its data, though its keys are kept: to start over, remove the kept keys and the data of all clusters`
-      : `${where} is initialized already, and its keys are not known here: give --keep with the file of the run that did it, or a server without data`
+      ? `${where} has lost its data, but the keys file has its keys: to start over, remove the keys file and the data of all clusters`
+      : `${where} is already initialized, and its keys are unknown: specify --keep with the keys file of the first run, or use a server without data`
     throw new LabError('remote', text)
   })
 
 const reopen = async (cluster: ClusterAccess, wired: WiredClusters, { onProgress }: WireOptions): Promise<void> => {
   await withAnonymousClient(cluster, (client) => unsealWithAny(client, wired, cluster))
-  onProgress(`cluster ${cluster.name} is open again at ${cluster.apiAddress}`)
+  onProgress(`cluster ${cluster.name} is unsealed at ${cluster.apiAddress}`)
 }
 
 /** Waits until a new link is replicated. Returns false if its clusters have other roles by now, such as after a failover. */
@@ -130,7 +130,7 @@ const follows = async (
     withAnonymousClient(below, async (onSecondary) => {
       const [ours, theirs] = await Promise.all([askStatus(onPrimary, kind), askStatus(onSecondary, kind)])
       if (ours.mode !== 'primary' || theirs.mode !== 'secondary' || ours.clusterId !== theirs.clusterId) {
-        onProgress(`${secondary} is no ${kind} secondary of ${primary} any more: left as it is`)
+        onProgress(`${secondary} is no longer a ${kind} secondary of ${primary}: left unchanged`)
         return false
       }
       const fact = () => findLag(onPrimary, onSecondary, kind)

@@ -61,13 +61,10 @@ export const findComposeProject = async (directory: string, project?: string): P
   if (doubled)
     throw new LabError(
       'usage',
-      `several containers of ${directory} are ${doubled[0]}: nodes of one cluster have a label ${NODE_LABEL} each, such as ${doubled[0]}1`,
+      `several containers of ${directory} are named ${doubled[0]}: give each node of a cluster a label ${NODE_LABEL}, such as ${doubled[0]}1`,
     )
   if (servers.length === 0)
-    throw new LabError(
-      'usage',
-      `none of the containers of ${directory} is a cluster: their services are called a, b, ...`,
-    )
+    throw new LabError('usage', `no container of ${directory} is a cluster: name the services a, b, ...`)
   const wire = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === 'wire')
   const withTls = containers.find(hasTls)
   return {
@@ -90,7 +87,7 @@ const inspectAll = async (directory: string): Promise<Container[]> => {
   const filter = `label=${COMPOSE}.project.working_dir=${directory}`
   const ids = (await docker('ps', '--all', '--quiet', '--filter', filter)).split('\n').filter((id) => id !== '')
   if (ids.length === 0)
-    throw new LabError('usage', `no container of ${directory} is there: "docker compose up" in it starts them`)
+    throw new LabError('usage', `there are no containers of ${directory}: run "docker compose up" in it`)
   return JSON.parse(await docker('inspect', '--type', 'container', ...ids)) as Container[]
 }
 
@@ -102,7 +99,7 @@ const chooseProject = (
   const projectOf = (one: Container) => labelsOf(one)[`${COMPOSE}.project`] ?? ''
   const names = [...new Set(containers.map(projectOf))].sort()
   if (project === undefined && names.length > 1)
-    throw new LabError('usage', `${directory} was started as ${names.join(' and ')}: say which with --project`)
+    throw new LabError('usage', `${directory} was started as ${names.join(' and ')}: specify one with --project`)
   const chosen = containers.filter((one) => project === undefined || projectOf(one) === project)
   if (chosen.length === 0)
     throw new LabError('usage', `${directory} was not started as "${project}", but as ${names.join(' and ')}`)

@@ -35,7 +35,7 @@ const runForBytes = (
       reject(
         new LabError(
           'remote',
-          isMissing ? `the command "${command}" is not there` : `${command} ${args[0]}: ${reason}`,
+          isMissing ? `the command "${command}" was not found` : `${command} ${args[0]}: ${reason}`,
         ),
       )
     })

@@ -28,13 +28,13 @@ const isWord = (value: unknown): value is string => typeof value === 'string' &&
 
 const WORDS: Readonly<Record<EventKind, Words>> = {
   'lab-up': (event) => `the lab is up (${text(event, 'topology')})`,
-  'lab-down': () => 'the lab goes down',
-  'keeper-started': () => 'the lab daemon holds the links',
+  'lab-down': () => 'the lab is stopping',
+  'keeper-started': () => 'the lab daemon has started',
   command: (event) => event.command ?? plain(event),
   call: (event) => event.command ?? `${text(event, 'method')} ${text(event, 'path')}`,
   'fault-set': fault(''),
-  'fault-healed': fault(' is healed'),
-  'fault-expired': fault(' has had its time'),
+  'fault-healed': fault(': healed'),
+  'fault-expired': fault(': expired'),
   process: fromTo,
   seal: fromTo,
   node: fromTo,

@@ -111,7 +111,7 @@ export const readBytes = async (request: http.IncomingMessage, bytesMax: number)
     // The client has disconnected, so only this request fails.
     throw request.complete || error instanceof LabError
       ? error
-      : new LabError('usage', 'the body is not whole', { cause: error })
+      : new LabError('usage', 'the body is incomplete', { cause: error })
   }
   return Buffer.concat(chunks)
 }

@@ -16,7 +16,7 @@ const ANSWER_MS = 5000
 const ROOT = 'http://lab'
 
 /** Maximum time to wait for an event to be recorded. */
-const TELL_MS = 1000
+const EVENT_MS = 1000
 
 /** A client of the lab daemon. Requests reject with a conflict if the daemon does not respond. */
 export class LabDaemonClient {
@@ -56,11 +56,11 @@ export class LabDaemonClient {
   }
 
   async append(event: EventDraft): Promise<LabEvent> {
-    return (await this.#send('POST', '/events', event, TELL_MS)) as LabEvent
+    return (await this.#send('POST', '/events', event, EVENT_MS)) as LabEvent
   }
 
   /** Records an event like `append`, but ignores failures: without a lab daemon, the event is lost. */
-  async tell(event: EventDraft): Promise<void> {
+  async emit(event: EventDraft): Promise<void> {
     await this.append(event).catch(() => undefined)
   }
 
@@ -82,7 +82,7 @@ export class LabDaemonClient {
         answer.destroy()
         throw new LabError(
           'conflict',
-          `the lab daemon does not stream its events: it answered with status ${answer.statusCode}`,
+          `the lab daemon does not stream its events: it responded with status ${answer.statusCode}`,
         )
       }
       const closed = new Promise((resolve) => answer.on('close', resolve))
@@ -114,7 +114,7 @@ export class LabDaemonClient {
 const unanswered = (error: unknown): LabError =>
   new LabError(
     'conflict',
-    `the lab daemon does not answer, so every link is cut; "understudy start" on that lab brings it back: ${messageOf(error)}`,
+    `the lab daemon does not respond, so every link is down; "understudy start" restarts it: ${messageOf(error)}`,
     { cause: error },
   )
 

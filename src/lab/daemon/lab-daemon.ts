@@ -24,7 +24,7 @@ interface Surroundings {
   /** The clusters whose servers can have faults. */
   readonly clusters: () => readonly WatchedCluster[]
   /** Called for each fault that is set, healed or expired. */
-  readonly tell: (event: EventDraft) => void
+  readonly emit: (event: EventDraft) => void
   /** True if an earlier daemon of this lab existed, whose faults may still be set. */
   readonly isSuccessor?: boolean
 }
@@ -92,25 +92,25 @@ export class LabDaemon {
   /** Sets a fault. Rejects with a usage error if the link or cluster does not exist, or with the error of the server. */
   async set(request: FaultRequest): Promise<ActiveFault> {
     if (this.#active.length >= FAULTS_MAX)
-      throw new LabError('conflict', `${FAULTS_MAX} faults are set already; heal some first`)
-    const { forMs, ...wish } = request
-    if ('between' in wish) {
-      this.#requireLink(wish)
-      const active = this.#add(wish, forMs)
+      throw new LabError('conflict', `the lab already has ${FAULTS_MAX} faults, the maximum; heal some first`)
+    const { forMs, ...fault } = request
+    if ('between' in fault) {
+      this.#requireLink(fault)
+      const active = this.#add(fault, forMs)
       await this.#apply()
       return active
     }
-    return this.#servers.inTurn(wish.cluster, async (server) => {
-      await this.#servers.set(server, wish.fault)
-      return this.#add(wish, forMs)
+    return this.#servers.inTurn(fault.cluster, async (server) => {
+      await this.#servers.set(server, fault.fault)
+      return this.#add(fault, forMs)
     })
   }
 
   /** Registers a fault after the server has accepted it. A rejected fault gets no number. */
-  #add(wish: Omit<ActiveLinkFault, 'id'> | Omit<ActiveServerFault, 'id'>, forMs: number | undefined): ActiveFault {
+  #add(fault: Omit<ActiveLinkFault, 'id'> | Omit<ActiveServerFault, 'id'>, forMs: number | undefined): ActiveFault {
     const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
-    const active: ActiveFault = { id: ++this.#lastId, ...wish, untilMs }
-    if (!active.isHidden) this.#tell('fault-set', active)
+    const active: ActiveFault = { id: ++this.#lastId, ...fault, untilMs }
+    if (!active.isHidden) this.#emit('fault-set', active)
     if (!isOfLink(active) && isOneShot(active.fault)) return active
     if (!isOfLink(active)) this.#replace(active)
     this.#active = [...this.#active, active]
@@ -130,7 +130,7 @@ export class LabDaemon {
    * Sets the faults of a restarted server again, since a restart clears them. A failed attempt is repeated later. First clears a
    * server that may have unknown faults.
    */
-  remind(cluster: string): Promise<void> {
+  restoreFaults(cluster: string): Promise<void> {
     if (this.#faultsOn(cluster).length === 0 && !this.#servers.inDoubt.has(cluster)) return Promise.resolve()
     return this.#servers.inTurn(cluster, async (server) => {
       if (this.#servers.inDoubt.has(cluster)) await this.#clear(server).catch(() => undefined)
@@ -142,8 +142,8 @@ export class LabDaemon {
   async #clear(server: WatchedCluster): Promise<void> {
     const ended = await this.#servers.clear(server)
     if (ended.length === 0) return
-    const text = `${ended.join(', ')}: of no known lab, and stopped`
-    this.#around.tell({ kind: 'note', cluster: server.name, details: { text } })
+    const text = `removed faults that the lab did not set: ${ended.join(', ')}`
+    this.#around.emit({ kind: 'note', cluster: server.name, details: { text } })
   }
 
   /** Removes the previous fault, unless the new one is temporary: then the previous fault applies again afterwards. */
@@ -209,13 +209,13 @@ export class LabDaemon {
       this.#timers.get(active.id)?.cancel()
       this.#timers.delete(active.id)
       this.#active = this.#active.filter((one) => one !== active)
-      this.#tell(kind, active)
+      this.#emit(kind, active)
     }
   }
 
-  #tell(kind: EventDraft['kind'], active: ActiveFault): void {
+  #emit(kind: EventDraft['kind'], active: ActiveFault): void {
     const of = isOfLink(active) ? {} : { cluster: active.cluster }
-    this.#around.tell({ kind, ...of, details: { ...active } })
+    this.#around.emit({ kind, ...of, details: { ...active } })
   }
 
   async close(): Promise<void> {

@@ -14,8 +14,8 @@ const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']
 export const findEtcd = (searchPath: string): string => {
   const program = findProgram('etcd', [...directoriesOf(searchPath), ...PLACES])
   if (program !== undefined) return program
-  const fix = 'Debian has it in the package etcd-server; "--in-process" needs none'
-  throw new LabError('usage', `clusters of several nodes need the program etcd: ${fix}`)
+  const fix = 'install it (Debian package: etcd-server), or use --in-process'
+  throw new LabError('usage', `clusters with several nodes require the program etcd: ${fix}`)
 }
 
 const urlOf = (port: number): string => `http://127.0.0.1:${port}`
@@ -25,11 +25,11 @@ export const etcdAddress = ({ ports: [client] }: LabEtcdPlan): string => urlOf(c
 interface Surroundings {
   readonly clock: Clock
   readonly random: Random
-  readonly tell: (event: EventDraft) => void
+  readonly emit: (event: EventDraft) => void
 }
 
 /** Runs the etcd of a lab, and restarts it if it exits. The caller must stop it. */
-export const startLabEtcd = (plan: LabEtcdPlan, { clock, random, tell }: Surroundings): EtcdChild => {
+export const startLabEtcd = (plan: LabEtcdPlan, { clock, random, emit }: Surroundings): EtcdChild => {
   const { program, dataDir, logFile, ports } = plan
   const peer = urlOf(ports[1])
   // A full disk costs lines of the log, not the lab daemon.
@@ -46,8 +46,8 @@ export const startLabEtcd = (plan: LabEtcdPlan, { clock, random, tell }: Surroun
     onLine: (line) => log.write(`${line}\n`),
     onRestart: ({ code }) => {
       const [signal] = Object.entries(constants.signals).find(([, number]) => 128 + number === code) ?? []
-      const text = `the etcd of the lab has ended (${signal ?? code}); it is started again`
-      tell({ kind: 'note', details: { text } })
+      const text = `the etcd of the lab exited (${signal ?? code}) and is being restarted`
+      emit({ kind: 'note', details: { text } })
     },
   })
   etcd.start()

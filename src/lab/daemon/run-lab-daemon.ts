@@ -65,18 +65,18 @@ export const runLabDaemon = async (
 ): Promise<{ close(): Promise<void> }> => {
   const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => daemon.skewMsOf(cluster) })
   const isSuccessor = log.after(0).length > 0
-  const tell = log.append.bind(log)
-  const watch: Watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => daemon.remind(cluster) })
+  const emit = log.append.bind(log)
+  const watch: Watch = new Watch({ clusters, clock, emit, onSeen: (cluster) => daemon.restoreFaults(cluster) })
   const open = await openRoutes(routes, { clock, random, isActive: (node) => watch.isActive(node) })
-  const daemon = new LabDaemon(open, { clusters: () => clusters, clock, tell, isSuccessor })
+  const daemon = new LabDaemon(open, { clusters: () => clusters, clock, emit, isSuccessor })
   log.append({ kind: 'keeper-started', details: {} })
   const toxiproxy = new ToxiproxyControl(new Proxies(daemon, { clock, random }))
   if (toxiproxyPort !== null)
     await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
-      log.append({ kind: 'note', details: { text: `toxiproxy's control does not listen: ${error.message}` } })
+      log.append({ kind: 'note', details: { text: `the Toxiproxy API is not available: ${error.message}` } })
     })
   // Imported here, because most labs have no etcd, and the lab daemon should use little memory.
-  const labEtcd = etcd && (await import('./lab-etcd.js')).startLabEtcd(etcd, { clock, random, tell })
+  const labEtcd = etcd && (await import('./lab-etcd.js')).startLabEtcd(etcd, { clock, random, emit })
   const control = await serveControl({ daemon, log, toxiproxy, servers }, socket)
   watch.start()
   return {
@@ -140,7 +140,7 @@ const routesOf = (
   /** `after=<id>` lists later events of those in memory. With `follow`, streams new ones as lines. */
   'GET /events': ({ query, response }) => {
     const after = Number(query.get('after') ?? 0)
-    if (!Number.isSafeInteger(after) || after < 0) throw new LabError('usage', '"after" is the number of an event')
+    if (!Number.isSafeInteger(after) || after < 0) throw new LabError('usage', '"after" must be the number of an event')
     if (!query.has('follow')) return ok({ events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) })
     streams.add(response, after)
     return undefined
@@ -152,7 +152,7 @@ const routesOf = (
   'POST /toxiproxy': async ({ request }) => {
     const { port = null } = ((await readJson(request)) ?? {}) as { port?: unknown }
     if (port !== null && !(Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535))
-      throw new LabError('usage', '"port" is a port, or null')
+      throw new LabError('usage', '"port" must be a port or null')
     await toxiproxy.listenOn(port as number | null)
     return ok({ port: toxiproxy.port })
   },
@@ -161,7 +161,7 @@ const routesOf = (
     'POST /servers/*': async ({ names: [name = ''], request }: Incoming) => {
       const { verb } = ((await readJson(request)) ?? {}) as { verb?: unknown }
       const known = HOSTED_VERBS.find((one) => one === verb)
-      if (!known) throw new LabError('usage', `"verb" is one of ${HOSTED_VERBS.join(', ')}`)
+      if (!known) throw new LabError('usage', `"verb" must be one of ${HOSTED_VERBS.join(', ')}`)
       await servers.work(name, known)
       return ok({})
     },
@@ -175,6 +175,6 @@ const parseDraft = (value: unknown): EventDraft => {
     typeof details === 'object' &&
     details !== null &&
     [cluster, command].every((text) => text === undefined || typeof text === 'string')
-  if (!isForm) throw new LabError('usage', 'this is not an event')
+  if (!isForm) throw new LabError('usage', 'the body is not an event')
   return { kind, details, ...(cluster === undefined ? {} : { cluster }), ...(command === undefined ? {} : { command }) }
 }

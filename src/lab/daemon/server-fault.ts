@@ -34,7 +34,7 @@ interface Actions<Fault> {
   readonly set: (fault: Fault) => readonly Order[]
   /** Absent if the fault acts once and cannot be undone. */
   readonly end?: (fault: Fault) => Order
-  /** Describes the fault: `clock +300 s`, `disk slow, 200 ms more`. */
+  /** Describes the fault: `clock +300 s`, `disk slow, 200 ms per write`. */
   readonly describe: (fault: Fault) => string
 }
 
@@ -52,7 +52,7 @@ const ACTIONS: { readonly [Name in ServerFault['name']]: Actions<Extract<ServerF
   disk: {
     set: ({ state, delayMs = 0 }) => [{ path: 'faults/disk', body: { state, delay: `${delayMs}ms` } }],
     end: () => ({ path: 'faults/disk', body: { state: 'ok' } }),
-    describe: ({ state, delayMs }) => `disk ${state}${delayMs ? `, ${delayMs} ms more` : ''}`,
+    describe: ({ state, delayMs }) => `disk ${state}${delayMs ? `, ${delayMs} ms per write` : ''}`,
   },
   corrupt: {
     set: ({ tree, page }) => [{ path: 'faults/corrupt', body: { tree, page } }],
@@ -111,7 +111,7 @@ export class ServerOrders {
     if (found) return found
     throw new LabError(
       'usage',
-      `there is no cluster "${cluster}"; there is ${clusters.map(({ name }) => name).join(', ')}`,
+      `there is no cluster "${cluster}"; the lab has ${clusters.map(({ name }) => name).join(', ')}`,
     )
   }
 
@@ -214,7 +214,7 @@ const call = async (
     return await ask({ method, url, body, headers, timeoutMs: ANSWER_MS })
   } catch (error) {
     const reason = messageOf(error)
-    const text = `${describeServer(name)} does not answer at ${apiAddress}, and has to for this: ${reason}`
+    const text = `${describeServer(name)} does not respond at ${apiAddress}, which this operation requires: ${reason}`
     throw new LabError('remote', text, { cause: error })
   }
 }

@@ -58,7 +58,7 @@ export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Tox
     throw new ToxiproxyError(400, 'stream was invalid, can be either upstream or downstream')
   const toxicity = value.toxicity ?? known?.toxicity ?? 1
   if (typeof toxicity !== 'number' || !(toxicity >= 0 && toxicity <= 1))
-    throw badRequest('toxicity is a number from 0 to 1')
+    throw badRequest('toxicity must be a number from 0 to 1')
   const attributes = parseAttributes(type, value.attributes, known?.attributes ?? defaultsOf(type))
   const name = known?.name ?? (typeof value.name === 'string' && value.name !== '' ? value.name : `${type}_${stream}`)
   return { name, type, stream, toxicity, attributes }
@@ -66,14 +66,14 @@ export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Tox
 
 const parseAttributes = (type: FaultName, given: unknown, known: Toxic['attributes']): Toxic['attributes'] => {
   if (given === undefined || given === null) return known
-  if (typeof given !== 'object') throw badRequest('attributes is an object')
+  if (typeof given !== 'object') throw badRequest('attributes must be an object')
   const attributes = { ...known }
   for (const [name, value] of Object.entries(given)) {
     const field = LINK_FAULTS[type].fields.find(({ toxic }) => toxic === name)
     if (!field) continue
     const most = Math.floor(boundsOf(field)[1] / (field.scale ?? 1))
     if (typeof value !== 'number' || !(value >= 0 && value <= most))
-      throw badRequest(`${name} is a number from 0 to ${most}`)
+      throw badRequest(`${name} must be a number from 0 to ${most}`)
     attributes[name] = value
   }
   return attributes

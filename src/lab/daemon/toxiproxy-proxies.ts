@@ -59,7 +59,7 @@ export class Proxies {
     const listen = typeof given.listen === 'string' ? given.listen : ''
     if (this.#find(name)) throw new ToxiproxyError(409, 'proxy already exists')
     if (this.#daemon.proxies.filter(({ isExtra }) => isExtra).length >= EXTRA_PROXIES_MAX)
-      throw new ToxiproxyError(409, `there are ${EXTRA_PROXIES_MAX} proxies beside those of the lab already`)
+      throw new ToxiproxyError(409, `clients have already added ${EXTRA_PROXIES_MAX} proxies, the maximum`)
     const link = await this.#open(portOf(listen), target)
     this.#daemon.addProxy(name, upstream, link)
     if (given.enabled === false) await this.#setEnabled(this.#require(name), false)
@@ -75,7 +75,7 @@ export class Proxies {
     targetOf(upstream)
     const isMoved = upstream !== shown.upstream || ![0, proxy.port].includes(portOf(listen))
     if (isMoved && !proxy.isExtra)
-      throw new ToxiproxyError(400, `the proxy ${name} belongs to the lab: its addresses stay as they are`)
+      throw new ToxiproxyError(400, `the proxy ${name} belongs to the lab: its addresses cannot be changed`)
     if (isMoved) {
       await this.delete(name)
       return this.create({ name, listen, upstream, enabled: given.enabled ?? shown.enabled })
@@ -218,7 +218,7 @@ const targetOf = (upstream: string): { host: string; port: number } => {
   } catch {
     // The checks below reject an invalid port.
   }
-  throw badRequest(`upstream is a host and a port, not ${upstream}`)
+  throw badRequest(`upstream must be a host and a port, not ${upstream}`)
 }
 
 const LOCAL_HOSTS: readonly string[] = ['', 'localhost', '127.0.0.1', '0.0.0.0', '[::]', '[::1]', '::']
@@ -228,6 +228,6 @@ const portOf = (listen: string): number => {
   if (listen === '') return 0
   const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen) ?? []
   if (port === '' || Number(port) > 65_535 || !LOCAL_HOSTS.includes(host))
-    throw badRequest(`listen is 127.0.0.1 and a port, not ${listen}`)
+    throw badRequest(`listen must be 127.0.0.1 and a port, not ${listen}`)
   return Number(port)
 }

@@ -18,7 +18,7 @@ export interface WatchedCluster {
 interface WatchOptions {
   readonly clusters: readonly WatchedCluster[]
   readonly clock: Clock
-  readonly tell: (event: EventDraft) => void
+  readonly emit: (event: EventDraft) => void
   /** Called after each successful check of a server. */
   readonly onSeen?: ((cluster: string) => Promise<void>) | undefined
 }
@@ -76,7 +76,7 @@ export class Watch {
     const before = this.#known.get(name)
     const after = mergeObservation(before, now)
     this.#known.set(name, after)
-    if (before) for (const event of changesBetween(name, before, after)) this.#options.tell(event)
+    if (before) for (const event of changesBetween(name, before, after)) this.#options.emit(event)
   }
 
   async #observe(cluster: WatchedCluster, isAgain = false): Promise<Observation> {

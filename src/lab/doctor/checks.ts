@@ -43,7 +43,7 @@ const warning = (text: string, fix: string): Result => ({ verdict: 'warning', te
 const describeHeld = (held: ReadonlyMap<number, string>, ports: readonly number[]): string => {
   const own = ports.filter((port) => held.has(port))
   const names = [...new Set(own.map((port) => held.get(port)))].map((name) => `"${name}"`)
-  return `${own.join(', ')} are held by the lab ${names.join(' and ')}, which is up`
+  return `${own.join(', ')} are used by the running lab ${names.join(' and ')}`
 }
 
 const checkDirectory =
@@ -52,8 +52,8 @@ const checkDirectory =
     const directory = directoryOf(options)
     const problem = options.machine.findWriteProblem(directory)
     return problem === undefined
-      ? ok(`${directory} can be written`)
-      : failed(`${directory} cannot be written: ${problem}`, `set ${variable} to a directory of your own`)
+      ? ok(`${directory} is writable`)
+      : failed(`${directory} is not writable: ${problem}`, `set ${variable} to a writable directory`)
   }
 
 /** State of a lab -> the command that fixes it. */
@@ -88,14 +88,14 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (taken.length === 0 && free.length < ports.length) return ok(describeHeld(held, ports))
     return taken.length === 0
       ? ok(`${ports.join(', ')} are free for "${topology.name}"`)
-      : failed(`${taken.join(', ')} are taken`, 'use --ports random, or --port-base with another base')
+      : failed(`${taken.join(', ')} are in use`, 'use --ports random, or another --port-base')
   },
   temporary: checkDirectory(({ machine }) => machine.temporaryDirectory, 'TMPDIR'),
   state: checkDirectory(({ machine }) => machine.stateDirectory, 'XDG_STATE_HOME'),
   disk: ({ machine }) => {
     const free = machine.freeBytes(machine.temporaryDirectory)
     const text = `${Math.floor(free / 1024 ** 2)} MiB free in ${machine.temporaryDirectory}`
-    const fix = 'delete what is not needed, or set TMPDIR to a larger disk'
+    const fix = 'free disk space, or set TMPDIR to a directory on a larger disk'
     if (free < FREE_BYTES_MIN) return failed(text, fix)
     return free < FREE_BYTES_GOOD ? warning(text, fix) : ok(text)
   },
@@ -104,39 +104,39 @@ const CHECKS: Readonly<Record<string, Check>> = {
     const shown = new Date(now).toISOString()
     return now >= CERTIFICATE_START_MS && now < PLAUSIBLE_END_MS
       ? ok(shown)
-      : failed(`${shown} cannot be right: certificates and tokens would be refused`, 'set the clock of this machine')
+      : failed(`${shown} is not plausible: certificates and tokens would be rejected`, 'set the clock of this machine')
   },
   docker: async ({ machine }) => {
     const version = await machine.findDocker()
     if (version !== undefined) return ok(`version ${version}`)
     return machine.hasDocker()
       ? warning(
-          'Docker is installed, and its daemon does not answer',
-          'only needed for containers: start it for those; "docker version" says why it does not answer',
+          'Docker is installed, but its daemon does not respond',
+          'required only for containers: start the daemon; "docker version" shows why it does not respond',
         )
-      : warning('no program docker in PATH', 'only needed for containers: install and start Docker for those')
+      : warning('docker is not in PATH', 'required only for containers: install and start Docker')
   },
   etcd: async ({ machine }) => {
     const version = await machine.findEtcd()
     return version === undefined
       ? warning(
-          'no program etcd in PATH',
-          'only needed for clusters of several nodes, unless they are in one process: install it for those (Debian: etcd-server)',
+          'etcd is not in PATH',
+          'required only for clusters with several nodes, unless they run in one process: install it (Debian package: etcd-server)',
         )
       : ok(`version ${version}`)
   },
   ulimit: ({ machine }) => {
     const max = machine.findOpenFilesMax()
-    if (max === undefined) return ok('the limit of open files is not told here')
+    if (max === undefined) return ok('this system does not report the limit of open files')
     return max >= OPEN_FILES_GOOD
       ? ok(`${max} open files`)
-      : warning(`only ${max} open files`, `run "ulimit -n ${OPEN_FILES_GOOD}" before`)
+      : warning(`only ${max} open files`, `run "ulimit -n ${OPEN_FILES_GOOD}" before you start a lab`)
   },
   memory: ({ machine, topology }) => {
     const free = machine.freeMemoryBytes()
     const needed = topology.clusters.length * BYTES_PER_CLUSTER
     const text = `${Math.floor(free / 1024 ** 2)} MiB free`
-    const fix = `"${topology.name}" takes about ${needed / 1024 ** 2} MiB: end other programs, or take a smaller topology`
+    const fix = `"${topology.name}" requires about ${needed / 1024 ** 2} MiB: stop other programs, or use a smaller topology`
     return free < needed ? warning(text, fix) : ok(text)
   },
   labs: ({ machine }) => {
@@ -157,20 +157,20 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (stale.length === 0) return ok('no lab is older than a week')
     const names = stale.map(({ name }) => name)
     const fix = names.map((name) => `"understudy down ${name}"`).join(' and ')
-    return warning(`${names.join(', ')}: older than a week`, `${fix}, unless they are still used`)
+    return warning(`${names.join(', ')}: older than a week`, `run ${fix}, unless you still use them`)
   },
   orphans: ({ machine }) => {
     const orphans = machine.findOrphans()
-    if (orphans.length === 0) return ok('no server whose lab is gone')
+    if (orphans.length === 0) return ok('no orphaned server')
     const list = orphans.map(({ pid, configFile }) => `process ${pid} of ${configFile}`).join(', ')
-    return warning(`${list}: the directory is gone`, `run "kill ${orphans.map(({ pid }) => pid).join(' ')}"`)
+    return warning(`${list}: the lab directory does not exist`, `run "kill ${orphans.map(({ pid }) => pid).join(' ')}"`)
   },
   /** Reports directories that killed processes left behind. */
   leftovers: ({ machine }) => {
     const left = machine.findLeftDirectories()
-    if (left.length === 0) return ok('no temporary directory of a process that is gone')
+    if (left.length === 0) return ok('no temporary directory of an ended process')
     const words = left.map((path) => shellWord(path)).join(' ')
-    return warning(`${left.join(', ')}: the process is gone`, `run "rm -r ${words}"`)
+    return warning(`${left.join(', ')}: left by an ended process`, `run "rm -r ${words}"`)
   },
 }
 

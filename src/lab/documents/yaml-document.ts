@@ -67,7 +67,7 @@ const readYaml = (text: string, file: string): { readonly document: YamlDocument
     JSON.stringify(value)
     return { document, value }
   } catch (error) {
-    throw new LabError('usage', `${file}: the aliases of the file stand for themselves or for far too much`, {
+    throw new LabError('usage', `${file}: an alias refers to itself, or the aliases expand to too much data`, {
       cause: error,
     })
   }
@@ -105,7 +105,7 @@ const findTooDeep = (text: string): Problem | undefined => {
       if (character === '[' || character === '{') brackets++
       else if (character === ']' || character === '}') brackets = Math.max(0, brackets - 1)
       if (indents.length + inLine + brackets > LIMITS.yamlDepthMax)
-        return { line: index + 1, column: 1, text: `the file has more than ${LIMITS.yamlDepthMax} levels` }
+        return { line: index + 1, column: 1, text: `the file is nested more than ${LIMITS.yamlDepthMax} levels deep` }
     }
   }
   return undefined
@@ -148,7 +148,8 @@ const findErrors = (document: YamlDocument, root: Schema): Problem[] => {
     if (isMap(node)) return checkMap(schema, node, name, depth)
     if (isSeq(node)) {
       const { items, minItems = 0 } = schema
-      if (node.items.length < minItems) return [{ ...at, text: `${name} must have at least ${minItems}` }]
+      if (node.items.length < minItems)
+        return [{ ...at, text: `${name} must have at least ${minItems} ${minItems === 1 ? 'entry' : 'entries'}` }]
       return items ? node.items.flatMap((item, index) => check(items, item, `${name}[${index}]`, depth + 1)) : []
     }
     const problem = isScalar(node) ? checkScalar(schema, node.value) : undefined
@@ -160,7 +161,7 @@ const findErrors = (document: YamlDocument, root: Schema): Problem[] => {
     const prefix = name === 'the file' ? '' : `${name}.`
     const missing = required.filter((key) => !keys.includes(key))
     return [
-      ...missing.map((key) => ({ ...document.placeOf(map), text: `${name} lacks "${key}"` })),
+      ...missing.map((key) => ({ ...document.placeOf(map), text: `${name} requires "${key}"` })),
       ...map.items.flatMap((pair) => {
         const key = String(pair.key)
         const known = Object.hasOwn(properties, key) ? properties[key] : undefined
@@ -179,7 +180,7 @@ const findErrors = (document: YamlDocument, root: Schema): Problem[] => {
 
 const unknownKey = (key: string, prefix: string, known: readonly string[]): string => {
   const guess = nearest(key, known)
-  return `there is no "${prefix}${key}"${guess ? `; did you mean "${guess}"?` : `; there are ${known.join(', ')}`}`
+  return `unknown key "${prefix}${key}"${guess ? `; did you mean "${guess}"?` : `; known keys: ${known.join(', ')}`}`
 }
 
 const checkScalar = (schema: Schema, value: unknown): string | undefined => {
@@ -207,8 +208,8 @@ const allows = ({ type }: Schema, found: SchemaType): boolean => {
 const NAMES: Readonly<Record<SchemaType, string>> = {
   object: 'a map',
   array: 'a list',
-  string: 'a text',
-  integer: 'a whole number',
+  string: 'a string',
+  integer: 'an integer',
   number: 'a number',
   boolean: 'true or false',
   null: 'empty',

@@ -32,7 +32,7 @@ export interface LabNodeOptions {
   readonly exchange?: Exchange | undefined
   /** Aborted when the lab is closed. */
   readonly closing: AbortSignal
-  readonly tell: (draft: EventDraft) => void
+  readonly emit: (draft: EventDraft) => void
 }
 
 /**
@@ -173,14 +173,14 @@ export const requireClient = (what: string, isRunning: boolean, closing: AbortSi
 /** Returns a client without a token. Its write requests are emitted as events. */
 export const createLabClient = (
   address: () => string,
-  { cluster, caFile, keys, tell, exchange }: Pick<LabNodeOptions, 'cluster' | 'caFile' | 'keys' | 'tell' | 'exchange'>,
+  { cluster, caFile, keys, emit, exchange }: Pick<LabNodeOptions, 'cluster' | 'caFile' | 'keys' | 'emit' | 'exchange'>,
 ): ApiClient =>
   clientOf({ apiAddress: address(), rootToken: '', caFile }).with({
     address,
     exchange,
     onAnswer: async ({ method, path, status }) => {
       if (method === 'GET' || method === 'LIST') return
-      tell({ kind: 'call', cluster, details: { method, path, status } })
+      emit({ kind: 'call', cluster, details: { method, path, status } })
       if (status < 300) await keys.noteCall(cluster, path)
     },
   })

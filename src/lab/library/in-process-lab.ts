@@ -47,7 +47,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   readonly clock: LabClock
   readonly clusters: readonly LabCluster[]
   readonly #links = new Links((between, what, details) => {
-    this.#events.tell({ kind: what, details: { between, ...details } })
+    this.#events.emit({ kind: what, details: { between, ...details } })
   })
   readonly #events: LocalEvents
   readonly #servers: InProcessServer[] = []
@@ -66,10 +66,10 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const { clock, keys } = this
     const skewMs = () => clock.skewMs
     this.#events = new LocalEvents(topology.name, systemClock, () => keys.access(), skewMs)
-    const tell = this.#events.tell.bind(this.#events)
+    const emit = this.#events.emit.bind(this.#events)
     this.clusters = topology.clusters.map((name) => {
       const { caFile } = resources.of(name).tls ?? {}
-      const shared = { caFile, keys, tell, closing: closing.signal }
+      const shared = { caFile, keys, emit, closing: closing.signal }
       const servers = resources.serversOf(name, { ...options, links: this.#links, clock })
       this.#servers.push(...servers)
       const node = { ...shared, cluster: name }
@@ -185,7 +185,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const isOwn = [...then.keys()].every((server) => this.#servers.includes(server))
     if (!isOwn) throw new LabError('usage', 'the snapshot is of another lab')
     this.heal()
-    for (const server of this.#servers) server.mendDisk()
+    for (const server of this.#servers) server.restoreDisk()
     // The nodes of a cluster share data, so restoring one restores all.
     await Promise.all(this.#severals.map((cluster) => cluster.start()))
     await loadMoment(to.moment)

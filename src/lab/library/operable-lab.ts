@@ -36,9 +36,9 @@ export interface ActivateOptions {
  * @example
  * import { type OperationOptions, startLab } from 'understudy-lab'
  *
- * const told: OperationOptions = { onCall: (line) => console.log(line) }
+ * const options: OperationOptions = { onCall: (line) => console.log(line) }
  * await using lab = await startLab('dr')
- * await lab.switchover('A', 'B', told) // prints each call as `vault write ...`
+ * await lab.switchover('A', 'B', options) // prints each call as `vault write ...`
  */
 export interface OperationOptions {
   /** Called with the equivalent command line of each request. */

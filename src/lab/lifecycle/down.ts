@@ -59,7 +59,7 @@ export const stopLab = async (
 ): Promise<void> => {
   const { keeper } = lab
   const control = new LabDaemonClient(keeper.socket)
-  await control.tell({ kind: 'lab-down', details: {} })
+  await control.emit({ kind: 'lab-down', details: {} })
   await control.heal().catch(() => undefined)
   await stopAll(host.servers.findAll(serversOfLab(lab).map(({ configFile }) => configFile)), options, host)
   await stopAll(host.servers.findAll([keeper.configFile]), options, host)

@@ -51,7 +51,7 @@ export const workOnServers = async (
       options.onProgress(await workOn(controlsOf(context, server.name), verb))
       const command = commandIn(name, `${verb} ${server.name}`)
       const event = { cluster: cluster.name, kind: 'command', details: { verb }, command } as const
-      await new LabDaemonClient(lab.keeper.socket).tell(event)
+      await new LabDaemonClient(lab.keeper.socket).emit(event)
     }
   } finally {
     claim.release()

@@ -128,7 +128,7 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     lab = { ...lab, state: 'running', clusters: (await untilAborted(work, signal)).clusters }
     await keepStart(lab, options, host)
     saveLab(lab)
-    await new LabDaemonClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
+    await new LabDaemonClient(keeper.socket).emit({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
   } catch (error) {
     // The exit of one server explains the errors of the others, but may be reported slightly later.

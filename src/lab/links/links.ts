@@ -51,11 +51,11 @@ const requireFault = (name: FaultName, fault: object): void => {
  */
 export class LabLink {
   readonly #proxies: readonly Link[]
-  readonly #tell: (what: LinkChange, details: object) => void
+  readonly #emit: (what: LinkChange, details: object) => void
 
-  constructor(proxies: readonly Link[], tell: (what: LinkChange, details: object) => void = () => undefined) {
+  constructor(proxies: readonly Link[], emit: (what: LinkChange, details: object) => void = () => undefined) {
     this.#proxies = proxies
-    this.#tell = tell
+    this.#emit = emit
   }
 
   /** Whether the link has no fault and passes all traffic. */
@@ -101,7 +101,7 @@ export class LabLink {
 
   #change(change: (proxy: Link) => void, what: LinkChange, details: object): void {
     for (const proxy of this.#proxies) change(proxy)
-    this.#tell(what, details)
+    this.#emit(what, details)
   }
 }
 
@@ -127,11 +127,11 @@ interface LinksOptions {
 export class Links {
   #reaches: ReadonlyMap<string, Reach> = new Map()
   #routes: readonly OpenRoute[] = []
-  readonly #tell: (between: readonly string[], what: LinkChange, details: object) => void
+  readonly #emit: (between: readonly string[], what: LinkChange, details: object) => void
 
-  /** `tell` is called for each fault that is set or healed. */
-  constructor(tell: (between: readonly string[], what: LinkChange, details: object) => void = () => undefined) {
-    this.#tell = tell
+  /** `emit` is called for each fault that is set or healed. */
+  constructor(emit: (between: readonly string[], what: LinkChange, details: object) => void = () => undefined) {
+    this.#emit = emit
   }
 
   /** Opens a proxy for each dialing cluster and each address that it can dial. */
@@ -145,7 +145,7 @@ export class Links {
     if (found.length === 0) throw new LabError('usage', `there is no link between ${one} and ${other}`)
     return new LabLink(
       found.map(({ link }) => link),
-      (what, details) => this.#tell([one, other], what, details),
+      (what, details) => this.#emit([one, other], what, details),
     )
   }
 

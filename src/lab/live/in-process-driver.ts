@@ -25,8 +25,8 @@ export interface DrivenLab {
 export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): LiveLab => {
   const { topology, localEvents: events } = lab
   const clusters = () => lab.access().clusters
-  const tell = (draft: EventDraft) => events.tell(draft)
-  const daemon = new LabDaemon(lab.routes, { clock: systemClock, clusters, tell })
+  const emit = (draft: EventDraft) => events.emit(draft)
+  const daemon = new LabDaemon(lab.routes, { clock: systemClock, clusters, emit })
   const work = async (verb: ProcessVerb, server: string): Promise<string> => {
     if (verb === 'pause' || verb === 'resume' || verb === 'wipe') throw cannot(`"${verb}"`, 'in-process')
     const cluster = lab.clusters.find((one) => one.name === server)
@@ -36,7 +36,7 @@ export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): Live
     else if (verb !== 'start') await place.stop()
     if (verb === 'crash' || verb === 'stop') return `${what} ${verb === 'stop' ? 'is stopped' : 'was killed'}`
     await place.start()
-    await daemon.remind(server)
+    await daemon.restoreFaults(server)
     return `${what} is open at ${place.address}`
   }
   return new LiveLab({

@@ -141,9 +141,9 @@ export class LiveLab implements LabAccess {
 
   /** Returns a runbook for operations on this lab. */
   runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf'>): Runbook {
-    const tell = (event: EventDraft) => this.events.append(event)
+    const emit = (event: EventDraft) => this.events.append(event)
     const rootTokenOf = (cluster: ClusterAccess) => this.#rootTokenAt(cluster)
-    return new Runbook(this, { tell, ...options, clock: this.clock, rootTokenOf })
+    return new Runbook(this, { emit, ...options, clock: this.clock, rootTokenOf })
   }
 
   /** Runs an action on a cluster and returns a description. */

@@ -28,10 +28,10 @@ export class LocalEvents implements LabEvents, AsyncIterable<LabEvent> {
   }
 
   async append(draft: EventDraft): Promise<void> {
-    this.tell(draft)
+    this.emit(draft)
   }
 
-  tell(draft: EventDraft): void {
+  emit(draft: EventDraft): void {
     const event = {
       ...draft,
       id: ++this.#lastId,
@@ -44,7 +44,7 @@ export class LocalEvents implements LabEvents, AsyncIterable<LabEvent> {
   subscribe(listener: (event: LabEvent) => void): () => void {
     this.#emitter.on('event', listener)
     if (!this.#watch) {
-      this.#watch = new Watch({ clusters: this.#clusters(), clock: this.#clock, tell: (draft) => this.tell(draft) })
+      this.#watch = new Watch({ clusters: this.#clusters(), clock: this.#clock, emit: (draft) => this.emit(draft) })
       this.#watch.start()
     }
     return () => {

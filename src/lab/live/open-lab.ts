@@ -36,7 +36,7 @@ const keptEvents = (lab: LabRecord, clock: Clock): EventsAndFaults => {
   const daemon = new LabDaemonClient(lab.keeper.socket)
   const closing = new AbortController()
   const events: LabEvents = {
-    append: (draft) => daemon.tell(draft),
+    append: (draft) => daemon.emit(draft),
     subscribe(onEvent) {
       const stop = new AbortController()
       const signal = AbortSignal.any([stop.signal, closing.signal])
@@ -61,7 +61,7 @@ const keptEvents = (lab: LabRecord, clock: Clock): EventsAndFaults => {
 /** Supports server faults only, while the handle is open: the links between attached clusters do not go through the lab. */
 const localEvents = (kind: LabKind, name: string, clock: Clock, clusters: LabDriver['clusters']): EventsAndFaults => {
   const events = new LocalEvents(name, clock, clusters)
-  const faults = faultsOf(new LabDaemon([], { clock, clusters, tell: (draft) => events.tell(draft) }))
+  const faults = faultsOf(new LabDaemon([], { clock, clusters, emit: (draft) => events.emit(draft) }))
   const set: LabFaults['set'] = async (request) => {
     if ('between' in request) throw cannot('a fault of a link', kind)
     return faults.set(request)

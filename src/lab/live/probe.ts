@@ -71,7 +71,7 @@ export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<Pro
     const passedMs = () => clock.monotonic() - started
     let writes = 0
     let nextProgressMs = PROGRESS_MS
-    const tell = () => {
+    const report = () => {
       if (passedMs() < nextProgressMs) return
       options.onProgress(`${writes} writes after ${(passedMs() / 1000).toFixed(0)} s`)
       nextProgressMs = passedMs() + PROGRESS_MS
@@ -83,7 +83,7 @@ export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<Pro
       writes++
       const wal = await lastWalOf(lab, primary, watchers)
       await Promise.all(
-        watchers.map((watcher) => watch(watcher, word, wal, writtenMs, lab, { ...options, onProgress: tell })),
+        watchers.map((watcher) => watch(watcher, word, wal, writtenMs, lab, { ...options, onProgress: report })),
       )
     }
     const durationMs = Math.round(passedMs())

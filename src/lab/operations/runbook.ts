@@ -32,7 +32,7 @@ export interface RunbookOptions {
   /** Called with the equivalent command line of each request. Shell variables replace secrets. */
   readonly onCall?: ((line: string) => void) | undefined
   /** Called for each completed request, without secrets. */
-  readonly tell?: ((event: EventDraft) => Promise<void>) | undefined
+  readonly emit?: ((event: EventDraft) => Promise<void>) | undefined
   /** Called for each response, and with null if there was none. */
   readonly onAnswer?: ((step: Step, status: number | null, tookMs: number) => void) | undefined
   /** Prints the requests without sending them. */
@@ -60,7 +60,7 @@ export class Runbook {
 
   /** Sends a request. A dry run returns an empty response. Retries while a server restarts after a role change. */
   async call(step: Step): Promise<Body> {
-    const cluster = await this.#speaker(step.cluster)
+    const cluster = await this.#reachableNode(step.cluster)
     this.#options.onCall?.(lineOf(step, cluster.apiAddress))
     if (this.#options.isDryRun) return {}
     const client = clientOf({ ...cluster, rootToken: '' })
@@ -68,7 +68,7 @@ export class Runbook {
     const ask = async () => this.#ask(client, step, step.isAuthenticated ? await rootTokenOf(cluster) : '')
     try {
       const answer = await this.#throughRestart(cluster, ask)
-      await this.#options.tell?.(eventOf(step, cluster.apiAddress))
+      await this.#options.emit?.(eventOf(step, cluster.apiAddress))
       return answer
     } finally {
       client.close()
@@ -84,15 +84,15 @@ export class Runbook {
   async #ask(client: ApiClient, step: Step, token: string): Promise<Body> {
     const { clock, onAnswer } = this.#options
     const sentMs = clock.monotonic()
-    const told = (status: number | null) => onAnswer?.(step, status, clock.monotonic() - sentMs)
+    const notify = (status: number | null) => onAnswer?.(step, status, clock.monotonic() - sentMs)
     try {
       const call = { ...(step.body ? { body: step.body } : {}), ...(token === '' ? {} : { token }) }
       const answer = await client.send(step.method, step.path, call)
-      told(answer.status)
+      notify(answer.status)
       if (answer.status < 400) return answer.json ?? {}
       throw new ApiError(step.method, client.urlOf(step.path), answer.status, errorsOf(answer))
     } catch (error) {
-      if (!(error instanceof ApiError)) told(null)
+      if (!(error instanceof ApiError)) notify(null)
       throw error
     }
   }
@@ -119,7 +119,7 @@ export class Runbook {
     if (supposed) return supposed
     const cluster = this.cluster(name)
     const ask = async () =>
-      withAnonymousClient(await this.#speaker(name), (client) => askStatus(client, kind), timeoutMs)
+      withAnonymousClient(await this.#reachableNode(name), (client) => askStatus(client, kind), timeoutMs)
     return timeoutMs === undefined && !this.isDryRun ? this.#throughRestart(cluster, ask) : namingSilent(cluster, ask)
   }
 
@@ -127,11 +127,11 @@ export class Runbook {
   async countLost(name: string): Promise<number> {
     if (this.isDryRun) return 0
     const count = async (client: ApiClient) => countLost(await readLosses(client))
-    return withAnonymousClient(await this.#speaker(name), count).catch(() => 0)
+    return withAnonymousClient(await this.#reachableNode(name), count).catch(() => 0)
   }
 
   /** Returns the active one of several nodes, or one that may become active. Checked each time, since nodes fail. */
-  #speaker(name: string): Promise<ClusterAccess> {
+  #reachableNode(name: string): Promise<ClusterAccess> {
     return atReachableNode(this.cluster(name))
   }
 
@@ -155,7 +155,7 @@ export class Runbook {
 
   /** Prints the command that decodes an operation token. */
   async showDecoding(name: string): Promise<void> {
-    this.#options.onCall?.(decodingLine((await this.#speaker(name)).apiAddress))
+    this.#options.onCall?.(decodingLine((await this.#reachableNode(name)).apiAddress))
   }
 
   /** Prints the next action and its meaning, also in a dry run. */

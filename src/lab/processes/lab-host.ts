@@ -72,7 +72,7 @@ class ServerProcesses {
   async stop(processes: readonly ProcessIdentity[], options: StopOptions): Promise<void> {
     const { graceMs, forceSignal, onSlow } = options
     const started = this.#clock.monotonic()
-    let isSlowTold = false
+    let isSlowReported = false
     const isThere = (identity: ProcessIdentity) => isAlive(this.#table, identity)
     for (const one of processes) {
       this.signal(one, 'SIGTERM')
@@ -81,8 +81,8 @@ class ServerProcesses {
     for (let left = processes.filter(isThere); left.length > 0; left = left.filter(isThere)) {
       const passedMs = this.#clock.monotonic() - started
       if (passedMs >= graceMs || forceSignal?.aborted) for (const one of left) this.signal(one, 'SIGKILL')
-      if (passedMs >= SLOW_MS && !isSlowTold) {
-        isSlowTold = true
+      if (passedMs >= SLOW_MS && !isSlowReported) {
+        isSlowReported = true
         onSlow?.(left.length)
       }
       await this.#clock.sleep(POLL_MS)

@@ -48,7 +48,7 @@ export const waitFor = (
     const deadline = clock.monotonic() + timeoutMs
     for (;;) {
       signal?.throwIfAborted()
-      const missing = await told(clock, fact, deadline - clock.monotonic(), wait.missing)
+      const missing = await evaluate(clock, fact, deadline - clock.monotonic(), wait.missing)
       if (missing === undefined) return
       wait.missing = missing
       if (clock.monotonic() >= deadline)
@@ -61,17 +61,17 @@ export const waitFor = (
 const FACT_MS_MIN = 250
 
 /** A shared reason for ending the timeout: creating an error with a stack for each evaluation would be expensive. */
-const TOLD = new LabError('interrupted', 'the fact was told')
+const EVALUATED = new LabError('interrupted', 'the fact was evaluated')
 
 /** Evaluates the fact once, with a timeout, since a suspended server never responds. */
-const told = async (clock: Clock, fact: Fact, leftMs: number, before = ''): Promise<string | undefined> => {
-  const isTold = new AbortController()
+const evaluate = async (clock: Clock, fact: Fact, leftMs: number, before = ''): Promise<string | undefined> => {
+  const evaluated = new AbortController()
   const silence = before === '' ? 'no answer' : `${before}; no answer since then`
-  const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), isTold.signal).then(() => silence)
+  const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), evaluated.signal).then(() => silence)
   const answer = fact().catch(messageOf)
   try {
     return await Promise.race([answer, late])
   } finally {
-    isTold.abort(TOLD)
+    evaluated.abort(EVALUATED)
   }
 }

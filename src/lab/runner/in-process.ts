@@ -116,7 +116,7 @@ export class InProcessServer extends ServerHandle {
   }
 
   /** Ends a disk fault. */
-  mendDisk(): void {
+  restoreDisk(): void {
     if (this.server) this.server.labState.disk.state = 'ok'
   }
 
@@ -127,7 +127,7 @@ export class InProcessServer extends ServerHandle {
 
   /** Stops serving and replicating until `loadImage`, and ends a disk fault. */
   async stopForImage({ isRunning }: ServerImage): Promise<void> {
-    this.mendDisk()
+    this.restoreDisk()
     if (isRunning) await this.server?.images.stop()
     else await this.stop()
   }

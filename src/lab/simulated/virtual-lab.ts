@@ -54,7 +54,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     this.clock = time
     const { keys } = this
     this.clusters = world.clusters.map(({ name, nodes }) => {
-      const shared = { caFile: undefined, keys, exchange, closing: closing.signal, tell: () => undefined }
+      const shared = { caFile: undefined, keys, exchange, closing: closing.signal, emit: () => undefined }
       const servers = nodes.map(
         (node, at) => new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server: serverOf(node, time) }),
       )

@@ -95,7 +95,7 @@ const loadInto = async (
     const lab = await withAllRunning(requireLab(name), options, host)
     await loadLabImage(lab, image, options, host)
     const details = { verb, savedAt: image.manifest.savedAt }
-    await new LabDaemonClient(lab.keeper.socket).tell({ kind: 'command', details })
+    await new LabDaemonClient(lab.keeper.socket).emit({ kind: 'command', details })
   } finally {
     claim.release()
   }

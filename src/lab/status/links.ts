@@ -148,8 +148,8 @@ export const findDifferentRoots = async (
     ({ kind, primary, secondary, lagEntries }) =>
       lagEntries === 0 && !['', rootOf(views, secondary, kind)].includes(rootOf(views, primary, kind)),
   )
-  const told = await Promise.all(suspects.map((link) => compare(link, ask, clock).catch(() => undefined)))
-  return told.flatMap((text) => text ?? [])
+  const differences = await Promise.all(suspects.map((link) => compare(link, ask, clock).catch(() => undefined)))
+  return differences.flatMap((text) => text ?? [])
 }
 
 /** Returns the Merkle root of a cluster. Empty if it is unknown. */

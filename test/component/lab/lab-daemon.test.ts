@@ -67,7 +67,7 @@ it('the lab daemon accepts events of commands and rejects invalid events', async
   })
   await expect(client.append({ kind: 'party' as 'note', details: {} })).rejects.toThrow('not an event')
   await expect(client.append({ kind: 'note', details: { text: 'x'.repeat(20_000) } })).rejects.toThrow('too large')
-  await new LabDaemonClient(`${socketFile()}.none`).tell({ kind: 'note', details: {} })
+  await new LabDaemonClient(`${socketFile()}.none`).emit({ kind: 'note', details: {} })
 })
 
 it('the lab daemon cuts off a reader that does not read, and buffers little for it', async () => {
@@ -160,9 +160,9 @@ const STATUS = { data: { dr: { mode: 'disabled' }, performance: { mode: 'disable
 
 it('the lab daemon gives no number to a rejected fault, and names the unknown cluster', async () => {
   const { client } = await startLabDaemon()
-  await expect(client.set({ ...cut, between: ['A', 'Q'] })).rejects.toThrow('there is no cluster "Q"; there is A')
+  await expect(client.set({ ...cut, between: ['A', 'Q'] })).rejects.toThrow('there is no cluster "Q"; the lab has A')
   await expect(client.set({ cluster: 'A', fault: { name: 'skew', ms: 1 } })).rejects.toThrow(
-    'cluster A does not answer',
+    'cluster A does not respond',
   )
   expect(await client.set(cut)).toMatchObject({ id: 1 })
 })
@@ -186,7 +186,7 @@ it('the lab daemon holds a thousand faults of two clients, rejects more, and hea
   await Promise.all([each(client), each(other)])
   const ids = (await client.list()).map(({ id }) => id)
   expect(ids).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1))
-  await expect(client.set(cut)).rejects.toThrow('1000 faults are set already')
+  await expect(client.set(cut)).rejects.toThrow('the lab already has 1000 faults')
   const healed = await Promise.all([client.heal(), other.heal(), client.heal(7).catch(() => [])])
   expect(healed.flat().map(({ id }) => id)).toHaveLength(1000)
   expect(await other.list()).toEqual([])
@@ -226,11 +226,11 @@ const startSlowServer = async (skewMs = 0) => {
 
 const daemonOver = (apiAddress: string, isSuccessor = false) => {
   const events: EventDraft[] = []
-  const tell = (event: EventDraft) => void events.push(event)
+  const emit = (event: EventDraft) => void events.push(event)
   const daemon = new LabDaemon([], {
     clock: systemClock,
     clusters: () => [{ name: 'A', apiAddress }],
-    tell,
+    emit,
     isSuccessor,
   })
   return { daemon, events }
@@ -245,7 +245,7 @@ it('the lab daemon does not restore a fault that is healed during a check of its
   hold()
   const healing = daemon.heal()
   await until(() => waiting.length === 1)
-  const reminding = daemon.remind('A')
+  const reminding = daemon.restoreFaults('A')
   release()
   await Promise.all([healing, reminding])
   expect(settings).toEqual(['-5ms', '0s'])
@@ -259,7 +259,7 @@ it('the newer of two faults stays in force if its server is checked while it is 
   hold()
   const setting = daemon.set(skew(7))
   await until(() => waiting.length === 1)
-  const reminding = daemon.remind('A')
+  const reminding = daemon.restoreFaults('A')
   release()
   await Promise.all([setting, reminding])
   expect(settings).toEqual(['-5ms', '7ms', '7ms'])
@@ -270,14 +270,14 @@ it('the lab daemon heals a fault on a server that did not answer before', async 
   const { apiAddress, settings, release, hold } = await startSlowServer()
   const { daemon, events } = daemonOver(apiAddress)
   hold()
-  await expect(daemon.set(skew(5))).rejects.toThrow('cluster A does not answer')
+  await expect(daemon.set(skew(5))).rejects.toThrow('cluster A does not respond')
   release()
-  await daemon.remind('A')
+  await daemon.restoreFaults('A')
   expect([settings, daemon.active]).toEqual([['5ms', '0s'], []])
   expect(events).toEqual([
-    { kind: 'note', cluster: 'A', details: { text: 'clock +5 ms: of no known lab, and stopped' } },
+    { kind: 'note', cluster: 'A', details: { text: 'removed faults that the lab did not set: clock +5 ms' } },
   ])
-  await daemon.remind('A')
+  await daemon.restoreFaults('A')
   expect(settings).toEqual(['5ms', '0s'])
 })
 
@@ -285,7 +285,7 @@ it('the lab daemon removes faults of an earlier lab daemon and restores its own'
   const { apiAddress, settings } = await startSlowServer(300_000)
   const { daemon } = daemonOver(apiAddress, true)
   await daemon.set(skew(7))
-  await daemon.remind('A')
+  await daemon.restoreFaults('A')
   expect(settings).toEqual(['7ms', '0s', '7ms'])
   const other = await startSlowServer(300_000)
   await daemonOver(other.apiAddress, true).daemon.heal()
@@ -321,24 +321,27 @@ it('the duration of a fault counts from the time when it is set', async () => {
 const latency = (fault: object) => ({ between: ['A', 'B'], fault: { name: 'latency', ...fault } })
 
 it.each([
-  [latency({ ms: 1e300 }), '"ms" is a number from 0 to 2147483647'],
-  [latency({ ms: -1 }), '"ms" is a number'],
-  [latency({ ms: '5' }), '"ms" is a number'],
-  [latency({ ms: 5, jitterMs: 1e300 }), '"jitterMs" is a number'],
-  [latency({}), '"ms" is a number'],
-  [{ ...cut, forMs: 1e300 }, '"forMs" is a number'],
-  [{ ...cut, forMs: -1 }, '"forMs" is a number'],
-  [{ between: ['A', 'B'], fault: { name: '__proto__' } }, 'the name of a fault is one of partition'],
-  [{ between: ['A', 'B'], fault: { name: 'constructor' } }, 'the name of a fault is one of'],
-  [{ between: ['A'], fault: { name: 'hold' } }, '"between" is the names of two'],
-  [{ between: ['A', {}], fault: { name: 'hold' } }, '"between" is the names of two'],
+  [latency({ ms: 1e300 }), '"ms" must be a number from 0 to 2147483647'],
+  [latency({ ms: -1 }), '"ms" must be a number'],
+  [latency({ ms: '5' }), '"ms" must be a number'],
+  [latency({ ms: 5, jitterMs: 1e300 }), '"jitterMs" must be a number'],
+  [latency({}), '"ms" must be a number'],
+  [{ ...cut, forMs: 1e300 }, '"forMs" must be a number'],
+  [{ ...cut, forMs: -1 }, '"forMs" must be a number'],
+  [{ between: ['A', 'B'], fault: { name: '__proto__' } }, 'the name of a fault must be one of partition'],
+  [{ between: ['A', 'B'], fault: { name: 'constructor' } }, 'the name of a fault must be one of'],
+  [{ between: ['A'], fault: { name: 'hold' } }, '"between" must be the names of two'],
+  [{ between: ['A', {}], fault: { name: 'hold' } }, '"between" must be the names of two'],
   [{ between: ['__proto__', 'constructor'], fault: { name: 'hold' } }, 'there is no cluster "__proto__"'],
   [{ cluster: '__proto__', fault: { name: 'skew', ms: 1 } }, 'there is no cluster "__proto__"'],
-  [{ cluster: 'A', fault: { name: 'toString' } }, 'the name of a fault is one of hold-state'],
-  [{ cluster: 'A', fault: { name: 'skew', ms: 1e300 } }, '"ms" is a number from -315360000000'],
-  [{ cluster: 'A', fault: { name: 'disk', state: 'constructor' } }, '"state" is one of full, fail, slow'],
-  [{ cluster: 'A', fault: { name: 'corrupt', tree: 'local', page: 1.5 } }, '"page" is a page'],
-  [{ ...cut, at: { proxy: 'x', direction: 'sideways', toxic: 't', toxicity: 1 } }, '"direction" is one of up, down'],
+  [{ cluster: 'A', fault: { name: 'toString' } }, 'the name of a fault must be one of hold-state'],
+  [{ cluster: 'A', fault: { name: 'skew', ms: 1e300 } }, '"ms" must be a number from -315360000000'],
+  [{ cluster: 'A', fault: { name: 'disk', state: 'constructor' } }, '"state" must be one of full, fail, slow'],
+  [{ cluster: 'A', fault: { name: 'corrupt', tree: 'local', page: 1.5 } }, '"page" must be a page'],
+  [
+    { ...cut, at: { proxy: 'x', direction: 'sideways', toxic: 't', toxicity: 1 } },
+    '"direction" must be one of up, down',
+  ],
   [{ ...cut, at: { proxy: 'x', direction: 'up', toxic: 't', toxicity: 1 } }, 'there is no proxy x'],
   [{ cluster: 'A', fault: [] }, 'this is not a fault'],
   [[], 'this is not a fault'],

@@ -87,13 +87,13 @@ describe('the doctor', () => {
     expect((await examineOne(own)).find(({ name }) => name === 'ports')).toEqual({
       name: 'ports',
       verdict: 'ok',
-      text: '8210, 8211 are held by the lab "x", which is up',
+      text: '8210, 8211 are used by the running lab "x"',
       fix: '',
     })
     const foreign = await examineOne({ ...own, isPortFree: async () => false })
     expect(foreign.find(({ name }) => name === 'ports')).toMatchObject({
       verdict: 'failed',
-      text: '8200, 8201 are taken',
+      text: '8200, 8201 are in use',
     })
   })
 
@@ -127,7 +127,7 @@ describe('the doctor', () => {
       (await examineOne({ ...missing, ...changes })).find((one) => one.name === name)?.fix
     expect(await fixOf('docker', {})).toContain('start the daemon')
     expect(await fixOf('docker', { hasDocker: () => false })).toContain('install and start')
-    expect(await fixOf('etcd', {})).toContain('clusters of several nodes, unless they are in one process')
+    expect(await fixOf('etcd', {})).toContain('clusters with several nodes, unless they run in one process')
   })
 
   it('doctor can examine its own machine', async () => {

@@ -155,7 +155,7 @@ links:
   })
 
   it.each([
-    ['clusters:\n  A:\n    seel: auto\n', '6:5: there is no "clusters.A.seel"; did you mean "seal"?'],
+    ['clusters:\n  A:\n    seel: auto\n', '6:5: unknown key "clusters.A.seel"; did you mean "seal"?'],
     ['clusters:\n  A: { nodes: 2 }\n', '5:15: nodes must be 1, 3, 5'],
     [
       'clusters:\n  A: { seal: { type: shamir, shares: 5, threshold: 3 } }\n',
@@ -195,7 +195,7 @@ links:
       'clusters:\n  A:\n  B:\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n  - { kind: performance, primary: B, secondary: A }\n',
       '9:5: B is a DR secondary, which nothing can follow',
     ],
-    ['clusters:\n  A: &a\n    seed: *a\n', ' the aliases of the file stand for themselves'],
+    ['clusters:\n  A: &a\n    seed: *a\n', ' an alias refers to itself'],
     ['clusters:\n  A: [1\nlinks: 2', ''],
   ])('a topology file error names its position: %j', (rest, expected) => {
     const problems = problemsOf(rest)
@@ -212,7 +212,7 @@ links:
       '1:13: apiVersion is "understudy/v2", but must be "understudy/v1"',
       '2:7: kind is "Topolgy", but must be "Topology"',
       '3:7: name is "Mine", but must be lowercase letters, digits and hyphens',
-      '5:8: there is no "clusters.A.sael"; did you mean "seal"?',
+      '5:8: unknown key "clusters.A.sael"; did you mean "seal"?',
     ])
   })
 

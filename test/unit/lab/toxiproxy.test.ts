@@ -30,7 +30,7 @@ beforeEach(async () => {
   ports = await randomSinglePorts(2)
   const parts = { clock: systemClock, random: createSeededRandom(7) }
   const routes = ports.map((port) => ({ from: 'A', to: 'B', address: echo, port }))
-  const around = { clusters: () => [], tell: () => undefined, clock: systemClock }
+  const around = { clusters: () => [], emit: () => undefined, clock: systemClock }
   daemon = new LabDaemon(await openRoutes(routes, parts), around)
   const toxiproxy = new ToxiproxyControl(new Proxies(daemon, parts))
   await toxiproxy.listenOn(0)
@@ -198,14 +198,20 @@ it('the toxiproxy API lets clients create own proxies, and protects those of the
     ['GET', '/proxies/none', undefined, 404, 'proxy not found'],
     ['GET', '/proxies/A-B-api/toxics/none', undefined, 404, 'toxic not found'],
     ['DELETE', '/proxies/A-B-api', undefined, 400, 'it cannot be deleted'],
-    ['POST', '/proxies/A-B-api', { upstream: '127.0.0.1:1' }, 400, 'its addresses stay as they are'],
+    ['POST', '/proxies/A-B-api', { upstream: '127.0.0.1:1' }, 400, 'its addresses cannot be changed'],
     ['POST', '/proxies', { name: 'x' }, 400, 'missing required field: upstream'],
-    ['POST', '/proxies', { name: 'x', upstream: echo, listen: '10.0.0.1:80' }, 400, 'listen is 127.0.0.1'],
+    ['POST', '/proxies', { name: 'x', upstream: echo, listen: '10.0.0.1:80' }, 400, 'listen must be 127.0.0.1'],
     ['POST', '/proxies/A-B-api/toxics', { type: 'noop' }, 400, 'invalid toxic type'],
     ['POST', '/proxies/A-B-api/toxics', { type: 'constructor' }, 400, 'invalid toxic type'],
     ['POST', '/proxies/A-B-api/toxics', { type: 'timeout', stream: 'sideways' }, 400, 'stream was invalid'],
     ['POST', '/proxies/A-B-api/toxics', { type: 'timeout', toxicity: 2 }, 400, 'toxicity'],
-    ['POST', '/proxies/A-B-api/toxics', { type: 'timeout', attributes: { timeout: 'x' } }, 400, 'timeout is a number'],
+    [
+      'POST',
+      '/proxies/A-B-api/toxics',
+      { type: 'timeout', attributes: { timeout: 'x' } },
+      400,
+      'timeout must be a number',
+    ],
     ['POST', '/populate', { name: 'x' }, 400, 'a list of proxies'],
     ['PUT', '/proxies', {}, 404, 'not found'],
   ]
@@ -301,6 +307,6 @@ it('a toxic accepts each number up to the limit of the fault in its own unit', a
   expect((await add('slicer', { average_size: 1, size_variation: 0, delay: 2 ** 32 })).status).toBe(200)
   expect(await add('latency', { latency: 2 ** 31, jitter: 0 })).toMatchObject({
     status: 400,
-    body: { error: 'bad request body: latency is a number from 0 to 2147483647' },
+    body: { error: 'bad request body: latency must be a number from 0 to 2147483647' },
   })
 })

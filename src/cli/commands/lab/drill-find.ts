@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { createSystemRandom } from '../../../base/random.js'
 import { giveUp, judgeFind, plantFault } from '../../../lab/drills/find/find.js'
-import type { Told } from '../../../lab/drills/find/hidden-faults.js'
+import type { FaultSolution } from '../../../lab/drills/find/hidden-faults.js'
 import { PRACTICE } from '../../../lab/drills/find/traffic.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
@@ -75,8 +75,17 @@ const check = async (lab: LiveLab, { json }: Pick<FindFlags, 'json'>, output: Ou
   return EXIT.assertion
 }
 
-const reveal = (told: Told & { readonly seed: string }, { json }: Pick<FindFlags, 'json'>, output: Output): void => {
-  const steps = told.mend.map((line) => `  ${line}`)
-  const lines = [`${told.what}.`, `Seen by: ${told.seen}.`, 'The fault is still in the lab. To repair it:', ...steps]
-  output.data(json ? JSON.stringify({ apiVersion: 'understudy/v1', ...told }, undefined, 2) : lines.join('\n'))
+const reveal = (
+  solution: FaultSolution & { readonly seed: string },
+  { json }: Pick<FindFlags, 'json'>,
+  output: Output,
+): void => {
+  const steps = solution.mend.map((line) => `  ${line}`)
+  const lines = [
+    `${solution.what}.`,
+    `Seen by: ${solution.seen}.`,
+    'The fault is still in the lab. To repair it:',
+    ...steps,
+  ]
+  output.data(json ? JSON.stringify({ apiVersion: 'understudy/v1', ...solution }, undefined, 2) : lines.join('\n'))
 }

@@ -6,7 +6,13 @@ import { LabError } from '../../model/lab-error.js'
 import { commandIn, labDirectory } from '../../model/lab-directory.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { waitFor } from '../../requests/wait.js'
-import { HIDDEN_FAULTS, type HiddenFault, type FaultLocation, tell, type Told } from './hidden-faults.js'
+import {
+  HIDDEN_FAULTS,
+  type HiddenFault,
+  type FaultLocation,
+  describeSolution,
+  type FaultSolution,
+} from './hidden-faults.js'
 import { findReplicationLinks, findTrouble, preparePractice, type ReplicationLink } from './traffic.js'
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -69,7 +75,7 @@ export const chooseFault = (
 
 type Judgement =
   | { readonly isMended: false; readonly seen: string }
-  | { readonly isMended: true; readonly told: Told; readonly took: string; readonly seed: string }
+  | { readonly isMended: true; readonly told: FaultSolution; readonly took: string; readonly seed: string }
 
 /** Checks for the fault, and probes with client traffic. If the fault is fixed, reveals it and deletes its record. */
 export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
@@ -85,20 +91,20 @@ export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
   if (isLeft) return { isMended: false, seen: 'clients are served, and something is still not as it was' }
   forgetFind(lab.name)
   const took = formatMs(lab.clock.now() - kept.plantedAt)
-  return { isMended: true, told: tellIn(lab, fault, kept.place), took, seed: kept.seed }
+  return { isMended: true, told: solutionIn(lab, fault, kept.place), took, seed: kept.seed }
 }
 
 /** Reveals the fault and deletes its record. The fault itself stays. */
-export const giveUp = (lab: LiveLab): Told & { readonly seed: string } => {
+export const giveUp = (lab: LiveLab): FaultSolution & { readonly seed: string } => {
   const kept = requireFind(lab)
   forgetFind(lab.name)
-  return { ...tellIn(lab, faultOf(kept), kept.place), seed: kept.seed }
+  return { ...solutionIn(lab, faultOf(kept), kept.place), seed: kept.seed }
 }
 
 /** Returns the solution, with commands for this lab. */
-const tellIn = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): Told => {
-  const told = tell(fault, place)
-  return { ...told, mend: told.mend.map((words) => commandIn(lab.name, words)) }
+const solutionIn = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): FaultSolution => {
+  const solution = describeSolution(fault, place)
+  return { ...solution, mend: solution.mend.map((words) => commandIn(lab.name, words)) }
 }
 
 const requireFind = (lab: LiveLab): StoredFind => {

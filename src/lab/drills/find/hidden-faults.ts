@@ -14,7 +14,7 @@ export interface FaultLocation extends ReplicationLink {
 }
 
 /** A fault that can be injected secretly, the check for its presence, and the texts of its solution. */
-export interface HiddenFault extends Told {
+export interface HiddenFault extends FaultSolution {
   readonly name: string
   /** The only kind of replication link that it fits. */
   readonly kind?: Kind
@@ -24,7 +24,7 @@ export interface HiddenFault extends Told {
 }
 
 /** Texts in which `{primary}`, `{secondary}`, `{kind}` and `{id}` stand for the place, and `{from}` and `{to}` for a direction. */
-export interface Told {
+export interface FaultSolution {
   readonly what: string
   /** Where the fault is visible. */
   readonly seen: string
@@ -33,7 +33,7 @@ export interface Told {
 }
 
 /** Returns the solution for a place. */
-export const tell = ({ what, seen, mend }: Told, place: FaultLocation): Told => {
+export const describeSolution = ({ what, seen, mend }: FaultSolution, place: FaultLocation): FaultSolution => {
   const [from, to] = endsOf(place)
   const token = place.kind === 'dr' ? ', with a dr_operation_token' : ''
   const parts: Readonly<Record<string, unknown>> = { ...place, from, to, token }

@@ -79,7 +79,7 @@ export class StepPlayer {
     this.#lines = []
     this.#output = ''
     const startedMs = this.#context.now()
-    await this.#tell(step, 'begins')
+    await this.#emit(step, 'begins')
     const error = await this.#findFailure(step)
     const result: StepResult = {
       ...factsOf(step, phase),
@@ -90,7 +90,7 @@ export class StepPlayer {
       ...(this.#output === '' ? {} : { output: this.#output }),
       ...(error === undefined ? {} : { error }),
     }
-    await this.#tell(step, result.outcome)
+    await this.#emit(step, result.outcome)
     this.#watcher.onStepEnd?.(result)
     return result
   }
@@ -115,7 +115,7 @@ export class StepPlayer {
     return 'it was not refused'
   }
 
-  #tell(step: Step, phase: string): Promise<void> {
+  #emit(step: Step, phase: string): Promise<void> {
     const details = { drill: this.#drill, step: step.name ?? describeStep(step), verb: step.verb, phase }
     return this.#context.lab.events.append({ kind: 'drill', details })
   }

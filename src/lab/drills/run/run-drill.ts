@@ -57,7 +57,7 @@ class DrillRun {
   readonly #context: DrillContext
   readonly #player: StepPlayer
   readonly #collector: StatusCollector
-  readonly #told: DrillEvent[] = []
+  readonly #observedEvents: DrillEvent[] = []
   #load: Load | undefined
   #sampler: Sampler | undefined
 
@@ -100,7 +100,8 @@ class DrillRun {
 
   /** Ignores role events: the sampler observes roles in the same way for every kind of lab. */
   #note({ time, kind, cluster, details, command }: LabEvent): void {
-    if (kind !== 'role') this.#told.push({ atMs: this.#context.momentOf(time), kind, cluster, details, command })
+    if (kind !== 'role')
+      this.#observedEvents.push({ atMs: this.#context.momentOf(time), kind, cluster, details, command })
   }
 
   async #startLoad(): Promise<Load | undefined> {
@@ -205,7 +206,7 @@ class DrillRun {
       rpo: written?.rpo ?? null,
       tokens: measured?.tokens ?? null,
       samples: this.#sampler?.samples ?? [],
-      events: [...this.#told, ...(this.#sampler?.events ?? [])].sort((one, other) => one.atMs - other.atMs),
+      events: [...this.#observedEvents, ...(this.#sampler?.events ?? [])].sort((one, other) => one.atMs - other.atMs),
       before,
       after: toPicture(this.#context.now(), samples),
       calls: this.#context.calls,

@@ -13,10 +13,10 @@ it('attach accepts clusters and nodes by name, in any order', () => {
 it.each([
   [['A=localhost:8200'], 'not of the form'],
   [['A12=http://a:8200'], 'not of the form'],
-  [['A=http://a:8200', 'A=http://b:8200'], 'cluster A is given twice'],
-  [['A1=http://a:8200', 'A1=http://b:8200'], 'node A1 is given twice'],
-  [['A=http://a:8200', 'A2=http://b:8200'], 'A is given beside A2; nodes of a cluster are A1, A2'],
-  [['A1=http://a:8200', 'B=http://b:8200'], 'A has one server: call it A'],
+  [['A=http://a:8200', 'A=http://b:8200'], 'cluster A is specified twice'],
+  [['A1=http://a:8200', 'A1=http://b:8200'], 'node A1 is specified twice'],
+  [['A=http://a:8200', 'A2=http://b:8200'], 'A is specified in addition to A2; name the nodes of a cluster A1, A2'],
+  [['A1=http://a:8200', 'B=http://b:8200'], 'A has one server: name it A'],
 ])('attach rejects %j', (given, why) => {
   expect(() => groupServers(parseAddresses(given).keys())).toThrow(why)
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { chooseFault } from '../../../../src/lab/drills/find/find.js'
-import { HIDDEN_FAULTS, tell } from '../../../../src/lab/drills/find/hidden-faults.js'
+import { describeSolution, HIDDEN_FAULTS } from '../../../../src/lab/drills/find/hidden-faults.js'
 import type { ReplicationLink } from '../../../../src/lab/drills/find/traffic.js'
 
 const performance: ReplicationLink = { kind: 'performance', primary: 'A', secondary: 'C', id: 'perf-c' }
@@ -24,7 +24,7 @@ it('a hidden fault is not planted in a lab that does not support it', () => {
 
 it('each hidden fault has a description, a symptom and a remedy', () => {
   for (const fault of HIDDEN_FAULTS) {
-    const { what, seen, mend } = tell(fault, { ...performance, isBackwards: false })
+    const { what, seen, mend } = describeSolution(fault, { ...performance, isBackwards: false })
     for (const text of [what, seen]) expect(text, fault.name).toMatch(/\b[AC]\b/)
     expect(mend.length, fault.name).toBeGreaterThan(0)
     expect([what, seen, ...mend].join(), fault.name).not.toMatch(/[{}]|undefined/)

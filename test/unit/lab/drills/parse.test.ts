@@ -106,7 +106,7 @@ it.each([
     'steps:\n  - checkpoint: [{ primaries: { kind: dr, are: [Q] } }]\n',
     'the topology has no cluster Q; it has A, B, C',
   ],
-  ['an unknown verb', 'steps:\n  - crush: A\n', 'x.yaml:5:5: there is no "steps[0].crush"; did you mean "crash"?'],
+  ['an unknown verb', 'steps:\n  - crush: A\n', 'x.yaml:5:5: unknown key "steps[0].crush"; did you mean "crash"?'],
   ['no verb', 'steps:\n  - name: alone\n', 'x.yaml:5:5: a step has exactly one verb; this one has none'],
   ['two verbs', 'steps:\n  - crash: A\n    start: A\n', 'this one has crash and start'],
   [
@@ -145,12 +145,12 @@ it.each([
     'steps:\n  - wait: { for: health, health: 200 }\n',
     '"for: health" needs "cluster"',
   ],
-  ['a verb that every object has', 'steps:\n  - constructor: A\n', 'x.yaml:5:5: there is no "steps[0].constructor"'],
-  ['a key of that kind', '__proto__: { steps: [] }\n', 'x.yaml:4:1: there is no "__proto__"'],
+  ['a verb that every object has', 'steps:\n  - constructor: A\n', 'x.yaml:5:5: unknown key "steps[0].constructor"'],
+  ['a key of that kind', '__proto__: { steps: [] }\n', 'x.yaml:4:1: unknown key "__proto__"'],
   [
     'what contains itself',
     'steps:\n  - call: &x { cluster: A, method: PUT, path: x, body: *x }\n',
-    'x.yaml: the aliases of the file stand for themselves',
+    'x.yaml: an alias refers to itself',
   ],
   [
     'aliases that grow without end',
@@ -158,7 +158,7 @@ it.each([
     'x.yaml: the aliases',
   ],
   ['no YAML', 'steps: [\n', 'x.yaml:5:1:'],
-  ['no steps', '', 'x.yaml:1:1: the file lacks "steps"'],
+  ['no steps', '', 'x.yaml:1:1: the file requires "steps"'],
 ])('a drill error has the position of %s', (_what, rest, problem) => {
   expect(problemsOf(HEAD + rest)).toContain(problem)
 })
