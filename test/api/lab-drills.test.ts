@@ -56,7 +56,7 @@ it('drill commands show drills, and name the position of an error in a file', as
   const refusals: readonly [readonly string[], string][] = [
     [['validate', bad], `${bad}:6:5: unknown key "steps[1].promot"; did you mean "promote"?`],
     [['validate', `${bad}.yaml`], 'cannot be read'],
-    [['run', 'no-such-drill'], 'there is no drill "no-such-drill"; "understudy drill list" lists them'],
+    [['run', 'no-such-drill'], 'there is no drill "no-such-drill"; "understudy drill list" lists the included drills'],
     [['run', good, '--on', 'in-process', '--keep'], '--keep requires --on process'],
     [['run', good, '--step'], '--step waits for Enter, which requires a terminal'],
     [['run', good, '--slo', 'rto=soon'], '"rto=soon" is not a limit such as'],
@@ -90,7 +90,7 @@ it('drill run plays a drill on its own lab, judges it, and leaves nothing', { ti
   const failed = await home.run('drill', 'run', strict, '--on', 'in-process', '--slo', 'rto=1ms')
   expect(failed.status).toBe(3)
   expect(failed.stdout).toMatch(/RTO .* \(slo 1 ms\) ✗/)
-  expect(failed.stderr).toContain('did not pass: sys/health of B answers 472; rto at most 1ms')
+  expect(failed.stderr).toContain('did not pass: sys/health of B returns 472; rto at most 1ms')
 })
 
 it('a drill on a running lab measures the same as an independent observer, and leaves it running', {
@@ -118,11 +118,11 @@ it('a drill on a running lab measures the same as an independent observer, and l
   // The roles have changed: no step is played, and no command waits.
   const refused = (why: string) => ({ status: 5, stdout: '', stderr: expect.stringContaining(why) })
   expect(await home.run('drill', 'run', file, '--name', 'one', '--json')).toMatchObject(
-    refused('is for the topology dr, and in the lab "one" A does not answer'),
+    refused('requires the topology dr, but in the lab "one" A does not respond'),
   )
   expect((await home.run('start', 'A', '--name', 'one')).status).toBe(0)
   expect(await home.run('drill', 'run', file, '--name', 'one', '--json')).toMatchObject(
-    refused('in the lab "one" B is no dr secondary of A'),
+    refused('in the lab "one" B is not a dr secondary of A'),
   )
   expect((await home.run('reset', '--name', 'one')).status).toBe(0)
   expect((await home.run('drill', 'run', file, '--name', 'one', '--json')).status).toBe(0)

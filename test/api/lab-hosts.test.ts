@@ -60,7 +60,7 @@ describeHost('attached', () => open(false, true), {
   run: `${ATTACHED}: it cannot stop cluster A`,
   pause: `${ATTACHED}: it cannot pause cluster A`,
   wipe: `${ATTACHED}: it cannot wipe cluster A`,
-  'link-fault': 'a fault of a link cannot be done to a lab of existing servers',
+  'link-fault': 'a link fault is not supported for attached labs',
   reset: ATTACHED,
   logs: 'its servers write their logs on their own machines',
 })

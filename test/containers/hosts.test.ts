@@ -32,7 +32,7 @@ describeHost(
   },
   {
     wipe: 'lies in its container: remove that, and make a new one',
-    'link-fault': 'a fault of a link cannot be done to a lab of containers',
+    'link-fault': 'a link fault is not supported for labs of containers',
     reset: OWN,
     logs: OWN,
   },

@@ -140,13 +140,13 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
     drill: 'dr-failover-force',
     what: 'the former primary does not rejoin',
     change: without('it follows its successor, and no data is removed'),
-    fails: /^entries that A notes as lost/,
+    fails: /^entries that A lists as lost/,
   },
   {
     drill: 'dr-failback',
     what: 'B does not rejoin A',
     change: without('B follows A as before'),
-    fails: /^A knows as dr secondaries/,
+    fails: /^dr secondaries that A knows/,
   },
   {
     drill: 'dr-batch-token',
@@ -158,13 +158,13 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
     drill: 'planned-switchover',
     what: 'the former primary does not become a secondary',
     change: without('A becomes the DR secondary'),
-    fails: /^B knows as dr secondaries/,
+    fails: /^dr secondaries that B knows/,
   },
   {
     drill: 'pr-promote',
     what: 'the former primary is revoked',
     change: atTheEnd({ revoke: { primary: 'C', secondary: 'A', ...PERFORMANCE } }),
-    fails: /^C knows as performance secondaries/,
+    fails: /^performance secondaries that C knows/,
   },
   {
     drill: 'pr-follow-after-dr',
@@ -199,7 +199,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
     drill: 'split-brain-two-primaries',
     what: 'A accepts no writes of its own',
     change: without('A continues to serve its clients'),
-    fails: /^entries that A notes as lost/,
+    fails: /^entries that A lists as lost/,
   },
   {
     drill: 'paths-filter',
@@ -247,7 +247,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
       { hold: { cluster: 'C', state: 'apply', ...PERFORMANCE } },
       { write: { cluster: 'B', path: 'one/app', fields: { user: 'app', password: 'third' } } },
     ),
-    fails: /^one\/app reads the same on B, C/,
+    fails: /^one\/app has the same value on B, C/,
   },
   {
     drill: 'known-secondaries',
@@ -260,7 +260,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
         body: { id: 'ghost' },
       },
     }),
-    fails: /^B knows as dr secondaries/,
+    fails: /^dr secondaries that B knows/,
   },
   {
     drill: 'local-data',
@@ -273,7 +273,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
           : step,
       ),
     })),
-    fails: /^of-c\/it is not there on B|of-c\/it/,
+    fails: /^of-c\/it does not exist on B|of-c\/it/,
   },
   {
     drill: 'metrics-after-role-change',

@@ -23,7 +23,7 @@ const fileOf = (nameOrFile: string): string => {
   const guess = nearest(nameOrFile, names)
   throw new LabError(
     'usage',
-    `there is no drill "${nameOrFile}"; ${guess ? `did you mean "${guess}"? ` : ''}"understudy drill list" lists them, and a file of your own ends in .yaml`,
+    `there is no drill "${nameOrFile}"; ${guess ? `did you mean "${guess}"? ` : ''}"understudy drill list" lists the included drills; the name of a drill file ends in .yaml`,
   )
 }
 

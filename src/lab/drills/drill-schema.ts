@@ -12,10 +12,10 @@ const STEP = {
   title: 'a map with exactly one verb',
   additionalProperties: false,
   properties: {
-    name: { type: 'string', description: 'Name of the step, in words.' },
+    name: { type: 'string', description: 'Name of the step.' },
     error: {
       type: ['string', 'object'],
-      title: 'a text of the error, or { status, contains }',
+      title: 'a part of the error text, or { status, contains }',
       description: 'Expected error. The step fails if there is no such error.',
       additionalProperties: false,
       properties: { status: { type: 'integer', minimum: 400, maximum: 599 }, contains: { type: 'string' } },
@@ -29,7 +29,7 @@ const count = (maximum: number, given: number, description: string) =>
   ({ type: 'integer', minimum: 0, maximum, default: given, description }) as const
 
 const LOAD = mapOf(
-  'Clients that never stop, from before the first step to after the last. They hold a list of all addresses and try the next one when they are not served.',
+  'Clients that send requests from before the first step until after the last step. Each client has a list of all addresses, and uses the next one if a request fails.',
   [],
   {
     writers: count(64, 4, 'Clients that write with a token from before the failover.'),
@@ -100,7 +100,7 @@ export const DRILL_SCHEMA = {
       type: 'array',
       minItems: 1,
       items: STEP,
-      description: `One after the other; verbs: ${Object.keys(STEPS).join(', ')}.`,
+      description: `Steps in order; verbs: ${Object.keys(STEPS).join(', ')}.`,
     },
     expect: {
       type: 'array',

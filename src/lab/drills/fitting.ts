@@ -4,6 +4,7 @@ import type { LiveLab } from '../live/live-lab.js'
 import { cannot, type LabKind } from '../model/server-verbs.js'
 import { serversOf, type Topology } from '../model/topology.js'
 import { loadTopology, topologyName } from '../topology/catalogue.js'
+import { describeNodeState } from '../status/node-view.js'
 import { collectOnce, linksOf, viewNodes } from './context/status-samples.js'
 import type { Drill } from './parse.js'
 import { describeStep, rowOf } from './steps/steps.js'
@@ -13,7 +14,7 @@ export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'na
   const wanted = loadTopology(drill.topology)
   const refuse = (what: string, missing: readonly string[]) => {
     if (missing.length === 0) return
-    const where = `the drill ${drill.name} is for the topology ${wanted.name}: the lab "${lab.name}"`
+    const where = `the drill ${drill.name} requires the topology ${wanted.name}: the lab "${lab.name}"`
     throw new LabError('usage', `${where} has no ${what} ${missing.join(', ')}`)
   }
   const there = new Map(lab.clusters.map(({ name, nodeAddresses = [] }) => [name, Math.max(nodeAddresses.length, 1)]))
@@ -32,19 +33,19 @@ export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'na
 export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void => {
   const faulty = [...setup, ...steps].find(({ verb }) => rowOf(verb).needs === 'links')
   if (!faulty || (kind !== 'docker' && kind !== 'attached')) return
-  const { message } = cannot('a fault of a link', kind)
+  const { message } = cannot('a link fault', kind)
   throw new LabError(
     'usage',
-    `${message}, and the drill ${name} needs one (${describeStep(faulty)}); play it --on process or --on in-process`,
+    `${message}, but the drill ${name} requires one (${describeStep(faulty)}); run it with --on process or --on in-process`,
   )
 }
 
 const HINT: Readonly<Record<LabKind, (lab: string) => string>> = {
   process: (lab) =>
-    `; "${commandIn(lab, 'status')}" shows what it is now, "${commandIn(lab, 'reset')}" brings its start back`,
-  'in-process': () => '; reset() brings its start back',
+    `; "${commandIn(lab, 'status')}" shows the current state, "${commandIn(lab, 'reset')}" restores the initial state`,
+  'in-process': () => '; reset() restores the initial state',
   docker: () => '',
-  attached: (lab) => `; "${commandIn(lab, 'status')}" shows what it is now`,
+  attached: (lab) => `; "${commandIn(lab, 'status')}" shows the current state`,
 }
 
 /**
@@ -64,11 +65,11 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
   )
   const problems =
     silent.length > 0
-      ? silent.map((one) => `${one.name} ${one.health === null ? 'does not answer' : 'is sealed'}`)
-      : missing.map(({ kind, primary, secondary }) => `${secondary} is no ${kind} secondary of ${primary}`)
+      ? silent.map((one) => `${one.name} ${one.health === null ? 'does not respond' : 'is sealed'}`)
+      : missing.map(({ kind, primary, secondary }) => `${secondary} is not a ${kind} secondary of ${primary}`)
   problems.push(...(await findAbsentNodes(wanted, lab)))
   if (problems.length === 0) return
-  const where = `the drill ${name} is for the topology ${topologyName(topology)}, and in the lab "${lab.name}"`
+  const where = `the drill ${name} requires the topology ${topologyName(topology)}, but in the lab "${lab.name}"`
   throw new LabError('conflict', `${where} ${problems.join(', ')}${HINT[lab.kind](lab.name)}`)
 }
 
@@ -78,5 +79,5 @@ const findAbsentNodes = async (wanted: Topology, lab: LiveLab): Promise<string[]
   const nodes = (await Promise.all(several.map((name) => viewNodes(lab, name)))).flat()
   return nodes
     .filter(({ state }) => state !== 'active' && state !== 'standby')
-    .map(({ name, state }) => `the node ${name} is ${state}`)
+    .map(({ name, state }) => `the node ${name} is ${describeNodeState(state)}`)
 }

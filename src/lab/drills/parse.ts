@@ -127,24 +127,24 @@ const judgeStep = (step: object, at: Path, problem: Report): Problem[] => {
   const verbs = Object.keys(step).filter(isVerb)
   const [verb] = verbs
   if (verb === undefined || verbs.length > 1) {
-    const said = verb === undefined ? 'has none' : `has ${verbs.join(' and ')}`
-    return [problem(at, `a step has exactly one verb; this one ${said}`)]
+    const found = verb === undefined ? 'none' : verbs.join(' and ')
+    return [problem(at, `a step must have exactly one verb; this step has ${found}`)]
   }
   const value = (step as Entry)[verb]
   if (verb !== 'checkpoint') return (rowOf(verb).problems?.(value) ?? []).map((text) => problem([...at, verb], text))
   return (value as Entry[]).flatMap((entry, index) => {
     const place = [...at, verb, index]
     const [about = ''] = Object.keys(entry)
-    if (isOfLoad(about)) return [problem(place, `"${about}" is known at the end only: it cannot stand in a checkpoint`)]
+    if (isOfLoad(about))
+      return [problem(place, `"${about}" is measured at the end of the drill, so a checkpoint cannot contain it`)]
     return judgeExpectation(entry, place, true, problem)
   })
 }
 
 const judgeExpectation = (entry: Entry, at: Path, hasLoad: boolean, problem: Report): Problem[] => {
-  if (Object.keys(entry).length !== 1) return [problem(at, 'an expectation is a map with exactly one name')]
+  if (Object.keys(entry).length !== 1) return [problem(at, 'an expectation must be a map with exactly one name')]
   const expectation = toExpectation(entry)
   const { about } = expectation
-  if (isOfLoad(about) && !hasLoad)
-    return [problem(at, `"${about}" is measured by the load, and this drill has none: add "load: {}"`)]
+  if (isOfLoad(about) && !hasLoad) return [problem(at, `"${about}" requires a load: add "load: {}"`)]
   return findExpectationProblems(expectation).map((text) => problem([...at, about], text))
 }

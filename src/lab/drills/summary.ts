@@ -11,7 +11,7 @@ export const summaryOf = (result: DrillResult): string => {
   const shown = {
     RTO:
       rto &&
-      `${rto.ms === null ? 'without end' : formatMs(rto.ms)}${rto.sloMs === undefined ? '' : ` (slo ${formatMs(rto.sloMs)})`}`,
+      `${rto.ms === null ? 'no recovery' : formatMs(rto.ms)}${rto.sloMs === undefined ? '' : ` (slo ${formatMs(rto.sloMs)})`}`,
     RPO: rpo && (rpo.writesLost === null ? UNMEASURED : `${rpo.writesLost} write${rpo.writesLost === 1 ? '' : 's'}`),
     tokens: tokens && `${tokens.survived}/${tokens.total}`,
   }
@@ -27,8 +27,8 @@ export const summaryOf = (result: DrillResult): string => {
 
 /** Returns why a drill did not pass, as one clause. */
 export const complaintOf = ({ drill, verdict, error, steps, expectations }: DrillResult): string => {
-  if (verdict === 'error') return `the drill ${drill} could not be played: ${error}`
+  if (verdict === 'error') return `the drill ${drill} could not run: ${error}`
   const step = steps.find(({ outcome }) => outcome === 'failed')
   const failed = expectations.filter(({ passed }) => !passed).map(({ text }) => text)
-  return `the drill ${drill} did not pass: ${step ? `the step "${step.name}"` : failed.join('; ')}`
+  return `the drill ${drill} did not pass: ${step ? `the step "${step.name}" failed` : failed.join('; ')}`
 }

@@ -116,7 +116,8 @@ export class EventStreams {
 
   /** Sends events after this number, then new ones. Throws a conflict if there are too many readers. */
   add(response: http.ServerResponse, after: number): void {
-    if (this.#open.size >= STREAMS_MAX) throw new LabError('conflict', `${STREAMS_MAX} readers follow already`)
+    if (this.#open.size >= STREAMS_MAX)
+      throw new LabError('conflict', `${STREAMS_MAX} readers already follow the events, the maximum`)
     response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
     response.flushHeaders()
     const send = ({ line }: LoggedEvent) => {

@@ -63,7 +63,7 @@ const localEvents = (kind: LabKind, name: string, clock: Clock, clusters: LabDri
   const events = new LocalEvents(name, clock, clusters)
   const faults = faultsOf(new LabDaemon([], { clock, clusters, emit: (draft) => events.emit(draft) }))
   const set: LabFaults['set'] = async (request) => {
-    if ('between' in request) throw cannot('a fault of a link', kind)
+    if ('between' in request) throw cannot('a link fault', kind)
     return faults.set(request)
   }
   return { events, faults: { ...faults, set } }

@@ -56,11 +56,11 @@ export type LabKind = 'process' | 'in-process' | 'docker' | 'attached'
 
 /** Returns the error for an action that this kind of lab does not support. */
 export const cannot = (what: string, kind: LabKind): LabError =>
-  new LabError('usage', `${what} cannot be done to ${KIND_TEXTS[kind]}`)
+  new LabError('usage', `${what} is not supported for ${KIND_TEXTS[kind]}`)
 
 const KIND_TEXTS: Readonly<Record<LabKind, string>> = {
-  process: 'a lab of processes',
-  'in-process': 'a lab that runs in one process',
-  docker: 'a lab of containers',
-  attached: 'a lab of existing servers',
+  process: 'labs of processes',
+  'in-process': 'in-process labs',
+  docker: 'labs of containers',
+  attached: 'attached labs',
 }

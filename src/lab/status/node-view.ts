@@ -46,6 +46,15 @@ const STATES = [
  */
 export type NodeState = (typeof STATES)[number]
 
+const STATE_WORDS: Readonly<Partial<Record<NodeState, string>>> = {
+  silent: 'not responding',
+  'taking-over': 'becoming active',
+  ceasing: 'stepping down',
+}
+
+/** Returns a state for messages. */
+export const describeNodeState = (state: NodeState): string => STATE_WORDS[state] ?? state
+
 /** The state that a server reports. Earlier versions do not report the kind of standby. */
 interface NodeFields {
   readonly state: string
@@ -80,6 +89,6 @@ export const askNode = async (
 
 /** Returns why a node is not ready with all known data. Undefined if it is. Pending entries may still seal it, such as a join. */
 export const findBehind = ({ state, appliedIndex }: NodeView, wanted: number): string | undefined => {
-  if (state !== 'active' && state !== 'standby') return `it is ${state}`
+  if (state !== 'active' && state !== 'standby') return `it is ${describeNodeState(state)}`
   return (appliedIndex ?? 0) >= wanted ? undefined : `it has applied ${appliedIndex} of ${wanted} entries`
 }

@@ -179,24 +179,32 @@ expect:
 })
 
 it.each([
-  ['a step that goes wrong', 'steps: [{ read: { cluster: A, path: kv/none, is: { a: 1 } } }]', 'the answer is 404'],
-  ['a step that should have been refused', 'steps: [{ seal: A, error: anything }]', 'it was not refused'],
+  ['a step that goes wrong', 'steps: [{ read: { cluster: A, path: kv/none, is: { a: 1 } } }]', 'the response is 404'],
+  [
+    'a step that should have been refused',
+    'steps: [{ seal: A, error: anything }]',
+    'the step succeeded, but an error was expected',
+  ],
   [
     'an error of another kind',
     'steps: [{ promote: { cluster: A, kind: dr }, error: no such words }]',
-    'without "no such words"',
+    'does not contain "no such words"',
   ],
   [
     'a wait that ends',
     'steps: [{ wait: { for: health, cluster: A, health: 472, within: 100ms } }]',
-    'its health is 200',
+    'sys/health returns 200',
   ],
   [
     'a command whose child went away and holds its output open',
     `steps: [{ run: { cluster: A, command: "setsid sleep 5 & true", within: 200ms } }]`,
-    'did not end',
+    'did not finish',
   ],
-  ['a command that fails', 'steps: [{ run: { cluster: A, command: "echo words; exit 7" } }]', 'ended with 7, not 0'],
+  [
+    'a command that fails',
+    'steps: [{ run: { cluster: A, command: "echo words; exit 7" } }]',
+    'exited with status 7, not 0',
+  ],
 ])('a drill fails by %s, and states the reason', async (_what, text, why) => {
   const result = await play('single', text)
   expect([result.verdict, result.steps[0]?.outcome]).toEqual(['failed', 'failed'])
@@ -232,7 +240,7 @@ expect:
 
 it('a drill with an unsupported verb is an error of the drill, not of the clusters', async () => {
   const result = await play('single', 'steps: [{ pause: A }]\nexpect: [{ health: { cluster: A, is: 200 } }]')
-  expect([result.verdict, result.error]).toEqual(['error', expect.stringContaining('"pause" cannot be done')])
+  expect([result.verdict, result.error]).toEqual(['error', expect.stringContaining('"pause" is not supported')])
 })
 
 it.each([
@@ -253,7 +261,7 @@ expect:
   const result = await play('single', text)
   expect(result).toMatchObject({ verdict, rto: null, rpo: null, tokens: null })
   expect(result.expectations.map(({ passed, evidence }) => [passed, ...evidence])).toEqual(
-    Array(4).fill([false, 'not measured: the drill broke off']),
+    Array(4).fill([false, 'not measured: the drill stopped early']),
   )
   expect(summaryOf(result)).toMatch(/^RTO not measured ✗ {2}RPO not measured ✗ {2}tokens not measured ✗\nnot passed/)
 })

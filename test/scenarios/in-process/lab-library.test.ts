@@ -266,7 +266,7 @@ describe('drills and events', () => {
     expect(await codeAndText(() => lab.drill('no-such-drill'))).toMatch(/^usage: /)
     expect(await codeAndText(() => lab.drill({ ...DRILL, steps: [{ crahs: 'A' }] }))).toMatch(/^usage: .*crahs/)
     expect(await codeAndText(() => lab.drill({ ...DRILL, topology: 'pr-dr' }))).toMatch(/^usage: .*no cluster C/)
-    expect(await codeAndText(() => lab.drill(DRILL))).toMatch(/^conflict: .*A does not answer; reset\(\) brings/)
+    expect(await codeAndText(() => lab.drill(DRILL))).toMatch(/^conflict: .*A does not respond; reset\(\) restores/)
   })
 
   it('a drill ends with its lab, at any step', { timeout: 120_000 }, async () => {

@@ -201,6 +201,6 @@ describe('drills on nodes', () => {
     await expect(single.drill('rolling-restart')).rejects.toThrow(/"single" has no nodes A1, A2, A3/)
     await using lab = await startLab('single', { nodes: 3 })
     await lab.A.nodes[2]?.stop()
-    await expect(lab.drill('rolling-restart')).rejects.toThrow(/the node A3 is silent/)
+    await expect(lab.drill('rolling-restart')).rejects.toThrow(/the node A3 is not responding/)
   })
 })

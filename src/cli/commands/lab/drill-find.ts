@@ -43,7 +43,10 @@ export const findCommand = (output: Output, finish: (status: number) => void): C
 const openOwnLab = (name: string): LiveLab => {
   const lab = openLab(name, thisHost())
   if (lab.kind === 'process') return lab
-  throw new LabError('usage', `faults are hidden in labs that "understudy up" started; "${name}" is another one`)
+  throw new LabError(
+    'usage',
+    `"drill find" requires a lab that "understudy up" started; "${name}" is another kind of lab`,
+  )
 }
 
 const hide = async (lab: LiveLab, { name, seed, json }: FindFlags, output: Output): Promise<void> => {
@@ -54,24 +57,24 @@ const hide = async (lab: LiveLab, { name, seed, json }: FindFlags, output: Outpu
   if (json) return output.data(JSON.stringify({ apiVersion: 'understudy/v1', lab: name, seed: chosen, hidden: true }))
   output.data(
     [
-      `Something is wrong with the lab "${name}" now (seed ${chosen}). Find it, and mend it with the usual commands.`,
-      `What is written below ${PRACTICE}/ on the primary should be read on every cluster that serves clients, and copied to the others.`,
-      `When you think that it is mended: understudy drill find --check${named}`,
-      `To be told what it is:           understudy drill find --give-up${named}`,
+      `A fault has been injected into the lab "${name}" (seed ${chosen}). Find it, and fix it with the usual commands.`,
+      `In a healthy lab, each cluster that serves clients can read what is written below ${PRACTICE}/ on the primary.`,
+      `To check your fix:    understudy drill find --check${named}`,
+      `To reveal the fault:  understudy drill find --give-up${named}`,
     ].join('\n'),
   )
 }
 
 const check = async (lab: LiveLab, { json }: Pick<FindFlags, 'json'>, output: Output): Promise<number> => {
-  output.progress('writing, reading, and looking at every cluster')
+  output.progress('checking every cluster, and writing and reading as a client')
   const judgement = await judgeFind(lab)
   if (json) output.data(JSON.stringify({ apiVersion: 'understudy/v1', ...judgement }, undefined, 2))
   else if (judgement.isMended) {
     const { told, took } = judgement
-    output.data(`Fixed after ${took}. The fault was: ${told.what}.\nSeen by: ${told.seen}.`)
+    output.data(`Fixed after ${took}. The fault was: ${told.what}.\nSymptom: ${told.seen}.`)
   }
   if (judgement.isMended) return EXIT.ok
-  output.complain(`Not yet: ${judgement.seen}.`)
+  output.complain(`Not fixed yet: ${judgement.seen}.`)
   return EXIT.assertion
 }
 
@@ -83,8 +86,8 @@ const reveal = (
   const steps = solution.mend.map((line) => `  ${line}`)
   const lines = [
     `${solution.what}.`,
-    `Seen by: ${solution.seen}.`,
-    'The fault is still in the lab. To repair it:',
+    `Symptom: ${solution.seen}.`,
+    'The fault is still in the lab. To fix it:',
     ...steps,
   ]
   output.data(json ? JSON.stringify({ apiVersion: 'understudy/v1', ...solution }, undefined, 2) : lines.join('\n'))

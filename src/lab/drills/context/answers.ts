@@ -11,15 +11,15 @@ const findWrong = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}): stri
   const errors = errorsOf(answer)
   const said = `${answer.status}${errors.length > 0 ? ` ${errors.join('; ')}` : ''}`
   const statuses = wanted.status === undefined ? undefined : [wanted.status].flat()
-  if (statuses && !statuses.includes(answer.status)) return `the answer is ${said}, not ${statuses.join(' or ')}`
+  if (statuses && !statuses.includes(answer.status)) return `the response is ${said}, not ${statuses.join(' or ')}`
   const { error, warning } = wanted
   if (error !== undefined) {
     if (answer.status < 400 || !errors.some((text) => text.includes(error)))
-      return `the answer is ${said}, without the error "${error}"`
-  } else if (!statuses && answer.status >= 400) return `the answer is ${said}`
+      return `the response is ${said}, without the error "${error}"`
+  } else if (!statuses && answer.status >= 400) return `the response is ${said}`
   const warnings = textsOfJson(answer.json?.warnings)
   if (warning !== undefined && !warnings.some((text) => text.includes(warning)))
-    return `no warning contains "${warning}": ${warnings.join('; ') || 'there is none'}`
+    return `no warning contains "${warning}": ${warnings.join('; ') || 'there are no warnings'}`
   const inBody = wanted.body === undefined ? undefined : findMismatch(answer.json, wanted.body)
   if (inBody !== undefined) return `in the body, ${inBody}`
   const inData = wanted.data === undefined ? undefined : findMismatch(answer.json?.data, wanted.data)
@@ -36,22 +36,23 @@ export const makeCall = async (context: DrillContext, call: CallValue): Promise<
     return undefined
   })
   const what = `${request.method} ${request.path} on ${request.cluster}`
-  let wrong = answer ? findWrong(answer, expect) : 'no answer'
+  let wrong = answer ? findWrong(answer, expect) : 'no response'
   if (wrong !== undefined && withinMs !== undefined) {
     const again = async () => {
       answer = await context.ask(request)
       wrong = findWrong(answer, expect)
       return wrong
     }
-    await context.wait(`${what} to be answered as expected`, again, withinMs)
+    await context.wait(`the expected response to ${what}`, again, withinMs)
   }
   if (wrong !== undefined) throw new DrillFailure(`${what}: ${wrong}`)
   for (const [name, place] of Object.entries(save)) {
     const value = valueAt(answer?.json, place)
-    if (value === undefined) throw new DrillFailure(`${what}: the answer has nothing at ${place} to be saved`)
+    if (value === undefined)
+      throw new DrillFailure(`${what}: the response has no value at ${place}, which "save" requires`)
     context.save(name, value)
   }
-  return `${what} was answered with ${answer?.status}`
+  return `${what} returned ${answer?.status}`
 }
 
 /** Returns the error of a step that was expected to fail, unless it is the expected error. */
@@ -60,9 +61,9 @@ export const findOtherError = (
   { status, contains }: { readonly status?: number; readonly contains?: string },
 ): string | undefined => {
   const text = messageOf(error)
-  if (contains !== undefined && !text.includes(contains)) return `it was refused without "${contains}": ${text}`
+  if (contains !== undefined && !text.includes(contains)) return `the error does not contain "${contains}": ${text}`
   const got = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined
-  return status !== undefined && got !== status ? `it was refused otherwise than with ${status}: ${text}` : undefined
+  return status !== undefined && got !== status ? `the status of the error is not ${status}: ${text}` : undefined
 }
 
 /** Returns the value at a path such as `wrap_info.token` or `data.keys.0`. */

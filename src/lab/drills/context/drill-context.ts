@@ -177,13 +177,13 @@ export class DrillContext {
     if (this.#saved.has(name)) return this.#saved.get(name)
     const [, cluster, what] = /^([A-Z])\.(address|cluster_address|root_token|ca_file)$/.exec(name) ?? []
     if (/^[A-Z]\.(active_node|standby_\d)$/.test(name))
-      throw new LabError('usage', `no node of the lab was "\${${name}}" when the drill began`)
-    if (cluster === undefined) throw new LabError('usage', `no step has saved anything as "\${${name}}"`)
+      throw new LabError('usage', `the lab had no node for "\${${name}}" when the drill started`)
+    if (cluster === undefined) throw new LabError('usage', `no step has saved the variable "\${${name}}"`)
     if (what === 'address') return this.lab.cluster(cluster).apiAddress
     if (what === 'ca_file') {
       const { caFile } = this.lab.cluster(cluster)
       if (caFile !== undefined) return caFile
-      throw new LabError('usage', `the API of ${cluster} speaks no TLS: it has no authority`)
+      throw new LabError('usage', `the API of ${cluster} does not use TLS, so it has no CA`)
     }
     if (what === 'root_token') return this.lab.rootToken(cluster)
     const leader = await this.lab.anonymous(cluster).read('sys/leader')

@@ -72,7 +72,7 @@ export const FACTS = {
   }),
   values: fact({
     schema: facts(
-      'What a path reads on clusters, with a root token of each: the same on all, and as "is" says.',
+      'The value of a path on clusters, read with a root token of each: equal on all, and as "is" specifies.',
       ['path', 'on'],
       {
         path: { type: 'string', description: 'Path of the API.' },
@@ -83,12 +83,12 @@ export const FACTS = {
     ),
     text: ({ path, on, is, differ }) => {
       const wanted = is === undefined ? '' : `: ${describeWanted(is)}`
-      return `${path} reads ${differ ? 'differently' : 'the same'} on ${listOf(on).join(', ')}${wanted}`
+      return `${path} has ${differ ? 'different values' : 'the same value'} on ${listOf(on).join(', ')}${wanted}`
     },
     async run(context, { path, on, is, differ = false }) {
       const { answers, evidence } = await readOn(context, listOf(on), path)
       const refused = answers.find(({ status }) => status >= 400)
-      if (refused) return judged(`a read is answered with ${refused.status}`, evidence)
+      if (refused) return judged(`a read returned ${refused.status}`, evidence)
       const datas = answers.map(({ json }) => json?.data)
       const mismatch = is === undefined ? undefined : datas.map((data) => findMismatch(data, is)).find(Boolean)
       if (mismatch !== undefined) return judged(mismatch, evidence)
@@ -98,16 +98,16 @@ export const FACTS = {
   }),
   absent: fact({
     schema: facts('A path returns 404 on clusters.', ['path', 'on'], { path: { type: 'string' }, on: CLUSTERS }),
-    text: ({ path, on }) => `${path} is not there on ${listOf(on).join(', ')}`,
+    text: ({ path, on }) => `${path} does not exist on ${listOf(on).join(', ')}`,
     async run(context, { path, on }) {
       const { answers, evidence } = await readOn(context, listOf(on), path)
       const isAbsent = answers.every(({ status }) => status === 404)
-      return judged(isAbsent ? undefined : 'it is answered otherwise than with 404', evidence)
+      return judged(isAbsent ? undefined : 'the status is not 404 on every cluster', evidence)
     },
   }),
   'known-secondaries': fact({
     schema: facts('All secondary IDs that a primary knows.', ['cluster', 'kind', 'are'], { ...ON_KIND, are: NAMES }),
-    text: ({ cluster, kind, are }) => `${cluster} knows as ${kind} secondaries: ${are.join(', ') || 'none'}`,
+    text: ({ cluster, kind, are }) => `${kind} secondaries that ${cluster} knows: ${are.join(', ') || 'none'}`,
     async run({ lab }, { cluster, kind, are }) {
       const { knownSecondaries: known } = await askStatus(lab.anonymous(cluster), kind)
       const evidence = [`${cluster} knows ${JSON.stringify(known)}`]
@@ -124,7 +124,7 @@ export const FACTS = {
       const modes = await Promise.all(
         lab.clusters.map(async ({ name }) => {
           const status = await askStatus(lab.anonymous(name), kind).catch(() => undefined)
-          return { name, mode: status?.mode ?? 'silent' }
+          return { name, mode: status?.mode ?? 'unreachable' }
         }),
       )
       const primaries = modes.filter(({ mode }) => mode === 'primary').map(({ name }) => name)
@@ -146,13 +146,13 @@ export const FACTS = {
       cluster: CLUSTERS,
       is: { type: 'integer', minimum: 200, maximum: 599 },
     }),
-    text: ({ cluster, is }) => `sys/health of ${listOf(cluster).join(', ')} answers ${is}`,
+    text: ({ cluster, is }) => `sys/health of ${listOf(cluster).join(', ')} returns ${is}`,
     async run({ lab }, { cluster, is }) {
       const healthOf = async (name: string) => (await lab.anonymous(name).send('GET', 'sys/health')).status
       const statuses = await Promise.all(listOf(cluster).map(healthOf))
       const wrong = statuses.find((status) => status !== is)
       return judged(
-        wrong === undefined ? undefined : `one answers ${wrong}, not ${is}`,
+        wrong === undefined ? undefined : `a cluster returns ${wrong}, not ${is}`,
         listOf(cluster).map((name, index) => `${name}: ${statuses[index]}`),
       )
     },
@@ -163,7 +163,8 @@ export const FACTS = {
       kind: KIND,
       entries: COUNT,
     }),
-    text: ({ primary, secondary, entries }) => `${secondary} lacks entries of ${primary}: ${describeWanted(entries)}`,
+    text: ({ primary, secondary, entries }) =>
+      `entries of ${primary} that ${secondary} lacks: ${describeWanted(entries)}`,
     async run({ lab }, { primary, secondary, kind, entries }) {
       const lag = await lagBetween(lab, primary, secondary, kind)
       return judged(findMismatch(lag, entries), [`${secondary} lacks ${lag} entries of ${primary}`])
@@ -187,11 +188,11 @@ export const FACTS = {
       (is !== undefined) !== absent ? [] : ['metrics needs either "is" or "absent: true"'],
     async run(context, { cluster, name, labels = {}, is, absent = false }) {
       const answer = await askMetrics(context, cluster)
-      if (answer.status !== 200) return judged(`its metrics are answered with ${answer.status}`, [])
+      if (answer.status !== 200) return judged(`the request for metrics returns ${answer.status}`, [])
       const series = findSeries(answer.bytes.toString('utf8'), name, labels)
       const evidence = series.map(({ text }) => `${cluster}: ${text}`)
-      if (absent) return judged(series.length === 0 ? undefined : 'it is there', evidence)
-      if (series.length === 0) return judged(`there is no ${name}`, [])
+      if (absent) return judged(series.length === 0 ? undefined : 'the series exists', evidence)
+      if (series.length === 0) return judged(`the metric ${name} does not exist`, [])
       const mismatch = series.map(({ value }) => findMismatch(value, is)).find(Boolean)
       return judged(mismatch, evidence)
     },
@@ -202,20 +203,20 @@ export const FACTS = {
       entries: COUNT,
       path: { type: 'string', description: 'One of the losses has this path.' },
     }),
-    text: ({ cluster, entries }) => `entries that ${cluster} notes as lost: ${describeWanted(entries)}`,
+    text: ({ cluster, entries }) => `entries that ${cluster} lists as lost: ${describeWanted(entries)}`,
     async run(context, { cluster, entries, path }) {
       const losses = await readLosses(context.lab.anonymous(cluster))
       const count = countLost(losses)
       const paths = losses.flatMap(({ entries: some }) => some.map((entry) => entry.path))
-      const evidence = [`${cluster} notes ${count} entries as lost${paths.length > 0 ? `, such as ${paths[0]}` : ''}`]
+      const evidence = [`${cluster} lists ${count} entries as lost${paths.length > 0 ? `, such as ${paths[0]}` : ''}`]
       const mismatch = findMismatch(count, entries)
       if (mismatch !== undefined || path === undefined) return judged(mismatch, evidence)
-      return judged(paths.includes(path) ? undefined : `none of them is ${path}`, evidence)
+      return judged(paths.includes(path) ? undefined : `none of them has the path ${path}`, evidence)
     },
   }),
   call: fact({
     schema: { ...CALL, description: 'A request and the expected response; see the step call.' },
-    text: ({ cluster, method = 'GET', path }) => `${method} ${path} on ${cluster} is answered as expected`,
+    text: ({ cluster, method = 'GET', path }) => `${method} ${path} on ${cluster} returns the expected response`,
     async run(context, value) {
       return {
         passed: true,

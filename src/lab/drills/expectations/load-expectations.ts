@@ -26,7 +26,7 @@ const CLIENT = {
   description: 'Only clients of this type.',
 } as const
 
-const ofClient = (kind: string | undefined): string => (kind === undefined ? '' : ` of clients of the kind ${kind}`)
+const ofClient = (kind: string | undefined): string => (kind === undefined ? '' : ` of ${kind} clients`)
 
 const LOST_SHOWN_MAX = 20
 
@@ -47,14 +47,14 @@ export const LOAD_EXPECTATIONS = {
       most !== undefined || least !== undefined ? [] : ['rto needs "at-most" or "at-least"'],
     run({ rto }, { client, 'at-most': most, 'at-least': least }) {
       const span = client === undefined ? rto : rto.byClient[client]
-      if (!span) return missed(`the load has no client of the kind ${client}`)
+      if (!span) return missed(`the load has no ${client} clients`)
       const { ms, fromMs, toMs } = span
-      const since = `refused or not answered from ${formatOffset(fromMs ?? 0)}`
-      if (ms === null) return missed(`${since} on, and not accepted again`)
+      const since = `requests failed from ${formatOffset(fromMs ?? 0)}`
+      if (ms === null) return missed(`${since}, and none was accepted afterwards`)
       const after = client === undefined && rto.acceptedBy
       const evidence = [
-        fromMs === null ? 'nothing was refused' : `${since} to ${formatOffset(toMs ?? 0)}: ${formatMs(ms)}`,
-        ...(fromMs !== null && after ? [`the first write afterwards was accepted by ${after}`] : []),
+        fromMs === null ? 'no request failed' : `${since} to ${formatOffset(toMs ?? 0)}: ${formatMs(ms)}`,
+        ...(fromMs !== null && after ? [`${after} accepted the first write afterwards`] : []),
       ]
       const isInTime = most === undefined || ms <= durationOf(most)
       return { passed: isInTime && (least === undefined || ms >= durationOf(least)), evidence }
@@ -73,7 +73,7 @@ export const LOAD_EXPECTATIONS = {
         return missed(`not measured: ${rpo.readBack} of ${rpo.acknowledged} acknowledged writes could be read back`)
       const lost = rpo.lost.filter((write) => client === undefined || write.client === client)
       const shown = lost.slice(0, LOST_SHOWN_MAX).map(({ key, cluster, ackedMs }) => {
-        return `${key}, acknowledged by ${cluster} at ${formatOffset(ackedMs)}, is not there`
+        return `${key}, acknowledged by ${cluster} at ${formatOffset(ackedMs)}, is missing`
       })
       const more = lost.length > LOST_SHOWN_MAX ? [`and ${lost.length - LOST_SHOWN_MAX} more`] : []
       const all = `${own.acknowledged} writes were acknowledged and read back on ${readOn}: ${own.lost} are missing`
@@ -97,8 +97,8 @@ export const LOAD_EXPECTATIONS = {
     run({ tokens }, { survived }) {
       if (!tokens) return missed('not measured: the load holds no tokens')
       const wanted = survived === 'all' ? tokens.total : survived === 'none' ? 0 : survived
-      const lost = tokens.lost.map(({ name, reason }) => `${name} does not: ${reason}`)
-      const evidence = [`${tokens.survived} of ${tokens.total} tokens of before still work`, ...lost]
+      const lost = tokens.lost.map(({ name, reason }) => `${name} is not valid: ${reason}`)
+      const evidence = [`${tokens.survived} of ${tokens.total} tokens issued before the first step are valid`, ...lost]
       return { passed: tokens.survived === wanted, evidence }
     },
   }),
@@ -123,7 +123,7 @@ export const LOAD_EXPECTATIONS = {
       const { missing, unread, reason } = await readBack(context, on, writes)
       if (unread.length > 0)
         return missed(`not measured: ${unread.length} of ${writes.length} could not be read: ${reason}`)
-      const shown = missing.slice(0, LOST_SHOWN_MAX).map(({ key }) => `${key} is not there`)
+      const shown = missing.slice(0, LOST_SHOWN_MAX).map(({ key }) => `${key} is missing`)
       const evidence = [`${missing.length} of ${writes.length} writes are missing on ${on}`, ...shown]
       return { passed: findMismatch(missing.length, lost) === undefined, evidence }
     },
@@ -135,7 +135,7 @@ export const LOAD_EXPECTATIONS = {
       cluster: { ...CLUSTER, description: 'Only requests to this cluster.' },
     }),
     text: ({ count, containing, cluster }) =>
-      `refusals${cluster ? ` by ${cluster}` : ''}${containing ? ` with "${containing}"` : ''}: ${describeWanted(count)}`,
+      `failed requests${cluster ? ` to ${cluster}` : ''}${containing ? ` with "${containing}"` : ''}: ${describeWanted(count)}`,
     run({ load }, { count, containing = '', cluster }) {
       const refusals = load.attempts.filter(
         ({ isAccepted, reason, cluster: at }) =>
@@ -147,7 +147,7 @@ export const LOAD_EXPECTATIONS = {
       return {
         passed: findMismatch(refusals.length, count) === undefined,
         evidence: [
-          `${refusals.length} requests were refused or not answered`,
+          `${refusals.length} requests were rejected or got no response`,
           ...most.map(([text, n]) => `${n} times: ${text}`),
         ],
       }

@@ -28,18 +28,18 @@ export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
   if (readFind(lab.name))
     throw new LabError(
       'conflict',
-      `a fault is hidden in the lab "${lab.name}" already; "${commandIn(lab.name, 'drill find --check')}" judges, "--give-up" tells`,
+      `the lab "${lab.name}" already has a hidden fault; "${commandIn(lab.name, 'drill find --check')}" checks your fix, "--give-up" reveals the fault`,
     )
   const trouble = await preparePractice(lab).then(() => findTrouble(lab), messageOf)
   if (trouble !== undefined)
-    throw new LabError('conflict', `the lab is not well, and a fault would not be found: ${trouble}`)
+    throw new LabError('conflict', `cannot inject a fault, because the lab is not healthy: ${trouble}`)
   const { fault, place } = chooseFault(await findReplicationLinks(lab), seed)
   const kept: StoredFind = { seed, plantedAt: lab.clock.now(), name: fault.name, place }
   replaceFile(fileOf(lab.name), deflateRawSync(JSON.stringify(kept)).toString('base64'))
-  const findAbsence = async () => ((await isThere(lab, fault, place)) ? undefined : 'it does not show')
+  const findAbsence = async () => ((await isThere(lab, fault, place)) ? undefined : 'it has no effect yet')
   try {
     await fault.plant(lab, place)
-    await waitFor(lab.clock, 'the fault to show', findAbsence, SHOWS_MS)
+    await waitFor(lab.clock, 'the fault to take effect', findAbsence, SHOWS_MS)
   } catch (error) {
     forgetFind(lab.name)
     throw error
@@ -59,10 +59,7 @@ export const chooseFault = (
     return fitting.length > 0 ? [{ fault, fitting }] : []
   })
   if (choices.length === 0)
-    throw new LabError(
-      'usage',
-      'nothing is replicated in this lab, so there is nothing to hide; try "understudy up pr-dr"',
-    )
+    throw new LabError('usage', 'this lab has no replication, which hidden faults require; try "understudy up pr-dr"')
   const bytes = createSeededRandom(`drill find ${seed}`).bytes(9)
   const pick = <T>(from: readonly T[], at: number): T => {
     const chosen = from[bytes.readUInt32BE(at) % from.length]
@@ -81,14 +78,14 @@ type Judgement =
 export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
   const kept = requireFind(lab)
   const fault = faultOf(kept)
-  const findLeft = async () => ((await isThere(lab, fault, kept.place)) ? 'it is still there' : undefined)
-  const isLeft = await waitFor(lab.clock, 'it to be mended', findLeft, SETTLES_MS).then(
+  const findLeft = async () => ((await isThere(lab, fault, kept.place)) ? 'the fault is still present' : undefined)
+  const isLeft = await waitFor(lab.clock, 'the fault to be fixed', findLeft, SETTLES_MS).then(
     () => false,
     () => true,
   )
   const trouble = await findTrouble(lab)
   if (trouble !== undefined) return { isMended: false, seen: trouble }
-  if (isLeft) return { isMended: false, seen: 'clients are served, and something is still not as it was' }
+  if (isLeft) return { isMended: false, seen: 'clients are served, but the fault is still present' }
   forgetFind(lab.name)
   const took = formatMs(lab.clock.now() - kept.plantedAt)
   return { isMended: true, told: solutionIn(lab, fault, kept.place), took, seed: kept.seed }
@@ -112,14 +109,17 @@ const requireFind = (lab: LiveLab): StoredFind => {
   if (kept) return kept
   throw new LabError(
     'usage',
-    `no fault is hidden in the lab "${lab.name}"; "${commandIn(lab.name, 'drill find')}" hides one`,
+    `the lab "${lab.name}" has no hidden fault; "${commandIn(lab.name, 'drill find')}" injects one`,
   )
 }
 
 const faultOf = ({ name }: StoredFind): HiddenFault => {
   const found = HIDDEN_FAULTS.find((fault) => fault.name === name)
   if (!found)
-    throw new LabError('conflict', 'another version of this program hid the fault; "understudy down" ends the lab')
+    throw new LabError(
+      'conflict',
+      'another version of Understudy injected the fault; "understudy down" removes the lab',
+    )
   return found
 }
 
@@ -148,7 +148,7 @@ const readFind = (lab: string): StoredFind | undefined => {
   try {
     return JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString('utf8')) as StoredFind
   } catch (error) {
-    throw new LabError('conflict', `${fileOf(lab)} is damaged; remove it to hide another fault`, { cause: error })
+    throw new LabError('conflict', `${fileOf(lab)} is damaged; remove it to inject another fault`, { cause: error })
   }
 }
 

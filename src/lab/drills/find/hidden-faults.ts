@@ -96,39 +96,39 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   {
     name: 'link-cut-one-way',
     ...onLink({ name: 'partition' }, true),
-    what: 'nothing that {from} sent reached {to} any more; the other way was open',
-    seen: 'the connection of {secondary} is not ready, though both clusters answer their clients',
+    what: 'all traffic from {from} to {to} was dropped; traffic in the other direction passed',
+    seen: 'the connection of {secondary} is not ready, although both clusters respond to clients',
   },
   {
     name: 'link-cut',
     ...onLink({ name: 'partition' }),
-    what: 'the network between {primary} and {secondary} was cut',
+    what: 'the network between {primary} and {secondary} was partitioned',
     seen: 'the connection of {secondary} is not ready, and {primary} shows it as disconnected',
   },
   {
     name: 'link-stalled',
     ...onLink({ name: 'hold' }),
-    what: 'the network between {primary} and {secondary} took everything and delivered nothing',
-    seen: 'connections stay open and nothing arrives on {secondary}, until keepalive gives them up',
+    what: 'the network between {primary} and {secondary} accepted all data and delivered none',
+    seen: 'connections stay open, but no data arrives on {secondary}, until keepalive closes them',
   },
   {
     name: 'sealed-secondary',
     kind: 'performance',
     ...onServer('seal', 'unseal', (sealed) => sealed !== false),
     what: '{secondary} was sealed',
-    seen: 'sys/health and sys/seal-status of {secondary} say so; everything else answers 503',
+    seen: 'sys/health and sys/seal-status of {secondary} report that it is sealed; all other requests return 503',
   },
   {
     name: 'paused-server',
     ...onServer('pause', 'resume', (sealed) => sealed === undefined),
-    what: 'the process of {secondary} was frozen (SIGSTOP)',
-    seen: '{secondary} takes connections and never answers; its process is in state T',
+    what: 'the process of {secondary} was suspended (SIGSTOP)',
+    seen: '{secondary} accepts connections but does not respond; its process is in state T',
   },
   {
     name: 'stopped-server',
     ...onServer('stop', 'start', (sealed) => sealed !== false),
-    what: 'the server of {secondary} had been stopped',
-    seen: 'connections to {secondary} are refused; its log ends with an orderly shutdown',
+    what: 'the server of {secondary} was stopped',
+    seen: 'connections to {secondary} are refused; its log ends with a clean shutdown',
   },
   {
     name: 'skewed-clock',
@@ -139,7 +139,7 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
       return Math.abs(Number(seconds) * 1000 - lab.clock.now()) > SKEW_NOTICED_MS
     },
     what: `the clock of {secondary} was ${SKEW_SECONDS / 60} minutes ahead`,
-    seen: 'server_time_utc in sys/health of {secondary} differs from the others; tokens issued there end early elsewhere',
+    seen: 'server_time_utc in sys/health of {secondary} differs from the other clusters; tokens issued there expire early on other clusters',
     mend: ['restart {secondary}'],
   },
   {
@@ -150,8 +150,8 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
       const { json } = await lab.anonymous(secondary).send('GET', `${OWN}/states`)
       return Array.isArray(json?.states) && json.states.length > 0
     },
-    what: '{secondary} received everything and applied nothing',
-    seen: '{secondary} streams and is connected, while its last_remote_wal stands still and its merkle root differs',
+    what: '{secondary} received all entries and applied none',
+    seen: '{secondary} streams and is connected, but its last_remote_wal does not advance and its Merkle root differs',
     mend: ['restart {secondary}'],
   },
   {
@@ -159,8 +159,8 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     plant: async (lab, { primary, kind, id }) =>
       (await lab.root(primary)).write(`${REPLICATION}/${kind}/primary/revoke-secondary`, { id }),
     isThere: isNotFollowing,
-    what: '{primary} had revoked its {kind} secondary {id}, which is {secondary}',
-    seen: 'known_secondaries of {primary} lacks {id}; {secondary} is idle and its connection fails',
+    what: '{primary} had revoked its {kind} secondary {id} ({secondary})',
+    seen: 'known_secondaries of {primary} does not contain {id}; {secondary} is idle and its connection fails',
     mend: NEW_TOKEN,
   },
   {
@@ -172,8 +172,8 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
       const { status, json } = await (await lab.root(primary)).send('GET', filterOf(id))
       return status === 200 && JSON.stringify(json?.data).includes(`${PRACTICE}/`)
     },
-    what: `a paths filter on {primary} kept ${PRACTICE}/ from {secondary}`,
-    seen: `{secondary} answers 404 "no handler for route" below ${PRACTICE}/, and does not list the mount`,
+    what: `a path filter on {primary} excluded ${PRACTICE}/ from {secondary}`,
+    seen: `{secondary} returns 404 "no handler for route" below ${PRACTICE}/, and does not list the mount`,
     mend: [`vault delete ${filterOf('{id}')}    # on {primary}`],
   },
   {
@@ -182,8 +182,8 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     plant: async (lab, { secondary }) =>
       (await lab.root(secondary)).write(`${REPLICATION}/performance/secondary/update-primary`, { token: '' }),
     isThere: isNotFollowing,
-    what: '{secondary} had been told to forget its primary: an update-primary with an empty token',
-    seen: '{secondary} is a performance secondary in state idle, and knows no address of {primary}',
+    what: '{secondary} was detached from its primary by update-primary with an empty token',
+    seen: '{secondary} is a performance secondary in state idle, and has no address of {primary}',
     mend: [`vault write ${REPLICATION}/performance/primary/revoke-secondary id={id}    # on {primary}`, ...NEW_TOKEN],
   },
   {
@@ -196,8 +196,8 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
       )
       return !all.some(({ mode }) => mode === 'primary')
     },
-    what: '{primary} had been demoted, and no cluster was the performance primary',
-    seen: 'writes are refused on every cluster; {primary} and {secondary} both say that they are secondaries',
+    what: '{primary} was demoted, so no cluster was the performance primary',
+    seen: 'every cluster rejects writes; {primary} and {secondary} both report the role secondary',
     mend: [`vault write -f ${REPLICATION}/performance/secondary/promote    # on {primary}`, ...NEW_TOKEN],
   },
 ]

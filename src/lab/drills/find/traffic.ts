@@ -44,22 +44,22 @@ export const preparePractice = async (lab: LiveLab): Promise<void> => {
 export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => {
   const samples = await collectOnce(lab)
   for (const { name, health } of samples) {
-    if (health === null) return `${name} does not answer`
-    if (health === 503) return `${name} answers and serves no client`
+    if (health === null) return `${name} does not respond`
+    if (health === 503) return `${name} responds, but serves no clients`
   }
   const [head, ...others] = writableClusters(samples)
   if (head === undefined) return 'no cluster accepts writes'
-  if (others.length > 0) return `${[head, ...others].join(' and ')} accept writes, and none of them follows the other`
+  if (others.length > 0) return `${[head, ...others].join(' and ')} accept writes, but do not replicate from each other`
   const marker = String(lab.clock.now())
   const writer = await lab.root(head)
   try {
     await writer.write(`${PRACTICE}/marker`, { marker })
   } catch (error) {
-    return `a write on ${head} is refused: ${messageOf(error)}`
+    return `${head} rejects a write: ${messageOf(error)}`
   }
   const links = await findReplicationLinks(lab)
   const lonely = lab.clusters.find(({ name }) => name !== head && !links.some(({ secondary }) => secondary === name))
-  if (lonely) return `${lonely.name} follows nobody`
+  if (lonely) return `${lonely.name} replicates from no primary`
   for (const link of links) {
     const missing = await findMissing(lab, link, marker)
     if (missing !== undefined) return missing
@@ -76,13 +76,13 @@ const findMissing = async (
     if (kind === 'dr') return findLag(lab.anonymous(primary), lab.anonymous(secondary), 'dr')
     const client = await lab.root(secondary)
     const { json } = await client.send('GET', `${PRACTICE}/marker`)
-    return (json?.data as { marker?: string } | undefined)?.marker === marker ? undefined : 'it is not there'
+    return (json?.data as { marker?: string } | undefined)?.marker === marker ? undefined : 'it has not arrived'
   }
   try {
     await waitFor(lab.clock, 'a write', arrived, ARRIVES_MS)
     return undefined
   } catch (error) {
     if (!(error instanceof LabError) || error.code !== 'timeout') throw error
-    return `what is written does not arrive on ${secondary} within ${ARRIVES_MS / 1000} s`
+    return `writes do not arrive on ${secondary} within ${ARRIVES_MS / 1000} s`
   }
 }

@@ -83,13 +83,13 @@ export class Load {
     if (total === 0) return null
     const lost: { name: string; reason: string }[] = []
     for (const { name, home, token } of this.#tokens) {
-      const reason = await this.#findDeath(token, home)
+      const reason = await this.#findRejection(token, home)
       if (reason !== undefined) lost.push({ name, reason })
     }
     return { survived: total - lost.length, total, lost }
   }
 
-  async #findDeath(token: string, home: string): Promise<string | undefined> {
+  async #findRejection(token: string, home: string): Promise<string | undefined> {
     const { lab } = this.#context
     const others = lab.clusters.map(({ name }) => name).filter((name) => name !== home)
     const reasons: string[] = []
@@ -99,7 +99,7 @@ export class Load {
         await client.read('auth/token/lookup-self')
         return undefined
       } catch (error) {
-        const reason = error instanceof ApiError ? `${error.status} ${error.errors.join('; ')}` : 'no answer'
+        const reason = error instanceof ApiError ? `${error.status} ${error.errors.join('; ')}` : 'no response'
         reasons.push(`${name}: ${reason}`)
       } finally {
         client.close()
@@ -121,7 +121,7 @@ export class Load {
       }
     for (const plan of plans) this.#clients.push(startClient(this.#context, this.attempts, plan, this.#plan))
     await this.#context.wait('clients to be served', async () =>
-      this.#clients.every(({ isServed }) => isServed) ? undefined : 'some are not',
+      this.#clients.every(({ isServed }) => isServed) ? undefined : 'some clients are not served',
     )
   }
 

@@ -112,7 +112,7 @@ export class StepPlayer {
     }
     if (!step.error) return undefined
     this.fail()
-    return 'it was not refused'
+    return 'the step succeeded, but an error was expected'
   }
 
   #emit(step: Step, phase: string): Promise<void> {

@@ -109,11 +109,11 @@ class DrillRun {
     if (!plan || !this.#player.isPassed) return undefined
     try {
       this.#load = await Load.start(this.#context, plan)
-      this.#watcher.onText?.(`clients begin at ${this.#load.homes.join(', ')}`)
+      this.#watcher.onText?.(`clients start on ${this.#load.homes.join(', ')}`)
       return this.#load
     } catch (error) {
       this.#context.signal.throwIfAborted()
-      this.#player.fail(`the clients could not begin: ${messageOf(error)}`)
+      this.#player.fail(`the clients could not start: ${messageOf(error)}`)
       return undefined
     }
   }
@@ -131,7 +131,7 @@ class DrillRun {
     const { acknowledged } = load
     const rto = { ...measureRto(load.attempts), ...(sloMs === undefined ? {} : { sloMs }) }
     const tokens = await load.checkTokens()
-    this.#watcher.onText?.(`${acknowledged.length} acknowledged writes are read back`)
+    this.#watcher.onText?.(`reading back ${acknowledged.length} acknowledged writes`)
     const found = await this.#readBack(acknowledged)
     const rpo = { ...toRpo(acknowledged, found), ...(sloWrites === undefined ? {} : { sloWrites }) }
     return { context, load, rto, tokens, rpo, readOn: found?.cluster }
@@ -167,12 +167,12 @@ class DrillRun {
 
   async #see(expectation: Expectation, measured: Measured | undefined): Promise<Seen> {
     if (isOfLoad(expectation.about)) {
-      const why = this.#load ? 'the drill broke off' : 'the clients never began'
+      const why = this.#load ? 'the drill stopped early' : 'the clients did not start'
       if (!measured) return { passed: false, evidence: [`not measured: ${why}`] }
       return judgeLoad(measured, expectation)
     }
     if (!this.#player.isPassed && this.#player.results.some(({ outcome }) => outcome !== 'passed'))
-      return { passed: false, evidence: ['not looked at: a step before did not succeed'] }
+      return { passed: false, evidence: ['not checked: an earlier step failed'] }
     return checkFact(this.#context, expectation)
   }
 

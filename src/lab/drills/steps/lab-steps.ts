@@ -167,7 +167,7 @@ export const SERVER_FAULT_STEPS = {
       id: { type: 'string' },
       kind: KIND,
     }),
-    text: ({ cluster, id }) => `let the activation token ${id} of ${cluster} expire`,
+    text: ({ cluster, id }) => `expire the activation token ${id} of ${cluster}`,
     run: (context, { cluster, ...body }) => onLabApi(context, cluster, 'faults/expire-token', body),
   }),
 }

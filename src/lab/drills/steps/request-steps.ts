@@ -58,7 +58,7 @@ export const REQUEST_STEPS = {
   }),
   run: step({
     schema: mapOf(
-      'A shell command with VAULT_ADDR and VAULT_TOKEN of a cluster; "vault" is this program where no other is found.',
+      'Runs a shell command with VAULT_ADDR and VAULT_TOKEN of a cluster. If PATH has no "vault", the name runs this program.',
       ['cluster', 'command'],
       {
         cluster: CLUSTER,
@@ -75,9 +75,9 @@ export const REQUEST_STEPS = {
       context.output(conceal(ended.output))
       const last = ended.output.trim().split('\n').slice(-5).join('\n')
       if (ended.status === null)
-        throw new LabError('timeout', `the command did not end within ${formatMs(durationOf(within))}\n${last}`)
+        throw new LabError('timeout', `the command did not finish within ${formatMs(durationOf(within))}\n${last}`)
       if (ended.status !== status)
-        throw new DrillFailure(`the command ended with ${ended.status}, not ${status}\n${last}`)
+        throw new DrillFailure(`the command exited with status ${ended.status}, not ${status}\n${last}`)
       if (prints !== undefined && !ended.output.includes(prints))
         throw new DrillFailure(`the command did not print "${prints}"\n${last}`)
     },

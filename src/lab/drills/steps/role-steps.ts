@@ -76,7 +76,7 @@ export const ROLE_STEPS = {
   }),
   join: step({
     schema: mapOf(
-      'Makes one cluster a secondary of another, which is enabled as primary where it is not; the secondary is wiped. Waits until it is replicated.',
+      'Makes one cluster a secondary of another, and waits until it is replicated. Enables the primary if necessary. Erases the data of the secondary.',
       ['primary', 'secondary', 'kind'],
       {
         ...PAIR,
@@ -99,7 +99,7 @@ export const ROLE_STEPS = {
   }),
   'update-primary': step({
     schema: mapOf(
-      'Points a secondary at a primary, without a wipe: with an activation token of that primary, or with addresses alone. With a primary it waits until it is replicated.',
+      'Changes the primary of a secondary without erasing data, by an activation token or by addresses. With "primary", waits until the secondary is replicated.',
       ['cluster', 'kind'],
       {
         ...ON_KIND,
@@ -110,7 +110,7 @@ export const ROLE_STEPS = {
       },
     ),
     text: ({ cluster, primary, addresses, kind }) =>
-      `${cluster} follows ${primary ?? (addresses?.join(', ') || 'whom its token names')} (${kind})`,
+      `${cluster} follows ${primary ?? (addresses?.join(', ') || 'the primary of its token')} (${kind})`,
     problems: ({ primary, token, addresses }) =>
       [primary, token, addresses].filter((one) => one !== undefined).length === 1
         ? []
@@ -152,7 +152,7 @@ export const ROLE_STEPS = {
       remove
         ? `${primary} removes the filter of ${secondary}`
         : `${primary} filters ${secondary}: ${mode} ${paths?.join(', ')}`,
-    problems: (value) => (value.remove ? [] : lacks(value, ['mode', 'paths'], 'a filter that is not removed')),
+    problems: (value) => (value.remove ? [] : lacks(value, ['mode', 'paths'], 'a new filter')),
     run(context, { primary: cluster, secondary, id = idOf('performance', secondary), remove, ...filter }) {
       const path = `performance/primary/paths-filter/${id}`
       if (remove) return change(context, { cluster, path, method: 'DELETE' })

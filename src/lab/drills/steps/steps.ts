@@ -91,7 +91,7 @@ const findDivergence = async ({ lab }: DrillContext): Promise<string | undefined
 const FACTS: Readonly<Record<Awaited['for'], AwaitedFact>> = {
   ...(Object.fromEntries(READINESS.map((what) => [what, readiness(what)])) as Record<Readiness, AwaitedFact>),
   'accepting-writes': {
-    text: ({ cluster }) => `wait for ${cluster} to be accepting-writes`,
+    text: ({ cluster }) => `wait for ${cluster} to accept writes`,
     line: (value) => waitLine('active', value),
     find: findRefusal,
   },
@@ -102,11 +102,11 @@ const FACTS: Readonly<Record<Awaited['for'], AwaitedFact>> = {
   },
   health: {
     keys: ['health'],
-    text: ({ cluster, health }) => `wait until sys/health of ${cluster} answers ${health}`,
+    text: ({ cluster, health }) => `wait until sys/health of ${cluster} returns ${health}`,
     line: (_, at) => `vault status ${at}`,
     find: async ({ lab }, { cluster = '', health }) => {
       const { status } = await lab.anonymous(cluster).send('GET', 'sys/health')
-      return status === health ? undefined : `its health is ${status}`
+      return status === health ? undefined : `sys/health returns ${status}`
     },
   },
   status: {
@@ -128,7 +128,7 @@ const FACTS: Readonly<Record<Awaited['for'], AwaitedFact>> = {
 
 const wait = step({
   schema: WAIT,
-  text: (value) => (typeof value === 'string' ? `clients go on for ${value}` : FACTS[value.for].text(value)),
+  text: (value) => (typeof value === 'string' ? `clients continue for ${value}` : FACTS[value.for].text(value)),
   problems: (value) => {
     if (typeof value === 'string') return []
     const keys = [...(value.for === 'converged' ? [] : ['cluster']), ...(FACTS[value.for].keys ?? [])]

@@ -32,5 +32,5 @@ it('each hidden fault has a description, a symptom and a remedy', () => {
 })
 
 it('a lab without replication has no hidden fault', () => {
-  expect(() => chooseFault([], '1')).toThrow('nothing is replicated in this lab')
+  expect(() => chooseFault([], '1')).toThrow('this lab has no replication')
 })

@@ -107,7 +107,7 @@ it.each([
     'the topology has no cluster Q; it has A, B, C',
   ],
   ['an unknown verb', 'steps:\n  - crush: A\n', 'x.yaml:5:5: unknown key "steps[0].crush"; did you mean "crash"?'],
-  ['no verb', 'steps:\n  - name: alone\n', 'x.yaml:5:5: a step has exactly one verb; this one has none'],
+  ['no verb', 'steps:\n  - name: alone\n', 'x.yaml:5:5: a step must have exactly one verb; this step has none'],
   ['two verbs', 'steps:\n  - crash: A\n    start: A\n', 'this one has crash and start'],
   [
     'a cluster that is not there',
@@ -128,7 +128,7 @@ it.each([
   [
     'no expectation',
     'steps:\n  - crash: A\nexpect:\n  - {}\n',
-    'x.yaml:7:5: an expectation is a map with exactly one name',
+    'x.yaml:7:5: an expectation must be a map with exactly one name',
   ],
   [
     'an expectation of a load without one',
@@ -138,7 +138,7 @@ it.each([
   [
     'one of the load in a checkpoint',
     'load: {}\nsteps:\n  - checkpoint: [{ rto: { at-most: 1s } }]\n',
-    'cannot stand in a checkpoint',
+    'a checkpoint cannot contain it',
   ],
   [
     'a condition without its cluster',
