@@ -48,7 +48,7 @@ it('attach wires running servers and operates them as a lab, and down only unreg
   await until(async () => (await on('status')).status === 0)
 
   for (const [args, why] of [
-    [['crash', 'A'], 'it cannot crash cluster A, which the lab does not run'],
+    [['crash', 'A'], 'is attached and cannot crash cluster A: crash the server at'],
     [['fault', 'partition', 'A', 'B'], 'the links between its clusters do not go through the lab'],
     [['fault', 'ls'], 'do not go through the lab'],
     [['events'], 'no lab daemon records its events'],

@@ -81,7 +81,7 @@ it('a partition cuts one link of a lab of processes and no other', async () => {
     [['fault', 'latency', 'A', 'C', 'long'], '"long" is not a duration'],
     [['fault', 'bandwidth', 'A', 'C', '0'], '"0" is not a size'],
     [['fault', 'bandwidth', 'A', 'C', '256'], '"256" has no unit: use 256B/s or 256kB/s'],
-    [['fault', 'latency', 'A', 'C', '80'], '"80" has no unit: say 80ms or 80s'],
+    [['fault', 'latency', 'A', 'C', '80'], '"80" has no unit: use 80ms or 80s'],
     [['fault', 'partition', 'A', 'C', '--for', '30'], '"30" has no unit'],
     [['heal'], 'specify a fault ID'],
     [['heal', '77'], 'there is no fault 77'],

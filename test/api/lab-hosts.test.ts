@@ -50,16 +50,16 @@ const open = async (isInProcess: boolean, isAttached = false): Promise<HostedLab
 describeHost('one process per server', () => open(false))
 
 describeHost('all in one process', () => open(true), {
-  pause: '"pause" cannot be done to a lab that runs in one process',
-  wipe: '"wipe" cannot be done to a lab that runs in one process',
+  pause: '"pause" is not supported for in-process labs',
+  wipe: '"wipe" is not supported for in-process labs',
 })
 
 const ATTACHED = 'the lab "other" is attached'
 
 describeHost('attached', () => open(false, true), {
-  run: `${ATTACHED}: it cannot stop cluster A`,
-  pause: `${ATTACHED}: it cannot pause cluster A`,
-  wipe: `${ATTACHED}: it cannot wipe cluster A`,
+  run: `${ATTACHED} and cannot stop cluster A`,
+  pause: `${ATTACHED} and cannot pause cluster A`,
+  wipe: `${ATTACHED} and cannot wipe cluster A`,
   'link-fault': 'a link fault is not supported for attached labs',
   reset: ATTACHED,
   logs: 'its servers write their logs on their own machines',

@@ -57,7 +57,7 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
     expect.objectContaining({ owner: daemon, problems: expect.arrayContaining(['C is stopped']) }),
   ])
   expect((await home.run('start', 'C')).status).toBe(0)
-  expect((await home.run('restart', 'B', 'C')).stderr).toMatch(/cluster B is open at .*\n.*cluster C is open at /)
+  expect((await home.run('restart', 'B', 'C')).stderr).toMatch(/cluster B is ready at .*\n.*cluster C is ready at /)
   expect((await home.run('wait', '--for', 'healthy')).status).toBe(0)
 
   expect((await home.run('losses')).stdout).toBe(

@@ -50,7 +50,7 @@ describe('a lab', () => {
       },
       host,
     ).finally(() => vi.unstubAllEnvs())
-    expect(told).toContain(`port ${holder.port} was taken (process ${process.pid}) meanwhile: choosing other ports`)
+    expect(told).toContain(`port ${holder.port} is in use (process ${process.pid}): choosing other ports`)
     expect([clusters[0]?.ports.api !== holder.port, choices]).toEqual([true, []])
     expect(home.servers()).toHaveLength(1)
     expect((await home.run('down', 'one')).status).toBe(0)
@@ -62,13 +62,13 @@ describe('a lab', () => {
     const on = (...args: string[]) => home.run(...args, '--name', 'one')
     expect((await home.run('up', 'dr', ...UP, '--shamir', '3/2')).status).toBe(0)
     expect((await on('seal', 'A')).status).toBe(0)
-    expect(await on('start', 'A')).toMatchObject({ status: 0, stderr: expect.stringContaining('is open at') })
+    expect(await on('start', 'A')).toMatchObject({ status: 0, stderr: expect.stringContaining('is ready at') })
     expect((await on('status')).stdout).not.toContain('sealed')
     expect((await on('stop', 'B')).status).toBe(0)
     expect((await on('wipe', 'B')).status).toBe(0)
     expect(await on('start', 'B')).toMatchObject({
       status: 0,
-      stderr: expect.stringContaining('cluster B had no data, and is a new cluster at'),
+      stderr: expect.stringContaining('cluster B had no data and was initialized as a new cluster at'),
     })
     expect(await on('activate', 'A', 'B', '--kind', 'dr')).toMatchObject({
       status: 0,
@@ -108,14 +108,14 @@ describe('a lab', () => {
   it('a lab can be found and removed after its start was killed or its record was damaged', async () => {
     await using home = new LabHome()
     await using up = home.begin('up', 'dr', ...UP)
-    await up.untilPrinted('is open at')
+    await up.untilPrinted('is ready at')
     up.signal('SIGKILL')
     await up.end()
     expect(home.servers()).toHaveLength(2)
     expect((await home.run('ls')).stdout).toMatch(/one .*incomplete .*2 of 2 .*"understudy down one" removes it/)
     expect(await home.run('up', 'dr', ...UP)).toMatchObject({
       status: 5,
-      stderr: expect.stringContaining('left half started'),
+      stderr: expect.stringContaining('was started only partly'),
     })
 
     writeFileSync(path.join(home.labs, 'one', 'lab.json'), '{"name":')
@@ -139,7 +139,7 @@ describe('a lab', () => {
     const [first] = home.servers()
     process.kill(first ?? 0, 'SIGKILL')
     expect(await up.end()).toBe(2)
-    expect(up.stderr).toContain('ended by SIGKILL')
+    expect(up.stderr).toContain('was killed by SIGKILL')
     expect(home.servers()).toEqual([])
     expect(home.record('one')).toMatchObject({ state: 'failed' })
     for (const { logFile, dataDir } of home.record('one').clusters.slice(0, 1)) {
@@ -159,8 +159,8 @@ describe('a lab', () => {
   it('the start of a lab fails at once if its data cannot be stored', async () => {
     await using home = new LabHome()
     const { status, stderr } = await home.run('up', 'single', ...UP, '--data-dir', '/proc/none')
-    expect([status, stderr]).toEqual([1, expect.stringContaining('give --data-dir another directory')])
-    expect([home.left(), stderr]).toEqual([[], expect.not.stringContaining('taking down')])
+    expect([status, stderr]).toEqual([1, expect.stringContaining('choose another --data-dir')])
+    expect([home.left(), stderr]).toEqual([[], expect.not.stringContaining('removing the servers')])
   })
 
   it('a lab keeps its data after servers were killed, stopped or frozen, and after "down --keep"', async () => {
@@ -184,7 +184,7 @@ describe('a lab', () => {
       stdout: '',
       stderr: expect.stringContaining(`understudy: cluster ${text}\n`),
     })
-    expect(await on('env', 'B')).toEqual(silent('B is paused; "understudy resume B --name one" lets it go on'))
+    expect(await on('env', 'B')).toEqual(silent('B is paused; "understudy resume B --name one" resumes it'))
     expect((await on('stop', 'A')).status).toBe(0)
     expect(await on('env', 'A')).toEqual(silent('A is stopped; "understudy start A --name one" starts it'))
     expect((await on('start', 'A')).status).toBe(0)
@@ -226,7 +226,7 @@ describe('a lab', () => {
     )
     const { status, stdout, stderr } = await home.run('up', '-f', file, ...UP, '--foreground', '--prove')
     expect([status, stdout, stderr]).toEqual([2, '', expect.stringContaining('rehearsal/greeting')])
-    expect(stderr).toContain(`the logs are kept in ${home.record('one').directory}`)
+    expect(stderr).toContain(`the lab was removed; its logs are in ${home.record('one').directory}`)
     expect([home.record('one').state, home.processes()]).toEqual(['failed', []])
   })
 
@@ -326,7 +326,7 @@ describe('arguments of a lab', () => {
   it('lab commands reject a file as --data-dir', async () => {
     await using home = new LabHome()
     const { status, stderr } = await home.run('up', 'single', '--ports', 'random', '--data-dir', import.meta.filename)
-    expect([status, stderr]).toEqual([1, expect.stringContaining('is no directory; give --data-dir another directory')])
+    expect([status, stderr]).toEqual([1, expect.stringContaining('is no directory; choose another --data-dir')])
     expect((await home.run('ls')).stdout).not.toContain('incomplete')
   })
 })

@@ -41,7 +41,7 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
     stderr: expect.stringContaining('A is not a DR secondary'),
   })
   for (const words of ['failover A A', 'switchover A A', 'rejoin A A', 'activate A A'])
-    expect((await on(...words.split(' '), '--dry-run')).stderr).toContain('name two clusters')
+    expect((await on(...words.split(' '), '--dry-run')).stderr).toContain('specify two different clusters')
   expect((await on('failover', 'A', 'B', '--dry-run')).stdout).toMatch(/dr\/primary\/demote\n.*secondary\/promote/)
   const forced = await on('failover', 'A', 'B', '--force', '--dry-run')
   expect(forced.stdout).not.toContain('demote')

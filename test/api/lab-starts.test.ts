@@ -37,7 +37,7 @@ const checkEnd = (
   if (status === 0) return
   // A signal before the program handles it ends the program at once, before it starts anything.
   if (status === way) return
-  expect([status, up.stderr], story).toEqual([STATUS[way], expect.stringContaining('logs are kept in')])
+  expect([status, up.stderr], story).toEqual([STATUS[way], expect.stringContaining('its logs are in')])
 }
 
 const killOne = (home: LabHome, name: string, which: 'a server' | 'the lab daemon'): void => {

@@ -135,6 +135,6 @@ it('wire rejects a keys file without keys, and changes no server', async () => {
       keep,
       'A=http://127.0.0.1:1',
     ])
-    expect([status, stderr], text).toEqual([1, expect.stringContaining(`${keep} does not hold the keys of clusters`)])
+    expect([status, stderr], text).toEqual([1, expect.stringContaining(`${keep} has no keys of clusters`)])
   }
 })

@@ -52,7 +52,7 @@ describe('a cluster of several nodes', () => {
     await lab.expectNoBarrier()
     await lab.ask(/node A1 stopped/)
     await lab.press('Start')
-    await work('done', 'node A1 is open')
+    await work('done', 'node A1 is ready')
     await node('A1', 'plain')
     await lab.see('.verdict.well')
   })

@@ -31,7 +31,7 @@ describeHost(
     })
   },
   {
-    wipe: 'lies in its container: remove that, and make a new one',
+    wipe: 'is in its container: remove the container, and create a new one',
     'link-fault': 'a link fault is not supported for labs of containers',
     reset: OWN,
     logs: OWN,

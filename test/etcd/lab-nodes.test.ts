@@ -49,7 +49,7 @@ it.each([[[]], [['--in-process']]])(
     const active = await activeOf(home)
     expect(active?.name).toMatch(/^A[23]$/)
     expect((await home.run('env', 'A')).stdout).toContain(`VAULT_ADDR=${active?.apiAddress}\n`)
-    expect((await home.run('start', 'A1')).stderr).toContain('node A1 is open')
+    expect((await home.run('start', 'A1')).stderr).toContain('node A1 is ready')
     await until(async () => (await home.run('status')).status === 0)
     const other = active?.name === 'A2' ? 'A3' : 'A2'
     expect((await home.run('env', other)).stdout).not.toContain(active?.apiAddress)

@@ -206,16 +206,17 @@ const headOf = ({ topology, own, isWiring, hasSecrets }: Machine): string => {
     .map(({ name, cluster, port, host }) => `${name} ${schemeOf(topology, cluster)}://${host ?? '127.0.0.1'}:${port}`)
     .join(', ')
   const secrets = hasSecrets
-    ? ['`secrets` makes what servers keep to themselves, in the volume "secrets", when it is not there yet.']
+    ? ['`secrets` creates certificates and auto-unseal keys in the volume "secrets", if they do not exist.']
     : []
   const wiring = isWiring
     ? [
-        '`wire` initializes, unseals and joins the clusters, keeps their keys in the volume "keys", and ends with status 0.',
-        'After a stop the next `docker compose up` unseals them again. What needs them ready depends on',
-        '`wire` with the condition service_completed_successfully. `docker compose run --rm status` and',
-        '`... probe` look at them; `docker compose down -v` ends them, with keys and data.',
+        '`wire` initializes, unseals and joins the clusters, stores their keys in the volume "keys", and exits with status 0.',
+        'After a stop, the next `docker compose up` unseals the clusters again. A service that requires replicated clusters',
+        'depends on `wire` with the condition service_completed_successfully.',
+        'To check the clusters: `docker compose run --rm status` and `docker compose run --rm probe`.',
+        'To remove the clusters with their keys and data: `docker compose down -v`.',
       ]
-    : ['The machine of the first cluster joins them to the others.']
+    : ['The machine of the first cluster joins these servers to the others.']
   return [headlineOf(topology), '', '    docker compose up -d', '', `On the machine: ${where}.`, ...secrets, ...wiring]
     .map((line) => `# ${line}`.trimEnd())
     .join('\n')

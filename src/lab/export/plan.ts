@@ -58,7 +58,7 @@ const BREAKS = /[\p{Cc}\u2028\u2029]+/gu
 
 /** Describes a topology in one line for the head of a file. */
 export const headlineOf = ({ name, about }: Topology): string =>
-  `The topology ${name}: ${about.replace(BREAKS, ' ').trim() || 'clusters that replicate'}.`
+  `The topology ${name}: ${about.replace(BREAKS, ' ').trim() || 'replicated clusters'}.`
 
 /** Describes the parts of a topology that an export omits. */
 export const describeLeftOut = (topology: Topology): string[] => {
@@ -66,7 +66,10 @@ export const describeLeftOut = (topology: Topology): string[] => {
   const delayed = topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
   return [
     ...reaches.map((name) => `${name} is reached directly: the export has no load balancer`),
-    ...delayed.map(({ primary, secondary }) => `the link ${primary} ${secondary} is as fast as the network is`),
+    ...delayed.map(
+      ({ primary, secondary }) =>
+        `the link ${primary} ${secondary} has no added latency: the export does not support it`,
+    ),
   ]
 }
 
@@ -147,7 +150,7 @@ export const writeExport = (directory: string, files: readonly ExportedFile[], i
   if (there.length > 0 && !isForced)
     throw new LabError(
       'conflict',
-      `${there.join(', ')} ${there.length > 1 ? 'are' : 'is'} there already; --force replaces it`,
+      `${there.join(', ')} already ${there.length > 1 ? 'exist; --force replaces them' : 'exists; --force replaces it'}`,
     )
   try {
     for (const { target, text } of targets) {
@@ -175,12 +178,12 @@ export const refuseHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<strin
   if (strange.length > 0)
     throw new LabError('usage', `the topology ${topology.name} has no cluster ${strange.join(', ')}`)
   const missing = servers.filter((server) => hostOf(hosts, server) === undefined).map(({ name }) => name)
-  if (missing.length > 0) throw new LabError('usage', `--hosts does not say where ${missing.join(', ')} is to run`)
+  if (missing.length > 0) throw new LabError('usage', `--hosts has no machine for ${missing.join(', ')}`)
   const withTls = topology.clusters.filter((name) => hasTls(topology, name))
   if (withTls.length > 0)
     throw new LabError(
       'usage',
-      `--hosts goes without TLS, which ${withTls.join(', ')} has: the certificates of an export are made where it runs, and no other machine knows them`,
+      `--hosts does not support TLS, which ${withTls.join(', ')} uses: an export creates its certificates on one machine, and the other machines do not have them`,
     )
   const isSplit = (cluster: string) =>
     new Set(servers.filter((one) => one.cluster === cluster).map((one) => hostOf(hosts, one))).size > 1
@@ -188,14 +191,14 @@ export const refuseHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<strin
   if (sealed !== undefined)
     throw new LabError(
       'usage',
-      `--hosts puts the nodes of ${sealed} on several machines, which unseal themselves with one key: the keys of an export are made where it runs, and no other machine knows them`,
+      `--hosts does not support nodes of one auto-unseal cluster on several machines, as of ${sealed}: an export creates the auto-unseal key on one machine, and the other machines do not have it`,
     )
   for (const host of hosts.values()) {
     if (!HOST.test(host)) throw new LabError('usage', `"${host}" is not the name or IPv4 address of a machine`)
     if (host === 'localhost' || host.startsWith('127.'))
       throw new LabError(
         'usage',
-        `${host} is another machine to each container: give an address that all of them reach`,
+        `${host} refers to a different machine in each container: specify an address that all containers can reach`,
       )
   }
 }

@@ -29,7 +29,7 @@ export const makeSecrets = async (
     const file = sealKeyFile(directory, cluster)
     if (existsSync(file)) continue
     replaceFile(file, `${newSealKey(random).toString('hex')}\n`)
-    made.push(`the key that ${cluster} unseals itself with`)
+    made.push(`the auto-unseal key of ${cluster}`)
   }
   return made
 }

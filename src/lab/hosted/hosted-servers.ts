@@ -35,7 +35,7 @@ class HostedServer extends ServerHandle {
     if (!config) throw new LabError('usage', problems.map(({ text }) => text).join('; '))
     const { path } = config.storage
     if (path === undefined && this.#files.cluster === undefined)
-      throw new LabError('usage', `${configFile} names no directory for the data`)
+      throw new LabError('usage', `${configFile} has no data directory`)
     // A node stores its data in memory, and its images in this directory.
     if (config.own.dataDir) makeDirectory(config.own.dataDir, 0o700)
     this.#storage ??= path === undefined ? createCopyStorage() : createDirectoryStorage(path)
@@ -64,13 +64,13 @@ export class HostedServers implements ServerHost {
   async work(name: string, verb: HostedVerb): Promise<void> {
     const names = [...this.#servers.keys()].join(', ')
     const server = this.#servers.get(name)
-    if (!server) throw new LabError('usage', `there is no cluster ${name} in this process; there is ${names}`)
+    if (!server) throw new LabError('usage', `this process has no cluster ${name}; it has ${names}`)
     await server[verb]()
   }
 
   /** Stops all servers as SIGTERM does. None can be started afterwards. */
   async close(): Promise<void> {
-    const reason = new LabError('conflict', 'the lab goes down')
+    const reason = new LabError('conflict', 'the lab is stopping')
     await Promise.all([...this.#servers.values()].map((server) => server.end(reason)))
   }
 }

@@ -182,7 +182,7 @@ export class LabCluster implements ClusterAccess {
         await node.unseal()
         return findBehind(await node.status(), appliedIndex ?? 0)
       }
-      await this.#until(`${node.name} to be open`, caughtUp, NEAR_PAUSE_MS)
+      await this.#until(`${node.name} to be unsealed`, caughtUp, NEAR_PAUSE_MS)
     }
   }
 

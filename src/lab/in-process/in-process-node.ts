@@ -12,8 +12,8 @@ import { askNode, type NodeView } from '../status/node-view.js'
 
 export type { NodeState, NodeView } from '../status/node-view.js'
 
-/** What to do if an auto-unseal server is sealed: its keys are recovery keys and cannot unseal it. */
-const START_ANEW = 'it does so when it starts: stop it first'
+/** The fix for a sealed auto-unseal server. Its keys are recovery keys and cannot unseal it. */
+const RESTART = 'auto-unseal runs when the server starts: stop and start it'
 
 /** The interface of a node in every kind of lab. */
 export type LabServer = Pick<
@@ -133,9 +133,9 @@ export class LabNode {
 
   /** Unseals with the lab's keys that fit, if the node is sealed and its cluster is initialized. */
   async unseal(): Promise<void> {
-    const { initialized, sealed, recovery_seal: opensItself } = await this.anonymous.read('sys/seal-status')
+    const { initialized, sealed, recovery_seal: isAuto } = await this.anonymous.read('sys/seal-status')
     if (initialized !== true || sealed !== true) return
-    if (opensItself === true) return waitForAutoUnseal(this.anonymous, this.#options.cluster, START_ANEW)
+    if (isAuto === true) return waitForAutoUnseal(this.anonymous, this.#options.cluster, RESTART)
     const { keys, cluster } = this.#options
     const candidates = keys.candidatesFor(cluster)
     for (const [at, { unsealKeys, threshold }] of candidates.entries()) {
@@ -167,7 +167,7 @@ export const nodeNamed = (clusters: readonly { readonly nodes: readonly LabNode[
 /** Throws the reason why the lab was closed, or LabError `usage` with the start command if the target is stopped. */
 export const requireClient = (what: string, isRunning: boolean, closing: AbortSignal, start: string): void => {
   closing.throwIfAborted()
-  if (!isRunning) throw new LabError('usage', `${what} is stopped and has no client; ${start} brings it back`)
+  if (!isRunning) throw new LabError('usage', `${what} is stopped, so it has no client; call ${start} first`)
 }
 
 /** Returns a client without a token. Its write requests are emitted as events. */

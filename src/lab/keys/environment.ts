@@ -70,7 +70,7 @@ export const environmentOf = async (
     const closed = await whyClosed(client, name)
     if (closed !== undefined) return { ...base, note: closed }
     if (isFollower(await askStatus(client, 'dr')))
-      return { ...base, note: `${name} is a DR secondary: it serves no token until it is promoted` }
+      return { ...base, note: `${name} is a DR secondary: it accepts no token until it is promoted` }
     let unknown: ApiError | undefined
     for (const token of tokensToTry(cluster, lab.clusters)) {
       const path = 'auth/token/lookup-self'
@@ -80,7 +80,7 @@ export const environmentOf = async (
     }
     const token = await makeToken(client, lab, cluster)
     if (token === undefined && unknown) throw unknown
-    if (token === undefined) return { ...base, note: `the lab holds neither a token nor keys that work on ${name}` }
+    if (token === undefined) return { ...base, note: `the lab has no valid token and no valid keys for ${name}` }
     onToken(token)
     return { ...base, token }
   }
@@ -91,7 +91,7 @@ export const environmentOf = async (
 const whyClosed = async (client: ApiClient, name: string): Promise<string | undefined> => {
   const { json } = await client.send('GET', 'sys/health')
   if (json?.initialized !== true) return `${name} is not initialized`
-  return json.sealed === true ? `${name} is sealed: no token works until it is unsealed` : undefined
+  return json.sealed === true ? `${name} is sealed: it accepts no token until it is unsealed` : undefined
 }
 
 const modeOf = (cluster: ClusterAccess, kind: Kind): Promise<string> =>

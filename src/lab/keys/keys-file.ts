@@ -31,7 +31,7 @@ const OTHERS_MAY_READ = 0o044
 export const readKeysFile = (file: string, onWarning: (text: string) => void): KnownKeys => {
   const text = readDocumentFile(file)
   if ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_MAY_READ)
-    onWarning(`warning: ${file} holds keys and can be read by others; "chmod 600 ${shellWord(file)}" mends that`)
+    onWarning(`warning: other users can read ${file}, which contains keys; run "chmod 600 ${shellWord(file)}"`)
   return parseKeys(text, file)
 }
 
@@ -43,14 +43,14 @@ export const parseKeys = (text: string, file: string): KnownKeys => {
   const clusters = new Map(
     listed.map(([name, keys]) => {
       if (!/^[A-Z]$/.test(name) || !isRecord(keys))
-        throw new LabError('usage', `${file} holds keys of a cluster without a letter`)
+        throw new LabError('usage', `${file} has keys of a cluster whose name is not a letter from A to Z`)
       return [name, keysOf(keys, name, file)] as const
     }),
   )
   if (clusters.size === 0)
     throw new LabError(
       'usage',
-      `${file} does not hold the keys of clusters: it should be what "wire --keep" writes, or {"A": {"rootToken": "...", "unsealKeys": ["..."], "threshold": 1}, ...}`,
+      `${file} has no keys of clusters: use a file that "wire --keep" wrote, or {"A": {"rootToken": "...", "unsealKeys": ["..."], "threshold": 1}, ...}`,
     )
   const topology = typeof document?.topology === 'string' ? document.topology : undefined
   const joined = document && 'joined' in document ? texts(document.joined) : undefined
@@ -64,7 +64,7 @@ const keysOf = (value: Readonly<Record<string, unknown>>, name: string, file: st
   if (typeof rootToken !== 'string' || !unsealKeys || !Number.isInteger(threshold) || threshold > unsealKeys.length)
     throw new LabError(
       'usage',
-      `${file}: cluster ${name} needs a text rootToken, texts in unsealKeys, and a threshold that they reach`,
+      `${file}: cluster ${name} needs a string rootToken, a list of strings unsealKeys, and a threshold of at most the number of unsealKeys`,
     )
   const apiAddress = typeof value.apiAddress === 'string' ? value.apiAddress : undefined
   return { rootToken, unsealKeys, threshold, apiAddress, ...nodesOf(value.nodes) }

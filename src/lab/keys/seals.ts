@@ -23,7 +23,7 @@ export const unsealCluster = (lab: LabAccess, cluster: ClusterAccess): Promise<s
     if (isSealed && isAuto)
       throw new LabError(
         'remote',
-        `${describeServer(cluster.name)} unseals by itself when it starts, and its recovery keys open nothing: "${commandIn(lab.name, `restart ${cluster.name}`)}" opens it`,
+        `${describeServer(cluster.name)} uses auto-unseal, which runs when the server starts, and recovery keys cannot unseal it: "${commandIn(lab.name, `restart ${cluster.name}`)}" unseals it`,
       )
     if (isSealed) await tryKeys(client, lab, cluster)
     return `${describeServer(cluster.name)} is unsealed`
@@ -38,7 +38,7 @@ export const unsealWithAny = async (
   const { isSealed, isAuto } = await sealOf(client)
   if (!isSealed) return
   if (!isAuto) return tryKeys(client, lab, cluster)
-  const fix = `it does so when it starts; "understudy restart ${cluster.name}"`
+  const fix = `auto-unseal runs when the server starts: "understudy restart ${cluster.name}"`
   return waitForAutoUnseal(client, cluster.name, fix)
 }
 
@@ -59,10 +59,8 @@ const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, clus
     if (!(await sealOf(client)).isSealed) return
   }
   const why =
-    refusal === ''
-      ? 'it has taken the keys, and is not open yet'
-      : `none of the keys that the lab holds opens it (${refusal})`
-  throw new LabError('remote', `${describeServer(cluster.name)} stays sealed: ${why}`)
+    refusal === '' ? 'it accepted the keys, but is not unsealed yet' : `no key of the lab unseals it (${refusal})`
+  throw new LabError('remote', `${describeServer(cluster.name)} is still sealed: ${why}`)
 }
 
 /** Allows for a machine that is slow because it starts many processes. */
@@ -71,8 +69,8 @@ const AUTO_UNSEAL_MS = 15_000
 /** Waits for auto-unseal after a start. The keys of such a server are recovery keys and cannot unseal it. */
 export const waitForAutoUnseal = async (client: ApiClient, name: string, fix: string): Promise<void> => {
   const fact = async () => ((await sealOf(client)).isSealed ? 'it is sealed' : undefined)
-  await waitFor(systemClock, `cluster ${name} to unseal itself`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {
-    throw new LabError('remote', `cluster ${name} unseals by itself, and has not: ${fix}`, { cause: error })
+  await waitFor(systemClock, `the auto-unseal of cluster ${name}`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {
+    throw new LabError('remote', `cluster ${name} did not unseal automatically: ${fix}`, { cause: error })
   })
 }
 
@@ -87,6 +85,6 @@ export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promi
       failure = error
     }
   }
-  const reason = failure instanceof Error ? failure.message : 'the lab holds no token'
+  const reason = failure instanceof Error ? failure.message : 'the lab has no token'
   throw new LabError('remote', `${describeServer(cluster.name)} could not be sealed: ${reason}`)
 }

@@ -49,8 +49,8 @@ const findUnreplicatedKind = async (
   if (!primary)
     return isStreaming(status)
       ? undefined
-      : `it is cut off from ${address} (${status.state}, ${status.connectionState})`
-  if (!primary.isRunning) return `its primary ${primary.name} does not run`
+      : `it is disconnected from ${address} (${status.state}, ${status.connectionState})`
+  if (!primary.isRunning) return `its primary ${primary.name} is not running`
   return findLag(primary.anonymous, cluster.anonymous, kind)
 }
 
@@ -63,7 +63,7 @@ const findAwaited = async (
   for (const primary of clusters.filter(({ isRunning }) => isRunning)) {
     const addresses = addressesOfSecondaries(await statusOf(primary.anonymous, kind))
     if (addresses.some((address) => isAt(cluster, address)))
-      return `it does not run, and ${primary.name} has it as a secondary`
+      return `it is not running, but ${primary.name} lists it as a secondary`
   }
   return undefined
 }
@@ -83,6 +83,6 @@ export const findProblems = async (
     const cluster = clusters.find((one) => one.name === name)
     return cluster ? askStatus(cluster.anonymous, kind) : NO_STATUS
   }
-  const faulty = faultyLinks.map((pair) => `the link ${pair} is cut or has a fault`)
+  const faulty = faultyLinks.map((pair) => `the link ${pair} has a fault`)
   return [...(await findProblemsOf(views, findLinks(views, [], clock.now()), ask, clock)), ...faulty]
 }

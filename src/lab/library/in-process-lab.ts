@@ -113,7 +113,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const known: string[] = this.clusters.flatMap(({ name, nodes }) => [name, ...nodes.map((node) => node.name)])
     const unknown = [one, other].find((name) => !known.includes(name))
     if (unknown !== undefined) this.cluster(unknown as Names)
-    if (one === other) throw new LabError('usage', 'name two clusters')
+    if (one === other) throw new LabError('usage', 'specify two different clusters')
     return this.#links.between(one, other)
   }
 

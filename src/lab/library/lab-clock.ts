@@ -28,11 +28,11 @@ export const requireMs = (duration: string | number): number => {
   if (typeof duration === 'string' && /^[+-]?\d+$/.test(duration)) throw missingUnit(duration)
   const ms = typeof duration === 'string' ? parseDurationMs(duration) : duration
   if (ms !== undefined && Number.isFinite(ms)) return ms
-  throw new LabError('usage', `"${duration}" is not a duration such as 31m, nor a number of milliseconds`)
+  throw new LabError('usage', `"${duration}" is neither a duration such as 31m nor a number of milliseconds`)
 }
 
 export const missingUnit = (text: string): LabError =>
-  new LabError('usage', `"${text}" has no unit: say ${text}ms or ${text}s`)
+  new LabError('usage', `"${text}" has no unit: use ${text}ms or ${text}s`)
 
 export const createLabClock = (): LabClock => {
   let skewMs = 0

@@ -135,8 +135,8 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
     secondary: Names,
     { kind, filter, ...options }: ActivateOptions & OperationOptions,
   ): Promise<void> {
-    if (!KINDS.includes(kind)) throw new LabError('usage', `the kind is ${KINDS.join(' or ')}, not ${String(kind)}`)
-    if (filter && kind !== 'performance') throw new LabError('usage', 'only performance secondaries have filters')
+    if (!KINDS.includes(kind)) throw new LabError('usage', `kind must be ${KINDS.join(' or ')}, not ${String(kind)}`)
+    if (filter && kind !== 'performance') throw new LabError('usage', 'only performance secondaries can have filters')
     const text = filter && { mode: filter.mode, paths: filter.paths.join(',') }
     await this.#operate([primary, secondary], options, (book) => activate(book, primary, secondary, kind, text))
   }
@@ -185,7 +185,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   async #until(what: string, fact: () => Promise<string | undefined>, options: WaitOptions): Promise<void> {
     requireKeys('option of a wait', options, ['timeoutMs'])
     const { timeoutMs = this.timeoutMs } = options
-    if (!(timeoutMs >= 0)) throw new LabError('usage', `timeoutMs is a number of milliseconds, not ${timeoutMs}`)
+    if (!(timeoutMs >= 0)) throw new LabError('usage', `timeoutMs must be a number of milliseconds, not ${timeoutMs}`)
     await waitFor(this.#clock, what, fact, timeoutMs, this.#closing)
   }
 

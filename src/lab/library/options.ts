@@ -68,29 +68,29 @@ const IN_PROCESS: { readonly [Name in keyof InProcessLabOptions]-?: true } = { .
 /** Options of other labs, and why a simulated lab does not support them. */
 const NOT_SIMULATED: Readonly<Record<string, string>> = {
   storage: 'its disks are simulated',
-  log: 'its servers log nothing',
+  log: 'its servers have no log',
 }
 
 /** Throws LabError `usage` for unknown or invalid options, which the compiler does not catch in JavaScript. */
 export const requireOptions = (options: InProcessLabOptions): void => {
   if (typeof options !== 'object' || options === null)
-    throw wrong(`the options of a lab are an object, not ${options === null ? 'null' : typeof options}`)
+    throw wrong(`the options of a lab must be an object, not ${options === null ? 'null' : typeof options}`)
   requireKeys('option of a lab', options, Object.keys(IN_PROCESS))
   const { simulated = false, storage } = options
-  if (simulated !== false) throw wrong('simulated labs are started by startLab')
+  if (simulated !== false) throw wrong('use startLab to start a simulated lab')
   if (typeof storage === 'string' && storage !== 'memory' && storage !== 'disk')
-    throw wrong(`storage is "memory", "disk" or a function, not "${String(storage)}"`)
+    throw wrong(`storage must be "memory", "disk" or a function, not "${String(storage)}"`)
   requireCommon(options, 'milliseconds')
 }
 
 /** Throws LabError `usage` for unknown or invalid options. */
 export const requireSimulatedOptions = (options: SimulatedLabOptions): void => {
   for (const [name, why] of Object.entries(NOT_SIMULATED))
-    if (Object.hasOwn(options, name)) throw wrong(`a simulated lab takes no option "${name}": ${why}`)
+    if (Object.hasOwn(options, name)) throw wrong(`a simulated lab does not support the option "${name}": ${why}`)
   requireKeys('option of a simulated lab', options, Object.keys(SIMULATED))
   const { seed = 1 } = options
   if (!(typeof seed === 'string' ? seed !== '' : Number.isFinite(seed)))
-    throw wrong(`seed is a number or a text, not ${seed === '' ? 'an empty one' : String(seed)}`)
+    throw wrong(`seed must be a number or a non-empty string, not ${seed === '' ? 'an empty string' : String(seed)}`)
   requireCommon(options, 'virtual milliseconds')
 }
 
@@ -99,9 +99,9 @@ const requireCommon = (
   unit: string,
 ): void => {
   if (nodes !== undefined && !NODE_COUNTS.includes(nodes))
-    throw wrong(`nodes is ${NODE_COUNTS.join(', ')}, not ${nodes}`)
+    throw wrong(`nodes must be ${NODE_COUNTS.join(', ')}, not ${nodes}`)
   if (timeoutMs !== undefined && !(timeoutMs > 0))
-    throw wrong(`timeoutMs is a number of ${unit} above 0, not ${timeoutMs}`)
+    throw wrong(`timeoutMs must be a number of ${unit} above 0, not ${timeoutMs}`)
   requireSettings(settings)
 }
 

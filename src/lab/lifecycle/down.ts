@@ -36,7 +36,7 @@ export const downLab = async (
       return 'forgotten'
     }
     if (!lab && options.keep)
-      throw new LabError('conflict', `the record of the lab "${name}" cannot be read: nothing to keep`)
+      throw new LabError('conflict', `cannot read the record of the lab "${name}", so its data cannot be kept`)
     if (lab) await stopLab(lab, options, host)
     await stopAll(host.servers.findAll(findConfigFiles(name)), options, host)
     if (options.keep) return 'down'

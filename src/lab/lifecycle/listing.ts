@@ -32,7 +32,7 @@ const describe = (name: string, host: LabHost): LabListing => {
   const common = { name, topology: lab?.topology, createdAt: lab?.createdAt, clusters: lab?.clusters.length }
   if (lab && isAttached(lab)) {
     // Only `status` asks the servers.
-    const note = `existing servers; "understudy status --name ${name}" asks them`
+    const note = `external servers; "understudy status --name ${name}" shows their state`
     return { ...common, state: 'attached', owner: undefined, servers: lab.clusters.length, running: 0, note }
   }
   const files =
@@ -50,7 +50,7 @@ const describe = (name: string, host: LabHost): LabListing => {
     return { ...base, state: 'incomplete', note: `its start was killed; "understudy down ${name}" removes it` }
   }
   if (lab.state === 'failed') return { ...base, state: 'failed', note: `logs in ${lab.directory}` }
-  if (running === 0) return { ...base, state: 'stopped', note: `"understudy start --name ${name}" goes on` }
+  if (running === 0) return { ...base, state: 'stopped', note: `"understudy start --name ${name}" starts it again` }
   return { ...base, state: running < files.length ? 'partly running' : 'running', note: '' }
 }
 
@@ -86,7 +86,7 @@ export const explainUnreachable = (url: string, host: Pick<LabHost, 'servers'>):
   const process = findServer(found.lab, found.server, host)
   if (!process) return `${describeServer(name)} is stopped; "${commandIn(found.lab.name, `start ${name}`)}" starts it`
   if (!process.isFrozen) return undefined
-  return `${describeServer(name)} is paused; "${commandIn(found.lab.name, `resume ${name}`)}" lets it go on`
+  return `${describeServer(name)} is paused; "${commandIn(found.lab.name, `resume ${name}`)}" resumes it`
 }
 
 /** Excludes the log of the lab daemon. */

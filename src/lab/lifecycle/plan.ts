@@ -134,7 +134,7 @@ const refuseConfusion = (servers: readonly ServerRecord[]): void => {
     for (const port of [ports.api, ports.cluster]) {
       const other = servers.find((one) => one.name !== name && isFormer(one, hostOf(port)))
       if (!other) continue
-      const text = `port ${port} was that of ${describeServer(other.name)} when the snapshot was made, and the others know it by that still`
+      const text = `port ${port} belonged to ${describeServer(other.name)} when the snapshot was saved, and other servers still use it for that server`
       throw new LabError('conflict', `${text}: choose another --port-base, or --ports random`)
     }
   }

@@ -58,11 +58,11 @@ export const workOn = async (server: ServerControls, verb: ServerVerb): Promise<
       if (!server.freeze) throw cannot(`"${verb}"`, 'in-process')
       await requireRunning()
       await server.freeze(verb === 'pause')
-      return `${name} ${verb === 'pause' ? 'is frozen' : 'goes on'}`
+      return `${name} is ${verb === 'pause' ? 'suspended' : 'running again'}`
     case 'wipe':
       if (!server.wipe) throw cannot('"wipe"', 'in-process')
       await server.wipe()
-      return `${name} has no data any more`
+      return `the data of ${name} is removed`
     case 'unseal':
       return unsealCluster(lab, place)
     case 'seal':
@@ -95,7 +95,7 @@ const requireContainer = ({ name }: AttachedLab, server: AttachedServer, verb: S
   if (server.container !== undefined) return
   throw new LabError(
     'usage',
-    `the lab "${name}" is attached: it cannot ${verb} ${describeServer(server.name)}, which the lab does not run, at ${server.apiAddress}; do it there, or attach with --compose when it is a container of this machine`,
+    `the lab "${name}" is attached and cannot ${verb} ${describeServer(server.name)}: ${verb} the server at ${server.apiAddress} where it runs, or attach it with --compose if it is a container on this machine`,
   )
 }
 
@@ -119,7 +119,7 @@ const controlsOf = (
         await waitForAnswer(clock, client, place.name, timeoutMs)
         await unsealWithAny(client, lab, place)
       })
-      return `${describeServer(place.name)} is open at ${place.apiAddress}`
+      return `${describeServer(place.name)} is ready at ${place.apiAddress}`
     },
     stop: async () => {
       onProgress(`stopping the container ${container}`)
@@ -135,7 +135,7 @@ const controlsOf = (
     },
     wipe: async () => {
       const name = describeServer(place.name)
-      throw new LabError('usage', `the data of ${name} lies in its container: remove that, and make a new one`)
+      throw new LabError('usage', `the data of ${name} is in its container: remove the container, and create a new one`)
     },
   }
 }

@@ -63,7 +63,7 @@ const ensureLabDaemon = async (lab: LabRecord, options: VerbOptions, host: LabHo
   const { keeper, launched } = await startLabDaemon(lab, host, options)
   if (!launched) return
   saveLab({ ...lab, keeper })
-  options.onProgress('the lab daemon holds the links of the lab again')
+  options.onProgress('the lab daemon is running again')
 }
 
 interface Context {
@@ -138,7 +138,7 @@ const controlsOf = (context: Context, name: string): ServerControls => {
     freeze: async (isFrozen) => signal(isFrozen ? 'SIGSTOP' : 'SIGCONT'),
     wipe: async () => {
       const command = commandIn(lab.name, `stop ${name}`)
-      if (find()) throw new LabError('conflict', `${describeServer(name)} is running; "${command}" ends it`)
+      if (find()) throw new LabError('conflict', `${describeServer(name)} is running; "${command}" stops it`)
       await rm(server.dataDir, { recursive: true, force: true })
     },
   }
@@ -169,7 +169,7 @@ const open = async (records: Records, client: ApiClient, context: Context): Prom
   const failure = new AbortController()
   void ended.then((ending) => {
     const last = lastLogLines(server.logFile)
-    failure.abort(new LabError('remote', `the server of ${describeServer(server.name)} ended (${ending})\n${last}`))
+    failure.abort(new LabError('remote', `the server of ${describeServer(server.name)} exited (${ending})\n${last}`))
   })
   if (server.etcdPort === undefined) {
     await waitForAnswer(host.clock, client, server.name, options.timeoutMs, failure.signal)
@@ -177,7 +177,7 @@ const open = async (records: Records, client: ApiClient, context: Context): Prom
   }
   const wait = { ...options, clock: host.clock, signal: failure.signal }
   await openNode({ lab: records.lab, cluster, node: server }, wait)
-  return `${describeServer(server.name)} is open at ${server.apiAddress}`
+  return `${describeServer(server.name)} is ready at ${server.apiAddress}`
 }
 
 /** Unseals a server that has just started and responds. A server without data, as on a new machine, is initialized first. */
@@ -189,7 +189,7 @@ const openStarted = async (
   const { initialized } = await client.read('sys/seal-status')
   if (initialized !== false || cluster.nodes) {
     await unsealWithAny(client, lab, cluster)
-    return `${describeServer(server.name)} is open at ${server.apiAddress}`
+    return `${describeServer(server.name)} is ready at ${server.apiAddress}`
   }
   const seal = {
     type: cluster.sealKeyFile === undefined ? 'shamir' : 'auto',
@@ -205,5 +205,5 @@ const openStarted = async (
     onKeys: ({ rootToken, unsealKeys, threshold }: ClusterKeys) =>
       saveLab(withClusterKeys(requireLab(lab.name), cluster.name, { rootToken, unsealKeys, threshold })),
   })
-  return `${describeServer(server.name)} had no data, and is a new cluster at ${server.apiAddress}`
+  return `${describeServer(server.name)} had no data and was initialized as a new cluster at ${server.apiAddress}`
 }

@@ -50,7 +50,7 @@ const ENDING_HEARD_MS = 50
 export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecord> => {
   const { name } = options
   refuseFrozen(options)
-  if (options.dataDir !== undefined) makeDirectories(path.resolve(options.dataDir), 'give --data-dir another directory')
+  if (options.dataDir !== undefined) makeDirectories(path.resolve(options.dataDir), 'choose another --data-dir')
   const claim = claimLab(name, 'started', host.me, host.table)
   try {
     refuseWhenThere(name, host)
@@ -63,9 +63,7 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
       } catch (error) {
         const taken = options.signal?.aborted ? undefined : await findTakenPort(planned)
         if (taken === undefined || left === 1) throw error
-        options.onProgress(
-          `port ${taken} was taken${describeOwner(findPortOwner(taken))} meanwhile: choosing other ports`,
-        )
+        options.onProgress(`port ${taken} is in use${describeOwner(findPortOwner(taken))}: choosing other ports`)
       }
     }
   } finally {
@@ -83,7 +81,7 @@ const refuseFrozen = ({ isInProcess, image }: UpOptions): void => {
   if (frozen)
     throw new LabError(
       'usage',
-      `${describeServer(frozen.name)} of the snapshot is frozen, which a lab in one process cannot have`,
+      `${describeServer(frozen.name)} of the snapshot is suspended, which in-process labs do not support`,
     )
 }
 
@@ -93,12 +91,12 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
   if (lab.state === 'attached')
     throw new LabError(
       'conflict',
-      `the lab "${name}" is attached to servers elsewhere; "understudy down ${name}" unregisters it`,
+      `the lab "${name}" is attached to external servers; "understudy down ${name}" unregisters it`,
     )
   const runs = servers.findAll([...serversOfLab(lab), lab.keeper].map(({ configFile }) => configFile)).length > 0
   const fix = `"understudy down ${name}" ${runs ? 'stops' : 'removes'} it`
   if (lab.state === 'starting') {
-    if (runs) throw new LabError('conflict', `the lab "${name}" was left half started; ${fix}`)
+    if (runs) throw new LabError('conflict', `the lab "${name}" was started only partly; ${fix}`)
     return
   }
   throw new LabError('conflict', `the lab "${name}" is ${runs ? 'running' : 'stopped'}; ${fix}`)
@@ -113,7 +111,7 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     await writeFiles(lab, options, host)
     const launch = { timeoutMs: options.timeoutMs, signal, isTied: options.isForeground }
     const { keeper, launched } = await startLabDaemon(lab, host, launch)
-    void launched?.ended.then(() => failure.abort(new LabError('remote', 'the lab daemon ended')))
+    void launched?.ended.then(() => failure.abort(new LabError('remote', 'the lab daemon exited')))
     lab = { ...lab, keeper }
     for (const server of serversOfLab(planned)) {
       signal.throwIfAborted()
@@ -170,10 +168,10 @@ const untilAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T
 
 const describeEnd = ({ name, logFile }: ServerRecord, ending: Ending): LabError => {
   const code = ending === EXIT_CONFLICT ? 'conflict' : 'remote'
-  const how = typeof ending === 'number' ? `with status ${ending}` : `by ${ending}`
+  const how = typeof ending === 'number' ? `exited with status ${ending}` : `was killed by ${ending}`
   const lines = lastLogLines(logFile)
   const end = lines === '' ? '' : `\n--- last log lines of cluster ${name}\n${lines}`
-  return new LabError(code, `the server of cluster ${name} ended ${how}${end}`)
+  return new LabError(code, `the server of cluster ${name} ${how}${end}`)
 }
 
 /** Removes a lab that started but is unusable, like one whose start failed. Resolves with the message for the user. */
@@ -198,7 +196,7 @@ const takeDown = async (
   { onProgress, forceSignal }: Pick<UpOptions, 'onProgress' | 'forceSignal'>,
   host: LabHost,
 ): Promise<void> => {
-  onProgress('taking down what was started')
+  onProgress('removing the servers that were started')
   await stopLab(lab, { onProgress, forceSignal }, host)
   removeData(lab)
   removeSocket(lab.keeper, lab.directory)
@@ -206,7 +204,7 @@ const takeDown = async (
 }
 
 const explain = (error: unknown, lab: LabRecord): LabError => {
-  const kept = `what was started is down again; the logs are kept in ${lab.directory}`
+  const kept = `the lab was removed; its logs are in ${lab.directory}`
   if (error instanceof Interrupted) return new Interrupted(error.signal, `${error.message}: ${kept}`)
   const reason = messageOf(error)
   const code = error instanceof LabError ? error.code : 'remote'

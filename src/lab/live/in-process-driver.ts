@@ -37,7 +37,7 @@ export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): Live
     if (verb === 'crash' || verb === 'stop') return `${what} ${verb === 'stop' ? 'is stopped' : 'was killed'}`
     await place.start()
     await daemon.restoreFaults(server)
-    return `${what} is open at ${place.address}`
+    return `${what} is ready at ${place.address}`
   }
   return new LiveLab({
     kind: 'in-process',

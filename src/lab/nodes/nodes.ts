@@ -145,7 +145,7 @@ export const openNode = async (
       await unsealWithAny(client, lab, cluster)
       return findBehind(await askNode(node, client), appliedIndex)
     }
-    await waitFor(clock, `${node.name} to be open`, caughtUp, timeoutMs, signal)
+    await waitFor(clock, `${node.name} to be unsealed`, caughtUp, timeoutMs, signal)
     if (isRemoved)
       throw new LabError(
         'conflict',

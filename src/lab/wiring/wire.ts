@@ -41,7 +41,7 @@ export const openCluster = async <T extends ClusterAccess>(cluster: T, options: 
     await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
     return (type === 'auto' ? initializeAuto : initialize)(client, shares, threshold, onSeal)
   })
-  options.onProgress(`cluster ${cluster.name} is open at ${cluster.apiAddress}`)
+  options.onProgress(`cluster ${cluster.name} is unsealed at ${cluster.apiAddress}`)
   return { ...cluster, ...seal }
 }
 
@@ -57,7 +57,7 @@ export const makeTopology = async <T extends ClusterOfNodes>(
       const { seed: wanted } = plans[cluster.name] ?? {}
       if (!wanted) continue
       await withClient(await atReachableNode(cluster), (client) => seedCluster(client, wanted))
-      options.onProgress(`cluster ${cluster.name} has what it begins with`)
+      options.onProgress(`cluster ${cluster.name} has its seed data`)
     }
   }
   await seed(open.filter(({ name }) => !follows(name)))

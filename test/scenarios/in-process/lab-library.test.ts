@@ -168,7 +168,7 @@ describe('operations', () => {
     await using lab = await startLab(STRANGERS)
     const dynamic = lab as unknown as { failover(lost: string, to: string): Promise<void> }
     expect(await codeAndText(() => dynamic.failover('A', 'Z'))).toMatch(/^usage: .*no cluster Z; it has A, B/)
-    expect(await codeAndText(() => lab.failover('A', 'A'))).toBe('usage: name two clusters')
+    expect(await codeAndText(() => lab.failover('A', 'A'))).toBe('usage: specify two different clusters')
   })
 
   it('an error reports a pending operation token ceremony, and how to cancel it', async () => {
@@ -216,7 +216,7 @@ describe('whether all is well', () => {
   it('the lab names a disabled or stopped secondary as a problem', async () => {
     await using lab = await startLab('pr')
     const stopped = await lab.C.stop()
-    expect(await codeAndText(() => lab.converged(soon))).toMatch(/C \(performance\): it does not run, and A has it/)
+    expect(await codeAndText(() => lab.converged(soon))).toMatch(/C \(performance\): it is not running, but A lists it/)
     expect(await codeAndText(() => lab.healthy(soon))).toMatch(/^timeout: .*C is stopped/)
     await stopped.start()
     await lab.converged()
@@ -237,7 +237,7 @@ describe('whether all is well', () => {
     await lab.healthy()
     lab.link('A', 'B').setFault('latency', { ms: 5 })
     await lab.converged()
-    expect(await lab.problems()).toEqual(['the link A-B is cut or has a fault'])
+    expect(await lab.problems()).toEqual(['the link A-B has a fault'])
     lab.heal()
     await lab.healthy()
     expect(await lab.problems()).toEqual([])
@@ -381,7 +381,9 @@ links:
     const seal = { type: 'auto', shares: 1, threshold: 1 } as const
     await using lab = await startLab({ name: 'one', about: '', clusters: ['A'], links: [], plans: { A: { seal } } })
     await lab.A.client.write('sys/seal', {})
-    expect(await codeAndText(() => lab.A.start())).toMatch(/^remote: cluster A unseals by itself, .*stop it first$/)
+    expect(await codeAndText(() => lab.A.start())).toMatch(
+      /^remote: cluster A did not unseal automatically: .*stop and start it$/,
+    )
     const stopped = await lab.A.stop()
     await stopped.start()
     expect((await lab.A.client.read('sys/mounts')).data).toBeDefined()
@@ -438,9 +440,9 @@ describe('what is not known', () => {
       )
     const virtual = { simulated: true } as object
     expect(await codeAndText(() => InProcessLab.start(loadTopology('single'), virtual))).toBe(
-      'usage: simulated labs are started by startLab',
+      'usage: use startLab to start a simulated lab',
     )
-    expect(await codeAndText(startWith('single', { storage: 'tape' }))).toMatch(/^usage: storage is "memory"/)
+    expect(await codeAndText(startWith('single', { storage: 'tape' }))).toMatch(/^usage: storage must be "memory"/)
     expect(await codeAndText(startWith('single', { timeoutMs: 0 }))).toMatch(/^usage: timeoutMs/)
     expect(await codeAndText(startWith('single', { settings: { hartbeat_interval: '1s' } }))).toMatch(
       /^usage: .*"hartbeat_interval"; did you mean "heartbeat_interval"\?/,
@@ -468,7 +470,9 @@ describe('what is not known', () => {
     ]
     for (const [given, text] of refusals) expect(await codeAndText(startGiven(given))).toMatch(text)
     const noOptions = null as unknown as undefined
-    expect(await codeAndText(() => startLab('single', noOptions))).toMatch(/^usage: the options of a lab are an object/)
+    expect(await codeAndText(() => startLab('single', noOptions))).toMatch(
+      /^usage: the options of a lab must be an object/,
+    )
   })
 
   it('waits and operations of a lab reject unknown options', async () => {
@@ -486,17 +490,17 @@ describe('what is not known', () => {
     await using lab = await startLab('dr')
     const link = lab.link as (one: string, other: string) => unknown
     expect(() => link.call(lab, 'A', 'Q')).toThrow('the topology dr has no cluster Q; it has A, B')
-    expect(() => lab.link('A', 'A')).toThrow('name two clusters')
+    expect(() => lab.link('A', 'A')).toThrow('specify two different clusters')
     expect(() => lab.link('A', 'B').partition('sideways' as 'up')).toThrow(
       'a way of a link is up, down or both, not "sideways"',
     )
-    for (const wrong of ['soon', Number.NaN]) expect(() => lab.clock.advance(wrong)).toThrow('is not a duration')
+    for (const wrong of ['soon', Number.NaN]) expect(() => lab.clock.advance(wrong)).toThrow('is neither a duration')
     for (const bare of ['31', '-31'])
-      expect(() => lab.clock.advance(bare)).toThrow(`"${bare}" has no unit: say ${bare}ms or ${bare}s`)
+      expect(() => lab.clock.advance(bare)).toThrow(`"${bare}" has no unit: use ${bare}ms or ${bare}s`)
     expect(lab.clock.skewMs).toBe(0)
     const wrongKind = { kind: 'perf' } as unknown as { kind: 'dr' }
     expect(await codeAndText(() => lab.activate('A', 'B', wrongKind))).toBe(
-      'usage: the kind is dr or performance, not perf',
+      'usage: kind must be dr or performance, not perf',
     )
     await using other = await startLab('single')
     const foreign = await other.snapshot()
@@ -508,7 +512,7 @@ describe('what is not known', () => {
     await using lab = await startLab('single')
     const held = lab.A.client
     const stopped = await lab.A.stop()
-    expect(() => lab.A.client).toThrow(/^cluster A is stopped and has no client; lab.A.start\(\) brings it back$/)
+    expect(() => lab.A.client).toThrow(/^cluster A is stopped, so it has no client; call lab.A.start\(\) first$/)
     await stopped.start()
     expect((await held.read('sys/mounts')).data).toBeDefined()
   })

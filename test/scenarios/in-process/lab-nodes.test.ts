@@ -91,7 +91,7 @@ describe('a lab in this process with several nodes', () => {
     if (!one || !two || !three) throw new Error('there are three')
     lab.link('A1', 'A2').partition()
     expect((await three.client.read('sys/mounts')).data).toBeDefined()
-    expect(await lab.problems()).toEqual(['the link A1-A2 is cut or has a fault'])
+    expect(await lab.problems()).toEqual(['the link A1-A2 has a fault'])
     const answer = two.client.read('sys/mounts')
     lab.link('A1', 'A2').heal()
     expect((await answer).data).toBeDefined()
@@ -153,7 +153,7 @@ describe('a lab in this process with several nodes', () => {
   })
 
   it('a lab with nodes rejects unsupported options by name', async () => {
-    await expect(startLab('single', { nodes: 2 as 3 })).rejects.toThrow('nodes is 1, 3, 5, not 2')
+    await expect(startLab('single', { nodes: 2 as 3 })).rejects.toThrow('nodes must be 1, 3, 5, not 2')
     await using lab = await startLab('single', { nodes: 3 })
     expect(() => lab.node('A4')).toThrow('there is no node A4; there are A1, A2, A3')
   })

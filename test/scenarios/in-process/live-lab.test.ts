@@ -19,7 +19,7 @@ it('all lab operations work on a lab in one process', async () => {
   // Clusters with a root token, and one without.
   await (await lab.root('A')).write('sys/mounts/kv', { type: 'kv' })
   await (await lab.root('A')).write('kv/a', { word: 'kept' })
-  await expect(lab.root('B')).rejects.toThrow('B is a DR secondary: it serves no token')
+  await expect(lab.root('B')).rejects.toThrow('B is a DR secondary: it accepts no token')
   expect((await lab.anonymous('B').send('GET', 'sys/health')).status).toBe(472)
   await expect(lab.root('Q')).rejects.toThrow('has no cluster "Q"; it has A, B, C')
 

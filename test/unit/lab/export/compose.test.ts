@@ -74,8 +74,8 @@ it('the compose export for several machines: each knows the addresses of the oth
 })
 
 it.each([
-  [{ A: '10.0.0.1' }, 'does not say where B, C is to run'],
-  [{ A: '10.0.0.1', B: '127.0.0.1', C: '10.0.0.1' }, '127.0.0.1 is another machine to each container'],
+  [{ A: '10.0.0.1' }, '--hosts has no machine for B, C'],
+  [{ A: '10.0.0.1', B: '127.0.0.1', C: '10.0.0.1' }, '127.0.0.1 refers to a different machine in each container'],
   [{ A: '10.0.0.1', B: '../x', C: '10.0.0.1' }, '"../x" is not the name or IPv4 address of a machine'],
   [{ A: '10.0.0.1', B: '10.0.0.1', C: '10.0.0.1', Q: '10.0.0.1' }, 'has no cluster Q'],
 ])('the compose export rejects machines %j', (hosts, why) => {
@@ -85,7 +85,7 @@ it.each([
 it('the compose export rejects what it does not support, reports omissions, and includes an own file', () => {
   const tls = { topology: { ...source.topology, plans: { B: { tls: true } } } }
   const hosts = new Map(['A', 'B', 'C'].map((name) => [name, '10.0.0.1']))
-  expect(() => exportCompose(tls, { image: 'understudy', hosts })).toThrow('goes without TLS, which B has')
+  expect(() => exportCompose(tls, { image: 'understudy', hosts })).toThrow('--hosts does not support TLS, which B uses')
   expect(describeLeftOut(requireTopology('lb'))).toEqual(['A is reached directly: the export has no load balancer'])
   const files = exportCompose({ ...source, fileText: 'kind: Topology\n' }, { image: 'understudy' })
   expect(files[1]).toEqual({ path: 'topology.yaml', text: 'kind: Topology\n' })
@@ -214,7 +214,7 @@ it('the compose export replaces no file without being told to', () => {
   try {
     const write = (text: string, isForced = false) => writeExport(directory, [{ path: 'x/y', text }], isForced)
     write('one')
-    expect(() => write('two')).toThrow('is there already')
+    expect(() => write('two')).toThrow('already exists')
     write('two', true)
     expect(readFileSync(path.join(directory, 'x/y'), 'utf8')).toBe('two')
   } finally {
