@@ -148,7 +148,7 @@ describe('a lab', () => {
     for (const words of ['status', 'start', 'env A', 'wait', 'fault ls', 'failover A B', 'reset', 'probe'])
       expect(await home.run(...words.split(' '), '--name', 'one'), words).toMatchObject({
         status: 5,
-        stderr: expect.stringContaining('the lab "one" failed to start, and nothing of it runs'),
+        stderr: expect.stringContaining('the lab "one" failed to start and is not running'),
       })
     expect(home.processes()).toEqual([])
     expect((await home.run('logs', '--name', 'one')).status).toBe(0)
@@ -320,13 +320,13 @@ describe('arguments of a lab', () => {
 
   it('lab commands explain that the state directory is not writable', async () => {
     const { status, stderr } = await runProgram(['up', 'single', '--ports', 'random'], { env: { HOME: '/proc' } })
-    expect([status, stderr]).toEqual([1, expect.stringMatching(/cannot be made: .*; set XDG_STATE_HOME/)])
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/cannot create .*; set XDG_STATE_HOME/)])
   })
 
   it('lab commands reject a file as --data-dir', async () => {
     await using home = new LabHome()
     const { status, stderr } = await home.run('up', 'single', '--ports', 'random', '--data-dir', import.meta.filename)
-    expect([status, stderr]).toEqual([1, expect.stringContaining('is no directory; choose another --data-dir')])
+    expect([status, stderr]).toEqual([1, expect.stringContaining('is not a directory; choose another --data-dir')])
     expect((await home.run('ls')).stdout).not.toContain('incomplete')
   })
 })

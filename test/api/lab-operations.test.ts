@@ -45,7 +45,7 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   expect((await on('failover', 'A', 'B', '--dry-run')).stdout).toMatch(/dr\/primary\/demote\n.*secondary\/promote/)
   const forced = await on('failover', 'A', 'B', '--force', '--dry-run')
   expect(forced.stdout).not.toContain('demote')
-  expect(forced.stderr).toContain('A is alive and stays a DR primary')
+  expect(forced.stderr).toContain('A is running and stays a DR primary')
   expect((await on('status')).status).toBe(0)
 
   expect((await on('crash', 'A')).status).toBe(0)
@@ -66,11 +66,11 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   await until(async () => (await on('status')).status === 0)
   expect(await on('rejoin', 'B', 'A')).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('A is not a DR primary: its DR replication is that of a secondary'),
+    stderr: expect.stringContaining('A is not a DR primary: it is a DR secondary'),
   })
   expect(await on('activate', 'B', 'A')).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('A is a DR secondary, which joins no other set'),
+    stderr: expect.stringContaining('A is a DR secondary, and can join another replication set only after'),
   })
   expect((await on('status')).status, 'what was refused has changed nothing').toBe(0)
 
@@ -83,7 +83,7 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   })
   expect(await on('failover', 'B', 'A')).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('B is alive and a DR primary, and A does not stream from it'),
+    stderr: expect.stringContaining('B is a running DR primary, but A does not stream from it'),
   })
   expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('newer')
   expect((await on('heal', '--all')).status).toBe(0)
@@ -93,12 +93,12 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   expect((await on('token', 'dr-operation', 'B')).stdout).toMatch(/^hvs?\./)
   expect(await on('token', 'dr-operation', 'A')).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('A is not a DR secondary: its DR replication is that of a primary'),
+    stderr: expect.stringContaining('A is not a DR secondary: it is a DR primary'),
   })
   const planned = await on('failover', 'A', 'B')
   expect([planned.status, planned.stderr]).toEqual([
     0,
-    expect.stringContaining('A is alive, so this is a planned failover'),
+    expect.stringContaining('A is running, so this is a planned failover'),
   ])
   expect(planned.stderr).toContain('make A a secondary of B: understudy rejoin A B --name one\n')
   expect(planned.stderr).not.toContain('is running again')

@@ -113,7 +113,7 @@ describe('actions on the lab page', () => {
     await lab.see('.verdict.bad:has-text("cut off")')
     await lab.ask(CLUSTER_B)
     await lab.press('Fail over from A …')
-    await lab.see('[role=alert]:has-text("A is alive and a DR primary, and B does not stream from it")')
+    await lab.see('[role=alert]:has-text("A is a running DR primary, but B does not stream from it")')
     expect(await lab.page.getByRole('button', { name: 'Submit' }).isDisabled()).toBe(true)
     await lab.saveScreenshots('refused')
     await lab.expectNoBarrier()

@@ -37,7 +37,7 @@ it('up rejects a storage that does not support the nodes before it starts anythi
   await using home = new LabHome()
   const inProcess = await home.run('up', 'single', '--nodes', '3', '--storage', 'raft', '--in-process')
   expect(inProcess).toMatchObject({ status: 1 })
-  expect(inProcess.stderr).toContain('which they need processes for')
+  expect(inProcess.stderr).toContain('which require a lab of processes')
   const alone = await home.run('up', 'single', '--storage', 'raft')
   expect(alone).toMatchObject({ status: 1 })
   expect(alone.stderr).toContain('add --nodes')

@@ -49,7 +49,7 @@ const startLabDaemon = async (bench: Bench, target: string): Promise<RunningLabD
     await new LabDaemonClient(config.socket).list()
     return undefined
   }
-  await waitFor(systemClock, 'the lab daemon to answer', answers, WAIT_MS)
+  await waitFor(systemClock, 'the lab daemon to respond', answers, WAIT_MS)
   return {
     pid: child.pid ?? 0,
     address: `127.0.0.1:${port}`,

@@ -120,7 +120,7 @@ export const describeTarget = (active: ActiveFault): string => {
   return between.join(isOneWay ? ' -> ' : ' <-> ')
 }
 
-/** Describes the fault, for example `latency 80 ms, give or take 20 ms`. */
+/** Describes the fault, for example `latency 80 ms ± 20 ms`. */
 export const describeFault = (active: ActiveFault): string =>
   isOfLink(active) ? describeLinkFault(active.fault) : describeServerFault(active.fault)
 

@@ -126,7 +126,7 @@ export class LiveLab implements LabAccess {
   async #rootTokenAt(cluster: ClusterAccess): Promise<string> {
     const keep = (rootToken: string) => this.#driver.saveKeys(cluster.name, { rootToken })
     const { token, note } = await environmentOf(this, cluster, keep)
-    if (token === undefined) throw new LabError('remote', note ?? `no token works on ${cluster.name}`)
+    if (token === undefined) throw new LabError('remote', note ?? `no token is valid on ${cluster.name}`)
     return token
   }
 

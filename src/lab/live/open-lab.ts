@@ -77,13 +77,13 @@ const localEvents = (kind: LabKind, name: string, clock: Clock, clusters: LabDri
 export const openLab = (name: string, host: LabHost): LiveLab => {
   const lab = requireAnyLab(name)
   if (lab.state === 'starting')
-    throw new LabError('conflict', `the lab "${name}" is not up; "understudy down ${name}" removes what is left of it`)
+    throw new LabError('conflict', `the lab "${name}" is not running; "understudy down ${name}" removes its remains`)
   const { clock } = host
   const kind = kindOf(lab)
   const read = (): AnyLab => {
     const now = requireAnyLab(name)
     if (kindOf(now) === kind) return now
-    throw new LabError('conflict', `the lab "${name}" is another one by now`)
+    throw new LabError('conflict', `the lab "${name}" was replaced by a lab of another kind`)
   }
   const clusters = () =>
     read().clusters.map((cluster) =>

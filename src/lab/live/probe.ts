@@ -65,7 +65,7 @@ export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<Pro
   const client = await lab.root(primary)
   await ensureMount(client, MOUNT)
   try {
-    options.onProgress(`writing on ${primary}, looking on ${watchers.map(({ cluster }) => cluster).join(', ')}`)
+    options.onProgress(`writing on ${primary}, measuring on ${watchers.map(({ cluster }) => cluster).join(', ')}`)
     await settle(lab, watchers, client, primary)
     const started = clock.monotonic()
     const passedMs = () => clock.monotonic() - started
@@ -111,20 +111,19 @@ const planProbe = async (lab: LiveLab): Promise<Plan> => {
   const isCopy = ({ dr }: ReplicationStatuses) => dr.mode === 'secondary'
   const serving = roles.filter((role) => !isCopy(role))
   const [primary] = serving.filter(({ performance }) => performance.mode !== 'secondary')
-  if (!primary) throw new LabError('remote', `no cluster of the lab "${lab.name}" takes writes as a primary now`)
+  if (!primary) throw new LabError('remote', `no cluster of the lab "${lab.name}" is a primary that accepts writes`)
   const watchers: Watcher[] = []
   for (const role of roles) {
     if (role === primary) continue
     // A DR secondary of a performance secondary follows a different WAL, to which the primary's positions do not apply.
     if (isCopy(role) && role.dr.clusterId === primary.dr.clusterId)
       watchers.push(await watcherOf(lab, role.name, 'wal'))
-    else if (isCopy(role))
-      skipped.push({ cluster: role.name, why: `is a DR secondary of another cluster than ${primary.name}` })
-    else if (role.performance.mode !== 'secondary') skipped.push({ cluster: role.name, why: 'follows nobody' })
+    else if (isCopy(role)) skipped.push({ cluster: role.name, why: `is not a DR secondary of ${primary.name}` })
+    else if (role.performance.mode !== 'secondary')
+      skipped.push({ cluster: role.name, why: 'replicates from no primary' })
     else watchers.push(await watcherOf(lab, role.name, 'read'))
   }
-  if (watchers.length === 0)
-    throw new LabError('remote', `${primary.name} has no secondary: there is no lag to measure`)
+  if (watchers.length === 0) throw new LabError('remote', `${primary.name} has no secondary whose lag can be measured`)
   return { primary: primary.name, watchers, skipped }
 }
 
@@ -155,7 +154,7 @@ const settle = async (
     watchers.map((watcher) =>
       waitFor(
         lab.clock,
-        `${watcher.cluster} to have the first value`,
+        `${watcher.cluster} to receive the first value`,
         async () => ((await watcher.see('first', wal)) ? undefined : whyNotThere(lab, watcher)),
         SETTLE_MS,
       ),
@@ -165,8 +164,8 @@ const settle = async (
 
 const whyNotThere = async (lab: LiveLab, { cluster, by }: Watcher): Promise<string> => {
   const { connectionState } = await askStatus(lab.anonymous(cluster), by === 'wal' ? 'dr' : 'performance')
-  if (connectionState !== 'ready') return `it is not there; the way to its primary is ${connectionState}`
-  return by === 'wal' ? 'it is not there yet' : 'it is not there; a filter may hold it back'
+  if (connectionState !== 'ready') return `it has not arrived; the connection to the primary is ${connectionState}`
+  return by === 'wal' ? 'it has not arrived yet' : 'it has not arrived; a path filter may exclude it'
 }
 
 const watch = async (

@@ -15,7 +15,7 @@ export const labDirectory = (name: string): string => {
   if (!LAB_NAME.test(name)) {
     throw new LabError(
       'usage',
-      `"${name}" is not a name for a lab: letters, digits, "_", "." and "-", and a letter or digit first`,
+      `"${name}" is not a valid lab name: use letters, digits, "_", "." and "-", starting with a letter or digit`,
     )
   }
   return path.join(labsDirectory(), name)
@@ -25,16 +25,16 @@ export const labDirectory = (name: string): string => {
  * Creates a directory and its parents, one at a time. The recursive call never returns on some file systems, such as `/proc`,
  * which create a directory and then deny its existence.
  */
-export const makeDirectories = (directory: string, fix = 'set XDG_STATE_HOME to a directory of your own'): void => {
+export const makeDirectories = (directory: string, fix = 'set XDG_STATE_HOME to a writable directory'): void => {
   const there = statSync(directory, { throwIfNoEntry: false })
-  if (there && !there.isDirectory()) throw new LabError('usage', `${directory} is no directory; ${fix}`)
+  if (there && !there.isDirectory()) throw new LabError('usage', `${directory} is not a directory; ${fix}`)
   if (there) return
   makeDirectories(path.dirname(directory), fix)
   try {
     mkdirSync(directory, { mode: 0o700 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
-    throw new LabError('usage', `${directory} cannot be made: ${messageOf(error)}; ${fix}`, { cause: error })
+    throw new LabError('usage', `cannot create ${directory}: ${messageOf(error)}; ${fix}`, { cause: error })
   }
 }
 
@@ -65,7 +65,7 @@ export const findIntactLab = (name: string): AnyLab | undefined => {
   }
 }
 
-const ELSEWHERE = 'the lab does not run its servers, so do this where they run'
+const ELSEWHERE = 'its servers are external, so do this where they run'
 
 /** Returns a lab with its own servers. Rejects an attached lab with the reason why the command does not apply. */
 export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))
@@ -84,7 +84,7 @@ const refuseFailed = <T extends AnyLab>(lab: T): T => {
   const [logs, up, down] = [commandIn(lab.name, 'logs'), commandIn(lab.name, 'up'), `understudy down ${lab.name}`]
   throw new LabError(
     'conflict',
-    `the lab "${lab.name}" failed to start, and nothing of it runs: "${logs}" has what its servers said, "${up}" with a topology starts it again, "${down}" removes it`,
+    `the lab "${lab.name}" failed to start and is not running: "${logs}" shows the logs of its servers, "${up}" with a topology starts it again, "${down}" removes it`,
   )
 }
 
@@ -100,7 +100,7 @@ export const describeMissing = (name: string): string => {
   // The claim of the calling command creates a directory of that name.
   const others = listLabs().filter((one) => one !== name)
   const meant = nearest(name, others)
-  const hint = meant ? `; did you mean "${meant}"?` : others.length > 0 ? `; there is ${others.join(', ')}` : ''
+  const hint = meant ? `; did you mean "${meant}"?` : others.length > 0 ? `; existing labs: ${others.join(', ')}` : ''
   return `there is no lab "${name}"${hint}`
 }
 

@@ -55,7 +55,7 @@ export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): typeof 
   if (text === undefined || text === '') return RANDOM_RANGE
   const [first, last] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number)
   if (first === undefined || last === undefined || first < 1 || last > PORT_MAX || first >= last)
-    throw new LabError('usage', `UNDERSTUDY_RANDOM_PORTS: "${text}" is no range of ports, such as 20000-29999`)
+    throw new LabError('usage', `UNDERSTUDY_RANDOM_PORTS: "${text}" is not a port range such as 20000-29999`)
   return { first, last }
 }
 
@@ -103,7 +103,7 @@ const takePair = async (random: Random, servers: net.Server[], given: ReadonlySe
       await Promise.all(taken.map((server) => new Promise((done) => server.close(done))))
     }
   }
-  throw new LabError('conflict', `no two neighbouring ports between ${first} and ${last} are free`)
+  throw new LabError('conflict', `no two consecutive ports from ${first} to ${last} are free`)
 }
 
 /** Whether a local port can currently be bound. */

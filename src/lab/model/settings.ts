@@ -45,7 +45,7 @@ const NAMES = Object.keys(OWN_KEYS).filter((name) => !OF_MACHINES.has(name))
 
 const findMachineSettingProblem = (name: string): string | undefined =>
   OF_MACHINES.has(name)
-    ? `the setting "${name}" is not for labs: it is of the machine that a server runs on`
+    ? `the setting "${name}" cannot be set in a lab: it describes the machine of a server`
     : undefined
 
 /** Returns the problem with the name of a setting for a lab, or undefined. */
@@ -67,7 +67,7 @@ export const requireKeys = (what: string, given: object, known: readonly string[
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue
     const meant = nearest(name, known)
-    const hint = meant ? `; did you mean "${meant}"?` : ` among ${known.join(', ')}`
+    const hint = meant ? `; did you mean "${meant}"?` : `; use one of ${known.join(', ')}`
     throw new LabError('usage', `there is no ${what} "${name}"${hint}`)
   }
 }

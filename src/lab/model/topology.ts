@@ -158,7 +158,7 @@ export type NodeStorage = (typeof NODE_STORAGES)[number]
 export const requireSharedMemory = (topology: Topology): void => {
   const apart = topology.clusters.find((name) => hasPeers(topology, name))
   if (apart !== undefined)
-    throw new LabError('usage', `the nodes of cluster ${apart} have storage "raft", which they need processes for`)
+    throw new LabError('usage', `cluster ${apart} has nodes with storage "raft", which require a lab of processes`)
 }
 
 /** Whether a cluster has several nodes with data of their own. */
@@ -184,7 +184,7 @@ export type NodeCount = (typeof NODE_COUNTS)[number]
 export const requireSingle = (topology: Topology, what: string): void => {
   const several = topology.clusters.find((name) => serversOf(topology, name).length > 1)
   if (several !== undefined)
-    throw new LabError('usage', `cluster ${several} has several nodes, and ${what} has one of each`)
+    throw new LabError('usage', `cluster ${several} has several nodes, but ${what} supports one node per cluster`)
 }
 
 /** Returns the topology with this number of servers per cluster. Throws LabError `usage` if a cluster has the name of a node. */

@@ -49,7 +49,7 @@ const atActiveNode = async <C extends ClusterOfNodes>(cluster: C, clock: Clock):
   return { ...cluster, apiAddress, ...(clusterAddress === undefined ? {} : { clusterAddress }) }
 }
 
-/** Asks the nodes of a cluster until one of them is active, none can become active, or a takeover should be over. */
+/** Asks the nodes of a cluster until one of them is active, none can become active, or an election should be complete. */
 export const lookForActive = async (cluster: ClusterOfNodes, clock: Clock): Promise<AskedNodes> => {
   let asked: AskedNodes = { active: undefined, candidates: [], answering: [] }
   const fact = async () => {
@@ -149,7 +149,7 @@ export const openNode = async (
     if (isRemoved)
       throw new LabError(
         'conflict',
-        `${node.name} was removed from its cluster, and joins again with empty storage only`,
+        `${node.name} was removed from its cluster, and can join again only with empty storage`,
       )
   })
 }
@@ -164,9 +164,9 @@ const waitForVotes = (cluster: ClusterOfNodes, { clock, timeoutMs, signal }: Wai
       if ((await askStatus(client, 'dr')).mode === 'secondary') return undefined
       const voters = await votersOf(client)
       const missing = (cluster.nodes ?? []).map(({ name }) => name).filter((name) => !voters.includes(name))
-      return missing.length > 0 ? `${missing.join(' and ')} ${missing.length > 1 ? 'have' : 'has'} none yet` : undefined
+      return missing.length > 0 ? `${missing.join(' and ')} cannot vote yet` : undefined
     }
-    await waitFor(clock, `the nodes of ${cluster.name} to have votes`, fact, timeoutMs, signal)
+    await waitFor(clock, `all nodes of ${cluster.name} to become voters`, fact, timeoutMs, signal)
   })
 
 interface Members {

@@ -32,7 +32,7 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
     await cancelAttempt(runbook, name)
   }
   await requireDr(runbook, name, 'secondary')
-  throw new LabError('remote', `none of the keys that the lab holds makes an operation token on ${name}`)
+  throw new LabError('remote', `no key shares of the lab generate an operation token on ${name}`)
 }
 
 /** Cancels a token generation that the shares did not complete: the shares of another cluster, or too few, leave it open. */
@@ -50,8 +50,8 @@ const requireDr = async (runbook: Runbook, name: string, mode: 'primary' | 'seco
   const status = await runbook.status(name, 'dr')
   if (status.mode === mode) return
   const own = describeMode(status)
-  const text = own === 'primary' || own === 'secondary' ? `that of a ${own}` : own
-  throw new LabError('remote', `${name} is not a DR ${mode}: its DR replication is ${text}`)
+  const text = own === 'primary' || own === 'secondary' ? `it is a DR ${own}` : `its DR replication is ${own}`
+  throw new LabError('remote', `${name} is not a DR ${mode}: ${text}`)
 }
 
 /**
@@ -71,12 +71,12 @@ export const failOver = async (
   if (isPlanned) await requirePlannable(runbook, living, lost, to)
   else if (living !== undefined)
     runbook.announce(
-      `${living} is alive and stays a DR primary: there are two from now on, and what ${living} takes meanwhile is lost when it follows ${to}`,
+      `WARNING: ${living} is running and stays a DR primary, so there are two primaries; when ${living} rejoins ${to}, its later writes are lost`,
     )
   const token = await operationToken(runbook, to)
   if (isPlanned) {
     runbook.announce(
-      `${lost} is alive, so this is a planned failover: ${lost} is demoted first and takes no more writes, then ${to} is promoted and nothing is lost`,
+      `${lost} is running, so this is a planned failover without data loss: ${lost} is demoted first, then ${to} is promoted`,
     )
     await handOver(runbook, lost, to, token)
   } else await promote(runbook, to, 'dr', { token, isForced })
@@ -85,10 +85,10 @@ export const failOver = async (
 }
 
 /** A cluster that does not respond within this time counts as lost. */
-const ALIVE_MS = 2000
+const REACHABLE_MS = 2000
 
 const ask = (runbook: Runbook, name: string): Promise<ReplicationStatus> =>
-  runbook.status(name, 'dr', ALIVE_MS).catch(() => NO_STATUS)
+  runbook.status(name, 'dr', REACHABLE_MS).catch(() => NO_STATUS)
 
 /** Finds another running DR primary in the replication set of `to`. */
 const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Promise<string | undefined> => {
@@ -106,7 +106,7 @@ const refuseLoss = async (runbook: Runbook, lost: string, ours: ReplicationStatu
   if (theirs.clusterId !== ours.clusterId || theirs.merkleRoot === ours.merkleRoot) return
   throw new LabError(
     'remote',
-    `${lost} is alive and was demoted, and what ${to} holds is something else, so that writes may be lost: ${runbook.line(`failover ${to} ${lost}`)} promotes ${lost} again, --force promotes ${to} all the same`,
+    `${lost} is running as a demoted cluster, and its data differs from the data of ${to}, so writes may be lost: "${runbook.line(`failover ${to} ${lost}`)}" promotes ${lost} again, --force promotes ${to}`,
   )
 }
 
@@ -115,14 +115,14 @@ const requirePlannable = async (runbook: Runbook, living: string, lost: string, 
   if (living !== lost)
     throw new LabError(
       'remote',
-      `${living} is alive and the DR primary of ${to}, not ${lost}: ${runbook.line(`failover ${living} ${to}`)}`,
+      `the DR primary of ${to} is ${living}, not ${lost}, and ${living} is running: use "${runbook.line(`failover ${living} ${to}`)}"`,
     )
   await requireDr(runbook, to, 'secondary')
   const cut = await findCut(runbook, lost, to)
   if (cut !== undefined)
     throw new LabError(
       'remote',
-      `${lost} is alive and a DR primary, and ${to} does not stream from it (${cut}): end what is between them, or use --force, after which there are two primaries and what ${to} lacks is lost`,
+      `${lost} is a running DR primary, but ${to} does not stream from it (${cut}): fix the link between ${lost} and ${to} first, or use --force, which leaves two primaries and discards writes that ${to} has not received`,
     )
 }
 
@@ -137,7 +137,7 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   await handOver(runbook, from, to, token)
   runbook.say(`${to} is the DR primary now`)
   await follow(runbook, from, to).catch((error: unknown) => {
-    runbook.announce(`${from} does not follow ${to} yet; to try that again: ${runbook.line(`rejoin ${from} ${to}`)}`)
+    runbook.announce(`${from} does not follow ${to} yet; to retry: ${runbook.line(`rejoin ${from} ${to}`)}`)
     throw error
   })
 }
@@ -153,7 +153,7 @@ const handOver = async (runbook: Runbook, from: string, to: string, token: strin
   if (shortfall !== undefined) return takeBack(runbook, from, to, shortfall)
   await promote(runbook, to, 'dr', { token, isForced: false }).catch((error: unknown) => {
     runbook.announce(
-      `${from} is demoted, and ${to} may not be promoted; to have ${from} lead again: ${runbook.line(`failover ${to} ${from}`)}`,
+      `${from} is demoted, and ${to} may not be promoted; to promote ${from} again: ${runbook.line(`failover ${to} ${from}`)}`,
     )
     throw error
   })
@@ -168,7 +168,7 @@ const takeBack = async (runbook: Runbook, from: string, to: string, shortfall: s
   await promote(runbook, from, 'dr', { token, isForced: false })
   throw new LabError(
     'remote',
-    `${to} was not promoted, since writes would be lost; ${from} is the DR primary again, and ${to} follows it after ${runbook.line(`rejoin ${to} ${from}`)}. What ${from} said: ${shortfall}`,
+    `${to} was not promoted, because writes would be lost; ${from} is the DR primary again; to make ${to} follow it: ${runbook.line(`rejoin ${to} ${from}`)}. Warning of ${from}: ${shortfall}`,
   )
 }
 

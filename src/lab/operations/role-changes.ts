@@ -96,28 +96,28 @@ const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Pr
   if (kind === 'performance' && (await runbook.status(name, 'dr')).mode === 'secondary')
     throw new LabError(
       'remote',
-      `${name} is a DR secondary, which joins no other set before it is promoted or disabled`,
+      `${name} is a DR secondary, and can join another replication set only after it is promoted or disabled`,
     )
   const { mode } = await runbook.status(name, kind)
   if (mode !== 'primary' && mode !== 'secondary') return
   const disable = { method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
   throw new LabError(
     'remote',
-    `${name} is a ${kind} ${mode} already; to start over, first: ${lineOf(disable, runbook.cluster(name).apiAddress)}`,
+    `${name} is already a ${kind} ${mode}; disable it first: ${lineOf(disable, runbook.cluster(name).apiAddress)}`,
   )
 }
 
 /** Makes the active node step down, and waits for another. Rejects with LabError `usage` if the cluster has one server. */
 export const stepDown = async (runbook: Runbook, cluster: ClusterAccess & ClusterOfNodes): Promise<void> => {
   const { name } = cluster
-  if (!cluster.nodes) throw new LabError('usage', `cluster ${name} has one server: no other node can take over`)
+  if (!cluster.nodes) throw new LabError('usage', `cluster ${name} has one server: no other node can become active`)
   const before = await findActive(cluster)
   if (!before) throw new LabError('remote', `cluster ${name} has no active node`)
   await runbook.write(name, 'sys/step-down')
   let after = before
   await runbook.wait(`another node of ${name} to be active`, async () => {
     after = (await findActive(cluster)) ?? before
-    return after.name === before.name ? `${before.name} is, or none` : undefined
+    return after.name === before.name ? `${before.name} is active, or no node is` : undefined
   })
   runbook.say(`node ${after.name} is active, and ${before.name} is a standby`)
 }

@@ -107,7 +107,7 @@ export class Runbook {
   async need(what: string, fact: () => Promise<string | undefined>): Promise<void> {
     if (!this.isDryRun) return this.wait(what, fact)
     const missing = await fact()
-    if (missing !== undefined) throw new LabError('remote', `it would wait for ${what}: ${missing}`)
+    if (missing !== undefined) throw new LabError('remote', `the command would wait for ${what}: ${missing}`)
   }
 
   /**
@@ -136,7 +136,7 @@ export class Runbook {
   }
 
   #throughRestart<T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> {
-    const wait = (fact: () => Promise<string | undefined>) => this.wait(`cluster ${cluster.name} to serve again`, fact)
+    const wait = (fact: () => Promise<string | undefined>) => this.wait(`cluster ${cluster.name} to restart`, fact)
     return namingSilent(cluster, () => throughRestart(wait, ask))
   }
 
@@ -180,7 +180,7 @@ export class Runbook {
   /** Throws LabError `usage` unless these are two clusters of the lab. */
   requireTwo(one: string, other: string): void {
     for (const name of [one, other]) this.cluster(name)
-    if (one === other) throw new LabError('usage', 'name two clusters')
+    if (one === other) throw new LabError('usage', 'specify two different clusters')
   }
 
   get isDryRun(): boolean {

@@ -103,7 +103,7 @@ export const programFile = (program = 'main.js'): string => {
   let directory = path.dirname(fileURLToPath(import.meta.url))
   while (!existsSync(path.join(directory, 'package.json'))) {
     const above = path.dirname(directory)
-    if (above === directory) throw new LabError('usage', 'the package of this program was not found')
+    if (above === directory) throw new LabError('usage', 'cannot find the package of this program')
     directory = above
   }
   const entry = path.join(directory, 'dist', program)

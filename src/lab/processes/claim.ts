@@ -25,7 +25,7 @@ interface Claim {
 
 const TRIES = 10
 
-const NO_ROOM: readonly string[] = ['ENOSPC', 'EDQUOT']
+const DISK_FULL_CODES: readonly string[] = ['ENOSPC', 'EDQUOT']
 
 /**
  * Locks a lab while one command changes it. A concurrent command fails with a conflict that names the process. A claim is a
@@ -37,7 +37,7 @@ export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table:
     const number = tryClaim(name, { ...me, doing }, table)
     if (number !== undefined) return { release: () => release(name, prefixOf(doing), number) }
   }
-  throw new LabError('conflict', `the lab "${name}" is being changed by others; try again`)
+  throw new LabError('conflict', `other commands are changing the lab "${name}"; try again`)
 }
 
 /** Returns the process that is changing a lab. */
@@ -63,7 +63,7 @@ const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | u
     const { code = '' } = error as NodeJS.ErrnoException
     if (['EEXIST', 'ENOENT'].includes(code)) return undefined
     // No other process can claim it either. Removing a lab frees disk space, and operations such as a failover need none.
-    if (NO_ROOM.includes(code) && (holder.doing === 'stopped' || holder.doing === 'operated')) return number - 1
+    if (DISK_FULL_CODES.includes(code) && (holder.doing === 'stopped' || holder.doing === 'operated')) return number - 1
     rmSync(draft, { force: true })
     removeEmpty(directory)
     throw error

@@ -21,7 +21,7 @@ export interface LabHost {
 export const thisHost = (clock: Clock = systemClock): LabHost => {
   const table = createProcessTable()
   const me = identify(table, process.pid)
-  if (!me) throw new LabError('usage', 'this system does not tell its processes: neither /proc nor "ps" is there')
+  if (!me) throw new LabError('usage', 'this system cannot list processes: it has neither /proc nor "ps"')
   return { clock, table, servers: new ServerProcesses(table, clock), me }
 }
 

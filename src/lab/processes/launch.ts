@@ -91,16 +91,16 @@ export const startLabDaemon = async (
   })
   const failure = new AbortController()
   void launched.ended.then((ending) => {
-    failure.abort(new LabError('remote', `the lab daemon ended (${ending})\n${lastLogLines(keeper.logFile)}`))
+    failure.abort(new LabError('remote', `the lab daemon exited (${ending})\n${lastLogLines(keeper.logFile)}`))
   })
-  // While the daemon starts, its silence does not yet mean that the links are down.
+  // While the daemon starts, a missing response does not mean that the links are down.
   const answers = () =>
     new LabDaemonClient(keeper.socket).list().then(
       () => undefined,
       () => 'it is starting',
     )
   const either = signal ? AbortSignal.any([signal, failure.signal]) : failure.signal
-  await waitFor(clock, 'the lab daemon to answer', answers, timeoutMs, either)
+  await waitFor(clock, 'the lab daemon to respond', answers, timeoutMs, either)
   return { keeper: { ...keeper, process: servers.identify(launched.pid) ?? null }, launched }
 }
 

@@ -32,7 +32,7 @@ export const DIRECTIONS: readonly Direction[] = ['up', 'down']
 export const directionsOf = (way: Way): readonly Direction[] => {
   if (way === 'both') return DIRECTIONS
   if (DIRECTIONS.includes(way)) return [way]
-  throw new LabError('usage', `a way of a link is ${DIRECTIONS.join(', ')} or both, not "${String(way)}"`)
+  throw new LabError('usage', `the direction of a link must be ${DIRECTIONS.join(', ')} or both, not "${String(way)}"`)
 }
 
 /**

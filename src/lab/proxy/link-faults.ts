@@ -103,7 +103,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
       { name: 'ms', unit: 'ms', key: 'delay', about: 'the delay', toxic: 'latency' },
       { name: 'jitterMs', unit: 'ms', isOptional: true, key: 'jitter', about: 'maximum deviation', toxic: 'jitter' },
     ],
-    describe: ({ ms, jitterMs }) => `${ms} ms${jitterMs ? `, give or take ${jitterMs} ms` : ''}`,
+    describe: ({ ms, jitterMs }) => `${ms} ms${jitterMs ? ` ± ${jitterMs} ms` : ''}`,
   },
   bandwidth: {
     about: 'limit the rate, such as 256kB/s',
@@ -135,7 +135,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         toxic: 'timeout',
       },
     ],
-    describe: ({ ms }) => (ms === 0 ? 'without end' : `after ${ms} ms`),
+    describe: ({ ms }) => (ms === 0 ? 'never closes' : `after ${ms} ms`),
   },
   reset_peer: {
     about: 'reset each connection after this time, counted from its first bytes',
@@ -183,7 +183,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
       },
     ],
     describe: ({ averageBytes, variationBytes, delayMs }) =>
-      `${averageBytes} bytes${variationBytes ? `, give or take ${variationBytes} bytes` : ''}${delayMs ? `, ${delayMs} ms apart` : ''}`,
+      `${averageBytes} bytes${variationBytes ? ` ± ${variationBytes} bytes` : ''}${delayMs ? `, ${delayMs} ms apart` : ''}`,
   },
   slow_close: {
     about: 'delay the end of a connection',
@@ -207,7 +207,7 @@ export const makeLinkFault = (name: LinkFaultName, read: (field: FaultField) => 
 /** Returns the numbers of a fault by the names of its fields. */
 export const numbersOf = ({ name: _, ...numbers }: LinkFault): FaultNumbers => numbers
 
-/** Describes a fault, for example `latency 80 ms, give or take 20 ms`. */
+/** Describes a fault, for example `latency 80 ms ± 20 ms`. */
 export const describeLinkFault = (fault: LinkFault): string =>
   [fault.name, LINK_FAULTS[fault.name].describe?.(numbersOf(fault))].filter(Boolean).join(' ')
 

@@ -74,7 +74,7 @@ export const writeReport = (directory: string, result: DrillResult): readonly st
     try {
       replaceFile(file, text, 0o666)
     } catch (error) {
-      throw new LabError('usage', `${file} cannot be written: ${messageOf(error)}`, { cause: error })
+      throw new LabError('usage', `cannot write ${file}: ${messageOf(error)}`, { cause: error })
     }
   }
   return files.map(({ file }) => file)
@@ -85,6 +85,6 @@ export const prepareReport = (directory: string): void => {
   try {
     makeDirectory(directory)
   } catch (error) {
-    throw new LabError('usage', `${directory} cannot be made: ${messageOf(error)}`, { cause: error })
+    throw new LabError('usage', `cannot create ${directory}: ${messageOf(error)}`, { cause: error })
   }
 }

@@ -44,7 +44,7 @@ const describeLink = ({ activation, filter, latencyMs, jitterMs }: Link) =>
   [
     activation === 'public-key' && 'activated by public key',
     filter && `${filter.mode === 'allow' ? 'only' : 'all but'} ${filter.paths.join(', ')}`,
-    latencyMs && `${latencyMs} ms each way${jitterMs ? `, give or take ${jitterMs} ms` : ''}`,
+    latencyMs && `${latencyMs} ms in each direction${jitterMs ? ` ± ${jitterMs} ms` : ''}`,
   ].filter((text) => typeof text === 'string')
 
 /** Draws a lab as it was created: a tree of primaries and secondaries, with addresses. */

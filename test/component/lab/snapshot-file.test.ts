@@ -120,7 +120,7 @@ it('unpack validates the topology of a snapshot like one from a file', async () 
   const nodes = ['A1', 'A2', '../../outside'].map((name) => ({ ...cluster, name }))
   const odd: readonly [string, object][] = [
     ['must be one letter', { topology: { ...topology, clusters: ['A', '../../outside'] } }],
-    ['is not for labs', { topology: { ...topology, plans: { A: { settings } } } }],
+    ['cannot be set in a lab', { topology: { ...topology, plans: { A: { settings } } } }],
     [
       'no server "../../outside"',
       { topology: { ...topology, plans: { A: { nodes: 3 } } }, clusters: [{ ...cluster, nodes }] },

@@ -64,7 +64,7 @@ describe('keys and tokens', () => {
     await using lab = await startLab('pr-dr')
     await lab.converged()
     expect(await codeAndText(() => lab.failover('C', 'B'))).toBe(
-      'remote: A is alive and the DR primary of B, not C: understudy failover A B --name pr-dr',
+      'remote: the DR primary of B is A, not C, and A is running: use "understudy failover A B --name pr-dr"',
     )
     expect([(await lab.A.status('dr')).mode, (await lab.B.status('dr')).mode]).toEqual(['primary', 'secondary'])
   })
@@ -136,7 +136,7 @@ describe('operations', () => {
       await lab.A.client.write('kv/greeting', { word: `round ${round}` })
       const refused = await codeAndText(() => operate.call(lab, 'A', 'B'))
       expect(refused).toMatch(
-        /^remote: B was not promoted, since writes would be lost; A is the DR primary again, .*"dr-b"/,
+        /^remote: B was not promoted, because writes would be lost; A is the DR primary again, .*"dr-b"/,
       )
       expect((await lab.A.client.read('kv/greeting')).data).toEqual({ word: `round ${round}` })
       link.heal()
@@ -147,10 +147,10 @@ describe('operations', () => {
     await lab.A.client.write('kv/greeting', { word: 'last' })
     await lab.A.client.write('sys/replication/dr/primary/demote', {})
     expect(await codeAndText(() => lab.failover('A', 'B'))).toMatch(
-      /^remote: A is alive and was demoted, .*failover B A/,
+      /^remote: A is running as a demoted cluster, .*failover B A/,
     )
     expect(await codeAndText(() => lab.switchover('A', 'B'))).toBe(
-      'remote: A is not a DR primary: its DR replication is that of a secondary',
+      'remote: A is not a DR primary: it is a DR secondary',
     )
     await lab.failover('B', 'A')
     expect((await lab.A.client.read('kv/greeting')).data).toEqual({ word: 'last' })
@@ -492,7 +492,7 @@ describe('what is not known', () => {
     expect(() => link.call(lab, 'A', 'Q')).toThrow('the topology dr has no cluster Q; it has A, B')
     expect(() => lab.link('A', 'A')).toThrow('specify two different clusters')
     expect(() => lab.link('A', 'B').partition('sideways' as 'up')).toThrow(
-      'a way of a link is up, down or both, not "sideways"',
+      'the direction of a link must be up, down or both, not "sideways"',
     )
     for (const wrong of ['soon', Number.NaN]) expect(() => lab.clock.advance(wrong)).toThrow('is neither a duration')
     for (const bare of ['31', '-31'])

@@ -27,13 +27,13 @@ it('random ports are within the configured range', async () => {
   onTestFinished(() => void vi.unstubAllEnvs())
   const ports = await randomSinglePorts(4)
   expect(ports.every((port) => port >= 31_990 && port <= 31_997)).toBe(true)
-  await expect(randomSinglePorts(10)).rejects.toThrow('no two neighbouring ports between 31990 and 31997 are free')
+  await expect(randomSinglePorts(10)).rejects.toThrow('no two consecutive ports from 31990 to 31997 are free')
 })
 
 it.each(['8200', '9000-8000', '8200-8200', '0-100', '100-65536', 'a-b', '1-2-3'])(
   'the port range %s is rejected',
   (text) => {
-    expect(() => randomRange(text)).toThrow(`UNDERSTUDY_RANDOM_PORTS: "${text}" is no range of ports`)
+    expect(() => randomRange(text)).toThrow(`UNDERSTUDY_RANDOM_PORTS: "${text}" is not a port range`)
   },
 )
 

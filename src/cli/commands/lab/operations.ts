@@ -47,13 +47,13 @@ export const operationCommands = (output: Output): Command[] => {
   return [
     make(
       'failover',
-      'promote the DR secondary in place of the primary; a primary that is alive is demoted first',
+      'promote the DR secondary in place of the primary; a running primary is demoted first',
       'failover A B',
       'failover A B --force --explain',
     )
       .argument('<lost>', 'the lost primary')
       .argument('<to>', 'its DR secondary')
-      .flag('--force', 'promote even if data may be lost, and do not demote a primary that is alive')
+      .flag('--force', 'promote even if data may be lost, and do not demote a running primary')
       .run((flags, lost: string, to: string) =>
         operate(flags, async (book) => {
           const isThere = await failOver(book, { lost, to, isForced: flags.force === true })

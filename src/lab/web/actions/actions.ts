@@ -109,7 +109,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     line: ({ clusters, isForced }) => `failover ${clusters.join(' ')}${isForced ? ' --force' : ''}`,
     consequence: ({ clusters: [lost, to], isForced }) =>
       isForced
-        ? `${to} becomes primary even if it lacks entries. ${lost} is not demoted: if it is alive, there are two primaries.`
+        ? `${to} becomes primary even if it lacks entries. ${lost} is not demoted: if it is running, there are two primaries.`
         : `${to} becomes primary. If ${lost} is reachable, it is demoted first, so that no data is lost.`,
     steps: async (book, { clusters: [lost = '', to = ''], isForced = false }) => {
       await failOver(book, { lost, to, isForced })
