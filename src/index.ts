@@ -194,7 +194,7 @@ const start = async (topology: Topology, options: AnyOptions): Promise<InProcess
 
 const isSimulated = (options: AnyOptions): options is SimulatedLabOptions => {
   const { simulated = false } = options ?? {}
-  if (typeof simulated !== 'boolean') throw new LabError('usage', 'the option "simulated" is true or false')
+  if (typeof simulated !== 'boolean') throw new LabError('usage', 'the option "simulated" must be true or false')
   return simulated
 }
 

@@ -164,13 +164,13 @@ it('a load of a damaged snapshot starts nothing, and a killed load leaves no par
   const before = home.servers().sort()
   expect(await home.run('up', '--snapshot', torn, '--name', 'two')).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('is damaged: it ends early'),
+    stderr: expect.stringContaining('is damaged: it is truncated'),
   })
   expect(await home.run('snapshot', 'load', torn)).toMatchObject({ status: 1 })
   expect(await home.run('snapshot', 'show', torn)).toMatchObject({
     status: 1,
     stdout: '',
-    stderr: expect.stringContaining('is damaged: it ends early'),
+    stderr: expect.stringContaining('is damaged: it is truncated'),
   })
   const shown = await home.run('snapshot', 'show', 'good', '-o', 'json')
   expect([shown.status, JSON.parse(shown.stdout)]).toEqual([

@@ -91,7 +91,7 @@ describe('a command that waits', () => {
     expect(status).toBe(4)
     expect(stderr).toMatch(/^waiting for http:\/\/127\.0\.0\.1:1 to be answering: .*ECONNREFUSED/m)
     const quiet = await runProgram([...args, '--quiet'])
-    expect(quiet.stderr).toMatch(/^understudy: gave up waiting[^\n]*\n$/)
+    expect(quiet.stderr).toMatch(/^understudy: timed out after [^\n]*\n$/)
   })
 
   it('--verbose prints the calls without their queries', async () => {

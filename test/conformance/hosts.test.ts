@@ -50,5 +50,5 @@ describeHost(
       end: () => lab.close(),
     }
   },
-  { ...NONE, reset: 'a simulated lab has no "reset"' },
+  { ...NONE, reset: 'a simulated lab does not support "reset"' },
 )

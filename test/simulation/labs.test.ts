@@ -258,9 +258,9 @@ describe('a rejected call of a simulated lab', () => {
 
   it('a simulated lab rejects options that need files, sockets or logs', async () => {
     const start = (options: object) => startLab('single', { simulated: true, ...options } as { simulated: true })
-    await expect(start({ storage: 'disk' })).rejects.toEqual(usage('takes no option "storage"'))
+    await expect(start({ storage: 'disk' })).rejects.toEqual(usage('does not support the option "storage"'))
     for (const simulated of [1, 'yes', null])
-      await expect(start({ simulated })).rejects.toEqual(usage('the option "simulated" is true or false'))
+      await expect(start({ simulated })).rejects.toEqual(usage('the option "simulated" must be true or false'))
     await expect(start({ sed: 1 })).rejects.toEqual(usage('did you mean "seed"'))
     await expect(start({ timeoutMs: 0 })).rejects.toEqual(usage('above 0'))
     await expect(startLab({ ...one, plans: { A: { tls: true } } }, { simulated: true })).rejects.toEqual(
@@ -274,18 +274,18 @@ describe('a rejected call of a simulated lab', () => {
   it('a simulated lab rejects invalid seeds', async () => {
     for (const none of [Number.NaN, Number.POSITIVE_INFINITY, null, {}, ''])
       await expect(startLab('single', { simulated: true, seed: none as number })).rejects.toEqual(
-        usage('seed is a number'),
+        usage('seed must be a number'),
       )
   })
 
   it('a simulated lab rejects invalid durations, links and latencies', async () => {
     await using lab = await startLab('dr', { simulated: true })
-    await expect(lab.clock.advance('soon')).rejects.toEqual(usage('"soon" is not a duration'))
-    await expect(lab.clock.advance('31')).rejects.toEqual(usage('"31" has no unit: say 31ms or 31s'))
+    await expect(lab.clock.advance('soon')).rejects.toEqual(usage('"soon" is neither a duration'))
+    await expect(lab.clock.advance('31')).rejects.toEqual(usage('"31" has no unit: use 31ms or 31s'))
     for (const none of [Number.NaN, null, undefined, {}])
-      await expect(lab.clock.advance(none as number)).rejects.toEqual(usage('is not a duration'))
+      await expect(lab.clock.advance(none as number)).rejects.toEqual(usage('is neither a duration'))
     for (const back of [-1, '-1m'])
-      await expect(lab.clock.advance(back)).rejects.toEqual(usage(`does not go back, as by ${back}`))
+      await expect(lab.clock.advance(back)).rejects.toEqual(usage(`cannot go back: ${back} is negative`))
     expect(() => lab.link('A', 'A')).toThrow(LabError)
     expect(() => lab.link('A', 'B').setLatency(Number.NaN)).toThrow(LabError)
     expect(() => lab.link('A', 'B').partition('C')).toThrow(LabError)
@@ -295,13 +295,13 @@ describe('a rejected call of a simulated lab', () => {
     await using lab = await startLab('dr', { simulated: true, nodes: 3 })
     const untyped = (one: object) => one as Record<string, (...given: unknown[]) => unknown>
     expect(() => untyped(lab).drill?.('dr-failover')).toThrow(
-      usage('a simulated lab has no "drill": drills are played'),
+      usage('a simulated lab does not support "drill": drills run'),
     )
     for (const name of ['events', 'localEvents', 'snapshot', 'reset', 'routes'])
-      expect(() => untyped(lab)[name]).toThrow(usage(`a simulated lab has no "${name}"`))
+      expect(() => untyped(lab)[name]).toThrow(usage(`a simulated lab does not support "${name}"`))
     const link = untyped(lab.link('A', 'B'))
     for (const name of ['hold', 'release', 'setFault', 'clearFaults', 'resetConnections'])
-      expect(() => link[name]).toThrow(usage(`a link of a simulated lab has no "${name}"`))
+      expect(() => link[name]).toThrow(usage(`a link of a simulated lab does not support "${name}"`))
     expect(lab.node('B2')).toBe(lab.B.nodes[1])
     expect(() => lab.node('B4')).toThrow(usage('there is no node B4'))
   })

@@ -69,7 +69,7 @@ export const lagFigure = (result: DrillResult): Markup | undefined => {
   }))
   const about = curves.map((curve) => describeLag(curve, samples)).join('; ')
   const hasGap = samples.some(({ lag }) => Object.values(lag).includes(null))
-  const gap = hasGap ? ' A gap is a time in which a cluster could not be asked.' : ''
+  const gap = hasGap ? ' Gaps: a cluster was unreachable.' : ''
   return drawCurves(result, 'Replication lag, in log entries', curves, `${about}.${gap}`)
 }
 
@@ -89,9 +89,9 @@ const describeLag = ({ name, values }: Curve, samples: readonly Sample[]): strin
 
 const COUNTS: readonly { readonly name: string; readonly look: string; readonly count: (sample: Sample) => number }[] =
   [
-    { name: 'writes accepted', look: 'curve-1', count: ({ accepted }) => accepted },
-    { name: 'reads answered', look: 'curve-2', count: ({ reads }) => reads },
-    { name: 'refused or unanswered', look: 'curve-bad', count: ({ refused, readsRefused }) => refused + readsRefused },
+    { name: 'successful writes', look: 'curve-1', count: ({ accepted }) => accepted },
+    { name: 'successful reads', look: 'curve-2', count: ({ reads }) => reads },
+    { name: 'failed requests', look: 'curve-bad', count: ({ refused, readsRefused }) => refused + readsRefused },
   ]
 
 /** Draws the results of client requests over time, by success. A sample counts since the previous one, the first since the start. */
@@ -108,8 +108,8 @@ export const requestFigure = (result: DrillResult): Markup | undefined => {
     }),
   }))
   const about = COUNTS.map(({ name }, index) => `${formatNumber(totals[index] ?? 0)} ${name}`).join(', ')
-  const outage = result.rto?.fromMs == null ? '' : ' Red ground: no write was accepted.'
-  return drawCurves(result, 'Requests of the clients, per second', curves, `In all ${about}.${outage}`)
+  const outage = result.rto?.fromMs == null ? '' : ' Red background: no write was accepted.'
+  return drawCurves(result, 'Client requests per second', curves, `Total: ${about}.${outage}`)
 }
 
 const drawCurves = (result: DrillResult, title: string, curves: readonly Curve[], about: string): Markup => {
@@ -158,7 +158,7 @@ export const timelineFigure = (result: DrillResult): Markup => {
   const rowsOn = (page: Page) => steps.length * LAYOUTS[page].row
   return drawFigure({
     title: 'Steps and events over time',
-    about: 'A bar is a step from its first call to its end; a tick in the lowest line is an event of the table below.',
+    about: 'Bars: duration of each step. Ticks in the last row: events of the table below.',
     heightOn: (page) => STEPS_TOP + rowsOn(page) + EVENTS + BELOW,
     draw: (full, page) => {
       const { left } = LAYOUTS[page]

@@ -32,13 +32,13 @@ ${result.error !== null && markup`<p class="purpose bad-text">${result.error}</p
 ${drawFigures(result)}
 ${drawExpectations(result)}
 ${drawTopology(result)}
-${section('What happened', timelineFigure(result), requestFigure(result), lagFigure(result), drawInterruptions(result), drawEvents(result))}
-${section('Steps and their calls', drawSteps(result))}
+${section('Timeline', timelineFigure(result), requestFigure(result), lagFigure(result), drawInterruptions(result), drawEvents(result))}
+${section('Steps', drawSteps(result))}
 ${drawCalls(result)}
 ${drawLosses(result)}
 ${drawBackground(result)}
 ${drawRepeat(result)}
-<footer>Measured on a simulator: it shows whether a runbook holds, not how fast a production cluster is.</footer>
+<footer>Measured on a simulator: the results test a runbook. They do not predict the speed of a production cluster.</footer>
 </main>
 </body>`
 
@@ -46,7 +46,7 @@ const RUNNERS = {
   process: 'servers as processes',
   'in-process': 'servers in one process',
   docker: 'servers in containers',
-  attached: 'existing servers',
+  attached: 'external servers',
 } as const
 
 /** Draws RTO, RPO and tokens in large type, each with its limit. */
@@ -59,7 +59,7 @@ const drawFigures = ({ rto, rpo, tokens }: DrillResult): Markup | undefined => {
 const drawMeasurement = (label: string, value: string, about: string, isGood: boolean | undefined): Markup =>
   markup`<div class="${isGood === undefined ? '' : isGood ? 'good' : 'bad'}"><p>${label}</p><strong>${value}</strong><p>${about}</p></div>`
 
-const limitOf = (text: string | undefined): string => (text === undefined ? 'no limit was set' : `limit ${text}`)
+const limitOf = (text: string | undefined): string => (text === undefined ? 'no limit' : `limit ${text}`)
 
 const drawRto = ({ ms, sloMs, acceptedBy }: NonNullable<DrillResult['rto']>): Markup => {
   const accepted = acceptedBy === null ? '' : `first write accepted by ${acceptedBy}; `
@@ -78,7 +78,7 @@ const drawRpo = ({ writesLost, sloWrites, acknowledged }: NonNullable<DrillResul
 
 const drawTokens = ({ survived, total }: NonNullable<DrillResult['tokens']>): Markup =>
   drawMeasurement(
-    'Client tokens that still work',
+    'Client tokens still valid',
     `${survived} of ${total}`,
     'issued before the first step',
     survived === total,
@@ -88,13 +88,13 @@ const drawExpectations = ({ expectations }: DrillResult): Markup | undefined => 
   const failed = expectations.filter(({ passed }) => !passed).length
   const about =
     failed === 0
-      ? `${expectations.length} of ${expectations.length} hold`
-      : `${failed} of ${expectations.length} do not hold`
+      ? `${expectations.length} of ${expectations.length} passed`
+      : `${failed} of ${expectations.length} failed`
   return section(
     'Expectations',
     markup`<p class="note">${about}</p><ul class="checks">${expectations.map(
       ({ text, passed, evidence }) =>
-        markup`<li><b class="${passed ? 'good-text' : 'bad-text'}">${passed ? '✓ holds' : '✗ fails'}</b><span>${text}</span>${evidence.length > 0 && markup`<ul>${evidence.map((line) => markup`<li>${line}</li>`)}</ul>`}</li>`,
+        markup`<li><b class="${passed ? 'good-text' : 'bad-text'}">${passed ? '✓ passed' : '✗ failed'}</b><span>${text}</span>${evidence.length > 0 && markup`<ul>${evidence.map((line) => markup`<li>${line}</li>`)}</ul>`}</li>`,
     )}</ul>`,
   )
 }
@@ -117,11 +117,11 @@ const drawInterruptions = ({ rto }: DrillResult): Markup | undefined => {
     const seen = rto?.byClient[kind]
     if (!seen) return []
     const { ms, fromMs, toMs } = seen
-    const lasted = ms === null ? 'never served again' : fromMs === null ? 'none' : formatMs(ms)
+    const lasted = ms === null ? 'until the end' : fromMs === null ? 'none' : formatMs(ms)
     return [[CLIENTS[kind], lasted, offset(fromMs), offset(toMs)]]
   })
-  const heads = ['clients', 'interruption', 'first refusal', 'served again']
-  return titled('Interruption by kind of client', drawTable(heads, rows))
+  const heads = ['clients', 'interruption', 'first failure', 'recovered']
+  return titled('Interruption by client type', drawTable(heads, rows))
 }
 
 /** Excludes steps, which have their own section. */
@@ -143,7 +143,7 @@ const describeDetails = ({ details }: DrillEvent): string =>
     .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ')
 
-const OUTCOMES = { passed: '', failed: 'failed after ', skipped: 'not reached' } as const
+const OUTCOMES = { passed: '', failed: 'failed after ', skipped: 'skipped' } as const
 
 const drawSteps = ({ steps }: DrillResult): Markup =>
   markup`<ol class="steps">${steps.map(
@@ -159,10 +159,10 @@ const drawCalls = ({ calls }: DrillResult): Markup | undefined => {
     formatOffset(atMs),
     cluster,
     `${method} ${path}`,
-    status === null ? 'no answer' : String(status),
+    status === null ? 'no response' : String(status),
     formatMs(tookMs),
   ])
-  return section('Calls made', drawTable(['time', 'cluster', 'request', 'status', 'took'], rows))
+  return section('API requests', drawTable(['time', 'cluster', 'request', 'status', 'duration'], rows))
 }
 
 const drawLosses = ({ rpo, tokens }: DrillResult): Markup | undefined => {
@@ -174,14 +174,14 @@ const drawLosses = ({ rpo, tokens }: DrillResult): Markup | undefined => {
   ])
   const dead = (tokens?.lost ?? []).map(({ name, reason }) => [name, reason])
   return section(
-    'What was lost',
-    drawTable(['key', 'acknowledged', 'by', 'written by'], writes),
-    titled('Tokens', drawTable(['token', 'why it does not work'], dead)),
+    'Losses',
+    drawTable(['key', 'acknowledged', 'by', 'client type'], writes),
+    titled('Tokens', drawTable(['token', 'reason'], dead)),
   )
 }
 
 const drawBackground = ({ symptom, fix }: DrillResult): Markup | undefined =>
-  section('In production', drawFacts({ 'what one sees': symptom, 'what mends it': fix }))
+  section('In production', drawFacts({ Symptom: symptom, Fix: fix }))
 
 const drawRepeat = ({ seed, versions, runner, topology, startedAt, howToRepeat }: DrillResult): Markup | undefined => {
   const servers = Object.entries(versions.servers).map(([name, version]) => `${name} ${version}`)

@@ -22,9 +22,9 @@ export const toJunit = (result: DrillResult): string => {
 ${propertiesOf(result).map(([name, value]) => markup`      <property name="${name}" value="${value}"/>\n`)}    </properties>
 ${steps.map((step, index) => {
   const name = `step ${index + 1}: ${step.name}`
-  const why = step.error ?? 'it failed'
+  const why = step.error ?? 'the step failed'
   return testCase(drill, name, step.tookMs, [
-    step.outcome === 'skipped' && markup`<skipped message="not reached"/>`,
+    step.outcome === 'skipped' && markup`<skipped message="an earlier step failed"/>`,
     step.outcome === 'failed' && markup`<failure message="${why}">${why}</failure>`,
     step.commands.length > 0 &&
       markup`<system-out>${[...step.commands, ...(step.output === undefined ? [] : [step.output])].join('\n')}</system-out>`,
@@ -34,7 +34,7 @@ ${steps.map((step, index) => {
     !passed && markup`<failure message="${evidence[0] ?? text}">${evidence.join('\n')}</failure>`,
     passed && evidence.length > 0 && markup`<system-out>${evidence.join('\n')}</system-out>`,
   ]),
-)}${isBroken && testCase(drill, 'is played to its end', 0, [markup`<error message="${error}"/>`])}  </testsuite>
+)}${isBroken && testCase(drill, 'runs to its end', 0, [markup`<error message="${error}"/>`])}  </testsuite>
 </testsuites>`
   return `<?xml version="1.0" encoding="UTF-8"?>\n${body.text}\n`
 }

@@ -73,7 +73,7 @@ const describePicture = ({ clusters, links }: Picture): string => {
   const roles = clusters.map((cluster) => `${cluster.name}: ${describeRole(cluster)}, ${describeHealth(cluster)}`)
   const follows = links.map(
     ({ kind, primary, secondary, isConnected }) =>
-      `${secondary} follows ${primary} (${KIND_WORDS[kind]}${isConnected ? '' : ', not connected'})`,
+      `${secondary} follows ${primary} (${KIND_WORDS[kind]}${isConnected ? '' : ', disconnected'})`,
   )
   return `${[...roles, ...follows].join('; ')}.`
 }
@@ -118,10 +118,10 @@ const describeRole = ({ dr, performance }: PictureCluster): string => {
 
 /** Describes the status of `sys/health`, and for a secondary whether it is connected. */
 const describeHealth = ({ health, dr, performance }: PictureCluster): string => {
-  if (health === null) return 'does not answer'
+  if (health === null) return 'no response'
   if (health === 501) return 'not initialized'
   if (health === 503) return 'sealed'
   const role = dr.mode === 'secondary' ? dr : performance
-  if (role.mode !== 'secondary') return 'serves'
-  return role.connectionState === 'ready' ? role.state : 'cut off'
+  if (role.mode !== 'secondary') return 'serves clients'
+  return role.connectionState === 'ready' ? role.state : 'disconnected'
 }

@@ -62,7 +62,7 @@ export const secondaryToken = async (client: ApiClient, kind: Kind, id: string):
 export const wrappedTokenIn = (answer: Readonly<Record<string, unknown>>): string => {
   const wrapped = answer.wrap_info as { token?: unknown } | null
   if (typeof wrapped?.token === 'string') return wrapped.token
-  throw new LabError('remote', 'the primary answered without an activation token')
+  throw new LabError('remote', 'the response of the primary has no activation token')
 }
 
 /** Returns an activation token that only `below` can decrypt. The secondary need not reach the API of the primary. */
@@ -150,7 +150,7 @@ type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<R
 export const generateRoot = async (client: ApiClient, keys: readonly string[]): Promise<string> => {
   await client.delete('sys/generate-root/attempt')
   const token = await giveShares((path, body) => client.write(path, body), 'sys/generate-root', keys)
-  if (token === undefined) throw new LabError('remote', 'generate-root did not complete with the shares at hand')
+  if (token === undefined) throw new LabError('remote', 'generate-root did not complete with the key shares of the lab')
   return token
 }
 
@@ -170,7 +170,7 @@ export const generateOperationToken = async (call: Call, keys: readonly string[]
     // An abandoned generation blocks new ones. Wrong shares end a generation with another error.
     if (!(error instanceof ApiError && error.status === 400)) throw error
     if (!error.errors.some((text) => text.includes(IN_PROGRESS))) return undefined
-    const text = `an operation token is being made there already: DELETE ${OPERATION_TOKEN}/attempt cancels that`
+    const text = `another generation of an operation token is in progress: DELETE ${OPERATION_TOKEN}/attempt cancels it`
     throw new LabError('conflict', text, { cause: error })
   }
 }
@@ -196,7 +196,7 @@ export const waitForAnswer = (
 ): Promise<void> =>
   waitFor(
     clock,
-    `cluster ${name} to answer`,
+    `cluster ${name} to respond`,
     async () => {
       await client.call('GET', 'sys/init')
       return undefined

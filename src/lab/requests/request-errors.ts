@@ -18,7 +18,7 @@ export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Prom
     if (passing === undefined) outcome = asked
     return passing
   })
-  if (!outcome) throw new Error('the wait has ended before there was an answer')
+  if (!outcome) throw new Error('the wait ended without a response')
   return outcome
 }
 
@@ -26,7 +26,7 @@ export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Prom
 const PASSING = [
   ['is restarting', 'it is restarting after a replication change'],
   ['active cluster node not found', 'none of its nodes is active'],
-  ['an image is being loaded already', 'an image is being loaded already'],
+  ['an image is being loaded already', 'it is loading an image'],
 ] as const
 
 const findPassing = (error: unknown): string | undefined =>
@@ -34,12 +34,12 @@ const findPassing = (error: unknown): string | undefined =>
     ? PASSING.find(([text]) => error.message.includes(text))?.[1]
     : undefined
 
-const HINT = 'is it the authority of this lab?'
+const HINT = 'is it the CA of this lab?'
 
 /** Describes why a cluster was unreachable. Returns undefined for any other error. */
 export const describeSilence = (error: unknown): string | undefined =>
   error instanceof ApiUnreachable
-    ? `does not answer (${linkText(error.cause, { isTls: error.url.startsWith('https:'), authorityHint: HINT })})`
+    ? `does not respond (${linkText(error.cause, { isTls: error.url.startsWith('https:'), authorityHint: HINT })})`
     : undefined
 
 /** Returns an error with the unreachable cluster and the next action. Returns any other error unchanged. */
@@ -51,9 +51,9 @@ export const nameSilent = (
   if (silence === undefined) return error
   const next =
     error instanceof Error && isRefused(error)
-      ? ': start it first'
-      : '; what it was asked last may be done all the same'
-  return new LabError('remote', `${describeServer(name)} ${silence} at ${apiAddress}, and has to for this${next}`, {
+      ? 'this operation requires it: start it first'
+      : 'the last request may still take effect'
+  return new LabError('remote', `${describeServer(name)} ${silence} at ${apiAddress}; ${next}`, {
     cause: error,
   })
 }

@@ -30,7 +30,7 @@ export const NEAR_PAUSE_MS = 5
  * await using lab = await startLab('pr')
  * const isThere = async () => {
  *   const { status } = await lab.C.client.send('GET', 'kv/greeting')
- *   return status === 200 ? undefined : `it answers ${status}`
+ *   return status === 200 ? undefined : `the status is ${status}`
  * }
  * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
  * await lab.A.client.write('kv/greeting', { word: 'hello' })
@@ -52,7 +52,7 @@ export const waitFor = (
       if (missing === undefined) return
       wait.missing = missing
       if (clock.monotonic() >= deadline)
-        throw new LabError('timeout', `gave up waiting for ${what} after ${timeoutMs} ms: ${missing}`)
+        throw new LabError('timeout', `timed out after ${timeoutMs} ms waiting for ${what}: ${missing}`)
       await clock.sleep(pauseMs, signal)
     }
   })
@@ -66,7 +66,7 @@ const EVALUATED = new LabError('interrupted', 'the fact was evaluated')
 /** Evaluates the fact once, with a timeout, since a suspended server never responds. */
 const evaluate = async (clock: Clock, fact: Fact, leftMs: number, before = ''): Promise<string | undefined> => {
   const evaluated = new AbortController()
-  const silence = before === '' ? 'no answer' : `${before}; no answer since then`
+  const silence = before === '' ? 'no response' : `${before}; no response since then`
   const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), evaluated.signal).then(() => silence)
   const answer = fact().catch(messageOf)
   try {

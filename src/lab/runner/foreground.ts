@@ -24,7 +24,7 @@ export const runInForeground = (
       resolve(status)
     }
     child.once('error', (error: NodeJS.ErrnoException) => {
-      process.stderr.write(`${command}: ${error.code === 'ENOENT' ? 'there is no such program' : error.message}\n`)
+      process.stderr.write(`${command}: ${error.code === 'ENOENT' ? 'command not found' : error.message}\n`)
       finish(error.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE)
     })
     child.once('exit', (status, signal) => finish(status ?? BY_SIGNAL + (signal ? constants.signals[signal] : 0)))

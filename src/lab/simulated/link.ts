@@ -10,7 +10,7 @@ export const refuse = (on: object, whose: string, reasons: Readonly<Record<strin
   for (const [name, why] of Object.entries(reasons))
     Object.defineProperty(on, name, {
       get: () => {
-        throw new LabError('usage', `${whose} has no "${name}": ${why}`)
+        throw new LabError('usage', `${whose} does not support "${name}": ${why}`)
       },
     })
 }
@@ -23,10 +23,11 @@ interface SideOfLink {
   readonly servers: readonly string[]
 }
 
-const FAULTS = 'it can be cut and slowed: partition, heal, setLatency'
-const NOT_OFFERED: Readonly<Record<Exclude<keyof LabLink, keyof SimulatedLink>, string>> = {
-  hold: 'what is sent waits while it is cut',
-  release: 'what is sent waits while it is cut',
+const FAULTS = 'use partition, heal and setLatency'
+const HELD = 'a partition holds messages until it is healed'
+const UNSUPPORTED: Readonly<Record<Exclude<keyof LabLink, keyof SimulatedLink>, string>> = {
+  hold: HELD,
+  release: HELD,
   setFault: FAULTS,
   clearFaults: FAULTS,
   resetConnections: FAULTS,
@@ -53,7 +54,7 @@ export class SimulatedLink {
   readonly #ownMs: number
 
   static {
-    refuse(SimulatedLink.prototype, 'a link of a simulated lab', NOT_OFFERED)
+    refuse(SimulatedLink.prototype, 'a link of a simulated lab', UNSUPPORTED)
   }
 
   /** `ownMs`: permanent latency, in milliseconds. */
@@ -77,7 +78,7 @@ export class SimulatedLink {
   /** Delays delivery by this number of milliseconds, in addition to the latency of the topology. 0 ends the delay. */
   setLatency(ms: number, sender?: string): void {
     if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY))
-      throw new LabError('usage', `a latency is a number of milliseconds from 0 on, not ${ms}`)
+      throw new LabError('usage', `the latency must be a number of milliseconds of at least 0, not ${ms}`)
     for (const [from, to] of this.#ways(sender)) this.#network.slow(from, to, this.#ownMs + ms)
   }
 
@@ -92,7 +93,7 @@ export class SimulatedLink {
     const [one, other] = this.#sides
     const names = [one.name, other.name]
     if (sender !== undefined && !names.includes(sender))
-      throw new LabError('usage', `the link has the sides ${names.join(' and ')}, not ${sender}`)
+      throw new LabError('usage', `the link connects ${names.join(' and ')}, not ${sender}`)
     const sides = [
       [one, other],
       [other, one],

@@ -29,12 +29,15 @@ const readConfig = (plan: Parameters<typeof configOf>[0], ports: Parameters<type
 /** Throws LabError `usage` for a topology that requires sockets or files. */
 export const requireSimulable = (topology: Topology): void => {
   if (topology.links.some(({ jitterMs = 0 }) => jitterMs > 0))
-    throw new LabError('usage', `a link of the topology ${topology.name} has jitterMs, which no simulated lab has`)
+    throw new LabError(
+      'usage',
+      `a link of the topology ${topology.name} has jitterMs, which simulated labs do not support`,
+    )
   for (const cluster of topology.clusters) {
     const { tls, seal, reach = 'direct', ports, storage } = planOf(topology, cluster)
     const found = [
       tls && 'TLS',
-      seal?.type === 'auto' && 'a seal that opens by itself',
+      seal?.type === 'auto' && 'auto-unseal',
       reach !== 'direct' && `reach "${reach}"`,
       ports && 'ports',
       storage && `storage "${storage}"`,
@@ -42,7 +45,7 @@ export const requireSimulable = (topology: Topology): void => {
     if (found !== undefined)
       throw new LabError(
         'usage',
-        `cluster ${cluster} of the topology ${topology.name} has ${found}, which no simulated lab has`,
+        `cluster ${cluster} of the topology ${topology.name} has ${found}, which simulated labs do not support`,
       )
   }
 }

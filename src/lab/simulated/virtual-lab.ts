@@ -20,13 +20,13 @@ const SETTINGS: LabSettings = { keepalive_time: '5s', keepalive_timeout: '5s' }
 /** Maximum delay of a message, a disk operation, and a request to the shared log, in milliseconds. */
 const DELAYS = { networkDelayMsMax: 2, diskDelayMsMax: 1, logDelayMsMax: 1 }
 
-const NOT_OFFERED: Readonly<Record<Exclude<keyof InProcessLab, keyof VirtualLab>, string>> = {
-  drill: 'drills are played in real time; its own failover, switchover and rejoin are there',
-  events: 'they are told in real time; history has the hash of all that has happened',
-  localEvents: 'events are told in real time',
-  snapshot: 'the same seed and the same calls lead to the same moment',
-  reset: 'start another one with the same seed',
-  routes: 'its network has no proxies; links are cut and slowed by link',
+const UNSUPPORTED: Readonly<Record<Exclude<keyof InProcessLab, keyof VirtualLab>, string>> = {
+  drill: 'drills run in real time; use failover, switchover and rejoin',
+  events: 'events are emitted in real time; history has the hash of all steps',
+  localEvents: 'events are emitted in real time',
+  snapshot: 'the same seed and the same calls lead to the same state',
+  reset: 'start another lab with the same seed',
+  routes: 'its network has no proxies; use link to inject faults',
 }
 
 /** Clusters in virtual time, as `startLab` starts them with `simulated`. */
@@ -38,7 +38,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
   readonly #links = new Map<string, SimulatedLink>()
 
   static {
-    refuse(VirtualLab.prototype, 'a simulated lab', NOT_OFFERED)
+    refuse(VirtualLab.prototype, 'a simulated lab', UNSUPPORTED)
   }
 
   private constructor(
@@ -97,7 +97,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
    * lab.link('A', 'B').partition()
    */
   link(one: Names | `${Names}${number}`, other: Names | `${Names}${number}`): SimulatedLink {
-    if (one === other) throw new LabError('usage', 'name two clusters')
+    if (one === other) throw new LabError('usage', 'specify two different clusters')
     const key = [one, other].sort().join(' ')
     const found = this.#links.get(key)
     if (found) return found
@@ -144,10 +144,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     if (cluster) return { name, servers: cluster.nodes.map((node) => node.name) }
     const nodes = this.#world.nodes.map((node) => node.name)
     if (!nodes.includes(name))
-      throw new LabError(
-        'usage',
-        `there is no cluster or node ${name} in this lab; its servers are ${nodes.join(', ')}`,
-      )
+      throw new LabError('usage', `the lab has no cluster or node ${name}; its servers are ${nodes.join(', ')}`)
     return { name, servers: [name] }
   }
 
@@ -189,7 +186,7 @@ const exchangeWith =
       return found
     })
     if (answer) return answer
-    throw new Error(late.signal.aborted ? `no answer within ${timeoutMs} virtual ms` : 'nobody answers')
+    throw new Error(late.signal.aborted ? `no response within ${timeoutMs} virtual ms` : 'no server responds')
   }
 
 /** Adapts a server of a simulated lab to the interface of lab clusters. */

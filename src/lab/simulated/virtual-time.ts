@@ -75,7 +75,7 @@ export class VirtualTime implements SimulatedLabClock {
 
   async advance(duration: string | number): Promise<void> {
     const ms = requireMs(duration)
-    if (ms < 0) throw new LabError('usage', `the time of a simulated lab does not go back, as by ${duration}`)
+    if (ms < 0) throw new LabError('usage', `the time of a simulated lab cannot go back: ${duration} is negative`)
     await this.sleep(ms)
   }
 
@@ -93,7 +93,7 @@ export class VirtualTime implements SimulatedLabClock {
       }
     }
     this.#isPassing = false
-    this.#giveUp(new LabError('timeout', 'nothing is left to happen in this lab that could end the wait'))
+    this.#giveUp(new LabError('timeout', 'the lab has no pending work that could end the wait'))
   }
 
   #giveUp(error: unknown): void {

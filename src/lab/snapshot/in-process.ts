@@ -38,7 +38,7 @@ const holderOf = (servers: readonly InProcessServer[]): InProcessServer => {
   const found = servers.length > 1 ? servers.find(({ isActive }) => isActive) : servers[0]
   if (found) return found
   const { cluster } = servers[0] ?? { cluster: '' }
-  throw new LabError('conflict', `none of the nodes of cluster ${cluster} is active: start and unseal them first`)
+  throw new LabError('conflict', `cluster ${cluster} has no active node: start and unseal its nodes first`)
 }
 
 const stateOf = (server: InProcessServer): ServerState =>

@@ -24,7 +24,7 @@ export const listSnapshots = (): string[] => {
 export const snapshotPath = (nameOrFile: string): string => {
   if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SNAPSHOT_SUFFIX)) return path.resolve(nameOrFile)
   if (LAB_NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SNAPSHOT_SUFFIX}`)
-  throw new LabError('usage', `"${nameOrFile}" is not a name for a snapshot: letters, digits, "_", "." and "-"`)
+  throw new LabError('usage', `"${nameOrFile}" is not a valid snapshot name: use letters, digits, "_", "." and "-"`)
 }
 
 export const keyPath = (file: string): string => `${file}.key`

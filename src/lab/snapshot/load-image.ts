@@ -99,14 +99,14 @@ export const withImageClients = async <T>(
 const imagedOf = (manifest: Manifest, { name }: Pick<ClusterRecord, 'name'>): ImagedCluster => {
   const found = manifest.clusters.find((cluster) => cluster.name === name)
   if (found) return found
-  throw new LabError('conflict', `the snapshot has no cluster ${name}: it is of another lab`)
+  throw new LabError('conflict', `the snapshot has no cluster ${name}: it belongs to another lab`)
 }
 
 /** Retries while a cluster is changing its role, since it cannot be stopped then. */
 const stopAll = async (all: readonly ImagedClient[], { clock, timeoutMs, signal }: WaitOptions): Promise<void> => {
   const stop = ({ cluster, post }: ImagedClient) =>
     throughRestart(
-      (fact) => waitFor(clock, `cluster ${cluster.name} to stand still`, fact, timeoutMs, signal),
+      (fact) => waitFor(clock, `cluster ${cluster.name} to stop serving`, fact, timeoutMs, signal),
       () => post('stop'),
     )
   const failed = (await Promise.allSettled(all.map(stop))).find(({ status }) => status === 'rejected')
@@ -211,7 +211,7 @@ export const findHolder = async (cluster: ClusterRecord, clock: Clock): Promise<
   if (server) return at(cluster, server)
   throw new LabError(
     'conflict',
-    `cluster ${cluster.name} has no active node, which alone has all of its data: "understudy start ${cluster.name}" and "understudy unseal ${cluster.name}" give it one`,
+    `cluster ${cluster.name} has no active node, and only the active node is certain to have all data: run "understudy start ${cluster.name}" and "understudy unseal ${cluster.name}"`,
   )
 }
 

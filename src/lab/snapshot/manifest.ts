@@ -126,7 +126,7 @@ export const readManifest = (directory: string): Manifest => {
   } catch {
     // Reported below, like a value with an invalid form.
   }
-  throw new LabError('conflict', `${directory} holds no whole image of a lab`)
+  throw new LabError('conflict', `${directory} has no complete image of a lab`)
 }
 
 export const imagedServers = (clusters: readonly ImagedCluster[]): readonly ImagedServer[] =>

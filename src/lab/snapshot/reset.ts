@@ -37,7 +37,7 @@ export const resetLab = async (name: string, options: LoadOptions, host: LabHost
   if (!existsSync(directory))
     throw new LabError(
       'conflict',
-      `the lab "${name}" has no start to go back to; "understudy down" and "up" make a new one`,
+      `the lab "${name}" has no image of its initial state; run "understudy down" and "understudy up" to create a new lab`,
     )
   const manifest = readManifest(directory)
   await loadInto(name, { directory, manifest }, { ...options, verb: 'reset' }, host)
@@ -59,10 +59,10 @@ const requireFit = (lab: LabRecord, { clusters, createdAt }: Manifest): void => 
   // Peer nodes know only the nodes of their own lab.
   const isOther = lab.clusters.some(isOfPeers) && lab.createdAt !== createdAt
   if (isSame && !isOther) return
-  const text = `the lab "${lab.name}" is not the one of the snapshot, or has moved since`
+  const text = `the lab "${lab.name}" differs from the lab of the snapshot in its clusters, addresses or keys`
   throw new LabError(
     'conflict',
-    `${text}: take it down first ("understudy down ${lab.name}"), or load under another --name`,
+    `${text}: stop it first ("understudy down ${lab.name}"), or load the snapshot with another --name`,
   )
 }
 

@@ -63,7 +63,7 @@ const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table
  */
 export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabHost, 'me' | 'table'>): string => {
   if (!file.endsWith(SNAPSHOT_SUFFIX))
-    throw new LabError('usage', `"${file}" is not a file for a snapshot: those end in ${SNAPSHOT_SUFFIX}`)
+    throw new LabError('usage', `"${file}" is not a snapshot file: its name must end in ${SNAPSHOT_SUFFIX}`)
   if (existsSync(file) && !isForced) throw new LabError('conflict', `${file} exists; --force replaces it`)
   const place = path.dirname(file)
   if (place === snapshotsDirectory()) makeDirectories(place)
@@ -72,7 +72,7 @@ export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabH
     mkdirSync(directory, { mode: 0o700 })
     return directory
   } catch (error) {
-    throw new LabError('usage', `${file} cannot be written: ${messageOf(error)}`)
+    throw new LabError('usage', `cannot write ${file}: ${messageOf(error)}`)
   }
 }
 
@@ -122,12 +122,12 @@ export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> 
   const { lab, topology, savedAt, keyId, clusters } = header
   const texts = [lab, topology, savedAt, keyId, ...(Array.isArray(clusters) ? clusters : [undefined])]
   if (header.format !== 'understudy-lab-snapshot' || !texts.every((text) => typeof text === 'string'))
-    throw new LabError('usage', `${file} is no snapshot of a lab`)
+    throw new LabError('usage', `${file} is not a snapshot of a lab`)
   if (header.version !== VERSION) {
     const which = Number(header.version) > VERSION ? 'a newer' : 'an older'
     throw new LabError(
       'usage',
-      `${file} was made by ${which} version of this program: its format is ${header.version}, and this one reads ${VERSION}`,
+      `${file} was written by ${which} version of Understudy: its format is ${header.version}, but this version reads only format ${VERSION}`,
     )
   }
   return header as SnapshotHeader
@@ -146,7 +146,8 @@ export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
 
 const missing = (file: string): LabError => {
   const others = listSnapshots()
-  const next = others.length > 0 ? `there is ${others.join(', ')}` : '"understudy snapshot save NAME" makes one'
+  const next =
+    others.length > 0 ? `existing snapshots: ${others.join(', ')}` : '"understudy snapshot save NAME" creates one'
   return new LabError('usage', `there is no snapshot ${file}; ${next}`)
 }
 
@@ -154,8 +155,8 @@ const missing = (file: string): LabError => {
  * Validates the topology like that of a user's file. A snapshot is untrusted input, since its key accompanies it, and its names
  * and settings become file names and server settings.
  */
-const judged = (manifest: unknown, file: string): Manifest => {
-  if (!isManifest(manifest)) throw damaged(file, 'its manifest has another form')
+const validated = (manifest: unknown, file: string): Manifest => {
+  if (!isManifest(manifest)) throw damaged(file, 'its manifest is invalid')
   const topology = parseTopology(topologyDocument(manifest.topology), file)
   for (const cluster of manifest.clusters) {
     const { name } = cluster
@@ -178,10 +179,10 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
   try {
     const bytes = await openSealedFile(file, key)
     const parts = unpacked(bytes, file)
-    const manifest = judged(JSON.parse(String(parts[0])), file)
+    const manifest = validated(JSON.parse(String(parts[0])), file)
     for (const [index, { name }] of manifest.clusters.entries()) {
       const part = parts[index + 1]
-      if (!part) throw damaged(file, `it lacks cluster ${name}`)
+      if (!part) throw damaged(file, `it has no data of cluster ${name}`)
       replaceFile(imageFile(directory, name), part)
       await checkImage(imageFile(directory, name))
     }
@@ -215,7 +216,7 @@ const unpacked = (bytes: Buffer, file: string): Buffer[] => {
   const parts: Buffer[] = []
   for (let at = 0; at < bytes.length; ) {
     const end = at + 8 > bytes.length ? Infinity : at + 8 + Number(bytes.readBigUInt64BE(at))
-    if (end > bytes.length) throw damaged(file, 'it ends early')
+    if (end > bytes.length) throw damaged(file, 'it is truncated')
     parts.push(bytes.subarray(at + 8, end))
     at = end
   }
@@ -224,16 +225,17 @@ const unpacked = (bytes: Buffer, file: string): Buffer[] => {
 
 const readKey = (file: string, { keyId }: SnapshotHeader): Buffer => {
   const place = keyPath(file)
-  if (!existsSync(place)) throw new LabError('usage', `the key of ${file} is missing: ${place} belongs beside it`)
+  if (!existsSync(place))
+    throw new LabError('usage', `the key of ${file} is missing: copy ${path.basename(place)} to its directory`)
   const key = Buffer.from(readNamedText(place).trim(), 'hex')
   if (key.length === SEAL_KEY_BYTES && keyIdOf(key) === keyId) return key
-  throw new LabError('usage', `${place} is not the key of ${file}: one of them belongs to another snapshot`)
+  throw new LabError('usage', `${place} is not the key of ${file}: the files belong to different snapshots`)
 }
 
 const FAULTS = {
-  'not-sealed': 'is no snapshot of a lab',
-  'ends-early': 'is damaged: it ends early',
-  wrong: 'is damaged: it is not as it was written',
+  'not-sealed': 'is not a snapshot of a lab',
+  'ends-early': 'is damaged: it is truncated',
+  wrong: 'is damaged: its content was changed',
 } as const
 
 /** Returns the error to throw for a file that another user provided, with the name of the file. */

@@ -38,7 +38,7 @@ export const takeLabImage = async (
   signal?: AbortSignal,
 ): Promise<Manifest> => {
   const topology = topologyOf(lab)
-  if (!topology) throw new LabError('conflict', `it is not known any more what the lab "${lab.name}" was made as`)
+  if (!topology) throw new LabError('conflict', `the topology of the lab "${lab.name}" is unknown`)
   const states = await Promise.all(lab.clusters.map((cluster) => stateOf(lab, cluster, host)))
   rmSync(directory, { recursive: true, force: true })
   makeDirectory(directory, 0o700)

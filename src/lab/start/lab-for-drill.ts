@@ -44,7 +44,7 @@ export interface DrillLab {
 /** Starts the lab of a drill. Throws a usage error if the runner does not support the drill. */
 export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOptions): Promise<DrillLab> => {
   if (drill.runners.length > 0 && !drill.runners.includes(runner))
-    throw new LabError('usage', `the drill ${drill.name} is played on ${drill.runners.join(' or ')}, not on ${runner}`)
+    throw new LabError('usage', `the drill ${drill.name} runs only on ${drill.runners.join(' or ')}, not on ${runner}`)
   requireLinks(drill, runner)
   return UP[runner](drill, loadTopology(drill.topology), options)
 }
@@ -75,7 +75,7 @@ const upProcesses: Up = async (drill, topology, options) => {
     lab,
     end: async ({ keep }) => {
       await lab.close()
-      if (keep) onProgress(`the lab "${own.name}" stays up; "understudy down ${own.name}" stops it`)
+      if (keep) onProgress(`the lab "${own.name}" keeps running; "understudy down ${own.name}" stops it`)
       else await downLab(own.name, { keep: false, onProgress, forceSignal }, host)
     },
   }
@@ -141,7 +141,7 @@ const upInContainers: Up = async (drill, given, options) => {
         await lab.close()
         if (!keep) return end()
         onProgress(
-          `the containers stay up, as the lab "${name}"; "docker compose down --volumes" in ${directory} ends them`,
+          `the containers keep running as the lab "${name}"; "docker compose down --volumes" in ${directory} removes them`,
         )
       },
     }

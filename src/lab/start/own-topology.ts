@@ -21,7 +21,7 @@ const KNOWN: { readonly [Name in keyof Topology]-?: true } = {
 export const requireTopologyOf = (given: string | Topology): Topology => {
   if (typeof given === 'string') return loadTopology(given)
   if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw wrong(`a topology is a name, a file or an object, not ${given === null ? 'null' : typeof given}`)
+    throw wrong(`a topology must be a name, a file or an object, not ${given === null ? 'null' : typeof given}`)
   requireKeys('field of a topology', given, Object.keys(KNOWN))
   const { name, clusters, links, plans = {} } = given
   if (typeof name !== 'string') throw wrong('a topology needs a "name"')
@@ -30,11 +30,10 @@ export const requireTopologyOf = (given: string | Topology): Topology => {
   const twice = clusters.find((cluster, index) => clusters.indexOf(cluster) < index)
   if (twice !== undefined) throw wrong(`the topology ${name} has two clusters "${twice}"`)
   const reserved = clusters.find(isReserved)
-  if (reserved !== undefined)
-    throw wrong(`the topology ${name} has a cluster "${reserved}": a lab has something else of that name`)
+  if (reserved !== undefined) throw wrong(`the topology ${name} has a cluster "${reserved}": this name is reserved`)
   requireKeys(`cluster of the topology ${name} to plan`, plans, clusters)
   if (!links.every(isLink))
-    throw wrong(`the topology ${name}: a link has a "kind" (dr, performance), a "primary" and a "secondary"`)
+    throw wrong(`the topology ${name}: a link needs "kind" (dr, performance), "primary" and "secondary"`)
   const nodesOf = ({ nodes }: ClusterPlan = {}) => (nodes ? { nodes } : {})
   const file = { clusters: Object.fromEntries(clusters.map((name) => [name, nodesOf(plans[name])])), links }
   const [problem] = findTopologyProblems(file, () => ({ line: 0, column: 0 }))

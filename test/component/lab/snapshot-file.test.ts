@@ -242,7 +242,7 @@ it('a check of a snapshot file keeps no data and reports a missing key', async (
   rmSync(keyPath(file))
   expect(await checkSnapshot(file)).toBe('its key is missing')
   writeFileSync(file, readFileSync(file).subarray(0, -1))
-  await expect(checkSnapshot(file)).rejects.toThrow('is damaged: it ends early')
+  await expect(checkSnapshot(file)).rejects.toThrow('is damaged: it is truncated')
 })
 
 it('unpack names the format of a file that it cannot read', async () => {
@@ -252,14 +252,14 @@ it('unpack names the format of a file that it cannot read', async () => {
     writeFileSync(file, whole.replace('"version":1', `"version":${version}`), 'latin1')
   withVersion(2)
   await expect(unpackSnapshot(file, target)).rejects.toThrow(
-    'was made by a newer version of this program: its format is 2',
+    'was written by a newer version of Understudy: its format is 2',
   )
   withVersion(0)
-  await expect(unpackSnapshot(file, target)).rejects.toThrow('was made by an older version')
+  await expect(unpackSnapshot(file, target)).rejects.toThrow('was written by an older version')
   writeFileSync(file, 'PK\u0003\u0004 something else entirely')
-  await expect(unpackSnapshot(file, target)).rejects.toThrow('is no snapshot of a lab')
+  await expect(unpackSnapshot(file, target)).rejects.toThrow('is not a snapshot of a lab')
   writeFileSync(file, '{"format":"another"}\n')
-  await expect(unpackSnapshot(file, target)).rejects.toThrow('is no snapshot of a lab')
+  await expect(unpackSnapshot(file, target)).rejects.toThrow('is not a snapshot of a lab')
   await expect(unpackSnapshot(path.join(directory, 'none.snapshot'), target)).rejects.toThrow('there is no snapshot')
 
   writeFileSync(file, whole, 'latin1')
@@ -275,7 +275,7 @@ it('unpack names the format of a file that it cannot read', async () => {
 it('unpack checks the lab name before it creates a directory, and removes what a killed one left', () => {
   for (const name of ['bad/name', 'bad/name.snapshot']) {
     const target = path.join(directory, name)
-    expect(() => prepareSnapshot(target, false, HOST), name).toThrow(/is not a file for a snapshot|cannot be written/)
+    expect(() => prepareSnapshot(target, false, HOST), name).toThrow(/is not a snapshot file|cannot write/)
   }
   expect(existsSync(path.join(directory, 'bad'))).toBe(false)
   const { pid: gone } = spawnSync(process.execPath, ['-e', ''])

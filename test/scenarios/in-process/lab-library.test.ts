@@ -177,7 +177,7 @@ describe('operations', () => {
     const attempt = 'sys/replication/dr/secondary/generate-operation-token/attempt'
     await lab.B.client.write(attempt)
     expect(await codeAndText(() => lab.operationToken('B'))).toBe(
-      `conflict: an operation token is being made there already: DELETE ${attempt} cancels that`,
+      `conflict: another generation of an operation token is in progress: DELETE ${attempt} cancels it`,
     )
     await lab.B.client.delete(attempt)
     expect(await lab.operationToken('B')).toMatch(/./)
@@ -197,7 +197,7 @@ describe('operations', () => {
     for (const [name, operation] of Object.entries(work))
       expect([name, await codeAndText(operation)]).toEqual([
         name,
-        expect.stringMatching(/^remote: cluster B does not answer \(connection refused.* start it first$/),
+        expect.stringMatching(/^remote: cluster B does not respond \(connection refused.* start it first$/),
       ])
   })
 })
@@ -455,8 +455,8 @@ describe('what is not known', () => {
   it('startLab rejects an invalid topology and names the error', async () => {
     const startGiven = (given: unknown) => () => startLab(given as typeof STRANGERS)
     const refusals: readonly (readonly [unknown, RegExp])[] = [
-      [null, /^usage: a topology is a name, a file or an object, not null$/],
-      [undefined, /^usage: a topology is .* not undefined$/],
+      [null, /^usage: a topology must be a name, a file or an object, not null$/],
+      [undefined, /^usage: a topology must be .* not undefined$/],
       [{ ...STRANGERS, cluster: ['A'] }, /^usage: .*"cluster"; did you mean "clusters"\?/],
       [{ ...STRANGERS, clusters: [] }, /^usage: the topology strangers needs "clusters"/],
       [{ ...STRANGERS, clusters: ['A', 'A'] }, /^usage: the topology strangers has two clusters "A"$/],

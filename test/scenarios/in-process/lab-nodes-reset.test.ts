@@ -77,7 +77,7 @@ it('a snapshot restores sealed and stopped nodes and clears later faults of thei
   await lab.A.client.write('kv/a', { word: 'open' })
 
   await lab.A.stop()
-  await expect(lab.snapshot()).rejects.toThrow('none of the nodes of cluster A is active')
+  await expect(lab.snapshot()).rejects.toThrow('cluster A has no active node')
   await lab.reset()
   expect(await statesOf(lab.A)).toEqual(['active', 'standby', 'standby'])
   expect(await wordOn(lab.A.client, 'kv/a')).toBeUndefined()

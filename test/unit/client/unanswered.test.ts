@@ -54,7 +54,7 @@ it('a wait for a condition of an unresponsive server ends with its timeout', asy
   const waiting = waitFor(systemClock, 'it to be active', fact, 200)
   await expect(waiting).rejects.toMatchObject({
     code: 'timeout',
-    message: 'gave up waiting for it to be active after 200 ms: no answer',
+    message: 'timed out after 200 ms waiting for it to be active: no response',
   })
   client.close()
 })
@@ -64,6 +64,6 @@ it('the timeout of a wait reports the last known state', async () => {
   const fact = () => (turns++ === 0 ? Promise.resolve('it is sealed') : new Promise<undefined>(() => undefined))
   await expect(waitFor(systemClock, 'it to be active', fact, 50)).rejects.toMatchObject({
     code: 'timeout',
-    message: 'gave up waiting for it to be active after 50 ms: it is sealed; no answer since then',
+    message: 'timed out after 50 ms waiting for it to be active: it is sealed; no response since then',
   })
 })

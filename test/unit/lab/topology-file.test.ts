@@ -78,7 +78,7 @@ describe('a topology that is an object', () => {
     (name) => {
       const topology = { name: 'own', about: 'own', clusters: [name, 'B'], links: [] }
       expect(() => requireTopologyOf(topology)).toThrow(
-        `the topology own has a cluster "${name}": a lab has something else of that name`,
+        `the topology own has a cluster "${name}": this name is reserved`,
       )
     },
   )

@@ -320,7 +320,7 @@ describe('report.html', () => {
     expect(html).toContain(
       'A: primary, serves; B: DR secondary, stream-wals; C: performance secondary, stream-wals; B follows A (DR)',
     )
-    expect(html).toContain('A: role unknown, does not answer; B: primary, serves')
+    expect(html).toContain('A: role unknown, no response; B: primary, serves')
   })
 
   it('report.html draws well-formed SVG, even if clusters follow each other', () => {
