@@ -68,7 +68,7 @@ const requireReal = (options: object): void => {
   if (!('simulated' in options) || options.simulated !== true) return
   throw new LabError(
     'usage',
-    'labTest takes no simulated labs: start one in each test, startLab(topology, { simulated: true, seed })',
+    'labTest does not support simulated labs: start one in each test with startLab(topology, { simulated: true, seed })',
   )
 }
 

@@ -62,7 +62,7 @@ export class UnderstudyLab {
     for (const name of this.#topology.clusters) {
       const { tls, seal } = planOf(this.#topology, name)
       if (tls || seal?.type === 'auto')
-        throw new LabError('usage', `${name} wants TLS or a seal that opens itself, which containers do not have`)
+        throw new LabError('usage', `${name} uses TLS or auto-unseal, which UnderstudyLab does not support`)
     }
   }
 

@@ -31,7 +31,7 @@ it('attach wires running servers and operates them as a lab, and down only unreg
     expect((await on('wait', '--for', state)).status, state).toBe(0)
   expect(await on('wait', '--for', 'active', '--cluster', 'B', '--timeout', '100ms')).toMatchObject({
     status: 4,
-    stderr: expect.stringContaining('it is a DR secondary, on which no node serves clients'),
+    stderr: expect.stringContaining('it is a DR secondary, which serves no clients until it is promoted'),
   })
   expect((await on('probe', '--for', '300ms')).stdout).toMatch(/^B +WAL index +\d+ /m)
   expect(await on('switchover', 'A', 'B')).toMatchObject({ status: 0 })

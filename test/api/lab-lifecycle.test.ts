@@ -277,7 +277,7 @@ describe('a lab', () => {
     expect((await home.run('start', 'A', '--name', 'one')).status).toBe(0)
     expect(await home.run('status', '--name', 'one')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('A and B are both DR primaries of one set'),
+      stderr: expect.stringContaining('A and B are both DR primaries of one replication set'),
     })
     expect(await home.run('exec', 'A', '--name', 'one', '--', 'sh', '-c', 'exit 7')).toMatchObject({ status: 7 })
   })
@@ -290,7 +290,7 @@ describe('arguments of a lab', () => {
       [['up', 'pr-drr'], 1, 'did you mean "pr-dr"?'],
       [['up', 'dr', '--port-base', '70000'], 1, '"70000" is not a port from 1 to 65535'],
       [['up', 'six', '--port-base', '65500'], 1, 'is too high: the last cluster would need port 65551'],
-      [['up', 'dr', '--shamir', '3/5'], 1, 'a threshold of 5 is not possible with 3 shares'],
+      [['up', 'dr', '--shamir', '3/5'], 1, 'a threshold of 5 with 3 shares is invalid'],
       [['up', 'dr', '--shamir', '300/2'], 1, '300 shares'],
       [['up', 'dr', '--timeout', 'soon'], 1, '"soon" is not a duration'],
       [['up', 'dr', '--name', '../x'], 1, 'is not a name for a lab'],

@@ -95,5 +95,5 @@ it('status reports a split brain, and a secondary whose data differs from its pr
   const { token } = made.wrap_info as { readonly token: string }
   await write(home, 'C', 'sys/replication/performance/secondary/update-primary', { token })
   await until(async () => /^B .*\n└── performance ──▶ C /m.test((await status()).stdout))
-  expect((await status()).stderr).toContain('A and B are both performance primaries of one set')
+  expect((await status()).stderr).toContain('A and B are both performance primaries of one replication set')
 })

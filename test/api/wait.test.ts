@@ -23,7 +23,7 @@ it('wait continues until the condition holds, and reports what is still missing'
   expect((await runProgram(['wait', '--addr', server.address, '--for', 'active'])).status).toBe(0)
   await primary.write('sys/replication/dr/primary/secondary-token', { id: 'away' })
   const alone = await wait('--for', 'replicated')
-  expect([alone.status, alone.stderr]).toEqual([4, expect.stringContaining('dr: not connected are away')])
+  expect([alone.status, alone.stderr]).toEqual([4, expect.stringContaining('dr: secondaries not connected: away')])
 })
 
 it('wait rejects an unknown state and an invalid duration', async () => {

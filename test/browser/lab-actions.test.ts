@@ -110,7 +110,7 @@ describe('actions on the lab page', () => {
   it('the lab page disables an action that the lab would reject, and shows the reason', async () => {
     await lab.ask(LINK)
     await lab.press('Cut')
-    await lab.see('.verdict.bad:has-text("cut off")')
+    await lab.see('.verdict.bad:has-text("disconnected")')
     await lab.ask(CLUSTER_B)
     await lab.press('Fail over from A …')
     await lab.see('[role=alert]:has-text("A is a running DR primary, but B does not stream from it")')

@@ -20,8 +20,8 @@ describeHost(
     })
   },
   {
-    pause: '"pause" cannot be done to a lab that runs in one process',
-    wipe: '"wipe" cannot be done to a lab that runs in one process',
+    pause: '"pause" is not supported for in-process labs',
+    wipe: '"wipe" is not supported for in-process labs',
   },
 )
 

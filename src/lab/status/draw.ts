@@ -105,7 +105,7 @@ const toRow = (
 
 const describeState = (view: ClusterView): string => {
   if (view.process === 'stopped' || view.process === 'paused') return view.process
-  if (view.health === null) return 'no answer'
+  if (view.health === null) return 'no response'
   if (!view.isInitialized) return 'not initialized'
   if (view.isSealed) return 'sealed'
   const roles = KINDS.flatMap((kind) => {
@@ -116,7 +116,7 @@ const describeState = (view: ClusterView): string => {
   })
   if (roles.length > 0) return roles.join('; ')
   // For example, if none of several nodes is active.
-  return KINDS.every((kind) => view[kind].mode === '-') ? 'roles not known' : 'no replication'
+  return KINDS.every((kind) => view[kind].mode === '-') ? 'roles unknown' : 'no replication'
 }
 
 /** Returns `0`, or `12 entries, 3.4 s`, or `12 entries` without contact to a primary. */

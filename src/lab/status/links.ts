@@ -121,7 +121,9 @@ const findTwoPrimaries = (clusters: readonly RoleHolder[], kind: Kind): string[]
   const primaries = clusters.filter((view) => view[kind].mode === 'primary' && view[kind].clusterId !== '')
   return [...new Set(primaries.map((view) => view[kind].clusterId))].flatMap((id) => {
     const names = primaries.filter((view) => view[kind].clusterId === id).map(({ name }) => name)
-    return names.length > 1 ? [`${names.join(' and ')} are both ${KIND_WORDS[kind]} primaries of one set`] : []
+    return names.length > 1
+      ? [`${names.join(' and ')} are both ${KIND_WORDS[kind]} primaries of one replication set`]
+      : []
   })
 }
 
@@ -171,7 +173,7 @@ const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): 
   if (!isStill || !isStreaming(theirs) || !hasAll(theirs, ours) || theirs.merkleRoot === ours.merkleRoot)
     return undefined
   const [own, other] = [theirs, ours].map(({ merkleRoot }) => merkleRoot.slice(0, ROOT_SHOWN))
-  return `${secondary} and its ${KIND_WORDS[kind]} primary ${primary} differ: ${secondary} has every change, and its merkle root is ${own}, that of ${primary} ${other}`
+  return `the data of ${secondary} differs from its ${KIND_WORDS[kind]} primary ${primary}, although ${secondary} has applied every change: the Merkle roots are ${own} and ${other}`
 }
 
 /**
@@ -186,9 +188,9 @@ export const findUnconverged = (
     const word = KIND_WORDS[kind]
     if (primary === null) return [`${secondary} follows a ${word} primary that is not in this lab`]
     const isSame = rootOf(clusters, primary, kind) === rootOf(clusters, secondary, kind)
-    return isSame ? [] : [`${secondary} has not all that its ${word} primary ${primary} has`]
+    return isSame ? [] : [`${secondary} lacks data of its ${word} primary ${primary}`]
   })
   const isAlone = (cluster: RoleHolder) => KINDS.every((kind) => ['disabled', '-'].includes(cluster[kind].mode))
   const alone = clusters.length > 1 ? clusters.filter(isAlone) : []
-  return [...ownProblems(clusters), ...behind, ...alone.map(({ name }) => `${name} takes no part in replication`)][0]
+  return [...ownProblems(clusters), ...behind, ...alone.map(({ name }) => `${name} is not replicated`)][0]
 }

@@ -17,7 +17,7 @@ import type { LabHost } from '../processes/lab-host.js'
 import { askRoles, askStatus } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
 import { findLinks, findProblemsOf, type FollowView } from './links.js'
-import { askNode, type NodeView } from './node-view.js'
+import { askNode, describeNodeState, type NodeView } from './node-view.js'
 
 export type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
 
@@ -61,7 +61,7 @@ export interface LabView {
 }
 
 const ANSWER_MS = 1000
-const AHEAD_WAYS = 'recover or reindex with force gives up what only it has, promote keeps it'
+const AHEAD_FIXES = 'recover or reindex with force discards the extra entries, promote keeps them'
 
 /** Queries all clusters of a lab concurrently, with a timeout of one second each. */
 export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
@@ -85,7 +85,7 @@ export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
     ...(await findProblemsOf(clusters, links, ask, host.clock)),
     ...describeLinks(lab.name, faults),
     ...(!isAttached(lab) && lab.isLoading
-      ? [`an image was being loaded when that was interrupted: "understudy reset --name ${lab.name}" does it again`]
+      ? [`the loading of an image was interrupted: "understudy reset --name ${lab.name}" repeats it`]
       : []),
   ]
   return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }
@@ -145,7 +145,7 @@ const surveyNodes = async (
 
 const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
   const unwell = nodes.filter(({ state }) => state !== 'active' && state !== 'standby')
-  const texts = unwell.map(({ name, state }) => `has a node ${name} that is ${state}`)
+  const texts = unwell.map(({ name, state }) => `has a node ${name} that is ${describeNodeState(state)}`)
   return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
 }
 
@@ -163,7 +163,7 @@ export const viewOf = async (
   try {
     return { ...view, ...(await ask()) }
   } catch {
-    return { ...view, problems: [process === 'paused' ? 'is paused' : 'does not answer'] }
+    return { ...view, problems: [process === 'paused' ? 'is paused' : 'does not respond'] }
   }
 }
 
@@ -183,19 +183,19 @@ const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
   const problems = KINDS.flatMap((kind) => {
     const { mode, state, connectionState, isAhead } = view[kind]
     const word = KIND_WORDS[kind]
-    if (mode === 'bootstrapping') return [`takes its first copy (${word})`]
+    if (mode === 'bootstrapping') return [`receives its first copy (${word})`]
     if (mode !== 'secondary') return []
-    if (isAhead) return [`is ahead of its ${word} primary, which lost entries: ${AHEAD_WAYS}`]
+    if (isAhead) return [`is ahead of its ${word} primary, which lost entries: ${AHEAD_FIXES}`]
     if (state === 'idle') return [`is a ${word} secondary that follows no primary`]
-    if (connectionState !== 'ready') return [`is cut off from its ${word} primary (${connectionState})`]
-    return state === 'stream-wals' ? [] : [`catches up with its ${word} primary (${state})`]
+    if (connectionState !== 'ready') return [`is disconnected from its ${word} primary (${connectionState})`]
+    return state === 'stream-wals' ? [] : [`is catching up with its ${word} primary (${state})`]
   })
-  return isFenced ? ['refuses writes: a newer primary of its set exists', ...problems] : problems
+  return isFenced ? ['rejects writes: its replication set has a newer primary', ...problems] : problems
 }
 
 const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {
   if (faults === null)
-    return [`the lab daemon does not answer, so every link is cut: "understudy start --name ${lab}" brings it back`]
+    return [`the lab daemon does not respond, so every link is down: "understudy start --name ${lab}" restarts it`]
   return faults.map(
     (active) =>
       `${isOfLink(active) ? 'the link ' : ''}${describeTarget(active)} has a fault (${describeFault(active)})`,

@@ -10,7 +10,7 @@ export type Readiness = (typeof READINESS)[number]
 /** Returns the unmet condition. Undefined if the level is reached. A DR secondary is not `active`, since it serves no clients. */
 export const findMissing = async (client: ApiClient, wanted: Readiness): Promise<string | undefined> => {
   const { status, json } = await client.send('GET', 'sys/health')
-  if (wanted === 'answering') return json ? undefined : `${client.address} does not speak this protocol`
+  if (wanted === 'answering') return json ? undefined : `${client.address} does not serve the Vault HTTP API`
   if (json?.initialized !== true) return 'it is not initialized'
   if (json.sealed === true) return 'it is sealed'
   if (wanted === 'unsealed') return undefined
@@ -22,17 +22,17 @@ export const findMissing = async (client: ApiClient, wanted: Readiness): Promise
 const findInactive = (status: number, { replication_dr_mode }: Record<string, unknown>): string | undefined => {
   if (status === 200) return undefined
   return replication_dr_mode === 'secondary'
-    ? 'it is a DR secondary, on which no node serves clients before it is promoted; "replicated" is how far it comes until then'
-    : `sys/health answers ${status}`
+    ? 'it is a DR secondary, which serves no clients until it is promoted; wait for "replicated" instead'
+    : `sys/health returns ${status}`
 }
 
 /** Checks that a secondary streams from its primary, or that all known secondaries of a primary are connected. */
 const findUnreplicated = async (client: ApiClient, kind: Kind): Promise<string | undefined> => {
   const status = await askStatus(client, kind)
   const { mode, state, connectionState, knownSecondaries, connectedSecondaries } = status
-  if (mode === 'bootstrapping') return `${kind}: the first copy is on its way`
+  if (mode === 'bootstrapping') return `${kind}: the first copy is in progress`
   if (mode === 'secondary')
     return isStreaming(status) ? undefined : `${kind}: state is ${state}, connection_state ${connectionState}`
   const away = knownSecondaries.filter((id) => !connectedSecondaries.includes(id))
-  return away.length === 0 ? undefined : `${kind}: not connected are ${away.join(', ')}`
+  return away.length === 0 ? undefined : `${kind}: secondaries not connected: ${away.join(', ')}`
 }

@@ -32,10 +32,10 @@ export const requireTopology = (name: string): Topology => {
   if (topology) return topology
   const guess = nearest(name, TOPOLOGY_NAMES)
   if (isDocumentFile(name))
-    throw new LabError('usage', `there is no topology "${name}"; one of your own is given as -f ${name}`)
+    throw new LabError('usage', `there is no topology "${name}"; to use your own file, specify -f ${name}`)
   throw new LabError(
     'usage',
-    `there is no topology "${name}"; ${guess ? `did you mean "${guess}"? There` : 'there'} are ${TOPOLOGY_NAMES.join(', ')}`,
+    `there is no topology "${name}"; ${guess ? `did you mean "${guess}"? The` : 'the'} topologies are ${TOPOLOGY_NAMES.join(', ')}`,
   )
 }
 

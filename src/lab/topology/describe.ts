@@ -24,15 +24,15 @@ const describePlan = ({ nodes = 1, storage = 'etcd', seal, settings, ports, reac
     seal && `seal ${seal.type} ${seal.shares}/${seal.threshold}`,
     plan.license && `license ${plan.license}`,
     plan.version && `reports version ${plan.version}`,
-    plan.tls && 'its API speaks TLS',
+    plan.tls && 'its API uses TLS',
     ports && `ports ${ports.api} and ${ports.cluster}`,
-    reach === 'load-balancer' && 'others reach it only at the addresses of a load balancer',
-    reach === 'cluster-port' && 'others reach its cluster port and not its API',
+    reach === 'load-balancer' && 'other clusters reach it only through a load balancer',
+    reach === 'cluster-port' && 'other clusters reach its cluster port, but not its API',
     settings &&
       `settings ${Object.entries(settings)
         .map((entry) => entry.join('='))
         .join(' ')}`,
-    seed && `begins with ${describeSeed(seed)}`,
+    seed && `seed data: ${describeSeed(seed)}`,
   ].filter((text) => typeof text === 'string')
 
 const describeSeed = (seed: NonNullable<ClusterPlan['seed']>): string =>

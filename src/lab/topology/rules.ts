@@ -32,7 +32,7 @@ export const findTopologyProblems = (
   const names = Object.keys(clusters)
   const clashes = findNameClashes(names, (name) => clusters[name]?.nodes ?? defaults?.nodes ?? 1)
   return [
-    ...when(names.length === 0, ['clusters'], 'clusters must have at least one'),
+    ...when(names.length === 0, ['clusters'], 'clusters must have at least one cluster'),
     ...checkPlan(defaults, ['defaults']),
     ...names.flatMap((name) => checkPlan(clusters[name], ['clusters', name])),
     ...clashes.map(({ cluster, text }): Finding => [['clusters', cluster], text]),
@@ -51,13 +51,13 @@ const checkPlan = (plan: PlanFile | null | undefined, path: Path): Finding[] => 
   const at = (field: string) => [...path, field]
   return [
     ...when(!NODE_COUNTS.some((one) => one === nodes), at('nodes'), `nodes must be ${NODE_COUNTS.join(', ')}`),
-    ...when(nodes > 1 && ports !== undefined, at('ports'), 'ports are chosen for several nodes: nodes must be 1'),
+    ...when(nodes > 1 && ports !== undefined, at('ports'), 'fixed ports require one node: nodes must be 1'),
     ...when(
       shares < 1 || shares > SHARES_MAX || threshold < 1 || threshold > shares,
       at('seal'),
-      `a threshold of ${threshold} is not possible with ${shares} shares (1 to ${SHARES_MAX})`,
+      `a threshold of ${threshold} with ${shares} shares is invalid: use 1 to ${SHARES_MAX} shares and at most as large a threshold`,
     ),
-    ...when(threshold === 1 && shares > 1, at('seal'), 'several shares need a threshold of at least 2'),
+    ...when(threshold === 1 && shares > 1, at('seal'), 'several shares require a threshold of at least 2'),
   ]
 }
 
@@ -70,7 +70,7 @@ const checkPorts = (clusters: TopologyFile['clusters']): Finding[] => {
     return [api, cluster].flatMap((port) => {
       const owner = owners.get(port)
       owners.set(port, name)
-      if (port > 65_535) return when(true, path, `there is no port ${port}`)
+      if (port > 65_535) return when(true, path, `port ${port} is invalid: the maximum is 65535`)
       return when(owner !== undefined, path, `cluster ${owner} already uses port ${port}`)
     })
   })
@@ -85,7 +85,7 @@ const checkSeed = (name: string, seed: PlanFile['seed'], links: readonly LinkFil
   const mounts = Object.keys(seed.mounts ?? {}).map((mount) => `${mount.replace(/\/$/, '')}/`)
   return Object.keys(seed.secrets ?? {})
     .filter((secret) => !mounts.some((mount) => secret.startsWith(mount)))
-    .map((secret) => [[...path, 'secrets', secret], `no mount of ${name} holds "${secret}"`])
+    .map((secret) => [[...path, 'secrets', secret], `${name} has no mount for "${secret}"`])
 }
 
 const checkLink = (links: readonly LinkFile[], index: number, names: readonly string[]): Finding[] => {
@@ -100,12 +100,12 @@ const checkLink = (links: readonly LinkFile[], index: number, names: readonly st
       when(!names.includes(name), path, `there is no cluster ${name}; there are ${names.join(', ')}`),
     ),
     ...when(primary === secondary, path, `${primary} cannot follow itself`),
-    ...when(kind === 'dr' && Boolean(filter), [...path, 'filter'], 'only performance links have filters'),
+    ...when(kind === 'dr' && Boolean(filter), [...path, 'filter'], 'only performance links can have filters'),
     ...when(jitter !== undefined && latency === undefined, [...path, 'jitter'], 'jitter requires latency'),
     ...when(
       other.some((before) => before.kind === kind),
       path,
-      `${secondary} follows another ${kind} primary already`,
+      `${secondary} already follows another ${kind} primary`,
     ),
     ...when(
       other.some((before) => before.kind !== kind),
@@ -116,7 +116,7 @@ const checkLink = (links: readonly LinkFile[], index: number, names: readonly st
     ...when(
       kind === 'performance' && above.includes('dr'),
       path,
-      `${primary} is a DR secondary, which nothing can follow`,
+      `${primary} is a DR secondary, and no cluster can follow a DR secondary`,
     ),
   ]
 }
@@ -130,6 +130,6 @@ const checkCircle = (links: readonly LinkFile[], index: number): Finding[] => {
     seen.add(name)
     return links.some((link) => link.secondary === name && follow(link.primary))
   }
-  const text = `${secondary} would follow itself by way of ${primary}`
+  const text = `${secondary} would follow itself through ${primary}`
   return when(primary !== secondary && follow(primary), ['links', index], text)
 }

@@ -36,7 +36,7 @@ const mapOf = (
 const SEED: Schema = {
   type: 'object',
   description:
-    'What is written once the cluster is open: before others follow it, so that they get it with their first copy.',
+    'Data that is written after the cluster is unsealed, before secondaries join. They receive it with their first copy.',
   additionalProperties: false,
   properties: {
     mounts: mapOf(
@@ -62,7 +62,7 @@ const SEED: Schema = {
     secrets: {
       type: 'object',
       description: 'Secrets by path, as in "vault kv put": with the mount, without "data/".',
-      propertyNames: { pattern: '^[^/\\s].*/.*[^/]$', title: 'a mount and a path in it, such as kv/app' },
+      propertyNames: { pattern: '^[^/\\s].*/.*[^/]$', title: 'a mount and a path, such as kv/app' },
       additionalProperties: { type: 'object', title: 'a map of fields' },
     },
   },
@@ -77,20 +77,20 @@ const PLAN: Readonly<Record<string, Schema>> = {
     minimum: 1,
     maximum: 5,
     default: 1,
-    description: 'Number of servers in the cluster, of which one is active: 1, 3 or 5.',
+    description: 'Number of servers in the cluster: 1, 3 or 5. One server is active.',
   },
   storage: {
     type: 'string',
     enum: [...NODE_STORAGES],
     default: 'etcd',
     description:
-      'Where several nodes have their data: in one etcd of the lab, or each of them with a quorum of its own (raft). Labs in one process share memory.',
+      'Storage of several nodes: a shared etcd of the lab, or raft with a copy on each node. In-process labs share memory.',
   },
   seal: {
     type: 'string',
     pattern: '^(auto|shamir)( \\d{1,3}/\\d{1,3})?$',
     title:
-      'one text: "auto" or "shamir", with shares and threshold behind it, such as "shamir 5/3": 5, of which 3 open it',
+      'a string: "auto" or "shamir", followed by shares and threshold, such as "shamir 5/3": 5 shares, of which 3 unseal',
     default: 'shamir 1/1',
     description: 'Seal: key shares, or auto-unseal with recovery keys.',
   },
@@ -146,7 +146,7 @@ export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
           enum: ['direct', 'load-balancer', 'cluster-port'],
           default: 'direct',
           description:
-            'How other clusters reach it: at its own addresses, only at those of a load balancer in front of it, or at its cluster port alone, its API being out of reach.',
+            'How other clusters reach it: at its own addresses, only through a load balancer, or only at its cluster port and not at its API.',
         },
         seed: SEED,
       },
@@ -167,7 +167,7 @@ export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
             enum: ['token', 'public-key'],
             default: 'token',
             description:
-              'By a wrapping token that the secondary unwraps at the API of its primary, or by a token made for its public key.',
+              'Activation by a wrapping token that the secondary unwraps at the API of its primary, or by a token encrypted for its public key.',
           },
           filter: {
             type: 'object',

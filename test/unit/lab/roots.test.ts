@@ -41,7 +41,9 @@ it('a root check names a secondary with every change and another root', async ()
       () => OURS,
       () => THEIRS,
     ),
-  ).toEqual(['C and its performance primary A differ: C has every change, and its merkle root is bb, that of A aa'])
+  ).toEqual([
+    'the data of C differs from its performance primary A, although C has applied every change: the Merkle roots are bb and aa',
+  ])
 })
 
 it('a root check ignores roots that differ for a moment or beside another problem', async () => {

@@ -83,7 +83,7 @@ it('the status shows no time for a secondary that lags and has heard from no pri
 
 it('the status distinguishes unknown roles from no replication', () => {
   const clusters = [cluster('A', {}), cluster('B', { dr: NO_STATUS, performance: NO_STATUS })]
-  expect(draw(clusters).map((row) => row.split(' | ')[1])).toEqual(['no replication', 'roles not known'])
+  expect(draw(clusters).map((row) => row.split(' | ')[1])).toEqual(['no replication', 'roles unknown'])
 })
 
 it('the status draws faults on their arrows', () => {
@@ -232,7 +232,7 @@ it('status names the way out for a secondary that is ahead of its primary', asyn
   const send = async (_: string, path: string) => ({ status: 200, json: await read(path) })
   const { problems } = await askCluster({ send, read } as unknown as ApiClient)
   expect(problems).toEqual([
-    'is ahead of its performance primary, which lost entries: recover or reindex with force gives up what only it has, promote keeps it',
+    'is ahead of its performance primary, which lost entries: recover or reindex with force discards the extra entries, promote keeps them',
   ])
 })
 

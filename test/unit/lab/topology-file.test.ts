@@ -67,7 +67,7 @@ describe('topologies that ship with the package', () => {
     expect(() => loadTopology('pr-drr')).toThrow('there is no topology "pr-drr"; did you mean "pr-dr"?')
     expect(() => loadTopology('./nowhere.yaml')).toThrow('./nowhere.yaml cannot be read')
     expect(() => requireTopology('mine.yaml')).toThrow(
-      'there is no topology "mine.yaml"; one of your own is given as -f mine.yaml',
+      'there is no topology "mine.yaml"; to use your own file, specify -f mine.yaml',
     )
   })
 })
@@ -159,10 +159,10 @@ links:
     ['clusters:\n  A: { nodes: 2 }\n', '5:15: nodes must be 1, 3, 5'],
     [
       'clusters:\n  A: { seal: { type: shamir, shares: 5, threshold: 3 } }\n',
-      '5:14: clusters.A.seal is a map, but must be one text: "auto" or "shamir", with shares and threshold behind it, such as "shamir 5/3"',
+      '5:14: clusters.A.seal is a map, but must be a string: "auto" or "shamir", followed by shares and threshold, such as "shamir 5/3"',
     ],
-    ['clusters:\n  A: { seal: shamir 2/5 }\n', '5:14: a threshold of 5 is not possible with 2 shares (1 to 255)'],
-    ['clusters:\n  A: { seal: shamir 5/1 }\n', '5:14: several shares need a threshold of at least 2'],
+    ['clusters:\n  A: { seal: shamir 2/5 }\n', '5:14: a threshold of 5 with 2 shares is invalid: use 1 to 255 shares'],
+    ['clusters:\n  A: { seal: shamir 5/1 }\n', '5:14: several shares require a threshold of at least 2'],
     ['clusters:\n  a:\n', '5:3: "a" in clusters must be one letter, A to Z'],
     ['clusters: {}\n', '4:11: clusters must have at least one'],
     ['clusters: [A]\n', '4:11: clusters is a list, but must be a map'],
@@ -184,16 +184,16 @@ links:
     ],
     [
       'clusters:\n  A:\n  B:\nlinks:\n  - { kind: dr, primary: A, secondary: B, filter: { mode: deny, paths: [x/] } }\n',
-      '8:51: only performance links have filters',
+      '8:51: only performance links can have filters',
     ],
     [
       'clusters:\n  A:\n  B: { seed: { mounts: { kv: } } }\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n',
       '6:14: B is a DR secondary and cannot have a seed: seed its primary',
     ],
-    ['clusters:\n  A: { seed: { secrets: { kv/a: { b: c } } } }\n', '5:33: no mount of A holds "kv/a"'],
+    ['clusters:\n  A: { seed: { secrets: { kv/a: { b: c } } } }\n', '5:33: A has no mount for "kv/a"'],
     [
       'clusters:\n  A:\n  B:\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n  - { kind: performance, primary: B, secondary: A }\n',
-      '9:5: B is a DR secondary, which nothing can follow',
+      '9:5: B is a DR secondary, and no cluster can follow a DR secondary',
     ],
     ['clusters:\n  A: &a\n    seed: *a\n', ' an alias refers to itself'],
     ['clusters:\n  A: [1\nlinks: 2', ''],

@@ -5,7 +5,7 @@ import { LabError } from '../../model/lab-error.js'
 import { ACTIONS } from '../actions/actions.js'
 import type { JobRunner } from '../actions/job-runner.js'
 import type { PageAction, PageKind, PageVerb } from '../page-facts.js'
-import { ONLY_TO_LOOK_AT, Refusal } from './refusal.js'
+import { READ_ONLY, Refusal } from './refusal.js'
 
 type Work = (jobs: JobRunner, request: Request) => unknown
 
@@ -24,7 +24,7 @@ export const actionRoutes = (jobs: JobRunner | undefined): Router => {
   const router = Router({ caseSensitive: true, strict: true })
   for (const [method, path, work] of ROUTES)
     router[method](path, async (request, response) => {
-      if (!jobs) throw new Refusal(403, ONLY_TO_LOOK_AT)
+      if (!jobs) throw new Refusal(403, READ_ONLY)
       // A form of another site cannot send this content type.
       if (request.method === 'POST' && !request.is('application/json'))
         throw new Refusal(415, 'an action must be sent as application/json')

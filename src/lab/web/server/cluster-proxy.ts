@@ -4,7 +4,7 @@ import { type AnyLab, withAnonymousClient } from '../../model/cluster.js'
 import { readBytes } from '../../daemon/json-server.js'
 import { LabError } from '../../model/lab-error.js'
 import { atReachableNode, type ClusterOfNodes } from '../../nodes/nodes.js'
-import { ONLY_TO_LOOK_AT, Refusal } from './refusal.js'
+import { READ_ONLY, Refusal } from './refusal.js'
 
 /** The clusters to which the page forwards requests, and the permitted requests. */
 export interface ProxiedLab {
@@ -47,7 +47,7 @@ export const proxyClusters =
     const { name, root, path } = parseProxiedPath(pathname)
     if (!METHODS.has(method) || (root !== 'v1' && method !== 'GET'))
       throw new Refusal(405, `the method ${method} is not allowed`)
-    if (isReadOnly && method !== 'GET' && !ALSO_READS.test(path)) throw new Refusal(403, ONLY_TO_LOOK_AT)
+    if (isReadOnly && method !== 'GET' && !ALSO_READS.test(path)) throw new Refusal(403, READ_ONLY)
     const raw = await readBytes(request, BODY_BYTES_MAX)
     const passed = PASSED.map((header) => [header, request.get(header)] as const)
     const headers = Object.fromEntries(

@@ -3,7 +3,7 @@ import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { ApiError, ApiUnreachable } from '../../../client/api-client.js'
 import { LabError } from '../../model/lab-error.js'
 
-export const ONLY_TO_LOOK_AT = 'this page is read-only'
+export const READ_ONLY = 'this page is read-only'
 
 /** An error response of the page server, with its HTTP status. */
 export class Refusal extends Error {

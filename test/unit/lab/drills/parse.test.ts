@@ -193,7 +193,7 @@ describe('a topology of its own file', () => {
     expect(judge('missing.yaml', 'crash: A')).toContain(
       `${at('drill.yaml')}:3:11: ${at('missing.yaml')} cannot be read`,
     )
-    expect(judge('./wrong.yaml', 'crash: A')).toBe(`${at('wrong.yaml')}:4:11: clusters must have at least one`)
+    expect(judge('./wrong.yaml', 'crash: A')).toBe(`${at('wrong.yaml')}:4:11: clusters must have at least one cluster`)
   })
 })
 
