@@ -191,7 +191,7 @@ export const refuseHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<strin
   if (sealed !== undefined)
     throw new LabError(
       'usage',
-      `--hosts does not support nodes of one auto-unseal cluster on several machines, as of ${sealed}: an export creates the auto-unseal key on one machine, and the other machines do not have it`,
+      `--hosts cannot put the nodes of ${sealed} on several machines, because they use auto-unseal: an export creates the auto-unseal key on one machine, and the other machines do not have it`,
     )
   for (const host of hosts.values()) {
     if (!HOST.test(host)) throw new LabError('usage', `"${host}" is not the name or IPv4 address of a machine`)

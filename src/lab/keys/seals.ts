@@ -11,7 +11,7 @@ import { sharesToTry, tokensToTry } from './environment.js'
 import { LabError } from '../model/lab-error.js'
 import { unseal } from '../requests/replication.js'
 import { commandIn } from '../model/lab-directory.js'
-import { nameSilent } from '../requests/request-errors.js'
+import { nameUnreachable } from '../requests/request-errors.js'
 import { waitFor } from '../requests/wait.js'
 
 /** Seals and unseals clusters with keys of the lab, wherever they run. The functions return a description of what was done. */
@@ -81,7 +81,7 @@ export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promi
       await withClient({ ...cluster, rootToken }, (client) => client.write('sys/seal'))
       return `${describeServer(cluster.name)} is sealed`
     } catch (error) {
-      if (error instanceof ApiUnreachable) throw nameSilent(cluster, error)
+      if (error instanceof ApiUnreachable) throw nameUnreachable(cluster, error)
       failure = error
     }
   }

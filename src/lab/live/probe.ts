@@ -3,7 +3,7 @@ import { LabError } from '../model/lab-error.js'
 import type { LiveLab } from './live-lab.js'
 import { askStatus, askStatuses } from '../requests/replication.js'
 import type { ReplicationStatuses } from '../requests/replication-status.js'
-import { describeSilence } from '../requests/request-errors.js'
+import { describeUnreachable } from '../requests/request-errors.js'
 import { waitFor } from '../requests/wait.js'
 import { ensureMount } from '../wiring/proof.js'
 
@@ -105,7 +105,7 @@ const planProbe = async (lab: LiveLab): Promise<Plan> => {
     try {
       roles.push({ name, ...(await askStatuses(lab.anonymous(name))) })
     } catch (error) {
-      skipped.push({ cluster: name, why: describeSilence(error) ?? `failed: ${String(error)}` })
+      skipped.push({ cluster: name, why: describeUnreachable(error) ?? `failed: ${String(error)}` })
     }
   }
   const isCopy = ({ dr }: ReplicationStatuses) => dr.mode === 'secondary'

@@ -7,7 +7,7 @@ import { LabError } from '../model/lab-error.js'
 import { countLost, readLosses } from '../requests/losses.js'
 import { askStatus, findLagBetween } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
-import { nameSilent, throughRestart } from '../requests/request-errors.js'
+import { nameUnreachable, throughRestart } from '../requests/request-errors.js'
 import { commandIn } from '../model/lab-directory.js'
 import { type Shares, sharesToTry } from '../keys/environment.js'
 import { atReachableNode } from '../nodes/nodes.js'
@@ -120,7 +120,9 @@ export class Runbook {
     const cluster = this.cluster(name)
     const ask = async () =>
       withAnonymousClient(await this.#reachableNode(name), (client) => askStatus(client, kind), timeoutMs)
-    return timeoutMs === undefined && !this.isDryRun ? this.#throughRestart(cluster, ask) : namingSilent(cluster, ask)
+    return timeoutMs === undefined && !this.isDryRun
+      ? this.#throughRestart(cluster, ask)
+      : namingUnreachable(cluster, ask)
   }
 
   /** Returns the number of log entries that a cluster lists as lost. A server of another program lists none. */
@@ -137,7 +139,7 @@ export class Runbook {
 
   #throughRestart<T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> {
     const wait = (fact: () => Promise<string | undefined>) => this.wait(`cluster ${cluster.name} to restart`, fact)
-    return namingSilent(cluster, () => throughRestart(wait, ask))
+    return namingUnreachable(cluster, () => throughRestart(wait, ask))
   }
 
   /** Returns why a secondary is behind. Undefined if it is replicated. */
@@ -193,11 +195,11 @@ export class Runbook {
   }
 }
 
-const namingSilent = async <T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> => {
+const namingUnreachable = async <T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> => {
   try {
     return await ask()
   } catch (error) {
-    throw nameSilent(cluster, error)
+    throw nameUnreachable(cluster, error)
   }
 }
 

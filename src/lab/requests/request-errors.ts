@@ -37,23 +37,23 @@ const findPassing = (error: unknown): string | undefined =>
 const HINT = 'is it the CA of this lab?'
 
 /** Describes why a cluster was unreachable. Returns undefined for any other error. */
-export const describeSilence = (error: unknown): string | undefined =>
+export const describeUnreachable = (error: unknown): string | undefined =>
   error instanceof ApiUnreachable
     ? `does not respond (${linkText(error.cause, { isTls: error.url.startsWith('https:'), authorityHint: HINT })})`
     : undefined
 
 /** Returns an error with the unreachable cluster and the next action. Returns any other error unchanged. */
-export const nameSilent = (
+export const nameUnreachable = (
   { name, apiAddress }: Pick<ClusterAccess, 'name' | 'apiAddress'>,
   error: unknown,
 ): unknown => {
-  const silence = describeSilence(error)
-  if (silence === undefined) return error
+  const problem = describeUnreachable(error)
+  if (problem === undefined) return error
   const next =
     error instanceof Error && isRefused(error)
       ? 'this operation requires it: start it first'
       : 'the last request may still take effect'
-  return new LabError('remote', `${describeServer(name)} ${silence} at ${apiAddress}; ${next}`, {
+  return new LabError('remote', `${describeServer(name)} ${problem} at ${apiAddress}; ${next}`, {
     cause: error,
   })
 }

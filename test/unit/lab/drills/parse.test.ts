@@ -108,7 +108,7 @@ it.each([
   ],
   ['an unknown verb', 'steps:\n  - crush: A\n', 'x.yaml:5:5: unknown key "steps[0].crush"; did you mean "crash"?'],
   ['no verb', 'steps:\n  - name: alone\n', 'x.yaml:5:5: a step must have exactly one verb; this step has none'],
-  ['two verbs', 'steps:\n  - crash: A\n    start: A\n', 'this one has crash and start'],
+  ['two verbs', 'steps:\n  - crash: A\n    start: A\n', 'this step has crash and start'],
   [
     'a cluster that is not there',
     'steps:\n  - crash: Q\n',
@@ -155,7 +155,7 @@ it.each([
   [
     'aliases that grow without end',
     `steps:\n  - call: { cluster: A, method: PUT, path: x, body: { ${BOMB} } }\n`,
-    'x.yaml: the aliases',
+    'x.yaml: an alias refers to itself, or',
   ],
   ['no YAML', 'steps: [\n', 'x.yaml:5:1:'],
   ['no steps', '', 'x.yaml:1:1: the file requires "steps"'],

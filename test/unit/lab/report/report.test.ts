@@ -318,9 +318,9 @@ describe('report.html', () => {
   it('report.html draws every cluster before and after, also in words', () => {
     const html = toHtml(drillResult())
     expect(html).toContain(
-      'A: primary, serves; B: DR secondary, stream-wals; C: performance secondary, stream-wals; B follows A (DR)',
+      'A: primary, serves clients; B: DR secondary, stream-wals; C: performance secondary, stream-wals; B follows A (DR)',
     )
-    expect(html).toContain('A: role unknown, no response; B: primary, serves')
+    expect(html).toContain('A: role unknown, no response; B: primary, serves clients')
   })
 
   it('report.html draws well-formed SVG, even if clusters follow each other', () => {
