@@ -343,8 +343,8 @@ it.each([
     '"direction" must be one of up, down',
   ],
   [{ ...cut, at: { proxy: 'x', direction: 'up', toxic: 't', toxicity: 1 } }, 'there is no proxy x'],
-  [{ cluster: 'A', fault: [] }, 'this is not a fault'],
-  [[], 'this is not a fault'],
+  [{ cluster: 'A', fault: [] }, 'the body is not a fault'],
+  [[], 'the body is not a fault'],
 ])('the control API of the lab daemon rejects %j', async (request, text) => {
   const { client } = await startLabDaemon()
   await expect(client.set(request as never)).rejects.toMatchObject({ message: expect.stringContaining(text) })
