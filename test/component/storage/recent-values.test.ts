@@ -165,7 +165,7 @@ describe('an engine with recent values', () => {
     }
   })
 
-  it('has and get of an engine with recent values agree, including large values', async () => {
+  it('an engine with recent values agrees in has and get, including large values', async () => {
     const large = Buffer.alloc(LARGE_VALUE_BYTES, 1)
     const batch = engine.batch()
     batch.put('da', bytes('1'))
