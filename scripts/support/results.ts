@@ -17,13 +17,24 @@ export interface FileResult {
   readonly failures: readonly string[]
 }
 
-/** Lines of a message that are shown. The rest is the stack of the test runner. */
-const MESSAGE_LINES = 40
+/** Lines of a message and of a stack that are shown. The end of a long message is the output of the command that failed. */
+const [FIRST_LINES, LAST_LINES, STACK_LINES] = [10, 30, 5]
 
-const describeFailure = (name: string, errors: readonly SerializedError[] | undefined): string => {
-  const text = (errors ?? []).map(({ stack, message }) => stack ?? message).join('\n')
-  return [name, ...text.split('\n').slice(0, MESSAGE_LINES)].join('\n    ')
+const linesOf = ({ message, stack = '' }: SerializedError): readonly string[] => {
+  const lines = message.split('\n')
+  const omitted = lines.length - FIRST_LINES - LAST_LINES
+  if (omitted > 0) lines.splice(FIRST_LINES, omitted, `... ${omitted} lines ...`)
+  return [
+    ...lines,
+    ...stack
+      .split('\n')
+      .filter((line) => /^\s+at /.test(line))
+      .slice(0, STACK_LINES),
+  ]
 }
+
+const describeFailure = (name: string, errors: readonly SerializedError[] | undefined): string =>
+  [name, ...(errors ?? []).flatMap(linesOf)].join('\n    ')
 
 const resultOf = (module: TestModule): FileResult => {
   const file = path.relative(ROOT, module.moduleId)
