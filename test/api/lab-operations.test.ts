@@ -133,7 +133,7 @@ it('activate connects a secondary behind a filter, and logs collects the lines o
     home.run('exec', cluster, ...NAMED, '--', process.execPath, 'dist/main.js', 'vault', ...args)
   expect(await on('activate', 'A', 'C', '--dry-run')).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('C is a performance secondary already'),
+    stderr: expect.stringContaining('C is already a performance secondary'),
   })
   expect((await vault('C', 'write', '-f', 'sys/replication/performance/secondary/disable')).status).toBe(0)
   const planned = await on('activate', 'A', 'C', '--filter', 'deny:EU/', '--dry-run')
@@ -156,7 +156,7 @@ it('activate connects a secondary behind a filter, and logs collects the lines o
 
   expect(await on('activate', 'A', 'C')).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('C is a performance secondary already'),
+    stderr: expect.stringContaining('C is already a performance secondary'),
   })
   expect((await on('status')).status, 'what was refused has changed nothing').toBe(0)
   expect(await on('up', 'dr')).toMatchObject({

@@ -86,7 +86,7 @@ const findDrillProblems = (document: YamlDocument, drill: DrillFile): Problem[] 
   return [
     ...judgeTopology(document, drill, problem),
     ...(threshold > shares || (threshold === 1 && shares > 1)
-      ? [problem(['threshold'], `a threshold of ${threshold} is not possible with ${shares} shares`)]
+      ? [problem(['threshold'], `a threshold of ${threshold} with ${shares} shares is invalid`)]
       : []),
     ...setup.flatMap((step, index) => judgeStep(step, ['setup', index], problem)),
     ...steps.flatMap((step, index) => judgeStep(step, ['steps', index], problem)),

@@ -136,7 +136,7 @@ describe('operations', () => {
       await lab.A.client.write('kv/greeting', { word: `round ${round}` })
       const refused = await codeAndText(() => operate.call(lab, 'A', 'B'))
       expect(refused).toMatch(
-        /^remote: B was not promoted, because writes would be lost; A is the DR primary again, .*"dr-b"/,
+        /^remote: B was not promoted, because writes would be lost; A is the DR primary again; .*"dr-b"/,
       )
       expect((await lab.A.client.read('kv/greeting')).data).toEqual({ word: `round ${round}` })
       link.heal()

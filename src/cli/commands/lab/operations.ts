@@ -129,7 +129,7 @@ const parseFilter = ({
   if (filter === undefined) return undefined
   const [, mode, paths] = /^(allow|deny):(.+)$/.exec(filter) ?? []
   if (!mode || !paths) throw new LabError('usage', `"${filter}" is not of the form deny:EU/ or allow:a/,b/`)
-  if (kind !== 'performance') throw new LabError('usage', 'only performance secondaries have filters')
+  if (kind !== 'performance') throw new LabError('usage', 'only performance secondaries can have filters')
   return { mode: mode as 'allow' | 'deny', paths }
 }
 

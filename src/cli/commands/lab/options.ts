@@ -48,7 +48,7 @@ export const parseShamir = (text: string): { shares: number; threshold: number }
   if (shares < 1 || shares > SHARES_MAX)
     throw new LabError('usage', `the number of shares must be from 1 to ${SHARES_MAX}, not ${shares}`)
   if (threshold < 1 || threshold > shares) {
-    throw new LabError('usage', `a threshold of ${threshold} is not possible with ${shares} shares`)
+    throw new LabError('usage', `a threshold of ${threshold} with ${shares} shares is invalid`)
   }
   if (threshold === 1 && shares > 1) throw new LabError('usage', 'several shares need a threshold of at least 2')
   return { shares, threshold }

@@ -87,7 +87,7 @@ export const ROLE_STEPS = {
     text: ({ primary, secondary, kind }) => `${secondary} joins ${primary} as ${kind} secondary`,
     problems: ({ primary, secondary, kind, filter }) => [
       ...(primary === secondary ? ['a cluster cannot follow itself'] : []),
-      ...(filter !== undefined && kind !== 'performance' ? ['only performance secondaries have filters'] : []),
+      ...(filter !== undefined && kind !== 'performance' ? ['only performance secondaries can have filters'] : []),
     ],
     async run({ lab, runbook }, { primary, secondary, kind, filter }) {
       const paths = filter && { mode: filter.mode, paths: filter.paths.join(',') }
