@@ -15,7 +15,11 @@ import type { Topology } from './lab/model/topology.js'
  */
 
 export type { ActivateOptions, OperationOptions, WaitOptions } from './lab/library/operable-lab.js'
-export type { InProcessLabOptions as StartLabOptions, SimulatedLabOptions } from './lab/library/options.js'
+export type {
+  FailoverOptions,
+  InProcessLabOptions as StartLabOptions,
+  SimulatedLabOptions,
+} from './lab/library/options.js'
 export type { ClusterKeys } from './lab/model/cluster.js'
 export type { LabCluster, StoppedCluster } from './lab/in-process/in-process-cluster.js'
 export type { LabNode, NodeState, NodeView } from './lab/in-process/in-process-node.js'

@@ -183,7 +183,7 @@ describe('a simulated lab', () => {
     await lab.converged()
     await lab.A.crash()
     expect(lab.A.isRunning).toBe(false)
-    await lab.failover('A', 'B')
+    await lab.failover('A', 'B', { acceptLoss: 'any' })
     expect((await lab.B.client.read('kv/one')).data).toEqual({ n: 1 })
     await lab.B.client.write('kv/two', { n: 2 })
     await lab.A.start()

@@ -4,7 +4,7 @@ const EVENT_KINDS = [
   'lab-down',
   /** Details: `reason`. Events since the previous event of the lab were not recorded. */
   'keeper-started',
-  /** A command that changes something. Details: `verb` and its arguments. */
+  /** A command that changes something. Details: `verb` and its arguments; `position` of a DR primary that it takes down. */
   'command',
   /** A request that changes something on a cluster. `command` is the equivalent shell command without secrets. */
   'call',

@@ -7,11 +7,13 @@ import { LabError } from '../model/lab-error.js'
 import { activate } from '../operations/role-changes.js'
 import { failOver, operationToken, rejoin, switchOver } from '../operations/operations.js'
 import { Runbook } from '../operations/runbook.js'
+import { parseAcceptedLoss } from '../requests/expected-loss.js'
 import type { Topology } from '../model/topology.js'
 import { requireKeys } from '../model/settings.js'
 import { waitFor } from '../requests/wait.js'
 import { makeTopology, openCluster, type WireOptions } from '../wiring/wire.js'
 import { findProblems, findUnreplicated } from './findings.js'
+import type { FailoverOptions } from './options.js'
 import { type KeyOwner, KeyRing } from '../keys/key-ring.js'
 
 /**
@@ -98,19 +100,19 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
 
   /**
    * Fails over from a lost primary to its DR secondary. If the primary is still running, demotes it first, so that there are
-   * never two. With `force`, does not touch the primary, and promotes the secondary even if it may lack data. Rejects with the
-   * error of the server (ApiError) or with LabError.
+   * never two. Rejects with the error of the server (ApiError) or with LabError, for example if log entries may be lost.
    *
    * @example
    * await lab.A.crash()
-   * await lab.failover('A', 'B')
+   * await lab.failover('A', 'B', { acceptLoss: 'any' })
    */
   async failover(
     lost: Names,
     to: Names,
-    { force = false, ...options }: OperationOptions & { readonly force?: boolean | undefined } = {},
+    { force, acceptLoss = 0, ...options }: OperationOptions & FailoverOptions = {},
   ): Promise<void> {
-    await this.#operate([lost, to], options, (book) => failOver(book, { lost, to, isForced: force }))
+    const failover = { lost, to, isForced: force === true, acceptLoss: parseAcceptedLoss(acceptLoss) }
+    await this.#operate([lost, to], options, (book) => failOver(book, failover))
   }
 
   /** Switches the roles of a healthy primary and its DR secondary without data loss. Rejects as `failover` does. */

@@ -106,3 +106,24 @@ const requireCommon = (
 }
 
 const wrong = (text: string): LabError => new LabError('usage', text)
+
+/**
+ * Options of a failover.
+ *
+ * @example
+ * import { type FailoverOptions, startLab } from 'understudy-lab'
+ *
+ * const rehearsed: FailoverOptions = { acceptLoss: 'any' }
+ * await using lab = await startLab('dr')
+ * await lab.A.crash()
+ * await lab.failover('A', 'B', rehearsed)
+ */
+export interface FailoverOptions {
+  /** Does not touch a primary that is alive, and promotes the secondary even if it may lack data. */
+  readonly force?: boolean | undefined
+  /**
+   * The highest number of log entries that may be lost if the primary is down, or `any` if the number may be unknown. After a
+   * crash, it is unknown: replication is asynchronous. Default: 0.
+   */
+  readonly acceptLoss?: number | 'any' | undefined
+}

@@ -12,6 +12,7 @@ import {
   withProcess,
 } from '../model/cluster.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
+import { takesDown } from '../daemon/last-position.js'
 import { LabError } from '../model/lab-error.js'
 import { waitForAnswer } from '../requests/replication.js'
 import { lastLogLines } from '../processes/child-process.js'
@@ -25,6 +26,7 @@ import { findServer, launchCluster, type LaunchedServer, startLabDaemon } from '
 import type { LabHost } from '../processes/lab-host.js'
 import { openNode } from '../nodes/nodes.js'
 import { openCluster } from '../wiring/wire.js'
+import { positionAfterStop, positionBefore } from './last-position.js'
 import { type ServerControls, workOn, workOnAttached } from './server-controls.js'
 
 /**
@@ -48,9 +50,15 @@ export const workOnServers = async (
     if (verb === 'start') await launchPeers(chosen, context)
     for (const server of chosen) {
       const { lab, cluster } = readRecords(context, server.name)
+      const place = { ...cluster, apiAddress: server.apiAddress }
+      const before = takesDown(verb) ? await positionBefore(place) : undefined
       options.onProgress(await workOn(controlsOf(context, server.name), verb))
       const command = commandIn(name, `${verb} ${server.name}`)
-      const event = { cluster: cluster.name, kind: 'command', details: { verb }, command } as const
+      // With several nodes, another one may take over.
+      const isEnd = verb === 'stop' && !cluster.nodes
+      const position = before && isEnd ? positionAfterStop(before, server.logFile) : before
+      const details = { verb, ...(position && { position }) }
+      const event = { cluster: cluster.name, kind: 'command', details, command } as const
       await new LabDaemonClient(lab.keeper.socket).emit(event)
     }
   } finally {

@@ -6,6 +6,7 @@ import type { EventDraft, LabEvent } from '../events/event.js'
 import { type ActiveFault, type FaultRequest, findBetween } from '../daemon/active-fault.js'
 import { LabError } from '../model/lab-error.js'
 import { Runbook, type RunbookOptions } from '../operations/runbook.js'
+import type { LastPosition } from '../requests/expected-loss.js'
 import { sealCluster, unsealCluster } from '../keys/seals.js'
 import type { Topology } from '../model/topology.js'
 import type { LabKind, ProcessVerb, ServerVerb } from '../model/server-verbs.js'
@@ -42,6 +43,8 @@ export interface LabDriver {
   saveKeys(cluster: string, keys: Partial<ClusterKeys>): void
   /** Runs an action on a server and returns a description. `start` unseals with the keys of the lab. */
   work(verb: ProcessVerb, name: string, timeoutMs: number): Promise<string>
+  /** Finds the position of a DR primary when the lab took it down, if the lab records that. */
+  findLastPosition?(cluster: string): Promise<LastPosition | undefined>
   /** Finds the active nodes, if they are not tracked continuously. Later requests to clusters go to them. */
   followActiveNodes?(): Promise<void>
 }
@@ -140,10 +143,11 @@ export class LiveLab implements LabAccess {
   }
 
   /** Returns a runbook for operations on this lab. */
-  runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf'>): Runbook {
+  runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf' | 'findLastPosition'>): Runbook {
     const emit = (event: EventDraft) => this.events.append(event)
     const rootTokenOf = (cluster: ClusterAccess) => this.#rootTokenAt(cluster)
-    return new Runbook(this, { emit, ...options, clock: this.clock, rootTokenOf })
+    const findLastPosition = async (name: string) => this.#driver.findLastPosition?.(name)
+    return new Runbook(this, { emit, ...options, clock: this.clock, rootTokenOf, findLastPosition })
   }
 
   /** Runs an action on a cluster and returns a description. */

@@ -9,7 +9,8 @@ import {
 } from '../model/cluster.js'
 import type { ActiveFault } from '../daemon/active-fault.js'
 import { LabDaemon } from '../daemon/lab-daemon.js'
-import { followEvents, LabDaemonClient } from '../daemon/lab-daemon-client.js'
+import { followEvents, LabDaemonClient, listEvents } from '../daemon/lab-daemon-client.js'
+import { findLastPosition } from '../daemon/last-position.js'
 import { LabError } from '../model/lab-error.js'
 import { requireAnyLab, saveLab } from '../model/lab-directory.js'
 import { cannot, type LabKind } from '../model/server-verbs.js'
@@ -20,10 +21,7 @@ import { topologyOf } from '../topology/catalogue.js'
 import { type LabDriver, type LabEvents, type LabFaults, LiveLab } from './live-lab.js'
 import { faultsOf, LocalEvents } from './local-events.js'
 
-interface EventsAndFaults {
-  readonly events: LabEvents
-  readonly faults: LabFaults
-}
+type EventsAndFaults = Pick<LabDriver, 'events' | 'faults' | 'findLastPosition'>
 
 const kindOf = (lab: AnyLab): LabKind => {
   if (!isAttached(lab)) return 'process'
@@ -55,7 +53,11 @@ const keptEvents = (lab: LabRecord, clock: Clock): EventsAndFaults => {
     for (const id of ids) healed.push(...(await daemon.heal(id)))
     return healed
   }
-  return { events, faults: { set: (request) => daemon.set(request), list: () => daemon.list(), heal } }
+  return {
+    events,
+    faults: { set: (request) => daemon.set(request), list: () => daemon.list(), heal },
+    findLastPosition: async (cluster) => findLastPosition(await listEvents(lab), cluster),
+  }
 }
 
 /** Supports server faults only, while the handle is open: the links between attached clusters do not go through the lab. */

@@ -2,7 +2,14 @@ import { ApiError } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
 import { describeEntries } from '../requests/losses.js'
 import { generateOperationToken, idOf, OPERATION_TOKEN, REPLICATION } from '../requests/replication.js'
-import { describeMode, findStreamProblem, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
+import {
+  describeMode,
+  findStreamProblem,
+  isDetached,
+  NO_STATUS,
+  type ReplicationStatus,
+} from '../requests/replication-status.js'
+import { type Failover, requireAccepted } from './accept-loss.js'
 import { activationToken, authorityOf, demote, freeId, promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
@@ -56,18 +63,20 @@ const requireDr = async (runbook: Runbook, name: string, mode: 'primary' | 'seco
 
 /**
  * Fails over to the DR secondary of a lost primary. If the primary is still running, demotes it first, so that there are never
- * two. With `isForced`, does not touch the primary, and promotes the secondary even if it may lack data. Resolves with whether
- * the supposedly lost cluster is a running primary.
+ * two. If it is down, rejects unless the secondary is known to lack at most `acceptLoss` log entries. With `isForced`, does not
+ * touch the primary, and promotes the secondary even if it may lack data. Resolves with whether the supposedly lost cluster is a
+ * running primary.
  */
 export const failOver = async (
   runbook: Runbook,
-  { lost, to, isForced }: { readonly lost: string; readonly to: string; readonly isForced: boolean },
+  { isForced, ...failover }: Failover & { readonly isForced: boolean },
 ): Promise<boolean> => {
+  const { lost, to } = failover
   runbook.requireTwo(lost, to)
   const ours = await ask(runbook, lost)
   const living = ours.mode === 'primary' ? lost : await findOtherPrimary(runbook, lost, to)
   const isPlanned = living !== undefined && !isForced
-  if (living === undefined && !isForced) await refuseLoss(runbook, lost, ours, to)
+  const mayLose = living === undefined && !isForced && (await refuseLoss(runbook, ours, failover))
   if (isPlanned) await requirePlannable(runbook, living, lost, to)
   else if (living !== undefined)
     runbook.announce(
@@ -79,7 +88,8 @@ export const failOver = async (
       `${lost} is running, so this is a planned failover without data loss: ${lost} is demoted first, then ${to} is promoted`,
     )
     await handOver(runbook, lost, to, token)
-  } else await promote(runbook, to, 'dr', { token, isForced })
+  } else if (mayLose) await promoteWithLoss(runbook, to, token)
+  else await promote(runbook, to, 'dr', { token, isForced })
   runbook.say(`${to} is the DR primary now`)
   return living === lost
 }
@@ -99,15 +109,32 @@ const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Pro
   return others.find((_, at) => statuses[at]?.mode === 'primary' && statuses[at].clusterId === set)
 }
 
-/** Rejects if a demoted, running primary may have data that its secondary lacks: it reports this only when it is demoted. */
-const refuseLoss = async (runbook: Runbook, lost: string, ours: ReplicationStatus, to: string): Promise<void> => {
-  if (ours.mode !== 'secondary' || ours.primaryAddress !== '') return
+/** Rejects if the promotion may lose more than is accepted. Resolves with whether it may lose anything. */
+const refuseLoss = async (runbook: Runbook, ours: ReplicationStatus, failover: Failover): Promise<boolean> => {
+  const { lost, to, acceptLoss } = failover
+  if (ours.mode === NO_STATUS.mode) {
+    await requireDr(runbook, to, 'secondary')
+    return requireAccepted(runbook, failover)
+  }
+  // A demoted, running primary reports whether its secondary lacks data only when it is demoted.
+  if (!isDetached(ours)) return false
   const theirs = await runbook.status(to, 'dr')
-  if (theirs.clusterId !== ours.clusterId || theirs.merkleRoot === ours.merkleRoot) return
+  if (theirs.clusterId !== ours.clusterId || theirs.merkleRoot === ours.merkleRoot) return false
+  if (acceptLoss === 'any') return true
   throw new LabError(
     'remote',
     `${lost} is running as a demoted cluster, and its data differs from the data of ${to}, so writes may be lost: "${runbook.line(`failover ${to} ${lost}`)}" promotes ${lost} again, --force promotes ${to}`,
   )
+}
+
+/** Promotes a secondary. Uses force only if the secondary itself reports that it lacks data. */
+const promoteWithLoss = async (runbook: Runbook, to: string, token: string): Promise<void> => {
+  try {
+    await promote(runbook, to, 'dr', { token, isForced: false })
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 503)) throw error
+    await promote(runbook, to, 'dr', { token: await operationToken(runbook, to), isForced: true })
+  }
 }
 
 /** Rejects if the secondary is disconnected: a demotion would lose writes. Two primaries must be requested explicitly. */

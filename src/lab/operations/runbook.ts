@@ -4,6 +4,7 @@ import { type ClusterAccess, clientOf, type LabAccess, requireCluster, withAnony
 import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
+import { askAnnounced, type ExpectedLoss, expectedLoss, type LastPosition } from '../requests/expected-loss.js'
 import { countLost, readLosses } from '../requests/losses.js'
 import { askStatus, findLagBetween } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
@@ -37,6 +38,8 @@ export interface RunbookOptions {
   readonly onAnswer?: ((step: Step, status: number | null, tookMs: number) => void) | undefined
   /** Prints the requests without sending them. */
   readonly isDryRun?: boolean | undefined
+  /** Resolves to the position of a DR primary when the lab took it down. */
+  readonly findLastPosition?: ((cluster: string) => Promise<LastPosition | undefined>) | undefined
   /** Resolves to a root token that is valid on a cluster now. */
   readonly rootTokenOf: (cluster: ClusterAccess) => Promise<string>
 }
@@ -123,6 +126,17 @@ export class Runbook {
     return timeoutMs === undefined && !this.isDryRun
       ? this.#throughRestart(cluster, ask)
       : namingUnreachable(cluster, ask)
+  }
+
+  /** Returns what a failover from a primary that is down would lose. */
+  async expectedLoss(lost: string, to: string): Promise<ExpectedLoss> {
+    const { findLastPosition, clock } = this.#options
+    const [secondary, announced, last] = await Promise.all([
+      this.status(to, 'dr'),
+      withAnonymousClient(await this.#speaker(to), askAnnounced),
+      findLastPosition?.(lost),
+    ])
+    return expectedLoss({ secondary, announced, last, nowMs: clock.now() })
   }
 
   /** Returns the number of log entries that a cluster lists as lost. A server of another program lists none. */

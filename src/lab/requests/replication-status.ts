@@ -96,6 +96,10 @@ export const describeMode = ({ mode }: ReplicationStatus): string => (mode === '
 /** Whether a cluster is a secondary, or is becoming one. */
 export const isFollower = ({ mode }: ReplicationStatus): boolean => mode === 'secondary' || mode === 'bootstrapping'
 
+/** Whether a cluster is a secondary without a primary, such as a demoted primary. */
+export const isDetached = ({ mode, primaryAddress }: ReplicationStatus): boolean =>
+  mode === 'secondary' && primaryAddress === ''
+
 /** Whether a secondary is connected and streams. */
 export const isStreaming = ({ mode, state, connectionState }: ReplicationStatus): boolean =>
   mode === 'secondary' && state === 'stream-wals' && connectionState === 'ready'

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { statesOf } from '../containers/docker.js'
 import {
@@ -5,17 +6,20 @@ import {
   type AttachedServer,
   type ClusterAccess,
   isAttached,
+  requireCluster,
   serversIn,
   serversOfLab,
   withAnonymousClient,
 } from '../model/cluster.js'
 import { type ActiveFault, describeFault, describeTarget, isOfLink, isShown } from '../daemon/active-fault.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
+import { findLastPosition } from '../daemon/last-position.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
+import { askAnnounced, describeLoss, expectedLoss, isLevel } from '../requests/expected-loss.js'
 import { askRoles, askStatus } from '../requests/replication.js'
-import { NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
+import { isDetached, NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
 import { findLinks, findProblemsOf, type FollowView } from './links.js'
 import { askNode, describeNodeState, type NodeView } from './node-view.js'
 
@@ -83,6 +87,7 @@ export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
   }
   const problems = [
     ...(await findProblemsOf(clusters, links, ask, host.clock)),
+    ...(await describeLosses(lab, clusters, host.clock)),
     ...describeLinks(lab.name, faults),
     ...(!isAttached(lab) && lab.isLoading
       ? [`the loading of an image was interrupted: "understudy reset --name ${lab.name}" repeats it`]
@@ -191,6 +196,24 @@ const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
     return state === 'stream-wals' ? [] : [`is catching up with its ${word} primary (${state})`]
   })
   return isFenced ? ['rejects writes: its replication set has a newer primary', ...problems] : problems
+}
+
+/** Describes what a failover to each DR secondary that has lost its primary would lose. */
+const describeLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clock): Promise<string[]> => {
+  // A demoted primary that is alive has reported whether its secondaries lack data.
+  const isLed = (set: string) =>
+    views.some(({ dr }) => dr.clusterId === set && (dr.mode === 'primary' || isDetached(dr)))
+  const left = views.filter(({ dr }) => dr.mode === 'secondary' && !isLed(dr.clusterId))
+  if (left.length === 0) return []
+  const events = isAttached(lab) ? [] : await new LabDaemonClient(lab.keeper.socket).events().catch(() => [])
+  const positions = lab.clusters.flatMap(({ name }) => findLastPosition(events, name) ?? [])
+  const told = left.map(async ({ name, dr }) => {
+    const announced = await withAnonymousClient(requireCluster(lab, name), askAnnounced, ANSWER_MS)
+    const last = positions.find(({ set }) => set === dr.clusterId)
+    const loss = expectedLoss({ secondary: dr, announced, last, nowMs: clock.now() })
+    return isLevel(loss) ? [] : [`a failover to ${name} ${describeLoss(loss)}`]
+  })
+  return (await Promise.all(told)).flat()
 }
 
 const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {

@@ -128,6 +128,8 @@ export interface PageAction {
   /** Latency in milliseconds. */
   readonly ms?: number
   readonly isForced?: boolean
+  /** Accepts any loss of a failover. */
+  readonly acceptsLoss?: boolean
   /** Name of a drill or a snapshot. */
   readonly name?: string
 }
@@ -139,6 +141,7 @@ export interface AvailableAction {
   /** The input that the action needs. */
   readonly asks?: 'ms' | 'drill' | 'new-snapshot' | 'snapshot'
   readonly canForce?: true
+  readonly canAcceptLoss?: true
 }
 
 /** What an action would do. */

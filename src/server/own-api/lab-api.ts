@@ -134,6 +134,7 @@ async function info(server: LabServer, _: JsonObject, { withheld }: SideRequest)
     epoch: server.runtime?.store.epoch ?? '',
     fenced: (cluster && (await fenceOf(cluster))) ?? null,
     ahead: (view?.ahead && aheadOf(view.ahead)) ?? null,
+    announced_wal: view?.announcedIndex ?? 0,
     purge_pending: server.host.isPurgePending,
     kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
     node: describeNode(server) ?? null,

@@ -79,7 +79,7 @@ export const LAB_DAEMON_OPERATIONS = {
 
 const action = object(
   { verb: text('latency'), clusters: { ...listOf(text()), example: ['A', 'B'] } },
-  { kind: oneOf(['dr', 'performance']), ms: whole(80), isForced: flag(), name: text() },
+  { kind: oneOf(['dr', 'performance']), ms: whole(80), isForced: flag(), acceptsLoss: flag(), name: text() },
 )
 const step = object({
   name: text(),

@@ -101,6 +101,7 @@ export const SERVER_OPERATIONS = {
           since: text(),
         }),
       ),
+      announced_wal: whole(0),
       purge_pending: flag(false),
       kinds: object({ dr: text('primary'), performance: text('disabled') }),
       node: orNull(

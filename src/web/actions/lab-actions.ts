@@ -29,20 +29,25 @@ const ASKED: Readonly<Record<NonNullable<AvailableAction['asks']>, Field>> = {
   drill: field('pick', 'name', 'Drill'),
 }
 const FORCE = field('force', 'isForced', 'Force')
+const ACCEPT_LOSS = field('force', 'acceptsLoss', 'Accept any loss')
 
 /** Returns an action of the lab, which its server plans and runs. `topology`: that from which the lab was created. */
-export const labAction = ({ label, action, asks, canForce }: AvailableAction, topology: string): Action => {
+export const labAction = (
+  { label, action, asks, canForce, canAcceptLoss }: AvailableAction,
+  topology: string,
+): Action => {
   const asked = asks && ASKED[asks]
-  const bodyOf = ({ ms, name, isForced }: Values): PageAction => ({
+  const bodyOf = ({ ms, name, isForced, acceptsLoss }: Values): PageAction => ({
     ...action,
     ...(ms === undefined ? {} : { ms: Number(ms) }),
     ...(name === undefined ? {} : { name }),
     ...(canForce ? { isForced: isForced === 'true' } : {}),
+    ...(canAcceptLoss ? { acceptsLoss: acceptsLoss === 'true' } : {}),
   })
   return {
     label,
     isAtOnce: !asked,
-    fields: [...(asked ? [asked] : []), ...(canForce ? [FORCE] : [])],
+    fields: [...(asked ? [asked] : []), ...(canAcceptLoss ? [ACCEPT_LOSS] : []), ...(canForce ? [FORCE] : [])],
     ...(asked?.kind === 'pick' && {
       load: async () => [withChoices(asked, await ask(own('GET', 'actions')), topology)],
     }),

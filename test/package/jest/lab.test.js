@@ -11,7 +11,7 @@ test('a lab in Jest fails over', async () => {
   await lab.A.client.write('kv/greeting', { word: 'hello' })
   await lab.converged()
   await lab.A.crash()
-  await lab.failover('A', 'B')
+  await lab.failover('A', 'B', { acceptLoss: 'any' })
   expect((await lab.B.client.read('kv/greeting')).data).toEqual({ word: 'hello' })
   await expect(startLab('nope')).rejects.toThrow(LabError)
 }, 120_000)

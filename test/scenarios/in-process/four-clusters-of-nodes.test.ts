@@ -36,7 +36,7 @@ it('two regions with DR secondaries survive changes of the active nodes and a fa
 
   const token = await lab.A.token()
   await lab.A.crash()
-  await lab.failover('A', 'B')
+  await lab.failover('A', 'B', { acceptLoss: 'any' })
   await reads(lab.B, 'second')
   expect(await lab.B.token()).toBe(token)
   await lab.B.client.write('kv/greeting', { word: 'third' })

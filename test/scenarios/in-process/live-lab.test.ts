@@ -39,7 +39,7 @@ it('all lab operations work on a lab in one process', async () => {
     onProgress: () => undefined,
     onCall: (line) => void lines.push(line),
   })
-  await failOver(book, { lost: 'A', to: 'B', isForced: true })
+  await failOver(book, { lost: 'A', to: 'B', isForced: true, acceptLoss: 0 })
   expect(lines.at(-1)).toContain('sys/replication/dr/secondary/promote')
   expect(await (await lab.root('B')).read('kv/a')).toMatchObject({ data: { word: 'kept' } })
   await lab.work('start', 'A', TIMEOUT_MS)

@@ -7,6 +7,7 @@ import { claimLab } from '../../../lab/processes/claim.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
 import { activate, stepDown } from '../../../lab/operations/role-changes.js'
 import { failOver, operationToken, rejoin, switchOver } from '../../../lab/operations/operations.js'
+import { parseAcceptedLoss } from '../../../lab/requests/expected-loss.js'
 import { chooseClusters } from '../../../lab/nodes/choose.js'
 import type { Runbook } from '../../../lab/operations/runbook.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
@@ -49,14 +50,20 @@ export const operationCommands = (output: Output): Command[] => {
       'failover',
       'promote the DR secondary in place of the primary; a running primary is demoted first',
       'failover A B',
-      'failover A B --force --explain',
+      'failover A B --accept-loss any --explain',
     )
       .argument('<lost>', 'the lost primary')
       .argument('<to>', 'its DR secondary')
       .flag('--force', 'promote even if data may be lost, and do not demote a running primary')
+      .flag(
+        '--accept-loss <entries>',
+        'highest number of log entries that may be lost, or "any" if the number may be unknown',
+        '0',
+      )
       .run((flags, lost: string, to: string) =>
         operate(flags, async (book) => {
-          const isThere = await failOver(book, { lost, to, isForced: flags.force === true })
+          const acceptLoss = parseAcceptedLoss(flags.acceptLoss)
+          const isThere = await failOver(book, { lost, to, isForced: flags.force === true, acceptLoss })
           book.say(
             `${isThere ? '' : `when ${lost} is running again, `}make ${lost} a secondary of ${to}: ${book.line(`rejoin ${lost} ${to}`)}`,
           )

@@ -104,15 +104,17 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
   failover: roleChange({
     clusters: 2,
     canForce: true,
+    canAcceptLoss: true,
     label: ({ clusters: [lost] }) => `Fail over from ${lost} …`,
     title: ({ clusters }) => `fail over from ${clusters.join(' to ')}`,
-    line: ({ clusters, isForced }) => `failover ${clusters.join(' ')}${isForced ? ' --force' : ''}`,
+    line: ({ clusters, isForced, acceptsLoss }) =>
+      `failover ${clusters.join(' ')}${isForced ? ' --force' : ''}${acceptsLoss ? ' --accept-loss any' : ''}`,
     consequence: ({ clusters: [lost, to], isForced }) =>
       isForced
         ? `${to} becomes primary even if it lacks entries. ${lost} is not demoted: if it is running, there are two primaries.`
         : `${to} becomes primary. If ${lost} is reachable, it is demoted first, so that no data is lost.`,
-    steps: async (book, { clusters: [lost = '', to = ''], isForced = false }) => {
-      await failOver(book, { lost, to, isForced })
+    steps: async (book, { clusters: [lost = '', to = ''], isForced = false, acceptsLoss = false }) => {
+      await failOver(book, { lost, to, isForced, acceptLoss: acceptsLoss ? 'any' : 0 })
     },
   }),
   switchover: roleChange({

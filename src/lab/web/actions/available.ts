@@ -35,13 +35,14 @@ export const availableActions = (lab: AnyLab, known: Known): PageSurvey['actions
 }
 
 const toAvailable = (action: PageAction, isOfNodes: boolean): AvailableAction => {
-  const { label, asks, canForce } = ACTIONS[action.verb]
+  const { label, asks, canForce, canAcceptLoss } = ACTIONS[action.verb]
   const text = label(action)
   return {
     action,
     label: isOfNodes ? text.replace(/( …)?$/, ' all nodes$1') : text,
     ...(asks && { asks }),
     ...(canForce && { canForce }),
+    ...(canAcceptLoss && { canAcceptLoss }),
   }
 }
 

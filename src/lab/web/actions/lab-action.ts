@@ -31,7 +31,7 @@ export interface ActionContext {
 }
 
 /** An action of the page, which runs the code of the command line. `needs`: which labs support it. */
-export interface LabAction extends Pick<AvailableAction, 'asks' | 'canForce'> {
+export interface LabAction extends Pick<AvailableAction, 'asks' | 'canForce' | 'canAcceptLoss'> {
   readonly label: (action: PageAction) => string
   /** Number of clusters that it takes. */
   readonly clusters: 0 | 1 | 2

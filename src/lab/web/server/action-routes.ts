@@ -52,7 +52,7 @@ const requireThat = (isValid: boolean, reason: string): void => {
 /** Parses an action. Throws a usage error with the reason if it is invalid. */
 const parseAction = (value: unknown): PageAction => {
   requireThat(typeof value === 'object' && value !== null && !Array.isArray(value), 'an action must be a JSON object')
-  const { verb, clusters = [], kind, ms, isForced, name, ...others } = value as Record<string, unknown>
+  const { verb, clusters = [], kind, ms, isForced, acceptsLoss, name, ...others } = value as Record<string, unknown>
   const [stranger] = Object.keys(others)
   requireThat(stranger === undefined, `an action has no field "${stranger}"`)
   const isKnown = typeof verb === 'string' && Object.hasOwn(ACTIONS, verb)
@@ -63,7 +63,8 @@ const parseAction = (value: unknown): PageAction => {
     Array.isArray(clusters) && clusters.length === count && clusters.every((one) => typeof one === 'string')
   requireThat(isList, `"clusters" must contain ${count} names`)
   requireThat(new Set(clusters as string[]).size === count, 'name two different clusters')
-  const action = { verb: known, clusters: clusters as string[], ...(isForced === true && { isForced }) }
+  const ticked = { ...(isForced === true && { isForced }), ...(acceptsLoss === true && { acceptsLoss }) }
+  const action = { verb: known, clusters: clusters as string[], ...ticked }
   if (hasKind) {
     requireThat(KINDS.includes(kind as PageKind), `"kind" must be one of ${KINDS.join(', ')}`)
     return { ...action, kind: kind as PageKind }

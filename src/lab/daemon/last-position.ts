@@ -1,0 +1,26 @@
+import type { LabEvent } from '../events/event.js'
+import type { LastPosition } from '../requests/expected-loss.js'
+
+/** Whether a primary serves no client after a command, until another command starts it. */
+export const takesDown = (verb: unknown): boolean => ['stop', 'crash', 'pause', 'seal'].includes(String(verb))
+
+/**
+ * Returns the position of a DR primary when a command took it down. Undefined if it was no primary, or a later command started
+ * it or restored the lab. Events have the positions, so they are available as long as the lab daemon keeps its events.
+ */
+export const findLastPosition = (events: readonly LabEvent[], cluster: string): LastPosition | undefined => {
+  const commands = events.filter((event) => event.kind === 'command' && (event.cluster ?? cluster) === cluster)
+  const end = commands.findLastIndex(({ details }) => !takesDown(details.verb))
+  // A second command finds the server down already.
+  return commands
+    .slice(end + 1)
+    .flatMap(({ details }) => parsePosition(details.position) ?? [])
+    .at(-1)
+}
+
+const parsePosition = (value: unknown): LastPosition | undefined => {
+  const { set, lastWal, isFinal } = (value ?? {}) as Partial<LastPosition>
+  return typeof set === 'string' && typeof lastWal === 'number'
+    ? { set, lastWal, isFinal: isFinal === true }
+    : undefined
+}

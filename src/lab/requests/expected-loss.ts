@@ -1,0 +1,75 @@
+import type { JsonObject } from '../../base/json.js'
+import type { ApiClient } from '../../client/api-client.js'
+import { LabError } from '../model/lab-error.js'
+import { describeEntries } from './losses.js'
+import type { ReplicationStatus } from './replication-status.js'
+
+/** Decides what a failover to a DR secondary would lose, for operations, the status and the page. */
+
+/** The end of a DR primary's log, as the lab recorded it when a command took the primary down. */
+export interface LastPosition {
+  /** The ID of the replication set. */
+  readonly set: string
+  readonly lastWal: number
+  /** Whether the primary acknowledged nothing later. True only after an orderly stop. */
+  readonly isFinal: boolean
+}
+
+interface LossFacts {
+  readonly secondary: ReplicationStatus
+  /** The last position that the primary announced to the secondary. 0 if unknown. */
+  readonly announced: number
+  /** Undefined if no command of the lab took the primary down. */
+  readonly last: LastPosition | undefined
+  readonly nowMs: number
+}
+
+export interface ExpectedLoss {
+  /** Number of log entries that the secondary is known to lack. */
+  readonly entries: number
+  /** False if the primary may have acknowledged further entries, because replication is asynchronous. */
+  readonly isExact: boolean
+  /** Seconds since the last message of the primary. Null if there was none since the start of the secondary. */
+  readonly silentSeconds: number | null
+}
+
+export const expectedLoss = ({ secondary, announced, last, nowMs }: LossFacts): ExpectedLoss => {
+  const { mode, state, lastWal, clusterId, lastHeartbeat } = secondary
+  // In any other state, its position may be one in another log.
+  const isPlaced = mode === 'secondary' && state === 'stream-wals'
+  const known = last?.set === clusterId ? last : undefined
+  return {
+    entries: isPlaced ? Math.max(0, announced - lastWal, (known?.lastWal ?? 0) - lastWal) : 0,
+    isExact: isPlaced && known?.isFinal === true,
+    silentSeconds: lastHeartbeat === '' ? null : Math.max(0, Math.round((nowMs - Date.parse(lastHeartbeat)) / 1000)),
+  }
+}
+
+/** Whether a failover certainly loses nothing. */
+export const isLevel = ({ entries, isExact }: ExpectedLoss): boolean => isExact && entries === 0
+
+/** Returns for example `loses at least 12 log entries`, or `may lose an unknown number of log entries`. */
+export const describeLoss = ({ entries, isExact }: ExpectedLoss): string => {
+  if (!isExact && entries === 0) return 'may lose an unknown number of log entries'
+  return `loses ${isExact ? '' : 'at least '}${describeEntries(entries)}`
+}
+
+/** The highest number of log entries that an operator agrees to lose. `any` includes an unknown number. */
+export type AcceptedLoss = number | 'any'
+
+export const isAccepted = ({ entries, isExact }: ExpectedLoss, accepted: AcceptedLoss): boolean =>
+  accepted === 'any' || (isExact && entries <= accepted)
+
+/** Parses a number or its text. Throws a usage error for any other value. */
+export const parseAcceptedLoss = (value: unknown): AcceptedLoss => {
+  if (value === 'any') return value
+  const entries = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+  if (typeof entries === 'number' && Number.isSafeInteger(entries) && entries >= 0) return entries
+  throw new LabError('usage', `the accepted loss is a number of log entries or "any", not ${String(value)}`)
+}
+
+/** Returns the last position that the primary announced to this secondary. 0 if the server does not report it. */
+export const askAnnounced = async (client: ApiClient): Promise<number> => {
+  const info = await client.call('GET', '/_understudy/v1/info').catch(() => ({}))
+  return Number((info as JsonObject).announced_wal ?? 0)
+}
