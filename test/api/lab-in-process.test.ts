@@ -79,12 +79,17 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   const rejoined = await home.run('rejoin', 'A', 'B')
   expect(rejoined).toMatchObject({
     status: 0,
-    stderr: expect.stringContaining(
-      'A discarded 1 log entry that B does not have; to list them: understudy losses A\n',
+    stderr: expect.stringMatching(
+      /A discarded 1 log entry \(.*lost\) that B does not have; to list them: understudy losses A\n/,
     ),
   })
+  expect((await home.run('status')).stdout).toMatch(
+    /^A discarded 1 log entry \(.*lost\) after failovers: understudy losses A$/m,
+  )
+  expect((await home.run('events')).stdout).toMatch(/ A +note +A discarded 1 log entry /)
   expect((await home.run('losses', 'A')).stdout).toMatch(/^A: 1 log entry lost \(/)
   expect((await home.run('losses', 'A')).stdout).toMatch(/^A +\d+ +put +.*lost$/m)
+  expect((await home.run('losses', 'A')).stdout).toMatch(/^A keeps the log frames .*core\/losses\/ and encrypted\./m)
   expect(JSON.parse((await home.run('losses', 'A', '--json')).stdout)).toEqual([
     { cluster: 'A', losses: [expect.objectContaining({ entriesBeyond: 0, reason: expect.any(String) })] },
   ])

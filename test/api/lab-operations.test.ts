@@ -111,6 +111,49 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   })
 })
 
+it('a failover from a primary that is down fails if it may lose more than is accepted', {
+  timeout: 600_000,
+}, async () => {
+  await using home = new LabHome()
+  const on = (...args: string[]) => home.run(...args, ...NAMED)
+  const write = async (cluster: string, path: string) => {
+    const vault = [process.execPath, 'dist/main.js', 'vault', 'write', path, 'word=late']
+    expect((await on('exec', cluster, '--', ...vault)).status, path).toBe(0)
+  }
+  expect((await on('up', 'dr', '--in-process', '--ports', 'random')).status).toBe(0)
+  expect(
+    (await on('exec', 'A', '--', process.execPath, 'dist/main.js', 'vault', 'secrets', 'enable', 'kv')).status,
+  ).toBe(0)
+  expect((await on('wait', '--for', 'converged')).status).toBe(0)
+  expect((await on('fault', 'partition', 'A', 'B')).status).toBe(0)
+  for (const path of ['kv/one', 'kv/two', 'kv/three']) await write('A', path)
+
+  expect((await on('crash', 'A')).status).toBe(0)
+  for (const most of [[], ['--accept-loss', '99']])
+    expect(await on('failover', 'A', 'B', ...most)).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(
+        /A is down, and a failover to B loses at least 3 log entries \(last heartbeat from A: \d+ s ago\)\. Start A again, or pass --accept-loss any/,
+      ),
+    })
+  expect(await on('failover', 'A', 'B', '--accept-loss', 'all')).toMatchObject({ status: 1 })
+  expect((await on('start', 'A')).status).toBe(0)
+  expect((await on('stop', 'A')).status).toBe(0)
+  expect((await on('status')).stderr).toContain('a failover to B loses 3 log entries')
+  expect(await on('failover', 'A', 'B', '--accept-loss', '2')).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/a failover to B loses 3 log entries .* pass --accept-loss 3/),
+  })
+  expect((await on('failover', 'A', 'B', '--accept-loss', '3')).stderr).toContain('B is the DR primary now')
+  expect((await on('heal', '--all')).status).toBe(0)
+  expect((await on('start', 'A')).status).toBe(0)
+  expect((await on('rejoin', 'A', 'B')).stderr).toMatch(/A discarded 3 log entries \(kv\/\S+, kv\/\S+, kv\/\S+\)/)
+
+  expect((await on('wait', '--for', 'converged')).status).toBe(0)
+  expect((await on('stop', 'B')).status).toBe(0)
+  expect(await on('failover', 'B', 'A'), 'A has all log entries of B').toMatchObject({ status: 0 })
+})
+
 it('switchover exchanges a performance secondary and its DR copy, and back', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, ...NAMED)

@@ -1,6 +1,6 @@
 import { ApiError } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
-import { describeEntries } from '../requests/losses.js'
+import { countLost, describeEntries, describePaths, newLosses } from '../requests/losses.js'
 import { generateOperationToken, idOf, OPERATION_TOKEN, REPLICATION } from '../requests/replication.js'
 import {
   describeMode,
@@ -214,12 +214,14 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string): P
   const { mode } = await runbook.status(name, 'dr')
   await requireDr(runbook, primary, 'primary')
   if (mode === 'primary') await demote(runbook, name, 'dr')
-  const before = await runbook.countLost(name)
+  const before = await runbook.losses(name)
   await follow(runbook, name, primary)
-  const lost = (await runbook.countLost(name)) - before
-  if (lost <= 0) return
-  runbook.say(
-    `${name} discarded ${describeEntries(lost)} that ${primary} does not have; to list them: ${runbook.line(`losses ${name}`)}`,
+  const losses = newLosses(before, await runbook.losses(name))
+  if (losses.length === 0) return
+  const lost = describeEntries(countLost(losses)) + describePaths(losses)
+  await runbook.note(
+    name,
+    `${name} discarded ${lost} that ${primary} does not have; to list them: ${runbook.line(`losses ${name}`)}`,
   )
 }
 

@@ -5,7 +5,7 @@ import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { askAnnounced, type ExpectedLoss, expectedLoss, type LastPosition } from '../requests/expected-loss.js'
-import { countLost, readLosses } from '../requests/losses.js'
+import { type ClusterLoss, readLosses } from '../requests/losses.js'
 import { askStatus, findLagBetween } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { nameUnreachable, throughRestart } from '../requests/request-errors.js'
@@ -133,17 +133,15 @@ export class Runbook {
     const { findLastPosition, clock } = this.#options
     const [secondary, announced, last] = await Promise.all([
       this.status(to, 'dr'),
-      withAnonymousClient(await this.#speaker(to), askAnnounced),
+      withAnonymousClient(await this.#reachableNode(to), askAnnounced),
       findLastPosition?.(lost),
     ])
     return expectedLoss({ secondary, announced, last, nowMs: clock.now() })
   }
 
-  /** Returns the number of log entries that a cluster lists as lost. A server of another program lists none. */
-  async countLost(name: string): Promise<number> {
-    if (this.isDryRun) return 0
-    const count = async (client: ApiClient) => countLost(await readLosses(client))
-    return withAnonymousClient(await this.#reachableNode(name), count).catch(() => 0)
+  /** Returns the losses that a cluster lists. A server of another program lists none. */
+  async losses(name: string): Promise<readonly ClusterLoss[]> {
+    return this.isDryRun ? [] : withAnonymousClient(await this.#reachableNode(name), readLosses).catch(() => [])
   }
 
   /** Returns the active one of several nodes, or one that may become active. Checked each time, since nodes fail. */
@@ -182,6 +180,12 @@ export class Runbook {
   /** Prints a completed action. */
   say(text: string): void {
     if (!this.#options.isDryRun) this.#options.onProgress(text)
+  }
+
+  /** Prints a completed action, and records it as an event. */
+  async note(cluster: string, text: string): Promise<void> {
+    this.say(text)
+    if (!this.isDryRun) await this.#options.tell?.({ cluster, kind: 'note', details: { text } })
   }
 
   /** Returns an Understudy command line for this lab, for messages. */

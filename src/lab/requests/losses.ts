@@ -11,6 +11,8 @@ export interface ClusterLoss {
   readonly entries: readonly { readonly index: number; readonly path: string; readonly operation: 'put' | 'delete' }[]
   /** Number of further operations that the server does not list. */
   readonly entriesBeyond: number
+  /** Number of log frames that the server did not keep. */
+  readonly framesBeyond: number
 }
 
 /** Returns the losses that a cluster lists, oldest first. Sealed servers list them as well. */
@@ -23,6 +25,7 @@ export const readLosses = async (client: ApiClient): Promise<readonly ClusterLos
     reason: String(loss.reason),
     entries: loss.entries as unknown as ClusterLoss['entries'],
     entriesBeyond: Number(loss.entries_beyond),
+    framesBeyond: Number(loss.frames_beyond),
   }))
 }
 
@@ -31,3 +34,19 @@ export const countLost = (losses: readonly ClusterLoss[]): number =>
   losses.reduce((sum, { firstIndex, lastIndex }) => sum + lastIndex - firstIndex + 1, 0)
 
 export const describeEntries = (count: number): string => (count === 1 ? '1 log entry' : `${count} log entries`)
+
+const PATHS_SHOWN = 3
+
+/** Returns for example ` (kv/a, kv/b, kv/c and 9 more)`. Empty if the server shows no paths to this client. */
+export const describePaths = (losses: readonly ClusterLoss[]): string => {
+  const paths = [...new Set(losses.flatMap(({ entries }) => entries.map(({ path }) => path)))].filter(Boolean)
+  const more = paths.length > PATHS_SHOWN ? ` and ${paths.length - PATHS_SHOWN} more` : ''
+  return paths.length === 0 ? '' : ` (${paths.slice(0, PATHS_SHOWN).join(', ')}${more})`
+}
+
+/** Returns the losses that are not among the earlier ones. */
+export const newLosses = (before: readonly ClusterLoss[], now: readonly ClusterLoss[]): readonly ClusterLoss[] => {
+  const keyOf = ({ epoch, firstIndex }: ClusterLoss) => `${epoch} ${firstIndex}`
+  const known = new Set(before.map(keyOf))
+  return now.filter((loss) => !known.has(keyOf(loss)))
+}

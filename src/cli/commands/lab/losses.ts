@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { messageOf } from '../../../base/printable.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { openLab } from '../../../lab/live/open-lab.js'
+import type { ClusterAccess } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
 import { type ClusterLoss, countLost, describeEntries, readLosses } from '../../../lab/requests/losses.js'
@@ -27,7 +28,8 @@ export const lossesCommand = (output: Output): Command =>
       await using lab = openLab(flags.name, thisHost())
       const names = cluster === undefined ? lab.clusters.map(({ name }) => name) : [lab.cluster(cluster).name]
       const reports = await Promise.all(names.map((name) => report(lab, name)))
-      output.data(flags.json ? JSON.stringify(reports, undefined, 2) : describe(reports))
+      const dataOf = (name: string) => findDataDirectory(lab.cluster(name))
+      output.data(flags.json ? JSON.stringify(reports, undefined, 2) : describe(reports, dataOf))
       const unknown = reports.flatMap(({ cluster: name, error }) => (error === undefined ? [] : [`${name}: ${error}`]))
       if (unknown.length > 0) throw new LabError('remote', `cannot read all losses: ${unknown.join('; ')}`)
     })
@@ -42,7 +44,24 @@ const report = async (lab: LiveLab, cluster: string): Promise<Report> => {
 
 const HEADER = ['cluster', 'entry', 'operation', 'path']
 
-const describe = (reports: readonly Report[]): string => {
+const findDataDirectory = (cluster: ClusterAccess): string | undefined =>
+  'dataDir' in cluster ? String(cluster.dataDir) : undefined
+
+/** Describes what deletions and frames of losses mean. */
+const describeRemains = ({ cluster, losses }: Report, dataDirectory = 'its data directory'): readonly string[] => {
+  if (losses.length === 0) return []
+  const deletions = losses.flatMap(({ entries }) => entries.filter(({ operation }) => operation === 'delete')).length
+  const beyond = losses.reduce((sum, { framesBeyond }) => sum + framesBeyond, 0)
+  return [
+    `${cluster} keeps the log frames of these entries in ${dataDirectory}, below core/losses/ and encrypted. No command reads them.`,
+    ...(beyond > 0 ? [`${cluster} did not keep ${beyond} more log frames, because of their size.`] : []),
+    ...(deletions > 0
+      ? [`${deletions} lost operations are deletions: what they deleted, such as a revoked token, can be valid again.`]
+      : []),
+  ]
+}
+
+const describe = (reports: readonly Report[], dataOf: (cluster: string) => string | undefined): string => {
   const lines = reports.flatMap(({ cluster, losses, error }) => {
     if (error !== undefined) return []
     const total = countLost(losses)
@@ -55,5 +74,7 @@ const describe = (reports: readonly Report[]): string => {
       ...(entriesBeyond > 0 ? [[cluster, '', '', `${entriesBeyond} more operations, which are not listed`]] : []),
     ]),
   )
-  return [...lines, ...(rows.length > 0 ? ['', formatTable([HEADER, ...rows])] : [])].join('\n')
+  const remains = reports.flatMap((one) => describeRemains(one, dataOf(one.cluster)))
+  const table = rows.length > 0 ? ['', formatTable([HEADER, ...rows])] : []
+  return [...lines, ...table, ...(remains.length > 0 ? ['', ...remains] : [])].join('\n')
 }

@@ -5,7 +5,9 @@ import { describeEvent } from '../../../lab/daemon/describe.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-import { requireAnyLab } from '../../../lab/model/lab-directory.js'
+import { type AnyLab, withAnonymousClient } from '../../../lab/model/cluster.js'
+import { commandIn, requireAnyLab } from '../../../lab/model/lab-directory.js'
+import { countLost, describeEntries, describePaths, readLosses } from '../../../lab/requests/losses.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { drawLabView } from '../../../lab/status/draw.js'
 import { type LabView, observe } from '../../../lab/status/observe.js'
@@ -31,9 +33,23 @@ export const statusCommand = (output: Output): Command =>
         formatTable(fitToWidth(drawLabView(view, host.clock.now()), width))
       if (flags.watch) return watchStatus({ ...flags, look, draw, host, output })
       const survey = await look()
-      output.data(flags.json ? JSON.stringify(survey, undefined, 2) : draw(survey))
+      const losses = flags.json ? [] : await describeLosses(requireAnyLab(flags.name))
+      output.data(flags.json ? JSON.stringify(survey, undefined, 2) : [draw(survey), ...losses].join('\n'))
       if (survey.problems.length > 0) throw new LabError('remote', survey.problems.join('; '))
     })
+
+const ANSWER_MS = 1000
+
+/** Describes the log entries that each cluster discarded when it followed its successor. */
+const describeLosses = async (lab: AnyLab): Promise<string[]> => {
+  const asked = lab.clusters.map(async (cluster) => {
+    const losses = await withAnonymousClient(cluster, readLosses, ANSWER_MS).catch(() => [])
+    if (losses.length === 0) return []
+    const lost = describeEntries(countLost(losses)) + describePaths(losses)
+    return [`${cluster.name} discarded ${lost} after failovers: ${commandIn(lab.name, `losses ${cluster.name}`)}`]
+  })
+  return (await Promise.all(asked)).flat()
+}
 
 /** Columns that a narrow screen omits, in this order. */
 const SPARE = ['process', 'address', 'merkle root', 'wal', 'heartbeat']

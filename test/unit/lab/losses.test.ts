@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { type ClusterLoss, countLost, describePaths, newLosses } from '../../../src/lab/requests/losses.js'
+
+const lossOf = (firstIndex: number, ...paths: readonly string[]): ClusterLoss => ({
+  ...{
+    epoch: 'e',
+    firstIndex,
+    lastIndex: firstIndex + paths.length - 1,
+    reason: 'test',
+    entriesBeyond: 0,
+    framesBeyond: 0,
+  },
+  entries: paths.map((path, at) => ({ index: firstIndex + at, path, operation: 'put' })),
+})
+
+it('a new loss is one that the cluster did not list before', () => {
+  const [old, added] = [lossOf(1, 'kv/a'), lossOf(8, 'kv/b', 'kv/c')]
+  expect(newLosses([old], [old, added])).toEqual([added])
+  expect(newLosses([old, added], [added])).toEqual([])
+  expect(countLost(newLosses([], [old, added]))).toBe(3)
+})
+
+it('the description of a loss names the first paths, and none that the server hides', () => {
+  expect(describePaths([lossOf(1, 'kv/a', 'kv/b')])).toBe(' (kv/a, kv/b)')
+  expect(describePaths([lossOf(1, 'kv/a', 'kv/b', 'kv/c'), lossOf(8, 'kv/a', 'kv/d', 'kv/e')])).toBe(
+    ' (kv/a, kv/b, kv/c and 2 more)',
+  )
+  expect(describePaths([lossOf(1, '', '')])).toBe('')
+})
