@@ -1,5 +1,6 @@
 import { ApiError } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
+import { describeLoss, expectedLoss } from '../requests/expected-loss.js'
 import { countLost, describeEntries, describePaths, newLosses } from '../requests/losses.js'
 import { generateOperationToken, idOf, OPERATION_TOKEN, REPLICATION } from '../requests/replication.js'
 import {
@@ -205,7 +206,10 @@ const findCut = async (runbook: Runbook, primary: string, secondary: string): Pr
   const theirs = await runbook.status(secondary, 'dr')
   if (ours.mode !== 'primary') return `the DR replication of ${primary} is ${ours.mode}`
   if (theirs.clusterId !== ours.clusterId) return 'they belong to different replication sets'
-  return findStreamProblem(theirs)
+  const problem = findStreamProblem(theirs)
+  const last = { set: ours.clusterId, lastWal: ours.lastKindWal, isFinal: false }
+  const loss = expectedLoss({ secondary: theirs, announced: 0, last, nowMs: 0 })
+  return problem && `${problem}; a failover ${describeLoss(loss)}`
 }
 
 /** Makes a former primary that is back after a failover a secondary of its successor. */

@@ -70,7 +70,7 @@ const AHEAD_FIXES = 'recover or reindex with force discards the extra entries, p
 /** Queries all clusters of a lab concurrently, with a timeout of one second each. */
 export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
   const running = await findRunning(lab, host)
-  const [faults, clusters] = await Promise.all([
+  const [faults, answers] = await Promise.all([
     faultsOf(lab),
     Promise.all(
       lab.clusters.map((cluster) =>
@@ -80,6 +80,7 @@ export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
       ),
     ),
   ])
+  const clusters = await withLosses(lab, answers, host.clock)
   const links = findLinks(clusters, faults ?? [], host.clock.now())
   const ask = async (name: string, kind: Kind) => {
     const cluster = lab.clusters.find((one) => one.name === name)
@@ -87,7 +88,6 @@ export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
   }
   const problems = [
     ...(await findProblemsOf(clusters, links, ask, host.clock)),
-    ...(await describeLosses(lab, clusters, host.clock)),
     ...describeLinks(lab.name, faults),
     ...(!isAttached(lab) && lab.isLoading
       ? [`the loading of an image was interrupted: "understudy reset --name ${lab.name}" repeats it`]
@@ -198,22 +198,24 @@ const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
   return isFenced ? ['rejects writes: its replication set has a newer primary', ...problems] : problems
 }
 
-/** Describes what a failover to each DR secondary that has lost its primary would lose. */
-const describeLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clock): Promise<string[]> => {
+/** Adds to each DR secondary that has lost its primary what it would lose in a failover. */
+const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clock): Promise<ClusterView[]> => {
   // A demoted primary that is alive has reported whether its secondaries lack data.
   const isLed = (set: string) =>
     views.some(({ dr }) => dr.clusterId === set && (dr.mode === 'primary' || isDetached(dr)))
-  const left = views.filter(({ dr }) => dr.mode === 'secondary' && !isLed(dr.clusterId))
-  if (left.length === 0) return []
+  const isLeft = ({ dr }: ClusterView) => dr.mode === 'secondary' && !isLed(dr.clusterId)
+  if (!views.some(isLeft)) return [...views]
   const events = isAttached(lab) ? [] : await new LabDaemonClient(lab.keeper.socket).events().catch(() => [])
   const positions = lab.clusters.flatMap(({ name }) => findLastPosition(events, name) ?? [])
-  const told = left.map(async ({ name, dr }) => {
-    const announced = await withAnonymousClient(requireCluster(lab, name), askAnnounced, ANSWER_MS)
-    const last = positions.find(({ set }) => set === dr.clusterId)
-    const loss = expectedLoss({ secondary: dr, announced, last, nowMs: clock.now() })
-    return isLevel(loss) ? [] : [`a failover to ${name} ${describeLoss(loss)}`]
-  })
-  return (await Promise.all(told)).flat()
+  return Promise.all(
+    views.map(async (view) => {
+      if (!isLeft(view)) return view
+      const announced = await withAnonymousClient(requireCluster(lab, view.name), askAnnounced, ANSWER_MS)
+      const last = positions.find(({ set }) => set === view.dr.clusterId)
+      const loss = expectedLoss({ secondary: view.dr, announced, last, nowMs: clock.now() })
+      return isLevel(loss) ? view : { ...view, problems: [...view.problems, `${describeLoss(loss)} in a failover`] }
+    }),
+  )
 }
 
 const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {

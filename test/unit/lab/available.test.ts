@@ -157,5 +157,7 @@ describe('what is offered', () => {
       'Fail over from A …',
       'Promote to DR primary …',
     ])
+    const ofLoss = offered('cluster B', known).flatMap(({ label, canAcceptLoss }) => (canAcceptLoss ? [label] : []))
+    expect(ofLoss, 'a switchover loses nothing').toEqual(['Fail over from A …'])
   })
 })
