@@ -165,7 +165,7 @@ const drawCalls = ({ calls }: DrillResult): Markup | undefined => {
   return section('API requests', drawTable(['time', 'cluster', 'request', 'status', 'duration'], rows))
 }
 
-const drawLosses = ({ rpo, tokens }: DrillResult): Markup | undefined => {
+const drawLosses = ({ rpo, tokens, discarded }: DrillResult): Markup | undefined => {
   const writes = (rpo?.lost ?? []).map(({ key, ackedMs, cluster, client }) => [
     key,
     formatOffset(ackedMs),
@@ -176,6 +176,13 @@ const drawLosses = ({ rpo, tokens }: DrillResult): Markup | undefined => {
   return section(
     'Losses',
     drawTable(['key', 'acknowledged', 'by', 'client type'], writes),
+    titled(
+      'Log entries that a former primary discarded',
+      drawTable(
+        ['cluster', 'log entries', 'paths'],
+        discarded.map(({ cluster, entries, paths }) => [cluster, formatNumber(entries), paths.join(', ')]),
+      ),
+    ),
     titled('Tokens', drawTable(['token', 'reason'], dead)),
   )
 }

@@ -35,11 +35,15 @@ export const countLost = (losses: readonly ClusterLoss[]): number =>
 
 export const describeEntries = (count: number): string => (count === 1 ? '1 log entry' : `${count} log entries`)
 
+/** Returns the storage paths of losses. Empty if the server shows no paths to this client. */
+export const pathsOf = (losses: readonly ClusterLoss[]): readonly string[] =>
+  [...new Set(losses.flatMap(({ entries }) => entries.map(({ path }) => path)))].filter(Boolean)
+
 const PATHS_SHOWN = 3
 
-/** Returns for example ` (kv/a, kv/b, kv/c and 9 more)`. Empty if the server shows no paths to this client. */
+/** Returns for example ` (kv/a, kv/b, kv/c and 9 more)`. Empty without paths. */
 export const describePaths = (losses: readonly ClusterLoss[]): string => {
-  const paths = [...new Set(losses.flatMap(({ entries }) => entries.map(({ path }) => path)))].filter(Boolean)
+  const paths = pathsOf(losses)
   const more = paths.length > PATHS_SHOWN ? ` and ${paths.length - PATHS_SHOWN} more` : ''
   return paths.length === 0 ? '' : ` (${paths.slice(0, PATHS_SHOWN).join(', ')}${more})`
 }

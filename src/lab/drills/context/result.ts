@@ -41,6 +41,8 @@ export interface DrillResult {
   readonly rpo: RpoResult | null
   /** Null if the load holds no tokens, or the drill stopped before they were checked. */
   readonly tokens: TokensResult | null
+  /** The clusters that discarded log entries during the drill, because they followed another primary. */
+  readonly discarded: readonly DiscardedEntries[]
   readonly samples: readonly Sample[]
   readonly events: readonly DrillEvent[]
   /** Null if the drill ended before the lab was observed. */
@@ -124,6 +126,14 @@ interface LostWrite {
   /** The cluster that acknowledged the write. */
   readonly cluster: string
   readonly client: ClientKind
+}
+
+interface DiscardedEntries {
+  readonly cluster: string
+  /** Number of log entries. */
+  readonly entries: number
+  /** Storage paths of the operations, at most 100. Empty if the server does not show them. */
+  readonly paths: readonly string[]
 }
 
 export interface TokensResult {

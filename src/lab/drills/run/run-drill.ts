@@ -1,6 +1,7 @@
 import { messageOf } from '../../../base/printable.js'
 import type { LabEvent } from '../../events/event.js'
 import type { LiveLab } from '../../live/live-lab.js'
+import { type ClusterLoss, countLost, newLosses, pathsOf, readLosses } from '../../requests/losses.js'
 import { DrillContext } from '../context/drill-context.js'
 import type { DrillEvent, DrillResult, ExpectationResult, Picture } from '../context/result.js'
 import { StatusCollector, type StatusSample, toPicture } from '../context/status-samples.js'
@@ -48,6 +49,20 @@ const SETTLE_MS = 5000
 export const runDrill = async (lab: LiveLab, drill: Drill, options: RunDrillOptions = {}): Promise<DrillResult> =>
   new DrillRun(lab, drill, options).play()
 
+/** The losses that each cluster lists. */
+type Losses = ReadonlyMap<string, readonly ClusterLoss[]>
+
+const PATHS_MAX = 100
+const ANSWER_MS = 1000
+
+const toDiscarded = (before: Losses, after: Losses): DrillResult['discarded'] =>
+  [...after].flatMap(([cluster, now]) => {
+    const losses = newLosses(before.get(cluster) ?? [], now)
+    return losses.length === 0
+      ? []
+      : [{ cluster, entries: countLost(losses), paths: pathsOf(losses).slice(0, PATHS_MAX) }]
+  })
+
 class DrillRun {
   readonly #lab: LiveLab
   readonly #drill: Drill
@@ -58,6 +73,7 @@ class DrillRun {
   readonly #player: StepPlayer
   readonly #collector: StatusCollector
   readonly #observedEvents: DrillEvent[] = []
+  #lossesBefore: Losses = new Map()
   #load: Load | undefined
   #sampler: Sampler | undefined
 
@@ -78,6 +94,7 @@ class DrillRun {
     try {
       await this.#lab.followActiveNodes()
       await this.#context.learn()
+      this.#lossesBefore = await this.#readLosses()
       await this.#player.play(this.#drill.setup, 'setup')
       const load = await this.#startLoad()
       const before = toPicture(this.#context.now(), await this.#collector.collect())
@@ -88,7 +105,8 @@ class DrillRun {
       await this.#sampler.stop()
       const measured = load && !this.#player.isBrokenOff ? await this.#measure(load) : undefined
       const expectations = await this.#judge(measured)
-      return this.#result(before, measured, expectations, await this.#collector.collect())
+      const discarded = toDiscarded(this.#lossesBefore, await this.#readLosses())
+      return { ...this.#result(before, measured, expectations, await this.#collector.collect()), discarded }
     } finally {
       unsubscribe()
       await this.#load?.stop()
@@ -102,6 +120,15 @@ class DrillRun {
   #note({ time, kind, cluster, details, command }: LabEvent): void {
     if (kind !== 'role')
       this.#observedEvents.push({ atMs: this.#context.momentOf(time), kind, cluster, details, command })
+  }
+
+  /** A cluster that does not respond lists none. */
+  async #readLosses(): Promise<Losses> {
+    const ask = async (name: string) => {
+      const client = this.#lab.anonymous(name).with({ timeoutMs: ANSWER_MS })
+      return [name, await readLosses(client).catch(() => [])] as const
+    }
+    return new Map(await Promise.all(this.#lab.clusters.map(({ name }) => ask(name))))
   }
 
   async #startLoad(): Promise<Load | undefined> {
@@ -182,7 +209,7 @@ class DrillRun {
     measured: Measured | undefined,
     expectations: readonly ExpectationResult[],
     samples: readonly StatusSample[],
-  ): DrillResult {
+  ): Omit<DrillResult, 'discarded'> {
     // Servers that do not respond are absent.
     const servers = samples.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version] as const]))
     const { name, purpose, symptom = null, fix = null } = this.#drill

@@ -152,6 +152,7 @@ const drillResult = (change: Partial<DrillResult> = {}): DrillResult => ({
     byClient: { 'old-token': { acknowledged: 610, lost: 1 }, 'new-login': { acknowledged: 202, lost: 1 } },
   },
   tokens: { survived: 3, total: 3, lost: [] },
+  discarded: [{ cluster: 'A', entries: 2, paths: ['secret/drill/w2-118', 'secret/drill/w3-117'] }],
   samples: samples(),
   events: [
     { atMs: 3050, kind: 'process', cluster: 'A', details: { from: 'running', to: 'stopped' } },
@@ -352,6 +353,14 @@ describe('report.html', () => {
     expect(html).not.toMatch(/<script|<link|<img|\bsrc=|\bhref=|url\(|@import|\son\w+=|\sstyle=/)
     const style = /<style>([\s\S]*?)<\/style>/.exec(html)?.[1] ?? ''
     expect(html).toContain(`default-src &#39;none&#39;; style-src &#39;sha256-${hash('sha256', style, 'base64')}&#39;`)
+  })
+
+  it('report.html names the log entries that a former primary discarded', () => {
+    const html = toHtml(drillResult()).replace(/<[^>]*>/g, ' ')
+    expect(html).toMatch(
+      /Log entries that a former primary discarded\s+cluster\s+log entries\s+paths\s+A\s+2\s+secret\/drill\/w2-118/,
+    )
+    expect(toHtml(drillResult({ discarded: [] }))).not.toContain('discarded')
   })
 
   it('report.html shows a missing measurement as such, instead of zero', () => {
