@@ -116,17 +116,24 @@ it('a failover from a primary that is down fails if it may lose more than is acc
 }, async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, ...NAMED)
-  const write = async (cluster: string, path: string) => {
-    const vault = [process.execPath, 'dist/main.js', 'vault', 'write', path, 'word=late']
-    expect((await on('exec', cluster, '--', ...vault)).status, path).toBe(0)
+  const vault = async (...args: string[]) => {
+    const { status, stderr } = await home.run(
+      'exec',
+      'A',
+      ...NAMED,
+      '--',
+      process.execPath,
+      'dist/main.js',
+      'vault',
+      ...args,
+    )
+    expect(status, stderr).toBe(0)
   }
   expect((await on('up', 'dr', '--in-process', '--ports', 'random')).status).toBe(0)
-  expect(
-    (await on('exec', 'A', '--', process.execPath, 'dist/main.js', 'vault', 'secrets', 'enable', 'kv')).status,
-  ).toBe(0)
+  await vault('secrets', 'enable', 'kv')
   expect((await on('wait', '--for', 'converged')).status).toBe(0)
   expect((await on('fault', 'partition', 'A', 'B')).status).toBe(0)
-  for (const path of ['kv/one', 'kv/two', 'kv/three']) await write('A', path)
+  for (const path of ['kv/one', 'kv/two', 'kv/three']) await vault('write', path, 'word=late')
 
   expect((await on('crash', 'A')).status).toBe(0)
   for (const most of [[], ['--accept-loss', '99']])

@@ -185,7 +185,7 @@ export class Runbook {
   /** Prints a completed action, and records it as an event. */
   async note(cluster: string, text: string): Promise<void> {
     this.say(text)
-    if (!this.isDryRun) await this.#options.tell?.({ cluster, kind: 'note', details: { text } })
+    if (!this.isDryRun) await this.#options.emit?.({ cluster, kind: 'note', details: { text } })
   }
 
   /** Returns an Understudy command line for this lab, for messages. */

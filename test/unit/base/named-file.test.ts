@@ -97,5 +97,7 @@ it.each([
   ['dashes', '- '.repeat(100_000)],
   ['indentation', Array.from({ length: 1000 }, (_, level) => `${' '.repeat(level)}a:`).join('\n')],
 ])('a YAML file with too many levels of %s is rejected with its line', (_, text) => {
-  expect(() => readTopologyFile(file('deep.yaml', text))).toThrow(/deep\.yaml:\d+:1: the file is nested more than 64 levels deep/)
+  expect(() => readTopologyFile(file('deep.yaml', text))).toThrow(
+    /deep\.yaml:\d+:1: the file is nested more than 64 levels deep/,
+  )
 })
