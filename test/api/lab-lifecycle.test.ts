@@ -293,7 +293,7 @@ describe('arguments of a lab', () => {
       [['up', 'dr', '--shamir', '3/5'], 1, 'a threshold of 5 with 3 shares is invalid'],
       [['up', 'dr', '--shamir', '300/2'], 1, '300 shares'],
       [['up', 'dr', '--timeout', 'soon'], 1, '"soon" is not a duration'],
-      [['up', 'dr', '--name', '../x'], 1, 'is not a name for a lab'],
+      [['up', 'dr', '--name', '../x'], 1, 'is not a valid lab name'],
       [['status', '--name', 'none'], 1, 'there is no lab "none"'],
       [['start', 'Q', '--name', 'none'], 1, 'there is no lab "none"'],
       [['down', 'one', '--all'], 1, 'specify a lab or --all, not both'],

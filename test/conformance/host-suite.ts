@@ -140,7 +140,7 @@ const FACTS: readonly (readonly [fact: string, needs: Capability | undefined, ch
       await expect(lab.work('wipe', 'B')).rejects.toMatchObject({ code: 'conflict' })
       await lab.work('stop', 'B')
       await lab.work('wipe', 'B')
-      expect(await lab.work('start', 'B')).toContain('had no data, and is a new cluster')
+      expect(await lab.work('start', 'B')).toContain('had no data and was initialized as a new cluster')
     },
   ],
 ]

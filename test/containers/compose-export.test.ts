@@ -176,6 +176,6 @@ describe('an exported compose file with TLS and auto-unseal', () => {
     expect(secret.compose('stop', '--timeout', '20').status).toBe(0)
     expect(secret.compose('up', '-d').status).toBe(0)
     expect(secret.wireStatus(), secret.compose('logs', '--no-color', 'wire', 'secrets').text).toBe('0')
-    expect(secret.compose('logs', '--no-color', 'secrets').text).toContain('all of it is in /vault/secrets already')
+    expect(secret.compose('logs', '--no-color', 'secrets').text).toContain('all files already exist in /vault/secrets')
   })
 })

@@ -88,7 +88,7 @@ test('a fenced primary that rejects writes reports health 503 and a problem of t
     status: 503,
     json: { sealed: false, standby: false },
   })
-  expect(await lab.problems()).toContain('A refuses writes: a newer primary of its set exists')
+  expect(await lab.problems()).toContain('A rejects writes: its replication set has a newer primary')
   expect(await B.client.send('GET', 'sys/health')).toMatchObject({ status: 200 })
 })
 
