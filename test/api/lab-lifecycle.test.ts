@@ -108,7 +108,7 @@ describe('a lab', () => {
   it('a lab can be found and removed after its start was killed or its record was damaged', async () => {
     await using home = new LabHome()
     await using up = home.begin('up', 'dr', ...UP)
-    await up.untilPrinted('is ready at')
+    await up.untilPrinted('is unsealed at')
     up.signal('SIGKILL')
     await up.end()
     expect(home.servers()).toHaveLength(2)
@@ -291,7 +291,7 @@ describe('arguments of a lab', () => {
       [['up', 'dr', '--port-base', '70000'], 1, '"70000" is not a port from 1 to 65535'],
       [['up', 'six', '--port-base', '65500'], 1, 'is too high: the last cluster would need port 65551'],
       [['up', 'dr', '--shamir', '3/5'], 1, 'a threshold of 5 with 3 shares is invalid'],
-      [['up', 'dr', '--shamir', '300/2'], 1, '300 shares'],
+      [['up', 'dr', '--shamir', '300/2'], 1, 'must be from 1 to 255, not 300'],
       [['up', 'dr', '--timeout', 'soon'], 1, '"soon" is not a duration'],
       [['up', 'dr', '--name', '../x'], 1, 'is not a valid lab name'],
       [['status', '--name', 'none'], 1, 'there is no lab "none"'],
