@@ -107,7 +107,7 @@ describe('an exported compose file', () => {
     const status = wireStatus()
     const log = compose('logs', '--no-color', 'wire').text
     expect(status, log).toBe('0')
-    expect(log).toContain('B is no dr secondary of A any more')
+    expect(log).toContain('B is no longer a dr secondary of A')
     expect((await on('env', '--role', 'dr-primary')).stdout).toContain(`:${env.B_PORT}`)
     expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('kept')
   })
