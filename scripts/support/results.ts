@@ -20,8 +20,8 @@ export interface FileResult {
 /** Lines of a message and of a stack that are shown. The end of a long message is the output of the command that failed. */
 const [FIRST_LINES, LAST_LINES, STACK_LINES] = [10, 30, 5]
 
-const linesOf = ({ message, stack = '' }: SerializedError): readonly string[] => {
-  const lines = message.split('\n')
+const linesOf = ({ message, stack = '', diff }: SerializedError & { readonly diff?: string }): readonly string[] => {
+  const lines = [message, ...(diff ? [diff] : [])].join('\n').split('\n')
   const omitted = lines.length - FIRST_LINES - LAST_LINES
   if (omitted > 0) lines.splice(FIRST_LINES, omitted, `... ${omitted} lines ...`)
   return [

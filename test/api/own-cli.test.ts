@@ -29,7 +29,7 @@ describe('a server with address_file', () => {
     const address = readFileSync(file, 'utf8').trim()
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)
     const { status, stdout } = await runProgram(['healthcheck'], { env })
-    expect({ status, stdout }).toEqual({ status: 0, stdout: `${address} answers 200\n` })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: `${address} responds with 200\n` })
     program.signal('SIGTERM')
     expect(await program.end()).toBe(0)
     expect(existsSync(file)).toBe(false)

@@ -58,7 +58,7 @@ describe('the image entrypoint', () => {
     if (process.getuid?.() === 0) chownSync(file, 12_345, 12_345)
     const id = await startHealthy(['--volume', `${directory}:/vault/config`], ['server'])
     const { stdout } = docker('exec', id, 'understudy', 'healthcheck')
-    expect(stdout).toBe('http://127.0.0.1:8333 answers 501')
+    expect(stdout).toBe('http://127.0.0.1:8333 responds with 501')
   })
 
   it('the entrypoint reads a configuration file once if the caller names it', async () => {
