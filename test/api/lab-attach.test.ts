@@ -15,7 +15,10 @@ it('attach wires running servers and operates them as a lab, and down only unreg
   const keys = path.join(home.directory, 'keys.json')
   const addresses = [`A=${a.address}`, `B=${b.address}`]
   const wired = await home.run('wire', '--topology', 'dr', '--keep', keys, '--name', 'boxes', ...addresses)
-  expect([wired.status, wired.stderr]).toEqual([0, expect.stringContaining('registered the servers as the lab "boxes"')])
+  expect([wired.status, wired.stderr]).toEqual([
+    0,
+    expect.stringContaining('registered the servers as the lab "boxes"'),
+  ])
   expect(statSync(keys).mode & 0o777).toBe(0o600)
   const on = (...args: string[]) => home.run(...args, '--name', 'boxes')
 
