@@ -79,7 +79,7 @@ describe('the image entrypoint', () => {
     [['version'], 0, /^Understudy \d|^Vault v\d/],
     [['-version'], 0, /^Understudy \d|^Vault v\d/],
     [['sh', '-c', 'echo from a shell; exit 7'], 7, /^from a shell$/],
-    [['no-such-program'], 127, /no such program/],
+    [['no-such-program'], 127, /no-such-program: command not found/],
     [['server', '-no-such-flag'], 1, /flag provided but not defined/],
   ])('the image run as %j exits with %i', (args, status, output) => {
     const result = docker('run', '--rm', IMAGE, ...args)

@@ -99,13 +99,13 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'wrong-ca',
     what: 'C trusts the CA from the start',
-    change: addFields('C does not know the authority', { ca_file: AUTHORITY }),
-    fails: /^C does not know the authority/,
+    change: addFields('C does not know the CA', { ca_file: AUTHORITY }),
+    fails: /^C does not know the CA/,
   },
   {
     drill: 'node-failover',
     what: 'all nodes crash',
-    change: replace('the active node is lost', { crash: 'A' }),
+    change: replace('the active node crashes', { crash: 'A' }),
     fails: /^clients are served again/,
   },
   {
@@ -117,7 +117,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'rolling-restart',
     what: 'all nodes stop at once',
-    change: replace('the active node last', { stop: 'A' }),
+    change: replace('the active node restarts last', { stop: 'A' }),
     fails: /^clients are served again/,
   },
   {
@@ -226,7 +226,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
     drill: 'expired-activation-token',
     what: 'the token does not expire',
     change: without('the token expires'),
-    fails: /it is refused/,
+    fails: /it is rejected/,
   },
   {
     drill: 'merkle-corruption',
