@@ -119,7 +119,7 @@ const wrong = (text: string): LabError => new LabError('usage', text)
  * await lab.failover('A', 'B', rehearsed)
  */
 export interface FailoverOptions {
-  /** Does not touch a primary that is alive, and promotes the secondary even if it may lack data. */
+  /** Does not touch a running primary, and promotes the secondary even if it may lack data. */
   readonly force?: boolean | undefined
   /**
    * The highest number of log entries that may be lost if the primary is down, or `any` if the number may be unknown. After a
