@@ -18,6 +18,12 @@ export const findLastPosition = (events: readonly LabEvent[], cluster: string): 
     .at(-1)
 }
 
+/** Returns the last position of a replication set, like `findLastPosition` for the cluster that a command took down last. */
+export const findLastPositionOf = (events: readonly LabEvent[], set: string): LastPosition | undefined => {
+  const last = events.findLast(({ details }) => parsePosition(details.position)?.set === set)
+  return last?.cluster === undefined ? undefined : findLastPosition(events, last.cluster)
+}
+
 const parsePosition = (value: unknown): LastPosition | undefined => {
   const { set, lastWal, isFinal } = (value ?? {}) as Partial<LastPosition>
   return typeof set === 'string' && typeof lastWal === 'number'

@@ -4,7 +4,7 @@ import { type ClusterAccess, clientOf, type LabAccess, requireCluster, withAnony
 import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { askAnnounced, type ExpectedLoss, expectedLoss, type LastPosition } from '../requests/expected-loss.js'
+import { askExpectedLoss, type ExpectedLoss, type LastPosition } from '../requests/expected-loss.js'
 import { type ClusterLoss, readLosses } from '../requests/losses.js'
 import { askStatus, findLagBetween } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
@@ -131,12 +131,9 @@ export class Runbook {
   /** Returns what a failover from a primary that is down would lose. */
   async expectedLoss(lost: string, to: string): Promise<ExpectedLoss> {
     const { findLastPosition, clock } = this.#options
-    const [secondary, announced, last] = await Promise.all([
-      this.status(to, 'dr'),
-      withAnonymousClient(await this.#reachableNode(to), askAnnounced),
-      findLastPosition?.(lost),
-    ])
-    return expectedLoss({ secondary, announced, last, nowMs: clock.now() })
+    const [secondary, last] = await Promise.all([this.status(to, 'dr'), findLastPosition?.(lost)])
+    const facts = { secondary, last, nowMs: clock.now() }
+    return withAnonymousClient(await this.#reachableNode(to), (client) => askExpectedLoss(client, facts))
   }
 
   /** Returns the losses that a cluster lists. A server of another program lists none. */

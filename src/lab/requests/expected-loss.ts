@@ -68,8 +68,11 @@ export const parseAcceptedLoss = (value: unknown): AcceptedLoss => {
   throw new LabError('usage', `the accepted loss is a number of log entries or "any", not ${String(value)}`)
 }
 
-/** Returns the last position that the primary announced to this secondary. 0 if the server does not report it. */
-export const askAnnounced = async (client: ApiClient): Promise<number> => {
+/** Returns what a failover to a secondary would lose. Asks it for the last position that its primary announced. */
+export const askExpectedLoss = async (
+  client: ApiClient,
+  facts: Omit<LossFacts, 'announced'>,
+): Promise<ExpectedLoss> => {
   const info = await client.call('GET', '/_understudy/v1/info').catch(() => ({}))
-  return Number((info as JsonObject).announced_wal ?? 0)
+  return expectedLoss({ ...facts, announced: Number((info as JsonObject).announced_wal ?? 0) })
 }

@@ -12,12 +12,12 @@ import {
   withAnonymousClient,
 } from '../model/cluster.js'
 import { type ActiveFault, describeFault, describeTarget, isOfLink, isShown } from '../daemon/active-fault.js'
-import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
-import { findLastPosition } from '../daemon/last-position.js'
+import { LabDaemonClient, listEvents } from '../daemon/lab-daemon-client.js'
+import { findLastPositionOf } from '../daemon/last-position.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
-import { askAnnounced, describeLoss, expectedLoss, isLevel } from '../requests/expected-loss.js'
+import { askExpectedLoss, describeLoss, isLevel } from '../requests/expected-loss.js'
 import { askRoles, askStatus } from '../requests/replication.js'
 import { isDetached, NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
 import { findLinks, findProblemsOf, type FollowView } from './links.js'
@@ -205,14 +205,14 @@ const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clo
     views.some(({ dr }) => dr.clusterId === set && (dr.mode === 'primary' || isDetached(dr)))
   const isLeft = ({ dr }: ClusterView) => dr.mode === 'secondary' && !isLed(dr.clusterId)
   if (!views.some(isLeft)) return [...views]
-  const events = isAttached(lab) ? [] : await new LabDaemonClient(lab.keeper.socket).events().catch(() => [])
-  const positions = lab.clusters.flatMap(({ name }) => findLastPosition(events, name) ?? [])
+  const events = isAttached(lab) ? [] : await listEvents(lab)
   return Promise.all(
     views.map(async (view) => {
       if (!isLeft(view)) return view
-      const announced = await withAnonymousClient(requireCluster(lab, view.name), askAnnounced, ANSWER_MS)
-      const last = positions.find(({ set }) => set === view.dr.clusterId)
-      const loss = expectedLoss({ secondary: view.dr, announced, last, nowMs: clock.now() })
+      const last = findLastPositionOf(events, view.dr.clusterId)
+      const facts = { secondary: view.dr, last, nowMs: clock.now() }
+      const ask = (client: ApiClient) => askExpectedLoss(client, facts)
+      const loss = await withAnonymousClient(requireCluster(lab, view.name), ask, ANSWER_MS)
       return isLevel(loss) ? view : { ...view, problems: [...view.problems, `${describeLoss(loss)} in a failover`] }
     }),
   )

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findLastPosition } from '../../../src/lab/daemon/last-position.js'
+import { findLastPosition, findLastPositionOf } from '../../../src/lab/daemon/last-position.js'
 import type { LabEvent } from '../../../src/lab/events/event.js'
 import {
   describeLoss,
@@ -82,4 +82,13 @@ it('the last position of a primary is that of the command that took it down', ()
   expect(of(event('A', 'stop', STOPPED), event(undefined, 'reset'))).toBeUndefined()
   expect(of(event('A', 'stop', STOPPED), event('A', 'start'), event('A', 'crash', crashed))).toEqual(crashed)
   expect(of(event('A', 'crash'), event('B', 'stop', STOPPED))).toBeUndefined()
+})
+
+it('the last position of a replication set is that of the primary that was taken down last, until it starts', () => {
+  const later = { ...STOPPED, lastWal: 90 }
+  const of = (...events: readonly LabEvent[]) => findLastPositionOf(events, 'set')
+  const stops = [event('A', 'stop', STOPPED), event('B', 'stop', later)]
+  expect(of(...stops)).toEqual(later)
+  expect(of(...stops, event('B', 'start'))).toBeUndefined()
+  expect(of(...stops, event('C', 'stop', { ...later, set: 'other' }))).toEqual(later)
 })

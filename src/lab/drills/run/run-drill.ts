@@ -73,7 +73,6 @@ class DrillRun {
   readonly #player: StepPlayer
   readonly #collector: StatusCollector
   readonly #observedEvents: DrillEvent[] = []
-  #lossesBefore: Losses = new Map()
   #load: Load | undefined
   #sampler: Sampler | undefined
 
@@ -94,7 +93,7 @@ class DrillRun {
     try {
       await this.#lab.followActiveNodes()
       await this.#context.learn()
-      this.#lossesBefore = await this.#readLosses()
+      const lossesBefore = await this.#readLosses()
       await this.#player.play(this.#drill.setup, 'setup')
       const load = await this.#startLoad()
       const before = toPicture(this.#context.now(), await this.#collector.collect())
@@ -105,7 +104,7 @@ class DrillRun {
       await this.#sampler.stop()
       const measured = load && !this.#player.isBrokenOff ? await this.#measure(load) : undefined
       const expectations = await this.#judge(measured)
-      const discarded = toDiscarded(this.#lossesBefore, await this.#readLosses())
+      const discarded = toDiscarded(lossesBefore, await this.#readLosses())
       return { ...this.#result(before, measured, expectations, await this.#collector.collect()), discarded }
     } finally {
       unsubscribe()
