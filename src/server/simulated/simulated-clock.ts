@@ -24,6 +24,9 @@ const repeatWith = (clock: Pick<Clock, 'setTimer'>, ms: number, fn: () => void):
 const LATE_MS_MAX = 1
 export const IDLE_TURNS_MAX = 10_000
 
+/** Shortest timer in ms that is not due at once. An addition to the elapsed time would round off a shorter one. */
+const RESOLUTION_MS = 0.001
+
 /**
  * A clock that advances when there is nothing left to do at the current time. Due timers run one by one, each to completion:
  * nothing in the process waits for anything but this clock.
@@ -51,7 +54,7 @@ export class SimulatedClock implements Clock {
 
   setTimer(ms: number, fn: () => void): Timer {
     const due: Due = {
-      dueMs: this.#elapsedMs + Math.max(ms, 0) + this.#chance.next() * LATE_MS_MAX,
+      dueMs: this.#elapsedMs + (ms > 0 ? Math.max(ms, RESOLUTION_MS) : 0) + this.#chance.next() * LATE_MS_MAX,
       order: this.#order++,
       fn,
     }
