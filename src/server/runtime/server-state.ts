@@ -86,14 +86,15 @@ export class RestartView {
   constructor(runtime: Runtime, { status, systemRules, peers }: RestartShell, clock: Clock) {
     // A standby, and a sealed server, do not know the roles of their cluster.
     const replication = runtime.cluster?.replication
-    this.#kinds = replication && kindsOf(replication)
+    this.#kinds = replication && readIfPossible(() => kindsOf(replication))
     const bare = (data: JsonObject): PreparedResponse => ({ data, bare: true })
+    const sealStatus = readIfPossible(() => bare(sealStatusBody(runtime.seal, status)))
     this.#answers = new Map<string, PreparedResponse>([
       ['sys/init', bare({ initialized: true })],
-      ['sys/seal-status', bare(sealStatusBody(runtime.seal, status))],
       ...(this.#kinds ? replicationAnswers(this.#kinds) : []),
     ])
-    if (!peers?.isAwaitingOthers) this.#answers.set('sys/unseal', bare(sealStatusBody(runtime.seal, status)))
+    if (sealStatus) this.#answers.set('sys/seal-status', sealStatus)
+    if (sealStatus && !peers?.isAwaitingOthers) this.#answers.set('sys/unseal', sealStatus)
     const seal = { isInitialized: true, isSealed: runtime.seal.isSealed }
     this.backend = {
       ...createSystemBackend(statusPaths({ seal, status, clock }), systemRules),
@@ -124,13 +125,18 @@ interface Kinds {
 }
 
 /** Returns undefined if the storage cannot be read. Status reads get a 503 then, and the change still runs. */
-const kindsOf = (replication: NonNullable<Runtime['cluster']>['replication']): Kinds | undefined => {
+const readIfPossible = <T>(read: () => T): T | undefined => {
   try {
-    return { dr: replication.statusData('dr'), performance: replication.statusData('performance') }
+    return read()
   } catch {
     return undefined
   }
 }
+
+const kindsOf = (replication: NonNullable<Runtime['cluster']>['replication']): Kinds => ({
+  dr: replication.statusData('dr'),
+  performance: replication.statusData('performance'),
+})
 
 const DISABLED: Kinds = { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } }
 

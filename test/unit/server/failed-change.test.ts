@@ -117,16 +117,18 @@ it('a failed change of a filter makes connected secondaries compare again', () =
     expect((await scene.send({ method: 'GET', path }))?.status).toBe(200)
   }))
 
-it('a change of the runtime runs although the storage cannot be read for the status of replication', () =>
+it.each(['replication status', 'seal status'])('a change of the runtime runs although the %s cannot be read', (what) =>
   withSimulatedServer(async (scene) => {
     const { node } = scene
     await enablePrimary(scene, KIND)
     const { host } = node.server ?? {}
-    const replication = host?.runtime?.cluster?.replication
-    if (!host || !replication) throw new Error('the server is not open')
-    replication.statusData = () => {
+    const { cluster, seal } = host?.runtime ?? {}
+    if (!host || !cluster || !seal) throw new Error('the server is not open')
+    const fail = () => {
       throw new LogicalError('unavailable', 'the storage is gone')
     }
+    if (what === 'seal status') seal.status = fail
+    else cluster.replication.statusData = fail
     let isReleased = false
     const release = async () => {
       isReleased = true
@@ -134,4 +136,5 @@ it('a change of the runtime runs although the storage cannot be read for the sta
     await host.followAnew('a test', { isDrained: true, release })
     expect(isReleased).toBe(true)
     expect(await hasMode(scene, KIND, 'primary')).toBe(true)
-  }))
+  }),
+)
