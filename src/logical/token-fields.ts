@@ -173,6 +173,29 @@ export const applyRenamed = <T>(sent: { old: T | undefined; new: T | undefined }
   return sent.old === undefined ? current : { value: sent.old, remembered: sent.old }
 }
 
+/** The settings that have a deprecated name in some auth methods. */
+type RenamedName = 'policies' | 'ttlSeconds' | 'maxTtlSeconds' | 'periodSeconds' | 'boundCidrs'
+
+/** Values that were last written under the deprecated names of their fields. A read shows them under these names too. */
+export type OldNames = Partial<Pick<TokenSettings, RenamedName>>
+
+/** Merges settings sent under their deprecated (`old`) or current (`new`) names into a record, like `applyRenamed`. */
+export const applyOldNames = <R extends { readonly token: TokenSettings; readonly old: OldNames }>(
+  record: R,
+  sent: { readonly [N in RenamedName]?: { old?: TokenSettings[N] | undefined; new: TokenSettings[N] | undefined } },
+): R => {
+  const token: TokenSettings = { ...record.token }
+  const old: Record<string, unknown> = { ...record.old }
+  for (const name of Object.keys(sent) as RenamedName[]) {
+    const current = { value: record.token[name], remembered: record.old[name] }
+    const { value, remembered } = applyRenamed<unknown>({ old: sent[name]?.old, new: sent[name]?.new }, current)
+    Object.assign(token, { [name]: value })
+    if (remembered === undefined) delete old[name]
+    else old[name] = remembered
+  }
+  return { ...record, token, old }
+}
+
 /** Returns the names in lower case, trimmed, non-empty, unique and sorted. */
 export const lowerNames = (names: readonly string[]): string[] =>
   names.every(isNext)

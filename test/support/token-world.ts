@@ -3,7 +3,6 @@ import { silentLog } from '../../src/base/log.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import { createTokenBackend } from '../../src/auth/token/backend.js'
 import { IdentityStore } from '../../src/core/identity/identity.js'
-import { LeaseStore } from '../../src/core/tokens/leases.js'
 import { PolicyStore } from '../../src/core/acl/policies.js'
 import { type LoginMount, type TokenEntry, TokenStore } from '../../src/core/tokens/tokens.js'
 import { deriveKey } from '../../src/crypto/digest.js'
@@ -41,7 +40,6 @@ export class TokenWorld {
   readonly policies = new PolicyStore({ storage: this.shared.policies })
   readonly identity: IdentityStore
   readonly tokens: TokenStore
-  readonly leases: LeaseStore
   readonly backend: Backend
   /** The times that auth methods return at a renewal, by login path. */
   readonly logins = new Map<string, () => RenewalTimes>()
@@ -77,7 +75,6 @@ export class TokenWorld {
     this.storage.onChange((key) => this.tokens.invalidate(key))
     this.shared.policies.onChange((key) => this.policies.invalidate(key))
     this.shared.identity.onChange((key) => this.identity.invalidate(key))
-    this.leases = new LeaseStore(this.tokens)
     this.backend = createTokenBackend({
       authority: this.tokens,
       roles: this.shared.roles,

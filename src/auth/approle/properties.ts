@@ -3,15 +3,14 @@
  * its fields and its read, write and delete.
  */
 import { wholeSeconds } from '../../base/duration.js'
-import { type Call, definePath, type MountView, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, type MountView, type PathSpec, sentBy } from '../../logical/backend.js'
 import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
-import { applyRenamed, checkTokenSettings, normalizePolicies, type TokenSettings } from '../../logical/token-fields.js'
+import { applyOldNames, checkTokenSettings, normalizePolicies, type TokenSettings } from '../../logical/token-fields.js'
 import {
   checkPeriod,
   checkSecretIdSettings,
-  oldNames,
   oldPeriodData,
   oldPoliciesData,
   ROLE_FIELDS,
@@ -70,27 +69,21 @@ const writeLoginBlocks =
 
 const writePolicies = (role: Role, { values, supplied }: PropertyCall): Role => {
   if (!supplied('token_policies') && !supplied('policies')) throw invalid('missing token_policies')
-  const { value, remembered } = applyRenamed<readonly string[]>(
-    {
+  return applyOldNames(role, {
+    policies: {
       old: supplied('policies') ? normalizePolicies(values.policies) : undefined,
       new: supplied('token_policies') ? normalizePolicies(values.token_policies) : undefined,
     },
-    { value: role.token.policies, remembered: role.old.policies },
-  )
-  return { ...withToken(role, { policies: value }), old: oldNames(remembered, role.old.periodSeconds) }
+  })
 }
 
-const writePeriod = (role: Role, { values, supplied }: PropertyCall, mount: MountView): Role => {
-  if (!supplied('token_period') && !supplied('period')) throw invalid('missing period')
-  const { value, remembered } = applyRenamed<number>(
-    {
-      old: supplied('period') ? values.period : undefined,
-      new: supplied('token_period') ? values.token_period : undefined,
-    },
-    { value: role.token.periodSeconds, remembered: role.old.periodSeconds },
-  )
-  checkPeriod(value, values.period, mount)
-  return { ...withToken(role, { periodSeconds: value }), old: oldNames(role.old.policies, remembered) }
+const writePeriod = (role: Role, call: PropertyCall, mount: MountView): Role => {
+  const sent = sentBy(call)
+  const [old, now] = [sent('period'), sent('token_period')]
+  if (now === undefined && old === undefined) throw invalid('missing period')
+  const after = applyOldNames(role, { periodSeconds: { old, new: now } })
+  checkPeriod(after.token.periodSeconds, call.values.period, mount)
+  return after
 }
 
 const writeTokenBlocks = (role: Role, { values, supplied }: PropertyCall): Role | undefined => {
@@ -113,7 +106,7 @@ const PROPERTIES: readonly Property[] = [
     summary: 'Policies of the tokens of a role.',
     read: (role) => ({ data: { token_policies: role.token.policies, ...oldPoliciesData(role) } }),
     write: writePolicies,
-    reset: (role) => ({ ...withToken(role, { policies: [] }), old: oldNames(undefined, role.old.periodSeconds) }),
+    reset: (role) => applyOldNames(role, { policies: { new: [] } }),
   },
   single(
     'secret-id-num-uses',
@@ -181,7 +174,7 @@ const PROPERTIES: readonly Property[] = [
     summary: 'Period of the tokens of a role.',
     read: (role) => ({ data: { token_period: wholeSeconds(role.token.periodSeconds), ...oldPeriodData(role) } }),
     write: writePeriod,
-    reset: (role) => ({ ...withToken(role, { periodSeconds: 0 }), old: oldNames(role.old.policies, undefined) }),
+    reset: (role) => applyOldNames(role, { periodSeconds: { new: 0 } }),
   },
   {
     name: 'bound-cidr-list',

@@ -131,16 +131,3 @@ export class SecretIdStore {
     return this.folders.accessors + hash
   }
 }
-
-const PAGE_KEYS = 256
-
-/** Yields the keys below `prefix` in pages, so that a large folder neither exhausts memory nor blocks the event loop. */
-export async function* pagesOf(storage: Storage, prefix: string): AsyncGenerator<string[]> {
-  let after: string | undefined
-  for (;;) {
-    const keys = await storage.keys(prefix, { limit: PAGE_KEYS, ...(after !== undefined && { after }) })
-    if (keys.length > 0) yield keys
-    if (keys.length < PAGE_KEYS) return
-    after = keys.at(-1)?.slice(prefix.length)
-  }
-}

@@ -5,9 +5,9 @@
 import { PeriodicWork } from '../../base/periodic-work.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import type { Response } from '../../logical/request.js'
-import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
+import { pagesOf, type ReadStorage, type Storage, type Transaction } from '../../logical/storage.js'
 import type { MountData } from './mount-data.js'
-import { hasExpired, pagesOf, type SecretIdStore } from './secret-id-records.js'
+import { hasExpired, type SecretIdStore } from './secret-id-records.js'
 
 const STARTED =
   "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs."

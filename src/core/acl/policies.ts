@@ -5,7 +5,7 @@
 import { LIMITS } from '../../base/limits.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
-import { putJson, readJson, type Storage } from '../../logical/storage.js'
+import { deleteKeys, putJson, readJson, type Storage } from '../../logical/storage.js'
 import { Acl } from './acl.js'
 import type { EntityView } from './acl-pattern.js'
 import { type AclPolicy, mergeRules } from './acl-rules.js'
@@ -95,10 +95,7 @@ export class PolicyStore {
 
   /** Removes all policies of a deleted namespace, including `default`. */
   async removeAll(namespaceId: string): Promise<void> {
-    const keys = await this.#storage.keys(`${namespaceId}/`)
-    await this.#storage.write((tx) => {
-      for (const key of keys) tx.delete(key)
-    })
+    await deleteKeys(this.#storage, await this.#storage.keys(`${namespaceId}/`))
   }
 
   /** Creates the `default` policy of a namespace if it is missing. */

@@ -85,7 +85,7 @@ export class RequestHandler {
       await this.#audited.unexecuted(request, route, authorised)
       if (authorised.failure) throw authorised.failure
     } finally {
-      if (authorised.isLastUse && authorised.token) await this.#options.tokens.finishLastUse(authorised.token)
+      if (authorised.isLastUse && authorised.token) await this.#options.tokens.revokeTree(authorised.token)
     }
   }
 
@@ -196,7 +196,7 @@ export class RequestHandler {
       }
       return await this.#audited.run(request, this.#routeOrFail(request, route), authorised)
     } finally {
-      if (authorised.isLastUse && authorised.token) await this.#options.tokens.finishLastUse(authorised.token)
+      if (authorised.isLastUse && authorised.token) await this.#options.tokens.revokeTree(authorised.token)
     }
   }
 

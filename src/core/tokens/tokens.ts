@@ -6,7 +6,7 @@ import { answerOf } from './token-format.js'
 import { PresentedTokens } from './presented-tokens.js'
 import { type LoginMount, loginTokenRequest, ROOT_TOKEN_REQUEST, WRAPPING_TOKEN_REQUEST } from './token-issue.js'
 import { TokenMaker, type TokenStoreOptions } from './token-maker.js'
-import { TokenLeases } from './token-leases.js'
+import { listLeases } from './token-leases.js'
 import { hasEnded, type TokenEntry } from './token-record.js'
 import { checkRenewable, decideRenewal, renewed } from './token-renewal.js'
 import { TokenRevocation } from './token-revocation.js'
@@ -31,7 +31,6 @@ export class TokenStore {
   readonly #revocation: TokenRevocation
   readonly #sweep: TokenSweep
   readonly #forms: PresentedTokens
-  readonly #leases: TokenLeases
   readonly #maker: TokenMaker
 
   constructor(options: TokenStoreOptions) {
@@ -40,7 +39,6 @@ export class TokenStore {
     const table = new TokenTable(options)
     this.#table = table
     this.#forms = new PresentedTokens(options, table)
-    this.#leases = new TokenLeases(options.storage)
     this.#revocation = new TokenRevocation(table)
     const sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
     this.#sweep = sweep
@@ -104,7 +102,7 @@ export class TokenStore {
   }
 
   /**
-   * Takes one use. `last`: it was the last one, and `finishLastUse` must follow the request. `spent`: there was none, and
+   * Takes one use. `last`: it was the last one, and `revokeTree` must follow the request. `spent`: there was none, and
    * the request must be rejected. `free`: the token has unlimited uses.
    */
   async use(entry: TokenEntry): Promise<'free' | 'more' | 'last' | 'spent'> {
@@ -121,10 +119,6 @@ export class TokenStore {
       this.#table.replace(tx, storageId, record, after)
       return isLast ? 'last' : 'more'
     })
-  }
-
-  finishLastUse(entry: TokenEntry): Promise<void> {
-    return this.revokeTree(entry)
   }
 
   /**
@@ -244,9 +238,10 @@ export class TokenStore {
     await this.#revocation.revokeLeases(namespaceId, prefix, isStray)
   }
 
-  /** Returns the names below a folder of lease IDs: leases, and folders with a trailing slash. */
-  listLeases(namespaceId: string, folder: string): Promise<string[]> {
-    return this.#leases.list(namespaceId, folder)
+  /** Returns the names directly below `prefix`: storage IDs, and folders with a trailing slash. */
+  listLeases(namespaceId: string, prefix: string): Promise<string[]> {
+    const folder = prefix.replace(/\/+$/, '')
+    return listLeases(this.#options.storage, namespaceId, folder === '' ? '' : `${folder}/`)
   }
 
   /** Discards cached data of a changed key of the barrier. */

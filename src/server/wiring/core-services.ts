@@ -6,7 +6,6 @@ import { PrimaryEntities } from '../../core/identity/primary-entities.js'
 import { IdentityStore } from '../../core/identity/identity.js'
 import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
 import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
-import { LeaseStore } from '../../core/tokens/leases.js'
 import { effectiveLeaseTtls } from '../../core/mounts/mount-entry.js'
 import { MountService } from '../../core/mounts/mounts.js'
 import { PolicyStore } from '../../core/acl/policies.js'
@@ -123,7 +122,6 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     },
     position: () => store.position.index,
   })
-  const leases = new LeaseStore(tokens)
   const mounts = new MountService({
     table,
     types: options.types,
@@ -153,7 +151,6 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     identity,
     primaryEntities,
     tokens,
-    leases,
     wrapping,
     audit,
     cleanup,

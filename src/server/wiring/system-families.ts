@@ -97,7 +97,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
 
 /** Returns the paths of access control: policies, token lookups, leases, wrapping, audit. */
 const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
-  const { policies, tokens, leases, wrapping, audit, router } = services
+  const { policies, tokens, wrapping, audit, router } = services
   return [
     ...policyPaths({ policies }),
     ...capabilityPaths({
@@ -105,7 +105,7 @@ const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
       aclForAccessor: (accessor) => aclOfToken(services, tokens.findByAccessor(accessor)),
     }),
     ...wrappingPaths(wrapping),
-    ...leasePaths({ leases, clock }),
+    ...leasePaths({ tokens, clock }),
     ...lockedUsersPaths({ mounts: () => router.all() }),
     ...auditPaths({ audit }),
   ]
