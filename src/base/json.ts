@@ -17,6 +17,10 @@ export class RawNumber {
   }
 }
 
+/** Returns true for an object, as opposed to a list, a scalar, and a number that keeps its text. */
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
+
 /** A JSON document that is sent unchanged, as text or bytes. */
 export class RawJson {
   readonly source: string | Buffer

@@ -87,6 +87,14 @@ export const definePath = <T extends FieldTable>(
   return spec as unknown as PathSpec
 }
 
+/** Defines the same path under several patterns. */
+export const definePaths = <T extends FieldTable>(
+  patterns: readonly string[],
+  fields: T,
+  summary: string,
+  parts: PathParts<T>,
+): PathSpec[] => patterns.map((pattern) => definePath(pattern, fields, summary, parts))
+
 /** Returns a function that returns the value of a field; undefined if the field was not sent. */
 export const sentBy =
   <V extends object>({ values, supplied }: { readonly values: V; supplied(name: keyof V & string): boolean }) =>

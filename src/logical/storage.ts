@@ -92,3 +92,6 @@ export const deleteKeys = (storage: Storage, keys: readonly string[]): Promise<v
   storage.write((tx) => {
     for (const key of keys) tx.delete(key)
   })
+
+/** Returns a path as the prefix of what is below it: empty at the top, otherwise with a trailing slash. */
+export const asFolder = (path: string): string => (path === '' || path.endsWith('/') ? path : `${path}/`)

@@ -1,6 +1,6 @@
 import { parseDurationMs, wholeSeconds } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
-import { RawNumber } from '../../base/json.js'
+import { isJsonObject, RawNumber } from '../../base/json.js'
 import type { JsonValue } from '../../logical/json.js'
 import type { MountConfig, MountKind, MountTokenType } from './mount-entry.js'
 
@@ -77,9 +77,7 @@ export const applyMountConfig = (
     else if (kind === 'auth') next.tokenType = 'default-service'
   }
   const lockout = input.user_lockout_config
-  if (lockout && typeof lockout === 'object' && !Array.isArray(lockout) && !(lockout instanceof RawNumber)) {
-    next.userLockout = { ...next.userLockout, ...lockout }
-  }
+  if (isJsonObject(lockout)) next.userLockout = { ...next.userLockout, ...lockout }
   return next
 }
 

@@ -13,6 +13,7 @@ import {
   type Withheld,
   type WrapRequest,
 } from '../../logical/request.js'
+import { asFolder } from '../../logical/storage.js'
 import { parseFields } from './body.js'
 import type { ReadBody } from './body-reader.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from '../message/request-headers.js'
@@ -182,5 +183,3 @@ const takeListParameter = (fields: JsonObject): boolean => {
   if (isList) delete fields.list
   return isList
 }
-
-const asFolder = (path: string): string => (path === '' || path.endsWith('/') ? path : `${path}/`)
