@@ -32,7 +32,7 @@ export class AuditDevice {
   readonly record: AuditRecord
   readonly #prefix: string
   readonly #style: AuditStyle
-  readonly #sink: AuditSink
+  readonly sink: AuditSink
   readonly #isTested: boolean
   readonly #tail: AuditSurroundings['tail'] | undefined
 
@@ -51,7 +51,7 @@ export class AuditDevice {
         return headers()
       },
     }
-    this.#sink =
+    this.sink =
       options.filePath === 'discard'
         ? discardSink
         : options.filePath === 'stdout'
@@ -78,21 +78,9 @@ export class AuditDevice {
     if (this.#isTested) await this.#append(describeTest(id, timeMs), 'request')
   }
 
-  open(): Promise<void> {
-    return this.#sink.open()
-  }
-
-  reopen(): Promise<void> {
-    return this.#sink.reopen()
-  }
-
-  close(): Promise<void> {
-    return this.#sink.close()
-  }
-
   async #append(line: Record<string, unknown>, kind: LineKind): Promise<void> {
     const text = printJson(line)
-    await this.#sink.append(`${this.#prefix}${text}\n`, kind)
+    await this.sink.append(`${this.#prefix}${text}\n`, kind)
     this.#tail?.add(this.record.path, text)
   }
 }

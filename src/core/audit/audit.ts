@@ -89,7 +89,7 @@ export class AuditBroker {
     const device = this.#createDevice(record)
     this.#tried.set(record.salt, device)
     try {
-      await orRefuse(device.open(), 'sanity check failed; unable to open the audit file')
+      await orRefuse(device.sink.open(), 'sanity check failed; unable to open the audit file')
       await orRefuse(
         device.test(uuid(this.#options.random), this.#options.clock.now()),
         'audit backend failed test message',
@@ -99,7 +99,7 @@ export class AuditBroker {
         putJson(tx, recordKey(record), record)
       })
     } catch (error) {
-      await device.close()
+      await device.sink.close()
       throw error
     } finally {
       this.#tried.delete(record.salt)
@@ -123,7 +123,7 @@ export class AuditBroker {
   /** Reopens all files. If one fails to open, its next line retries. */
   async reload(): Promise<void> {
     await Promise.all(
-      [...this.#devices.values()].map((device) => device.reopen().catch((error) => this.#warn(device, error))),
+      [...this.#devices.values()].map((device) => device.sink.reopen().catch((error) => this.#warn(device, error))),
     )
   }
 
@@ -163,7 +163,7 @@ export class AuditBroker {
     if (device) this.#devices.set(key, device)
     else this.#devices.delete(key)
     if (!before) return
-    const closing = before.close().catch((error: unknown) => void this.#warn(before, error))
+    const closing = before.sink.close().catch((error: unknown) => void this.#warn(before, error))
     this.#closing.add(closing)
     void closing.then(() => this.#closing.delete(closing))
   }

@@ -1,7 +1,7 @@
 import { invalid, permissionDenied } from '../../logical/errors.js'
 import type { ReadStorage, Storage } from '../../logical/storage.js'
 import type { IssuedToken, TokenRequest } from '../../logical/token-request.js'
-import { answerOf, newTokenId } from './token-format.js'
+import { answerOf, newTokenId, suffixOf } from './token-format.js'
 import type { PresentedTokens } from './presented-tokens.js'
 import { decideLife, type LeaseTtls, makeRecord } from './token-issue.js'
 import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'
@@ -58,8 +58,7 @@ export class TokenMaker {
   ): Promise<TokenEntry> {
     const { random, clock } = this.#options
     const { id: namespaceId } = request.namespace
-    const suffix = namespaceId === 'root' ? '' : `.${namespaceId}`
-    const id = request.id === undefined ? newTokenId(random, namespaceId) : request.id + suffix
+    const id = request.id === undefined ? newTokenId(random, namespaceId) : request.id + suffixOf(namespaceId)
     const nowMs = clock.now()
     // A custom ID may be reused. If its accessor were derived from the ID, the next token would have the same one.
     const isIndexed = request.id !== undefined
