@@ -5,20 +5,8 @@ import type { HclBody, HclItem, HclPosition, HclValue } from './hcl-tree.js'
 const BLANKS = /[ \t\r]+/y
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const WORD = /[a-z]+/y
-/** Everything except control characters, the quote and the backslash. */
-const PLAIN = /[ !#-[\]-\uFFFF]+/y
-const UNICODE = /[0-9a-fA-F]{4}/y
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-}
+/** A string without its closing quote, as far as it is valid: no control characters, and only known escapes. */
+const STRING = /"(?:[ !#-[\]-\uFFFF]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*/y
 
 /** Parses a whole document, which is an object. */
 export const parseJsonBody = (cursor: HclCursor): HclBody => {
@@ -96,26 +84,9 @@ const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPositi
 
 const takeString = (cursor: HclCursor): string => {
   const start = cursor.position()
+  const text = cursor.takeMatch(STRING)
+  if (cursor.peek() === '\\') throw cursor.error('the escape is unknown')
+  if (cursor.peek() !== '"') throw cursor.error('the string is not closed', start)
   cursor.take()
-  let text = ''
-  for (;;) {
-    text += cursor.takeMatch(PLAIN)
-    const char = cursor.peek()
-    if (char === '"') break
-    if (char !== '\\') throw cursor.error('the string is not closed', start)
-    text += takeEscape(cursor)
-  }
-  cursor.take()
-  return text
-}
-
-const takeEscape = (cursor: HclCursor): string => {
-  const at = cursor.position()
-  cursor.take()
-  const letter = cursor.take()
-  const simple = ESCAPES[letter]
-  if (simple !== undefined) return simple
-  const digits = letter === 'u' ? cursor.takeMatch(UNICODE) : ''
-  if (digits === '') throw cursor.error('the escape is unknown', at)
-  return String.fromCharCode(Number.parseInt(digits, 16))
+  return JSON.parse(`${text}"`)
 }

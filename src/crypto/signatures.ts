@@ -10,17 +10,6 @@ import {
   verify,
 } from 'node:crypto'
 
-export type HashName =
-  | 'sha1'
-  | 'sha224'
-  | 'sha256'
-  | 'sha384'
-  | 'sha512'
-  | 'sha3-224'
-  | 'sha3-256'
-  | 'sha3-384'
-  | 'sha3-512'
-
 export type SignatureScheme =
   | { readonly kind: 'ed25519' }
   | { readonly kind: 'ecdsa'; readonly hash: HashName; readonly encoding: 'der' | 'ieee-p1363' }
@@ -72,7 +61,7 @@ const saltOf = (length: 'auto' | 'hash' | number, use: 'sign' | 'verify'): numbe
 }
 
 /** The prefix that PKCS 1 adds before a hash: algorithm identifier and hash length (RFC 8017, 9.2). */
-const DIGEST_PREFIX: Readonly<Record<HashName, string>> = {
+const DIGEST_PREFIX = {
   sha1: '3021300906052b0e03021a05000414',
   sha224: '302d300d06096086480165030402040500041c',
   sha256: '3031300d060960864801650304020105000420',
@@ -83,6 +72,8 @@ const DIGEST_PREFIX: Readonly<Record<HashName, string>> = {
   'sha3-384': '3041300d060960864801650304020905000430',
   'sha3-512': '3051300d060960864801650304020a05000440',
 }
+
+export type HashName = keyof typeof DIGEST_PREFIX
 
 const digestInfoOf = (hash: HashName | undefined, digest: Buffer): Buffer | undefined => {
   if (hash === undefined) return digest
