@@ -7,7 +7,7 @@ import { invalid } from '../../logical/errors.js'
 import { type LoginAuth, type NamespaceRef, ROOT_NAMESPACE, type TokenType } from '../../logical/request.js'
 import { normalizePolicies } from '../../logical/token-fields.js'
 import type { TokenRequest } from '../../logical/token-request.js'
-import type { MountTokenType } from '../mounts/mount-entry.js'
+import type { LeaseTtls, MountTokenType } from '../mounts/mount-entry.js'
 import type { StoredToken } from './token-record.js'
 
 /** An orphan token without policies. */
@@ -43,18 +43,7 @@ export const WRAPPING_TOKEN_REQUEST: TokenRequest = {
   numUses: 1,
 }
 
-export interface LeaseTtls {
-  readonly defaultLeaseTtlSeconds: number
-  readonly maxLeaseTtlSeconds: number
-}
-
-interface Life {
-  /** 0 = no expiry, for root tokens only. */
-  readonly ttlSeconds: number
-  readonly warnings: readonly string[]
-}
-
-export const decideLife = (request: TokenRequest, mount: LeaseTtls, nowMs: number): Life => {
+export const decideLife = (request: TokenRequest, mount: LeaseTtls, nowMs: number): TtlDecision => {
   const periodSeconds = smallestSet(request.periodSeconds, request.rolePeriodSeconds ?? 0)
   const explicitMaxTtlSeconds = smallestSet(request.explicitMaxTtlSeconds, request.roleExplicitMaxTtlSeconds ?? 0)
   const isEndless = request.policies.includes('root') && periodSeconds === 0 && request.ttlSeconds === 0
@@ -178,10 +167,11 @@ export interface TtlFacts {
   readonly maxTtlSeconds: number
   readonly explicitMaxTtlSeconds: number
   readonly periodSeconds: number
-  readonly mount: { readonly defaultLeaseTtlSeconds: number; readonly maxLeaseTtlSeconds: number }
+  readonly mount: LeaseTtls
 }
 
 export interface TtlDecision {
+  /** 0 = no expiry, for root tokens only. */
   readonly ttlSeconds: number
   readonly warnings: readonly string[]
 }

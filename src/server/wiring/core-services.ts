@@ -125,7 +125,6 @@ export const createCoreServices = (options: CoreServicesOptions) => {
   const mounts = new MountService({
     table,
     types: options.types,
-    storage: all,
     cleanup,
     leaseDefaults: config,
     revokeLeases: (namespaceId, prefix) => tokens.revokeByPathPrefix(namespaceId, prefix),
