@@ -8,7 +8,6 @@ import { parseJsonBody } from './hcl-json.js'
 import { skipBlanks, takeHeredoc, takeNumber, takeQuoted, takeWord } from './hcl-scan.js'
 import type { HclBody, HclItem, HclLabel, HclPosition, HclValue } from './hcl-tree.js'
 
-/** Returns true if a document is JSON. */
 export const isJsonText = (text: string): boolean => /^\uFEFF?\s*\{/.test(text)
 
 /** Parses a whole document. A text that begins with `{` is JSON. Throws `HclError`, which names `file`. */

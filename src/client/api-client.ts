@@ -5,7 +5,6 @@ import { callHttp, parseJsonObject } from '../base/http-call.js'
 import { trustOf } from '../base/system-roots.js'
 import type { Exchange } from './exchange.js'
 
-/** Address, credentials and options of a client. */
 interface ApiClientOptions {
   /** For example `http://127.0.0.1:8200`. A function is called at each request, for an address that may change. */
   readonly address: string | (() => string)
@@ -276,7 +275,6 @@ const carry = async (exchange: Exchange, departure: Parameters<Exchange>[0]): Pr
   return { ...answer, json: parseJsonObject(answer.bytes) }
 }
 
-/** Returns the error texts of a response. */
 export const errorsOf = (answer: ApiAnswer): string[] => textsOfJson(answer.json?.errors)
 
 const contentType = (method: string): string =>

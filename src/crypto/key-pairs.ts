@@ -16,7 +16,6 @@ export type PairKind =
   | { readonly type: 'ec'; readonly curve: 'P-256' | 'P-384' | 'P-521' }
   | { readonly type: 'rsa'; readonly bits: 2048 | 3072 | 4096 }
 
-/** Creates a private key as bytes. */
 export type MakePrivateKey = (kind: PairKind) => Promise<Buffer>
 
 const generate = promisify(generateKeyPair)

@@ -43,7 +43,6 @@ export class MountData {
     return this.require(name)
   }
 
-  /** Discards cached data of a changed key below the mount. */
   invalidate(key: string): void {
     this.#salt.invalidate(key)
   }

@@ -68,7 +68,6 @@ export class SecretIdStore {
     this.#salt = salt
   }
 
-  /** Returns the folder of all SecretIDs of a role. */
   folderOf(role: Role): string {
     let folder = this.#foldersOf.get(role)
     if (folder === undefined) {

@@ -23,7 +23,6 @@ export class Tidy {
     this.#intervalMs = intervalMs
   }
 
-  /** Starts a run in the background. Returns false if one is in progress. */
   begin(): boolean {
     return this.#work.begin()
   }
@@ -32,7 +31,6 @@ export class Tidy {
     this.#work.start(this.#data.context.clock, this.#intervalMs, signal)
   }
 
-  /** Resolves when no run is in progress. */
   settled(): Promise<void> {
     return this.#work.settled()
   }

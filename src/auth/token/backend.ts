@@ -22,7 +22,6 @@ type CreateCall = Pick<Call<typeof CREATE_FIELDS>, 'request' | 'values'>
 
 const BY_ROLE_FIELDS = { ...CREATE_FIELDS, role_name: string('Name of the token role.') }
 
-/** Creates auth/token/create, create-orphan and create/:role_name. */
 const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): PathSpec[] => {
   const create = async (
     { request, values }: CreateCall,

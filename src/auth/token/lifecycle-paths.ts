@@ -19,7 +19,6 @@ import { wholeSeconds } from '../../base/duration.js'
 import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
 import { invalid } from '../../logical/errors.js'
 
-/** Creates the lookup endpoints of auth/token. */
 export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[] => {
   const show = (token: TokenInfo, id: string) =>
     lookupData(token, id, { nowMs: clock.now(), identityPolicies: authority.identityPoliciesOf(token) })
@@ -82,7 +81,6 @@ const lookupData = (
   }
 }
 
-/** Creates the renewal endpoints of auth/token. */
 export const renewPaths = (authority: TokenAuthority): PathSpec[] => {
   const renew = async (token: TokenInfo, presented: string, incrementSeconds: number): Promise<Response> => {
     const { auth, warnings } = await authority.renew(token, { incrementSeconds, presented })

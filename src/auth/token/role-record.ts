@@ -168,7 +168,6 @@ const checkRole = (role: TokenRole): void => {
   if (broken) throw invalid(broken.message)
 }
 
-/** Returns the role in the form of a read response. */
 export const roleData = (role: TokenRole): Record<string, unknown> => ({
   allowed_entity_aliases: role.allowedEntityAliases,
   allowed_policies: role.allowedPolicies,

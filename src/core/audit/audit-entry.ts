@@ -27,7 +27,6 @@ export interface AuditEntry {
   readonly verdict: AuditedVerdict | undefined
   /** The policies that the token's entity adds. */
   readonly identityPolicies?: readonly string[]
-  /** The error with which the request failed, if any. */
   readonly error?: unknown
 }
 

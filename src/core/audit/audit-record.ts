@@ -16,7 +16,6 @@ export interface AuditRecord {
   readonly salt: string
 }
 
-/** The options of a device, parsed. */
 export interface AuditOptions {
   /** A path, `stdout` or `discard`. */
   readonly filePath: string

@@ -127,7 +127,6 @@ export class AuditBroker {
     )
   }
 
-  /** Applies a changed record. */
   invalidate(key: string): void {
     if (key === KEYS.auditedHeaders) this.headers.forget()
     else this.#follow(key)

@@ -8,7 +8,6 @@ import type { ReadStorage, Transaction } from '../../logical/storage.js'
 import { type IdentityStore, isAlias } from './identity.js'
 import { followKey, IDENTITY_KEYS, readEntity, replaceEntity } from './identity-record.js'
 
-/** An auth mount that an alias belongs to. */
 export interface AliasMount {
   readonly type: string
   readonly path: string

@@ -113,12 +113,10 @@ export class IdentityStore {
     return entity
   }
 
-  /** Runs one transaction over entities. */
   write<T>(change: (tx: Transaction) => T): Promise<T> {
     return this.#options.storage.write(change)
   }
 
-  /** Removes all entities of a deleted namespace. */
   async removeNamespace(namespaceId: string): Promise<void> {
     for (const { id } of await this.list(namespaceId)) {
       await this.write((tx) => replaceEntity(tx, readEntity(tx, id), undefined))

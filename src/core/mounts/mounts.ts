@@ -36,7 +36,6 @@ interface MountServiceOptions {
   readonly random: Random
 }
 
-/** Alternative type names and their meaning. */
 const TYPE_ALIASES: Readonly<Record<string, { type: string; version?: string }>> = {
   'kv-v1': { type: 'kv', version: '1' },
   'kv-v2': { type: 'kv', version: '2' },

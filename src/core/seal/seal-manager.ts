@@ -138,7 +138,6 @@ export class SealManager {
     return rootKey !== undefined
   }
 
-  /** Discards the shares added so far. */
   resetUnseal(): void {
     if (!this.isInitialized) throw invalid('Vault is not initialized')
     if (!this.isSealed) throw invalid('vault is unsealed')

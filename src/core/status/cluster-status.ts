@@ -13,7 +13,6 @@ export interface ActiveNode {
   readonly clusterAddress: string
 }
 
-/** One node of a cluster. */
 export interface NodeFacts extends ActiveNode {
   readonly hostname: string
   readonly version: string
@@ -49,11 +48,9 @@ export interface ClusterStatus {
   readonly isStandby: boolean
   /** True for a standby that answers reads from its own copy. */
   readonly isPerformanceStandby: boolean
-  /** True for a node that was removed from the cluster. */
   readonly isRemoved: boolean
   /** Undefined while unknown. */
   readonly activeNode: ActiveNode | undefined
-  /** Returns the nodes present now. */
   readonly nodes: () => Promise<readonly NodeFacts[]>
   /** True while a role change rebuilds the cluster: only status reads are served. */
   readonly isRestarting: boolean

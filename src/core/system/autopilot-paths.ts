@@ -13,7 +13,6 @@ export interface RaftAccess {
   /** The label of the storage stanza. */
   readonly label: string
   readonly isDrSecondary: () => boolean
-  /** Returns whether an operation token authorizes the request. */
   readonly isOperationTokenAllowed: (token: string, request: Request) => boolean
 }
 

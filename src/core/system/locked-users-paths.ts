@@ -5,7 +5,6 @@ import type { NamespaceRef } from '../../logical/request.js'
 import type { OpenMount } from '../mounts/router.js'
 
 interface LockedUsersDeps {
-  /** Returns the open mounts. */
   readonly mounts: () => readonly OpenMount[]
 }
 

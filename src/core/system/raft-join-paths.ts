@@ -26,7 +26,6 @@ export interface RaftServer {
   readonly version: string
 }
 
-/** A server that requests to join. */
 interface RaftCandidate {
   readonly nodeId: string
   readonly peerAddress: string

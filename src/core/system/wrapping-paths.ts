@@ -6,7 +6,6 @@ import type { Wrapping } from '../wrapping/wrapping.js'
 
 const TOKEN_FIELD = { token: string('The wrapping token. Default: the token of the request.') }
 
-/** Creates the paths of sys/wrapping: wrap, lookup, unwrap, rewrap. */
 export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
   const named = async ({
     request,

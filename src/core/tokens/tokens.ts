@@ -254,7 +254,6 @@ export class TokenStore {
     this.#sweep.start(signal)
   }
 
-  /** Removes all expired tokens. */
   sweep(): Promise<void> {
     return this.#sweep.run()
   }

@@ -84,7 +84,6 @@ export const namespaceOf = (headers: MessageHead['headers'], chroot = ''): strin
   return chroot === '' ? named : chroot + normalizeNamespacePath(named ?? '')
 }
 
-/** Returns the sender of a body, from the head of the message. */
 export const senderOf = (
   { message: { headers }, path, remoteAddress, namespaceHeader }: Received<MessageHead>,
   { operation }: RequestHead,

@@ -41,7 +41,6 @@ export class ConfigStore {
     return this.#storage.write((tx) => putJson(tx, CONFIG_KEY, fn(read(tx))))
   }
 
-  /** Discards the cached settings when their key has changed. */
   invalidate(key: string): void {
     if (key === CONFIG_KEY) this.#kept = undefined
   }

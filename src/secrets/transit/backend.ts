@@ -58,7 +58,6 @@ class Rotation {
     this.#work.start(this.#keys.context.clock, ROTATION_INTERVAL_MS, signal)
   }
 
-  /** Resolves when no run is in progress. */
   settled(): Promise<void> {
     return this.#work.settled()
   }
