@@ -202,15 +202,14 @@ export class ApiClient {
       ...(body ? { 'Content-Type': contentType(method) } : {}),
       ...call.headers,
     }
-    if (exchange) return carry(exchange, { method, url, headers, body, timeoutMs })
     const { redirectsMax, caPem, serverName: servername } = this.#options
     const { bytesMax } = call
     const isTls = url.startsWith('https:')
     try {
       // The system's authorities are read only when they are needed.
-      const tls = isTls ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
+      const tls = isTls && !exchange ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
       const sent = { method, url, headers, body, timeoutMs, bytesMax, agent: this.#agent, tls, redirectsMax }
-      const answer = await callHttp(sent)
+      const answer = await (exchange ? exchange({ method, url, headers, body, timeoutMs }) : callHttp(sent))
       return { ...answer, json: parseJsonObject(answer.bytes) }
     } catch (error) {
       throw new ApiUnreachable(method, url, error instanceof Error ? error : new Error(String(error)))
@@ -266,13 +265,6 @@ export class ApiClient {
     const search = new URLSearchParams(pairs).toString()
     return this.address + target.split('/').map(encodeURIComponent).join('/') + (search && `?${search}`)
   }
-}
-
-const carry = async (exchange: Exchange, departure: Parameters<Exchange>[0]): Promise<ApiAnswer> => {
-  const answer = await exchange(departure).catch((cause: Error) => {
-    throw new ApiUnreachable(departure.method, departure.url, cause)
-  })
-  return { ...answer, json: parseJsonObject(answer.bytes) }
 }
 
 export const errorsOf = (answer: ApiAnswer): string[] => textsOfJson(answer.json?.errors)

@@ -1,5 +1,5 @@
 import type { Call } from '../../logical/backend.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, invalidInList, LogicalError } from '../../logical/errors.js'
 import { duration, string } from '../../logical/fields.js'
 import type { Request } from '../../logical/request.js'
 import type { TokenAuthority } from './authority.js'
@@ -22,8 +22,6 @@ export const namedToken = ({ values }: Pick<Call<typeof TOKEN_FIELD>, 'values'>)
   return values.token
 }
 
-const wrapped = (message: string): LogicalError => new LogicalError('invalid-request', message, { wrapped: true })
-
 /** Finds a presented token. Tokens of other branches of the namespace tree count as unknown. */
 export const findToken = (authority: TokenAuthority, request: Request, presented: string): TokenInfo | undefined =>
   visible(request, authority.find(presented))
@@ -38,13 +36,13 @@ export const ownToken = (authority: TokenAuthority, { clientToken = '' }: Reques
 type AccessorCall = Pick<Call<typeof ACCESSOR_FIELD>, 'request' | 'values'>
 
 export const findByAccessor = (authority: TokenAuthority, { request, values }: AccessorCall): TokenInfo | undefined => {
-  if (values.accessor === '') throw wrapped('missing accessor')
+  if (values.accessor === '') throw invalidInList('missing accessor')
   return visible(request, authority.findByAccessor(values.accessor))
 }
 
 export const requireByAccessor = (authority: TokenAuthority, call: AccessorCall): TokenInfo => {
   const token = findByAccessor(authority, call)
-  if (!token) throw wrapped('invalid accessor')
+  if (!token) throw invalidInList('invalid accessor')
   return token
 }
 

@@ -5,8 +5,7 @@ import {
   type AuditEntry,
   type AuditResponseEntry,
   type AuditStyle,
-  describeRequest,
-  describeResponse,
+  describeEntry,
   describeTest,
   requestKeysOf,
 } from './audit-entry.js'
@@ -64,13 +63,13 @@ export class AuditDevice {
     const plainKeys = requestKeysOf(entry)
     // Hashes large data in advance, because the entry itself is built in one turn of the event loop.
     if (!this.#style.redactor.fits(data, plainKeys)) await this.#style.wholes.prepare(data)
-    await this.#append(describeRequest(entry, timeMs, this.#style), 'request')
+    await this.#append(describeEntry('request', entry, timeMs, this.#style), 'request')
   }
 
   async logResponse(entry: AuditResponseEntry, timeMs: number): Promise<void> {
     const data = entry.response?.data
     if (holdsBytes(data) && !this.#style.redactor.fits(data, NO_KEYS)) await this.#style.wholes.prepare(data)
-    await this.#append(describeResponse(entry, timeMs, this.#style), 'response')
+    await this.#append(describeEntry('response', entry, timeMs, this.#style), 'response')
   }
 
   /** Writes a test line, unless the options disable it: a file may open and still reject writes. */

@@ -12,6 +12,7 @@ import {
   ROOT_NAMESPACE,
   type TokenView,
 } from '../../logical/request.js'
+import type { LineKind } from './audit-file.js'
 import type { Redactor, WholeDigests } from './audit-hash.js'
 import type { MountEntry } from '../mounts/mount-entry.js'
 import { allPolicies } from '../tokens/token-format.js'
@@ -58,24 +59,18 @@ export interface AuditStyle {
 
 const NO_KEYS: ReadonlySet<string> = new Set()
 
-export const describeRequest = (entry: AuditEntry, timeMs: number, style: AuditStyle): Record<string, unknown> => ({
-  time: formatTime(timeMs),
-  type: 'request',
-  auth: authOf(entry, undefined, style),
-  request: requestOf(entry, style),
-  ...errorOf(entry.error),
-})
-
-export const describeResponse = (
-  entry: AuditResponseEntry,
+/** Builds the entry of a request, or of its response. */
+export const describeEntry = (
+  kind: LineKind,
+  entry: AuditEntry & Partial<AuditResponseEntry>,
   timeMs: number,
   style: AuditStyle,
 ): Record<string, unknown> => ({
   time: formatTime(timeMs),
-  type: 'response',
-  auth: authOf(entry, entry.response, style),
+  type: kind,
+  auth: authOf(entry, kind === 'response' ? entry.response : undefined, style),
   request: requestOf(entry, style),
-  response: responseOf(entry, style),
+  ...(kind === 'response' && { response: responseOf(entry, entry.response, style) }),
   ...errorOf(entry.error),
 })
 
@@ -147,8 +142,8 @@ const requestOf = (entry: AuditEntry, style: AuditStyle): Record<string, unknown
   }
 }
 
-const responseOf = (entry: AuditResponseEntry, style: AuditStyle): Record<string, unknown> => {
-  const { response, mount } = entry
+const responseOf = (entry: AuditEntry, response: Response | undefined, style: AuditStyle): Record<string, unknown> => {
+  const { mount } = entry
   const { redactor } = style
   if (!response) return mountFields(mount)
   const plainKeys = new Set(mount?.entry.config.auditNonHmacResponseKeys)

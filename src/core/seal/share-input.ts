@@ -62,21 +62,8 @@ export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypte
   return { key: KEYS.sharesBackup, value: Buffer.from(JSON.stringify(body)) }
 }
 
-/** The optional backup of PGP-encrypted new shares that a rekey stores, in case a holder loses a share. */
-export class RekeyBackup {
-  readonly #storage: Pick<SealStorage, 'get' | 'delete'>
-
-  constructor(storage: Pick<SealStorage, 'get' | 'delete'>) {
-    this.#storage = storage
-  }
-
-  /** Returns undefined if there is no backup. */
-  find(): JsonObject | undefined {
-    const value = this.#storage.get(KEYS.sharesBackup)
-    return value && (JSON.parse(value.toString()) as JsonObject)
-  }
-
-  delete(): Promise<void> {
-    return this.#storage.delete(KEYS.sharesBackup)
-  }
+/** Returns the backup of PGP-encrypted new shares, which a rekey stores on request, in case a holder loses a share. */
+export const findBackup = (storage: Pick<SealStorage, 'get'>): JsonObject | undefined => {
+  const value = storage.get(KEYS.sharesBackup)
+  return value && (JSON.parse(value.toString()) as JsonObject)
 }

@@ -4,7 +4,7 @@
  */
 import { type Backend, type BackendContext, type Call, definePath, listed } from '../../logical/backend.js'
 import { printDocument } from '../../logical/document.js'
-import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
+import { invalid, invalidInList, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { storedJson } from '../../logical/json.js'
 import { asFolder } from '../../logical/storage.js'
@@ -28,8 +28,8 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
 
   const write = async ({ request, values }: Call<typeof FIELDS>): Promise<undefined> => {
     const folder = folderOf(request)
-    if (Object.keys(request.data).length === 0) throw missing('data fields')
-    if (values.path === '') throw missing('path')
+    if (Object.keys(request.data).length === 0) throw invalidInList('missing data fields')
+    if (values.path === '') throw invalidInList('missing path')
     const document = await printDocument(request.data)
     return storage.write((tx) => void tx.put(folder + values.path, document.take()))
   }
@@ -40,7 +40,7 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
       definePath('*path', FIELDS, 'Read, write, delete or list the cubbyhole of the token.', {
         read: ({ request, values }) => {
           const folder = folderOf(request)
-          if (values.path === '') throw missing('path')
+          if (values.path === '') throw invalidInList('missing path')
           const value = storage.get(folder + values.path)
           return value && (options.presentOwn?.(request.token, values.path, value) ?? { data: storedJson(value) })
         },
@@ -58,7 +58,3 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
     ],
   }
 }
-
-/** Returns a 400 in list form, as Vault does for this error. */
-const missing = (what: string): LogicalError =>
-  new LogicalError('invalid-request', `missing ${what}`, { wrapped: true })
