@@ -1,7 +1,7 @@
 import { uuid } from '../../base/id.js'
 import { createTokenBackend } from '../../auth/token/backend.js'
 import { AuditBroker } from '../../core/audit/audit.js'
-import { IdentityDirectory } from '../../core/identity/identity-directory.js'
+import { identityDirectory } from '../../core/identity/identity-directory.js'
 import { PrimaryEntities } from '../../core/identity/primary-entities.js'
 import { IdentityStore } from '../../core/identity/identity.js'
 import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
@@ -154,7 +154,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     audit,
     cleanup,
   }
-  const directory = new IdentityDirectory({
+  const directory = identityDirectory({
     store: identity,
     findMount: (accessor) => {
       const mount = router.findByAccessor(accessor)
