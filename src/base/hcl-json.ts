@@ -18,9 +18,8 @@ export const parseJsonBody = (cursor: HclCursor): HclBody => {
 }
 
 const skipBlanks = (cursor: HclCursor): void => {
-  while (cursor.takeMatch(BLANKS) !== '' || cursor.peek() === '\n') {
-    if (cursor.peek() === '\n') cursor.take()
-  }
+  do cursor.takeMatch(BLANKS)
+  while (cursor.skip('\n'))
 }
 
 /** Parses one value and the whitespace after it. */
@@ -56,8 +55,7 @@ const parseMembers = (cursor: HclCursor, opened: HclPosition): HclItem[] =>
     if (cursor.peek() !== '"') throw cursor.error('a key in double quotes was expected')
     const key = takeString(cursor)
     skipBlanks(cursor)
-    if (cursor.peek() !== ':') throw cursor.error('":" was expected after the key')
-    cursor.take()
+    if (!cursor.skip(':')) throw cursor.error('":" was expected after the key')
     skipBlanks(cursor)
     return { key, labels: [], value: parseValue(cursor), ...at }
   })
@@ -70,15 +68,13 @@ const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPositi
   cursor.take()
   skipBlanks(cursor)
   const all: T[] = []
-  while (cursor.peek() !== close) {
+  while (!cursor.skip(close)) {
     all.push(cursor.nested(parseOne))
-    if (cursor.peek() === close) break
+    if (cursor.peek() === close) continue
     if (cursor.isAtEnd) throw cursor.error('the bracket is not closed', opened)
-    if (cursor.peek() !== ',') throw cursor.error(`a comma or "${close}" was expected`)
-    cursor.take()
+    if (!cursor.skip(',')) throw cursor.error(`a comma or "${close}" was expected`)
     skipBlanks(cursor)
   }
-  cursor.take()
   return all
 }
 
@@ -86,7 +82,6 @@ const takeString = (cursor: HclCursor): string => {
   const start = cursor.position()
   const text = cursor.takeMatch(STRING)
   if (cursor.peek() === '\\') throw cursor.error('the escape is unknown')
-  if (cursor.peek() !== '"') throw cursor.error('the string is not closed', start)
-  cursor.take()
+  if (!cursor.skip('"')) throw cursor.error('the string is not closed', start)
   return JSON.parse(`${text}"`)
 }

@@ -39,20 +39,14 @@ class PathTable {
     )
   }
 
-  find(path: string): PathMatch | undefined {
-    for (const row of this.#candidates(path)) {
-      const match = row.matcher.exec(path)
-      if (match) return { row, captured: capture(row, match) }
-    }
-    return undefined
-  }
-
   /**
-   * Finds the row that lists the folder `path`, or rejects it, if the row's pattern lacks the trailing slash of a list path.
+   * Finds the row of a path. With `isList`, only the row that lists the folder `path`, or rejects it: for a pattern that
+   * lacks the trailing slash of a list path.
    */
-  findList(path: string): PathMatch | undefined {
+  find(path: string, { isList = false } = {}): PathMatch | undefined {
     for (const row of this.#candidates(path)) {
-      const match = (row.spec.operations.list || row.spec.isOldest) && row.matcher.exec(path)
+      if (isList && !row.spec.operations.list && !row.spec.isOldest) continue
+      const match = row.matcher.exec(path)
       if (match) return { row, captured: capture(row, match) }
     }
     return undefined

@@ -113,19 +113,10 @@ interface HealthFacts {
   readonly isFenced: boolean
 }
 
-export type HealthState =
-  | 'uninitialized'
-  | 'removed'
-  | 'sealed'
-  | 'bootstrapping'
-  | 'drSecondary'
-  | 'performanceStandby'
-  | 'standby'
-  | 'fenced'
-  | 'active'
+export type HealthState = keyof typeof HEALTH_CODES
 
 /** The status code of a state, and the query parameter that overrides it. */
-const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readonly parameter: string }>> = {
+const HEALTH_CODES = {
   uninitialized: { code: 501, parameter: 'uninitcode' },
   removed: { code: 530, parameter: 'removedcode' },
   sealed: { code: 503, parameter: 'sealedcode' },
@@ -135,7 +126,7 @@ const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readon
   standby: { code: 429, parameter: 'standbycode' },
   fenced: { code: 503, parameter: 'sealedcode' },
   active: { code: 200, parameter: 'activecode' },
-}
+} as const
 
 export const decideHealth = (facts: HealthFacts): HealthState => {
   if (facts.isRemoved) return 'removed'
