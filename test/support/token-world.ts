@@ -4,7 +4,8 @@ import { createSeededRandom } from '../../src/base/random.js'
 import { createTokenBackend } from '../../src/auth/token/backend.js'
 import { IdentityStore } from '../../src/core/identity/identity.js'
 import { PolicyStore } from '../../src/core/acl/policies.js'
-import { type LoginMount, type TokenEntry, TokenStore } from '../../src/core/tokens/tokens.js'
+import type { LoginFacts } from '../../src/core/tokens/token-issue.js'
+import { type TokenEntry, TokenStore } from '../../src/core/tokens/tokens.js'
 import { deriveKey } from '../../src/crypto/digest.js'
 import type { Backend } from '../../src/logical/backend.js'
 import { decideWriteOperation, dispatch } from '../../src/logical/dispatch.js'
@@ -127,7 +128,7 @@ export class TokenWorld {
     return entry
   }
 
-  login(login: Partial<LoginAuth> = {}, mount: Partial<LoginMount> = {}, namespace = ROOT_NAMESPACE) {
+  login(login: Partial<LoginAuth> = {}, mount: Partial<LoginFacts['mount']> = {}, namespace = ROOT_NAMESPACE) {
     return this.tokens.issueLogin({
       login: { ...PLAIN_LOGIN, ...login },
       mount: {

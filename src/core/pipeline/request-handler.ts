@@ -91,7 +91,9 @@ export class RequestHandler {
 
   /** Returns the limits of a request body, before it is read. */
   allowBody(state: OpenState, sender: BodySender): BodyAllowance {
-    const place = GATES[state].hasNoCopy ? undefined : this.#placeOf(sender)
+    const { namespaces } = this.#options
+    const resolve = () => namespaces.resolve(sender.namespaceHeader, sender.path)
+    const place = GATES[state].hasNoCopy ? undefined : lookEarly(resolve)
     if (!place) return openAllowance()
     const route = this.#options.router.find(place.namespace, place.path)
     if (route && isOpen(state, route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
@@ -129,16 +131,6 @@ export class RequestHandler {
     }
     checkGate(state, rules, request)
     return route
-  }
-
-  /** Returns undefined if the namespace does not exist. */
-  #placeOf({ namespaceHeader, path }: BodySender): { namespace: NamespaceRef; path: string } | undefined {
-    try {
-      return this.#options.namespaces.resolve(namespaceHeader, path)
-    } catch (error) {
-      if (error instanceof LogicalError) return undefined
-      throw error
-    }
   }
 
   /** Sets the request's namespace: the named one, or that of the token for requests about itself. */

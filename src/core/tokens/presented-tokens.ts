@@ -1,15 +1,14 @@
-import type { Random } from '../../base/random.js'
 import type { NamespaceRef } from '../../logical/request.js'
 import { type BatchToken, isBatch, openBatch, sealBatch } from './token-batch.js'
 import { RecentCache } from '../../base/recent-cache.js'
 import { parsePresented, positionIn, presentLong } from './token-format.js'
 import { isRootPolicy, type StoredToken, type TokenEntry } from './token-record.js'
-import type { TokenTable } from './token-table.js'
+import type { TokenTable, TokenTableOptions } from './token-table.js'
 
-interface TokenFormsOptions {
+export interface TokenFormsOptions extends Pick<TokenTableOptions, 'random' | 'findNamespace'> {
+  /** Derives a key for one purpose. It is equal on all clusters with the same keyring, and never rotated. */
   readonly deriveKey: (purpose: string) => Buffer
-  readonly random: Random
-  readonly findNamespace: (id: string) => NamespaceRef | undefined
+  /** Returns the last position of the store's log, which long tokens contain. */
   readonly position?: () => number
 }
 

@@ -114,33 +114,33 @@ const decideLoginPolicies = (login: LoginAuth): string[] => {
 const loginDisplayName = (mountPath: string, displayName: string): string =>
   `${mountPath.replace(/^auth\//, '').replaceAll('/', '-')}${displayName}`.replace(/-$/, '')
 
-export interface LoginMount {
-  /** `auth/approle/`. */
+export interface LoginFacts {
+  readonly login: LoginAuth
+  readonly mount: {
+    /** `auth/approle/`. */
+    readonly path: string
+    readonly accessor: string
+    readonly view: LeaseTtls & { readonly isLocal: boolean }
+    readonly tokenType: MountTokenType | undefined
+  }
+  readonly namespace: NamespaceRef
+  /** The path of the request: `auth/approle/login`. */
   readonly path: string
-  readonly accessor: string
-  readonly view: LeaseTtls & { readonly isLocal: boolean }
-  readonly tokenType: MountTokenType | undefined
+  /** The ID of the entity, if another cluster has found or created it. */
+  readonly entityId?: string
 }
 
-export const loginTokenRequest = (
-  login: LoginAuth,
-  from: {
-    readonly mount: LoginMount
-    readonly namespace: NamespaceRef
-    readonly path: string
-    readonly entityId: string
-  },
-): TokenRequest => {
-  const type = decideTokenType(from.mount.tokenType, login.tokenType)
+export const loginTokenRequest = ({ login, mount, namespace, path, entityId = '' }: LoginFacts): TokenRequest => {
+  const type = decideTokenType(mount.tokenType, login.tokenType)
   if (type === 'batch' && login.numUses > 0) throw invalid('batch tokens cannot have "num_uses" set')
   return {
-    namespace: from.namespace,
-    path: from.path,
+    namespace,
+    path,
     type,
     policies: decideLoginPolicies(login),
-    displayName: loginDisplayName(from.mount.path, login.displayName),
+    displayName: loginDisplayName(mount.path, login.displayName),
     meta: login.metadata,
-    entityId: from.entityId,
+    entityId,
     parent: '',
     numUses: login.numUses,
     ttlSeconds: login.ttlSeconds,
@@ -151,7 +151,7 @@ export const loginTokenRequest = (
     boundCidrs: login.boundCidrs,
     isRenewable: true,
     origin: { policies: login.policies, internal: login.internal },
-    mountAccessor: from.mount.accessor,
+    mountAccessor: mount.accessor,
   }
 }
 

@@ -7,7 +7,7 @@ import { accessorFrom, namespaceIdOf, newAccessor } from './token-format.js'
 import { leaseIdOf, type StoredToken, timeKey, toEntry, TOKEN_KEYS, type TokenEntry } from './token-record.js'
 import { hmacSha256, hmacSha256Hex } from '../../crypto/digest.js'
 
-interface TokenTableOptions {
+export interface TokenTableOptions {
   /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are used. */
   readonly storage: Storage
   readonly random: Random
