@@ -21,6 +21,16 @@ export class RawNumber {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
 
+/** Parses a JSON object or list. Returns undefined for any other text. */
+export const parseJsonObject = (bytes: Buffer): Record<string, unknown> | undefined => {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** A JSON document that is sent unchanged, as text or bytes. */
 export class RawJson {
   readonly source: string | Buffer

@@ -1,7 +1,8 @@
 import { textsOfJson } from '../base/json-print.js'
 import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
-import { callHttp, parseJsonObject } from '../base/http-call.js'
+import { callHttp } from '../base/http-call.js'
+import { parseJsonObject } from '../base/json.js'
 import { trustOf } from '../base/system-roots.js'
 import type { Exchange } from './exchange.js'
 

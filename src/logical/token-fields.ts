@@ -4,7 +4,7 @@
  */
 import { wholeSeconds } from '../base/duration.js'
 import { parseBoundCidrs } from './bound-cidrs.js'
-import type { Call } from './backend.js'
+import { type Call, sentBy } from './backend.js'
 import { invalid } from './errors.js'
 import { bool, commaList, duration, type FieldTable, int, string } from './fields.js'
 import type { LoginAuth } from './request.js'
@@ -72,20 +72,18 @@ export const applyTokenFields = (
   call: Pick<Call<TokenFieldTable>, 'values' | 'supplied'>,
   current: TokenSettings,
 ): { settings: TokenSettings; warnings: string[] } => {
-  const given = <K extends keyof TokenFieldTable, V>(name: K, otherwise: V) =>
-    call.supplied(name) ? call.values[name] : otherwise
-  const word = call.supplied('token_type') ? parseTokenType(call.values.token_type) : { type: current.type }
+  const sent = sentBy(call)
+  const [type, blocks] = [sent('token_type'), sent('token_bound_cidrs')]
+  const word = type === undefined ? { type: current.type } : parseTokenType(type)
   const settings: TokenSettings = {
-    policies: given('token_policies', current.policies),
-    ttlSeconds: given('token_ttl', current.ttlSeconds),
-    maxTtlSeconds: given('token_max_ttl', current.maxTtlSeconds),
-    explicitMaxTtlSeconds: given('token_explicit_max_ttl', current.explicitMaxTtlSeconds),
-    periodSeconds: given('token_period', current.periodSeconds),
-    numUses: given('token_num_uses', current.numUses),
-    noDefaultPolicy: given('token_no_default_policy', current.noDefaultPolicy),
-    boundCidrs: call.supplied('token_bound_cidrs')
-      ? parseBoundCidrs(call.values.token_bound_cidrs)
-      : current.boundCidrs,
+    policies: sent('token_policies') ?? current.policies,
+    ttlSeconds: sent('token_ttl') ?? current.ttlSeconds,
+    maxTtlSeconds: sent('token_max_ttl') ?? current.maxTtlSeconds,
+    explicitMaxTtlSeconds: sent('token_explicit_max_ttl') ?? current.explicitMaxTtlSeconds,
+    periodSeconds: sent('token_period') ?? current.periodSeconds,
+    numUses: sent('token_num_uses') ?? current.numUses,
+    noDefaultPolicy: sent('token_no_default_policy') ?? current.noDefaultPolicy,
+    boundCidrs: blocks ? parseBoundCidrs(blocks) : current.boundCidrs,
     type: word.type,
   }
   checkTokenSettings(settings)

@@ -6,6 +6,7 @@
  * and the root key opens the keyring. Configuration and share-wrapped root key are replicated, so the primary's shares open
  * every member of its set. An auto-unseal seal wraps the root key a second time, for its own cluster only.
  */
+import { parseJsonObject } from '../../base/json.js'
 import { LogicalError } from '../../logical/errors.js'
 import { findSealConfigProblem, type SealConfig } from '../../seal/config.js'
 
@@ -49,20 +50,12 @@ export const encodeSealConfig = (config: SealConfig): Buffer =>
  * wait for shares forever.
  */
 export const parseSealConfig = (value: Buffer): SealConfig => {
-  const { shares, threshold } = parse(value) ?? {}
+  const { shares, threshold } = parseJsonObject(value) ?? {}
   const isWhole = typeof shares === 'number' && typeof threshold === 'number'
   const problem = isWhole ? findSealConfigProblem({ shares, threshold }) : 'it cannot be read'
   if (!isWhole || problem !== undefined)
     throw new LogicalError('internal', `the stored configuration of the seal is damaged: ${problem}`)
   return { shares, threshold }
-}
-
-const parse = (value: Buffer): Readonly<Record<string, unknown>> | undefined => {
-  try {
-    return JSON.parse(value.toString()) as Readonly<Record<string, unknown>>
-  } catch {
-    return undefined
-  }
 }
 
 /** The cluster that a server without data belongs to, or is joining, as seen by the seal. */

@@ -2,7 +2,7 @@
 import { invalid, sealed } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import { parseKeyShare } from '../../seal/key-text.js'
-import { parsePgpKeys, type PgpKey } from '../../seal/pgp.js'
+import { parsePgpKey, type PgpKey } from '../../seal/pgp.js'
 import type { SealManager } from './seal-manager.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { SealRecord, SealStorage } from './seal-records.js'
@@ -26,9 +26,13 @@ export const requireKeyShare = (text: string): Buffer => {
 }
 
 export const requirePgpKeys = async (texts: readonly string[]): Promise<readonly PgpKey[]> => {
-  const parsed = await parsePgpKeys(texts)
-  if (!parsed.ok) throw invalid(parsed.problem)
-  return parsed.keys
+  const keys: PgpKey[] = []
+  for (const text of texts) {
+    const parsed = await parsePgpKey(text)
+    if (!parsed.ok) throw invalid(parsed.problem)
+    keys.push(parsed.key)
+  }
+  return keys
 }
 
 /**
