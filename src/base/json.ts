@@ -1,3 +1,5 @@
+import { attempt } from './attempt.js'
+
 /**
  * Values of a JSON document. A number that JavaScript would print differently (`1.50`, 20 digits) is a `RawNumber`, so
  * that responses return it as the client wrote it.
@@ -23,12 +25,8 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 
 /** Parses a JSON object or list. Returns undefined for any other text. */
 export const parseJsonObject = (bytes: Buffer): Record<string, unknown> | undefined => {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
+  const value: unknown = attempt(() => JSON.parse(bytes.toString('utf8')))
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
 }
 
 /** A JSON document that is sent unchanged, as text or bytes. */

@@ -1,3 +1,4 @@
+import { attempt } from '../base/attempt.js'
 import { X509Certificate, webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
 import { certificatePem, privateKeyPem } from './pem.js'
@@ -208,34 +209,19 @@ const exportKey = async (crypto: webcrypto.Crypto, key: webcrypto.CryptoKey): Pr
   Buffer.from(await crypto.subtle.exportKey('pkcs8', key))
 
 /** Returns true if the bytes are a certificate, from any issuer. */
-export const isCertificate = (der: Buffer): boolean => {
-  try {
-    return new X509Certificate(der).raw.equals(der)
-  } catch {
-    return false
-  }
-}
+export const isCertificate = (der: Buffer): boolean =>
+  attempt(() => new X509Certificate(der).raw.equals(der)) ?? false
 
 /**
  * Returns the common name of a certificate's subject (DER or PEM). Returns undefined if it has none or is not a
  * certificate.
  */
-export const findCommonName = (certificate: Buffer | string): string | undefined => {
-  try {
-    return /^CN=(.+)$/m.exec(new X509Certificate(certificate).subject)?.[1]
-  } catch {
-    return undefined
-  }
-}
+export const findCommonName = (certificate: Buffer | string): string | undefined =>
+  attempt(() => /^CN=(.+)$/m.exec(new X509Certificate(certificate).subject)?.[1])
 
 /** Returns every certificate in a PEM text as its own PEM. Returns undefined if there is none, or if one is invalid. */
 export const parsePemCertificates = (text: string): string[] | undefined => {
   // Node reads only the first certificate of a text, so the text is split first.
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g)
-  if (!blocks) return undefined
-  try {
-    return blocks.map((block) => new X509Certificate(block).toString())
-  } catch {
-    return undefined
-  }
+  return blocks ? attempt(() => blocks.map((block) => new X509Certificate(block).toString())) : undefined
 }

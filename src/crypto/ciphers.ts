@@ -1,4 +1,5 @@
 /** Authenticated ciphers by name, for keys whose type the client selects. */
+import { attempt } from '../base/attempt.js'
 import { type CipherGCMTypes, createCipheriv, createDecipheriv } from 'node:crypto'
 import { AEAD_TAG_BYTES } from './aead.js'
 
@@ -30,9 +31,5 @@ export const decryptBytes = ({ cipher, key, nonce, associated }: CipherInput, se
   const decryption = createDecipheriv(cipher as CipherGCMTypes, key, nonce, OPTIONS)
   decryption.setAAD(associated, { plaintextLength: end })
   decryption.setAuthTag(sealed.subarray(end))
-  try {
-    return Buffer.concat([decryption.update(sealed.subarray(0, end)), decryption.final()])
-  } catch {
-    return undefined
-  }
+  return attempt(() => Buffer.concat([decryption.update(sealed.subarray(0, end)), decryption.final()]))
 }

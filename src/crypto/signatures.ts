@@ -1,4 +1,5 @@
 /** Signatures by scheme, for keys whose type the client selects. */
+import { attempt } from '../base/attempt.js'
 import {
   constants,
   createPublicKey,
@@ -19,29 +20,25 @@ export type SignatureScheme =
   | { readonly kind: 'rsa-pkcs1-digest'; readonly hash: HashName | undefined }
 
 /** Returns undefined if the key is too short for the signature, or the input is not a hash of this algorithm. */
-export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer): Buffer | undefined => {
-  try {
+export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer): Buffer | undefined =>
+  attempt(() => {
     if (scheme.kind !== 'rsa-pkcs1-digest') return sign(hashOf(scheme), data, inputOf(key, scheme, 'sign'))
     const digestInfo = digestInfoOf(scheme.hash, data)
     return digestInfo && privateEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, digestInfo)
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Verifies a signature. `key` may be the private key. */
 export const isSignature = (key: KeyObject, scheme: SignatureScheme, data: Buffer, signature: Buffer): boolean => {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key
-  try {
+  const isGood = attempt(() => {
     if (scheme.kind !== 'rsa-pkcs1-digest') {
       return verify(hashOf(scheme), data, inputOf(publicKey, scheme, 'verify'), signature)
     }
     const digestInfo = digestInfoOf(scheme.hash, data)
     const signed = publicDecrypt({ key: publicKey, padding: constants.RSA_PKCS1_PADDING }, signature)
     return digestInfo?.equals(signed) ?? false
-  } catch {
-    return false
-  }
+  })
+  return isGood ?? false
 }
 
 type Hashing = Exclude<SignatureScheme, { kind: 'rsa-pkcs1-digest' }>

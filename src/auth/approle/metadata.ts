@@ -2,6 +2,7 @@
  * Parses the metadata of a SecretID. Clients send it as one text: a JSON object of strings or a comma-separated list of
  * `key=value`, either optionally in base64.
  */
+import { attempt } from '../../base/attempt.js'
 import { decodeBase64 } from '../../base/base64.js'
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
@@ -27,12 +28,7 @@ const refusal = (why: string) => invalid(`failed to parse metadata: ${why}`)
  * becomes an empty object.
  */
 const parseObject = (text: string): Pairs | undefined => {
-  let value: unknown
-  try {
-    value = parseJson(text, LIMITS.listElementsMax)
-  } catch {
-    return undefined
-  }
+  const value = attempt(() => parseJson(text, LIMITS.listElementsMax))
   if (value === null) return []
   if (typeof value !== 'object' || Array.isArray(value)) return undefined
   const pairs = Object.entries(value)

@@ -1,4 +1,5 @@
 /** backup and restore: a key with all its versions as one text, in a format specific to this server. */
+import { attempt } from '../../base/attempt.js'
 import { privateKeyOf } from '../../crypto/key-pairs.js'
 import { definePath, definePaths, type PathSpec } from '../../logical/backend.js'
 import { isJsonObject } from '../../base/json.js'
@@ -55,7 +56,7 @@ const FLAGS = ['derived', 'convergent', 'exportable', 'allowPlaintextBackup', 'd
 
 /** Throws 400 for any text that `backup` cannot have produced. */
 const parseBackup = (text: string): KeyRecord => {
-  const outer = parseText(text)
+  const outer = attempt(() => parseJson(decodeBase64(text).toString('utf8')))
   if (!isJsonObject(outer) || outer.format !== FORMAT || !isJsonObject(outer.record)) throw damaged()
   const { record } = outer
   const { name, type, versions } = record
@@ -68,14 +69,6 @@ const parseBackup = (text: string): KeyRecord => {
   const restored = { ...(record as unknown as KeyRecord), type: parseKeyType(type).name }
   checkSettings(keyTypeOf(restored.type), restored)
   return restored
-}
-
-const parseText = (text: string): JsonValue => {
-  try {
-    return parseJson(decodeBase64(text).toString('utf8'))
-  } catch {
-    throw damaged()
-  }
 }
 
 /** Returns true if exactly the versions from the oldest usable one to the latest are present. */
@@ -104,10 +97,5 @@ const isVersion = (version: JsonValue | undefined, { type }: JsonObject): boolea
 const isTime = (value: JsonValue | undefined): boolean =>
   typeof value === 'number' && !Number.isNaN(new Date(value).getTime())
 
-const isPrivateKey = (bytes: Buffer, type: string): boolean => {
-  try {
-    return privateKeyOf(bytes).asymmetricKeyType === type
-  } catch {
-    return false
-  }
-}
+const isPrivateKey = (bytes: Buffer, type: string): boolean =>
+  attempt(() => privateKeyOf(bytes).asymmetricKeyType === type) ?? false
