@@ -28,7 +28,6 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/requests/replication.ts': 1,
   'src/lab/status/links.ts': 1,
   'src/lab/requests/wait.ts': 1,
-  'src/secrets/kv/versions.ts': 3,
   'src/storage/barrier/barrier-codec.ts': 1,
   'src/storage/commit/stage-trim.ts': 1,
   'src/storage/commit/stage.ts': 1,

@@ -10,7 +10,7 @@ import type { ConfigStore, KvConfig } from './config.js'
 import { metadataKey, versionKey } from './layout.js'
 import { addVersion, describeVersion, isReadable, type KeyMetadata, newMetadata } from './metadata.js'
 import { putMetadata, readMetadata } from './stored-metadata.js'
-import { deleteVersions } from './versions.js'
+import { changeVersions } from './versions.js'
 import { isJsonObject, RawNumber } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { yieldToEventLoop } from '../../base/turn.js'
@@ -90,7 +90,8 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
       delete: ({ values: { path } }) =>
         storage.write((tx) => {
           const metadata = readMetadata(tx, path)
-          if (metadata) deleteVersions(tx, path, metadata, [metadata.currentVersion], clock.now())
+          const numbers = [metadata?.currentVersion ?? 0]
+          if (metadata) changeVersions('delete', { tx, path, metadata, numbers, nowMs: clock.now() })
           return undefined
         }),
       exists: ({ values: { path } }) => path !== '' && storage.has(metadataKey(path)),
