@@ -13,6 +13,7 @@ import {
   type TokenView,
 } from '../../logical/request.js'
 import type { LineKind } from './audit-file.js'
+import type { AclVerdict } from '../acl/acl.js'
 import type { Redactor, WholeDigests } from './audit-hash.js'
 import type { MountEntry } from '../mounts/mount-entry.js'
 import { allPolicies } from '../tokens/token-format.js'
@@ -25,7 +26,7 @@ export interface AuditEntry {
   /** Undefined without a valid token. */
   readonly token: AuditedToken | undefined
   /** Undefined if no policy was checked. */
-  readonly verdict: AuditedVerdict | undefined
+  readonly verdict: Pick<AclVerdict, 'isAllowed' | 'grantingPolicies'> | undefined
   /** The policies that the token's entity adds. */
   readonly identityPolicies?: readonly string[]
   readonly error?: unknown
@@ -42,11 +43,6 @@ interface AuditedMount {
 
 /** `numUses` is the number of uses before this request; 0 means unlimited. */
 type AuditedToken = TokenView & Pick<TokenInfo, 'meta' | 'numUses' | 'createdAtMs' | 'ttlSeconds'>
-
-interface AuditedVerdict {
-  readonly isAllowed: boolean
-  readonly grantingPolicies: readonly { readonly name: string; readonly namespaceId: string; readonly type: string }[]
-}
 
 /** The options of one device, and the data shared by all. */
 export interface AuditStyle {

@@ -5,10 +5,6 @@ import { type FieldTable, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { PolicyStore } from '../acl/policies.js'
 
-interface PolicyPathDeps {
-  readonly policies: PolicyStore
-}
-
 const NAME = { name: string('Name of the policy, stored in lower case.') }
 const TEXT = { ...NAME, policy: string('The rules in HCL or JSON, plain or in base64.') }
 const OLD_TEXT = { ...TEXT, rules: string('Deprecated name of policy.', '', { isDeprecated: true }) }
@@ -17,7 +13,7 @@ const OLD_TEXT = { ...TEXT, rules: string('Deprecated name of policy.', '', { is
  * Creates the paths of sys/policy and sys/policies/acl: two path families over one store. The older one names the text
  * `rules` and repeats `data` at the top level.
  */
-export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
+export const policyPaths = ({ policies }: { readonly policies: PolicyStore }): PathSpec[] => {
   const list = ({ request }: Call) => policies.list(request.namespace.id)
   const listOld = async (call: Call): Promise<Response> => {
     const keys = await list(call)
