@@ -5,6 +5,7 @@ import path from 'node:path'
 import { type ConnectionOptions, createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { isUnfitFile, readListedText, readNamedText } from './named-file.js'
 import { RecentCache } from './recent-cache.js'
+import { remembered } from './remembered.js'
 
 /** The bundle of the operating system: the first readable one of these files. */
 const BUNDLES = [
@@ -79,12 +80,6 @@ export const trustOf = ({ caPems, clientCertPem, clientKeyPem, skipVerify }: Tls
   if (caPems.length > 0) return { ...client, ca: [...caPems] }
   const make = () => createSecureContext({ ...client, ca: [...systemRoots()] })
   return { secureContext: remembered(contexts, JSON.stringify([ownEnvironment(), client]), make) }
-}
-
-const remembered = <T>(cache: RecentCache<T>, name: string, make: () => T): T => {
-  const value = cache.get(name) ?? make()
-  cache.set(name, value)
-  return value
 }
 
 const withoutSpace = (pem: string): string => pem.replace(/\s/g, '')

@@ -1,3 +1,4 @@
+import { remembered } from '../base/remembered.js'
 import type { Backend, PathSpec } from './backend.js'
 import { compileFields, type FieldReader } from './field-values.js'
 
@@ -91,11 +92,5 @@ const compileRow = (spec: PathSpec, folders: ReadonlySet<string>): PathRow => {
 const tables = new WeakMap<Backend, PathTable>()
 
 /** Returns the compiled table of a backend, built on first use. */
-export const tableOf = (backend: Backend): PathTable => {
-  let table = tables.get(backend)
-  if (!table) {
-    table = new PathTable(backend.paths)
-    tables.set(backend, table)
-  }
-  return table
-}
+export const tableOf = (backend: Backend): PathTable =>
+  remembered(tables, backend, () => new PathTable(backend.paths))

@@ -6,6 +6,7 @@
  * `<folder>/<HMAC of role>/<HMAC of SecretID>` holds the record, `<accessor folder>/<hash>` the key of the record.
  */
 import { LIMITS } from '../../base/limits.js'
+import { remembered } from '../../base/remembered.js'
 import { hmacSha256Hex } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
 import {
@@ -69,12 +70,8 @@ export class SecretIdStore {
   }
 
   folderOf(role: Role): string {
-    let folder = this.#foldersOf.get(role)
-    if (folder === undefined) {
-      folder = `${this.folders.secretIds}${hmacSha256Hex(Buffer.from(role.hmacKey), role.name)}/`
-      this.#foldersOf.set(role, folder)
-    }
-    return folder
+    const hash = () => hmacSha256Hex(Buffer.from(role.hmacKey), role.name)
+    return remembered(this.#foldersOf, role, () => `${this.folders.secretIds}${hash()}/`)
   }
 
   keyOf(role: Role, secretId: string): string {

@@ -6,7 +6,7 @@ import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/i
 import { NO_RULES } from '../../logical/path-rules.js'
 import { isWrite, type NamespaceRef, type Request, type Response, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { AuditBroker } from '../audit/audit.js'
-import { AuditedRun } from './audited-run.js'
+import { auditedRun } from './audited-run.js'
 import { Authoriser, type AuthoriserOptions } from './authoriser.js'
 import { checkGate, FULL_ALLOWANCE, GATES, isServedWhile, openAllowance, type OpenState } from './gate.js'
 import { type AnsweredAlone, ForActiveNode, lookEarly } from './for-active-node.js'
@@ -54,14 +54,14 @@ export class RequestHandler {
   readonly #options: RequestHandlerOptions
   readonly #authoriser: Authoriser
   readonly #logins: LoginIssuer
-  readonly #audited: AuditedRun
+  readonly #audited: ReturnType<typeof auditedRun>
 
   constructor(options: RequestHandlerOptions) {
     this.#options = options
     this.#authoriser = new Authoriser(options)
     this.#logins = new LoginIssuer(options)
     const isStandby = this.#isStandby
-    this.#audited = new AuditedRun({ ...options, isStandby, execute: (...asked) => this.#execute(...asked) })
+    this.#audited = auditedRun({ ...options, isStandby, execute: (...asked) => this.#execute(...asked) })
   }
 
   async handle(state: OpenState, request: IncomingRequest): Promise<Response | undefined> {

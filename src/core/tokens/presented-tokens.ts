@@ -1,6 +1,7 @@
 import type { NamespaceRef } from '../../logical/request.js'
 import { type BatchToken, isBatch, openBatch, sealBatch } from './token-batch.js'
 import { RecentCache } from '../../base/recent-cache.js'
+import { remembered } from '../../base/remembered.js'
 import { parsePresented, positionIn, presentLong } from './token-format.js'
 import { isRootPolicy, type StoredToken, type TokenEntry } from './token-record.js'
 import type { TokenTable, TokenTableOptions } from './token-table.js'
@@ -72,12 +73,7 @@ export class PresentedTokens {
   }
 
   #key(purpose: string): Buffer {
-    let key = this.#keys.get(purpose)
-    if (!key) {
-      key = this.#options.deriveKey(purpose)
-      this.#keys.set(purpose, key)
-    }
-    return key
+    return remembered(this.#keys, purpose, () => this.#options.deriveKey(purpose))
   }
 }
 
