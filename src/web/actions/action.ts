@@ -1,4 +1,3 @@
-import { attempt } from '../../base/attempt.js'
 import { shellWord } from '../../base/shell.js'
 import type { PagePlan } from '../../lab/web/page-facts.js'
 import { addressOf, type Call, type Json, listOf, partOf } from '../parts/api.js'
@@ -90,11 +89,11 @@ export const required = (kind: Field['kind'], name: string, label: string, initi
 /** `ask` sends the request. */
 export const toAction = (action: ApiAction, ask: (call: Call) => Promise<Json>): Action => ({
   ...action,
-  plan: (values) => {
-    // There is no line until the input is complete.
-    const command = attempt(() => lineOf(action, values))
-    return { isDestructive: action.isDestructive === true, what: 'the request', ...(command && { command }) }
-  },
+  plan: (values) => ({
+    isDestructive: action.isDestructive === true,
+    what: 'the request',
+    ...findLine(action, values),
+  }),
   run: async (values) => ask(callOf(action, values)),
 })
 
@@ -161,6 +160,15 @@ export const lineOf = (action: ApiAction, values: Values): string => {
   const call = callOf(action, shown)
   const data = call.body === undefined ? '' : ` -d ${shellWord(call.body)}`
   return `curl -X ${call.method} -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"${shellWord(addressOf(call))}${data}`
+}
+
+/** Returns no line until the input is complete. */
+const findLine = (action: ApiAction, values: Values): Pick<Plan, 'command'> => {
+  try {
+    return { command: lineOf(action, values) }
+  } catch {
+    return {}
+  }
 }
 
 /** Returns true for secret fields. JSON counts as secret, because it contains stored data. */

@@ -1,5 +1,3 @@
-import { attempt } from '../../base/attempt.js'
-
 export type Json = Readonly<Record<string, unknown>>
 
 /** One request of the public HTTP API. */
@@ -117,5 +115,10 @@ const keepNumbers: Reviver = (_, value, context) =>
     : value
 
 /** Returns undefined for a text that is not JSON. */
-export const parseJson = (text: string): Json | undefined =>
-  attempt(() => JSON.parse(text, keepNumbers as (key: string, value: unknown) => unknown) as Json)
+export const parseJson = (text: string): Json | undefined => {
+  try {
+    return JSON.parse(text, keepNumbers as (key: string, value: unknown) => unknown) as Json
+  } catch {
+    return undefined
+  }
+}
