@@ -32,13 +32,17 @@ const listening = (table: string, port: number): string[] => {
   })
 }
 
-const processes = (): number[] => attempt(() => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number)) ?? []
+const processes = (): number[] =>
+  attempt(() =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number),
+  ) ?? []
 
 const socketsOf = (pid: number): string[] =>
   attempt(() => readdirSync(`/proc/${pid}/fd`).flatMap((name) => socketAt(`/proc/${pid}/fd/${name}`) ?? [])) ?? []
 
 /** Descriptors may disappear while they are listed. */
-const socketAt = (link: string): string | undefined =>
-  attempt(() => /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1])
+const socketAt = (link: string): string | undefined => attempt(() => /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1])
 
 const linesOf = (file: string): string[] => attempt(() => readFileSync(file, 'utf8').split('\n')) ?? []

@@ -208,7 +208,8 @@ export class ApiClient {
     const isTls = url.startsWith('https:')
     try {
       // The system's authorities are read only when they are needed.
-      const tls = isTls && !exchange ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
+      const tls =
+        isTls && !exchange ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
       const sent = { method, url, headers, body, timeoutMs, bytesMax, agent: this.#agent, tls, redirectsMax }
       const answer = await (exchange ? exchange({ method, url, headers, body, timeoutMs }) : callHttp(sent))
       return { ...answer, json: parseJsonObject(answer.bytes) }

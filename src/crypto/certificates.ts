@@ -209,8 +209,7 @@ const exportKey = async (crypto: webcrypto.Crypto, key: webcrypto.CryptoKey): Pr
   Buffer.from(await crypto.subtle.exportKey('pkcs8', key))
 
 /** Returns true if the bytes are a certificate, from any issuer. */
-export const isCertificate = (der: Buffer): boolean =>
-  attempt(() => new X509Certificate(der).raw.equals(der)) ?? false
+export const isCertificate = (der: Buffer): boolean => attempt(() => new X509Certificate(der).raw.equals(der)) ?? false
 
 /**
  * Returns the common name of a certificate's subject (DER or PEM). Returns undefined if it has none or is not a

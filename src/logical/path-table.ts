@@ -92,5 +92,4 @@ const compileRow = (spec: PathSpec, folders: ReadonlySet<string>): PathRow => {
 const tables = new WeakMap<Backend, PathTable>()
 
 /** Returns the compiled table of a backend, built on first use. */
-export const tableOf = (backend: Backend): PathTable =>
-  remembered(tables, backend, () => new PathTable(backend.paths))
+export const tableOf = (backend: Backend): PathTable => remembered(tables, backend, () => new PathTable(backend.paths))

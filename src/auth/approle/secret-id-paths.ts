@@ -114,12 +114,10 @@ export const accessorPaths = (data: MountData): PathSpec[] => {
         },
       },
     ),
-    definePath(
-      'role/:role_name/secret-id-accessor/destroy/?',
-      ACCESSOR_FIELDS,
-      'Destroy a SecretID by its accessor.',
-      { update: destroy, delete: destroy },
-    ),
+    definePath('role/:role_name/secret-id-accessor/destroy/?', ACCESSOR_FIELDS, 'Destroy a SecretID by its accessor.', {
+      update: destroy,
+      delete: destroy,
+    }),
   ]
 }
 

@@ -64,7 +64,9 @@ const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): PathSpec[
  * Creates auth/token/roles, which manages token roles. `maxTtlSeconds` returns the maximum TTL of a namespace's token mount.
  */
 const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string) => number): PathSpec[] => [
-  definePath('roles/?', {}, 'List the token roles.', { list: ({ request }) => listed(roles.list(request.namespace.id)) }),
+  definePath('roles/?', {}, 'List the token roles.', {
+    list: ({ request }) => listed(roles.list(request.namespace.id)),
+  }),
   definePath('roles/:name', ROLE_FIELDS, 'Read, write or delete a token role.', {
     read: ({ request, values }) => shown(roles.find(request.namespace.id, values.name), roleData),
     update: async (call) => {

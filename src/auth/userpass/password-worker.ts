@@ -170,4 +170,7 @@ export const ownerOf = (address: string, name: string): JobOwner => {
 
 /** Encodes 16 bytes as 22 characters in bcrypt's base64, which differs from the usual one in its alphabet only. */
 const encodeSalt = (bytes: Buffer): string =>
-  bytes.toString('base64').replace(/=+$/, '').replace(/./g, (letter) => BCRYPT_BASE64.charAt(BASE64.indexOf(letter)))
+  bytes
+    .toString('base64')
+    .replace(/=+$/, '')
+    .replace(/./g, (letter) => BCRYPT_BASE64.charAt(BASE64.indexOf(letter)))

@@ -3,7 +3,14 @@
  * entity; an entity has at most one alias per mount. All checks run inside the transaction that writes.
  */
 import { invalid, LogicalError } from '../../logical/errors.js'
-import type { AliasChange, AliasFactors, Entity, EntityAlias, EntityChange, EntityDirectory } from '../../logical/identity.js'
+import type {
+  AliasChange,
+  AliasFactors,
+  Entity,
+  EntityAlias,
+  EntityChange,
+  EntityDirectory,
+} from '../../logical/identity.js'
 import type { ReadStorage, Transaction } from '../../logical/storage.js'
 import { type IdentityStore, isAlias } from './identity.js'
 import { followKey, IDENTITY_KEYS, readEntity, replaceEntity } from './identity-record.js'

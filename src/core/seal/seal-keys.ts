@@ -58,7 +58,9 @@ export class SealKeys {
 
   /** True if auto-unseal is configured, but its first use requires one more unseal with the shares. */
   get isMigrating(): boolean {
-    return this.isAutoUnseal && this.config !== undefined && this.#options.storage.get(KEYS.autoWrappedRoot) === undefined
+    return (
+      this.isAutoUnseal && this.config !== undefined && this.#options.storage.get(KEYS.autoWrappedRoot) === undefined
+    )
   }
 
   /** Returns the root key unlocked by these shares; undefined if they do not belong to the cluster. */
@@ -124,7 +126,9 @@ export class SealKeys {
   }
 
   async autoRecords(rootKey: Buffer): Promise<SealRecord[]> {
-    return this.#options.autoSeal ? [{ key: KEYS.autoWrappedRoot, value: await this.#options.autoSeal.wrap(rootKey) }] : []
+    return this.#options.autoSeal
+      ? [{ key: KEYS.autoWrappedRoot, value: await this.#options.autoSeal.wrap(rootKey) }]
+      : []
   }
 
   /** Returns the material for clusters that join as secondaries. */

@@ -153,7 +153,10 @@ export class SealManager {
       if (unwrapped && !this.#options.barrier.isRootKey(unwrapped.key))
         throw new LogicalError('unavailable', 'the key that the seal unwraps is not the root key of this cluster')
       if (unwrapped) await this.#open(unwrapped.key, unwrapped.isCurrent ? 'wrapped' : 'stale')
-      else this.#options.log.error('auto-unseal failed: neither the current nor the previous seal key unwraps the root key')
+      else
+        this.#options.log.error(
+          'auto-unseal failed: neither the current nor the previous seal key unwraps the root key',
+        )
       return unwrapped !== undefined
     })
   }

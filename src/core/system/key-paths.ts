@@ -48,7 +48,12 @@ export const rekeyPaths = (deps: RekeyPathsDeps): PathSpec[] => {
 }
 
 /** `guard` throws if the seal has the other kind of keys. */
-const family = (prefix: string, backupPath: string, { rekey, storage }: RekeyPathsDeps, guard: () => void): PathSpec[] =>
+const family = (
+  prefix: string,
+  backupPath: string,
+  { rekey, storage }: RekeyPathsDeps,
+  guard: () => void,
+): PathSpec[] =>
   [
     definePath(`${prefix}/init`, INIT_FIELDS, 'Start, read or cancel a rekey.', {
       read: () => bare(rekey.status()),

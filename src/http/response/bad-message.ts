@@ -15,7 +15,7 @@ const REFUSALS: Readonly<Record<string, Parameters<typeof rawAnswer>>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'Payload Too Large', 'chunk extensions are too large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request did not arrive in time'],
 }
-const MALFORMED = [400, 'Bad Request', 'malformed HTTP message'] as const
+const MALFORMED: Parameters<typeof rawAnswer> = [400, 'Bad Request', 'malformed HTTP message']
 
 /**
  * Responds in JSON to a message that Node's parser rejected, and closes the connection. Does so only if no response has

@@ -1,7 +1,15 @@
 /** KV version 2 metadata endpoint: read, write, patch, list and delete the metadata of keys. */
 import { formatGoDuration } from '../../base/duration.js'
 import { formatTime } from '../../base/rfc3339.js'
-import { type BackendContext, type Call, definePath, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
+import {
+  type BackendContext,
+  type Call,
+  definePath,
+  listed,
+  type PathSpec,
+  sentBy,
+  shown,
+} from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, pairs, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'

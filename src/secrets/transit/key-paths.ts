@@ -23,27 +23,22 @@ const FIELDS = {
 
 export const keyPaths = (keys: KeyStore): PathSpec[] => [
   definePath('keys/?', {}, 'List the keys.', { list: () => listed(keys.names()) }),
-  definePath(
-    'keys/:name',
-    FIELDS,
-    'Create a key, read its public properties, or delete it if its settings allow it.',
-    {
-      update: async ({ values }) => {
-        const type = parseKeyType(values.type)
-        if (values.key_size !== 0) throw invalid(`key_size is not valid for algorithm ${type.name}`)
-        const { record, isNew } = await keys.create(values.name, type, {
-          derived: values.derived,
-          convergent: values.convergent_encryption,
-          exportable: values.exportable,
-          allowPlaintextBackup: values.allow_plaintext_backup,
-          autoRotatePeriodSeconds: values.auto_rotate_period,
-        })
-        return { data: keyData(record), ...(isNew ? {} : { warnings: [`key ${values.name} already existed`] }) }
-      },
-      read: ({ values }) => shown(keys.find(values.name), (key) => keyData(key, decodeBase64(values.context))),
-      delete: ({ values }) => keys.remove(values.name),
+  definePath('keys/:name', FIELDS, 'Create a key, read its public properties, or delete it if its settings allow it.', {
+    update: async ({ values }) => {
+      const type = parseKeyType(values.type)
+      if (values.key_size !== 0) throw invalid(`key_size is not valid for algorithm ${type.name}`)
+      const { record, isNew } = await keys.create(values.name, type, {
+        derived: values.derived,
+        convergent: values.convergent_encryption,
+        exportable: values.exportable,
+        allowPlaintextBackup: values.allow_plaintext_backup,
+        autoRotatePeriodSeconds: values.auto_rotate_period,
+      })
+      return { data: keyData(record), ...(isNew ? {} : { warnings: [`key ${values.name} already existed`] }) }
     },
-  ),
+    read: ({ values }) => shown(keys.find(values.name), (key) => keyData(key, decodeBase64(values.context))),
+    delete: ({ values }) => keys.remove(values.name),
+  }),
 ]
 
 const EXPORT_FIELDS = {

@@ -82,16 +82,21 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => [
       return answerItems(input, outcomes)
     },
   }),
-  ...definePaths(['verify/:name', 'verify/:name/:urlalgorithm'], VERIFY_FIELDS, 'Verify one signature or HMAC, or a batch.', {
-    update: async (call) => {
-      const input = readInput(call)
-      const kind = decideKind(input.items)
-      const record = keys.require(call.values.name, 'signature verification key not found')
-      const isValid = kind === 'hmac' ? hmacJudge(record, call) : signatureJudge(record, call)
-      const outcomes = await runItems(input, kind === 'hmac' ? 'quick' : 'slow', (item) => ({ valid: isValid(item) }))
-      return answerItems(input, outcomes, { valid: false })
+  ...definePaths(
+    ['verify/:name', 'verify/:name/:urlalgorithm'],
+    VERIFY_FIELDS,
+    'Verify one signature or HMAC, or a batch.',
+    {
+      update: async (call) => {
+        const input = readInput(call)
+        const kind = decideKind(input.items)
+        const record = keys.require(call.values.name, 'signature verification key not found')
+        const isValid = kind === 'hmac' ? hmacJudge(record, call) : signatureJudge(record, call)
+        const outcomes = await runItems(input, kind === 'hmac' ? 'quick' : 'slow', (item) => ({ valid: isValid(item) }))
+        return answerItems(input, outcomes, { valid: false })
+      },
     },
-  }),
+  ),
   ...definePaths(['hmac/:name', 'hmac/:name/:urlalgorithm'], HMAC_FIELDS, 'Compute the HMAC of one input or a batch.', {
     update: async (call) => {
       const { name, urlalgorithm, algorithm } = call.values
@@ -112,7 +117,9 @@ const signedOf = (item: Item) => ({ input: inputOf(item, 'missing input'), conte
 
 const hmacJudge = (record: KeyRecord, { values, supplied }: VerifyCall): ((item: Item) => boolean) => {
   const { urlalgorithm, algorithm, hash_algorithm } = values
-  const hash = digestOf(urlalgorithm || (supplied('algorithm') || !supplied('hash_algorithm') ? algorithm : hash_algorithm))
+  const hash = digestOf(
+    urlalgorithm || (supplied('algorithm') || !supplied('hash_algorithm') ? algorithm : hash_algorithm),
+  )
   return (item) => isHmac(record, hash, inputOf(item, 'missing input'), item.text('hmac') ?? '')
 }
 
