@@ -47,12 +47,8 @@ export const P521_JWT_KEYS: JwtKeys = { create: createSigningKey, open: openSign
 const verify = async (text: string, publicKey: KeyObject): Promise<JwtClaims | undefined> => {
   if (!isJwt(text)) return undefined
   const { compactVerify } = await loadJose()
-  try {
-    const { payload } = await compactVerify(text, publicKey, { algorithms: [ALGORITHM] })
-    return parseClaims(Buffer.from(payload))
-  } catch {
-    return undefined
-  }
+  const verified = await compactVerify(text, publicKey, { algorithms: [ALGORITHM] }).catch(() => undefined)
+  return verified && parseClaims(Buffer.from(verified.payload))
 }
 
 /**

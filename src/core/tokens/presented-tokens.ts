@@ -29,7 +29,6 @@ export class PresentedTokens {
     this.#table = table
   }
 
-  /** Returns the token as shown to clients: in long form, except for root tokens and custom IDs. */
   present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
     if (entry.isRoot || entry.type === 'batch') return entry.id
     return presentLong(this.#key('token-form'), entry.id, this.#options.position?.() ?? 0)
