@@ -22,7 +22,6 @@ export const expandTemplate = (text: string, addresses: List): string => {
   return out
 }
 
-/** Returns whether the text contains a template. */
 export const isTemplate = (text: string): boolean => /\{\{|\}\}/.test(text)
 
 const evaluate = (action: string, addresses: List): string => {

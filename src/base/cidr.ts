@@ -4,6 +4,7 @@
  * file decides which spellings are valid, as in Vault.
  */
 import { isIPv4, isIPv6 } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 
 export interface Cidr {
@@ -81,8 +82,9 @@ export const isAddressInAny = (blocks: readonly string[], address: string): bool
  * text is not a subset. A length of 0 with a nonzero address is ambiguous: it never is a subset and never has one.
  */
 export const areSubsets = (children: readonly string[], parents: readonly string[]): boolean => {
-  const outer = joined(parents.map(rangeOf).filter((range) => range !== undefined))
-  return children.map(rangeOf).every((child) => child !== undefined && isWithinOneOf(child, outer))
+  const inner = children.map(rangeOf).filter((range) => range !== undefined)
+  const outer = parents.map(rangeOf).filter((range) => range !== undefined)
+  return inner.length === children.length && isDeepStrictEqual(joined([...outer, ...inner]), joined(outer))
 }
 
 /** The first and last address of a block. */
@@ -101,7 +103,7 @@ const rangeOf = (text: string): AddressRange | undefined => {
   return { kind: block.address.kind(), first, last: first + (1n << hostBits) - 1n }
 }
 
-/** Merges ranges that overlap or are adjacent. */
+/** Merges ranges that overlap or are adjacent, so that the same addresses have one form. */
 const joined = (ranges: readonly AddressRange[]): AddressRange[] => {
   const sorted = [...ranges].sort((a, b) =>
     a.kind === b.kind ? (a.first < b.first ? -1 : 1) : a.kind < b.kind ? -1 : 1,
@@ -114,26 +116,6 @@ const joined = (ranges: readonly AddressRange[]): AddressRange[] => {
   }
   return out
 }
-
-/**
- * Returns true if one of the ranges contains the child. `ranges` must be disjoint and sorted: only the last range that
- * begins before the child's end can contain it.
- */
-const isWithinOneOf = (child: AddressRange, ranges: readonly AddressRange[]): boolean => {
-  let low = 0
-  let high = ranges.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const range = ranges[middle]
-    if (range && (range.kind === child.kind ? range.first <= child.first : range.kind < child.kind)) low = middle + 1
-    else high = middle
-  }
-  const before = ranges[low - 1]
-  return before !== undefined && isWithin(child, before)
-}
-
-const isWithin = (child: AddressRange, parent: AddressRange): boolean =>
-  child.kind === parent.kind && child.first >= parent.first && child.last <= parent.last
 
 const isAmbiguous = ({ address, prefixLength }: Cidr): boolean =>
   prefixLength === 0 && address.toByteArray().some((byte) => byte !== 0)

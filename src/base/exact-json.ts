@@ -11,11 +11,6 @@ export const parseExactJson = (text: string, depthMax = Number.POSITIVE_INFINITY
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const MINUS = 0x2d
-const PLUS = 0x2b
-const POINT = 0x2e
-const ZERO = 0x30
-const NINE = 0x39
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
@@ -24,8 +19,10 @@ const COLON = 0x3a
 const COMMA = 0x2c
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
-const isDigit = (code: number): boolean => code >= ZERO && code <= NINE
-const isExponent = (code: number): boolean => code === 0x65 || code === 0x45
+
+/** Matches a number as far as its characters reach, and may match less than a number. */
+const NUMBER_LIKE = /-?(?:0|\d*)(?:\.\d*)?(?:[eE][+-]?\d*)?/y
+const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 class ThoroughParser {
   readonly #text: string
@@ -47,10 +44,21 @@ class ThoroughParser {
 
   #value(): JsonValue {
     switch (this.#peek()) {
-      case OPEN_BRACE:
-        return this.#within(() => this.#object())
-      case OPEN_BRACKET:
-        return this.#within(() => this.#array())
+      case OPEN_BRACE: {
+        const object: JsonObject = Object.create(null)
+        this.#sequence(CLOSE_BRACE, 'an object does not end', () => {
+          if (this.#peek() !== QUOTE) throw new SyntaxError('a name was expected')
+          const name = this.#string()
+          if (!this.#takes(COLON)) throw new SyntaxError('a colon was expected')
+          object[name] = this.#value()
+        })
+        return object
+      }
+      case OPEN_BRACKET: {
+        const array: JsonValue[] = []
+        this.#sequence(CLOSE_BRACKET, 'an array does not end', () => void array.push(this.#value()))
+        return array
+      }
       case QUOTE:
         return this.#string()
       case 0x74:
@@ -64,36 +72,16 @@ class ThoroughParser {
     }
   }
 
-  #within<T>(parse: () => T): T {
+  /** Reads what is between two brackets, one level deeper. */
+  #sequence(close: number, unclosed: string, readOne: () => void): void {
     if (++this.#depth > this.#depthMax) throw new SyntaxError(`it is nested deeper than ${this.#depthMax} levels`)
-    const value = parse()
+    this.#at++
+    if (!this.#takes(close)) {
+      do readOne()
+      while (this.#takes(COMMA))
+      if (!this.#takes(close)) throw new SyntaxError(unclosed)
+    }
     this.#depth--
-    return value
-  }
-
-  #object(): JsonObject {
-    const object: JsonObject = Object.create(null)
-    this.#at++
-    if (this.#takes(CLOSE_BRACE)) return object
-    do {
-      if (this.#peek() !== QUOTE) throw new SyntaxError('a name was expected')
-      const name = this.#string()
-      if (!this.#takes(COLON)) throw new SyntaxError('a colon was expected')
-      object[name] = this.#value()
-    } while (this.#takes(COMMA))
-    if (!this.#takes(CLOSE_BRACE)) throw new SyntaxError('an object does not end')
-    return object
-  }
-
-  #array(): JsonValue[] {
-    const array: JsonValue[] = []
-    this.#at++
-    if (this.#takes(CLOSE_BRACKET)) return array
-    do {
-      array.push(this.#value())
-    } while (this.#takes(COMMA))
-    if (!this.#takes(CLOSE_BRACKET)) throw new SyntaxError('an array does not end')
-    return array
   }
 
   /**
@@ -114,42 +102,18 @@ class ThoroughParser {
   }
 
   #number(): number | RawNumber {
-    const start = this.#at
-    if (this.#code() === MINUS) this.#at++
-    if (this.#code() === ZERO) this.#at++
-    else this.#digits()
-    if (this.#code() === POINT) {
-      this.#at++
-      this.#digits()
-    }
-    if (isExponent(this.#code())) {
-      this.#at++
-      if (this.#code() === PLUS || this.#code() === MINUS) this.#at++
-      this.#digits()
-    }
-    const literal = this.#text.slice(start, this.#at)
+    NUMBER_LIKE.lastIndex = this.#at
+    const literal = NUMBER_LIKE.exec(this.#text)?.[0] ?? ''
+    if (!NUMBER.test(literal)) throw new SyntaxError('a digit was expected')
+    this.#at += literal.length
     const number = Number(literal)
     return String(number) === literal ? number : new RawNumber(literal)
-  }
-
-  #digits(): void {
-    const text = this.#text
-    const start = this.#at
-    let at = start
-    while (isDigit(text.charCodeAt(at))) at++
-    if (at === start) throw new SyntaxError('a digit was expected')
-    this.#at = at
   }
 
   #word<T>(word: string, value: T): T {
     if (!this.#text.startsWith(word, this.#at)) throw new SyntaxError('a word was expected')
     this.#at += word.length
     return value
-  }
-
-  /** Returns the next code unit; NaN at the end. */
-  #code(): number {
-    return this.#text.charCodeAt(this.#at)
   }
 
   /** Returns the next character that is not whitespace. */

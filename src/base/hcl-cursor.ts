@@ -23,9 +23,9 @@ export class HclCursor {
     return this.#offset >= this.#text.length
   }
 
-  /** Returns the character `ahead` positions after the next one; empty past the end. */
-  peek(ahead = 0): string {
-    return this.#text.charAt(this.#offset + ahead)
+  /** Returns the next character; empty at the end. */
+  peek(): string {
+    return this.#text.charAt(this.#offset)
   }
 
   startsWith(prefix: string): boolean {
@@ -38,13 +38,20 @@ export class HclCursor {
 
   /** Consumes the next character; empty at the end. */
   take(): string {
-    const char = this.#text.charAt(this.#offset)
+    const char = this.peek()
     if (char === '\n') {
       this.#line++
       this.#lineStart = this.#offset + 1
     }
     if (char !== '') this.#offset++
     return char
+  }
+
+  /** Consumes a text if it is next. Returns whether it was. */
+  skip(text: string): boolean {
+    if (!this.startsWith(text)) return false
+    for (const _ of text) this.take()
+    return true
   }
 
   /** Consumes the match of a sticky pattern; empty if it does not match. The match must not contain a newline. */

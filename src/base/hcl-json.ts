@@ -5,20 +5,8 @@ import type { HclBody, HclItem, HclPosition, HclValue } from './hcl-tree.js'
 const BLANKS = /[ \t\r]+/y
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const WORD = /[a-z]+/y
-/** Everything except control characters, the quote and the backslash. */
-const PLAIN = /[ !#-[\]-\uFFFF]+/y
-const UNICODE = /[0-9a-fA-F]{4}/y
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-}
+/** A string without its closing quote, as far as it is valid: no control characters, and only known escapes. */
+const STRING = /"(?:[ !#-[\]-\uFFFF]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*/y
 
 /** Parses a whole document, which is an object. */
 export const parseJsonBody = (cursor: HclCursor): HclBody => {
@@ -30,9 +18,8 @@ export const parseJsonBody = (cursor: HclCursor): HclBody => {
 }
 
 const skipBlanks = (cursor: HclCursor): void => {
-  while (cursor.takeMatch(BLANKS) !== '' || cursor.peek() === '\n') {
-    if (cursor.peek() === '\n') cursor.take()
-  }
+  do cursor.takeMatch(BLANKS)
+  while (cursor.skip('\n'))
 }
 
 /** Parses one value and the whitespace after it. */
@@ -68,8 +55,7 @@ const parseMembers = (cursor: HclCursor, opened: HclPosition): HclItem[] =>
     if (cursor.peek() !== '"') throw cursor.error('a key in double quotes was expected')
     const key = takeString(cursor)
     skipBlanks(cursor)
-    if (cursor.peek() !== ':') throw cursor.error('":" was expected after the key')
-    cursor.take()
+    if (!cursor.skip(':')) throw cursor.error('":" was expected after the key')
     skipBlanks(cursor)
     return { key, labels: [], value: parseValue(cursor), ...at }
   })
@@ -82,40 +68,20 @@ const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPositi
   cursor.take()
   skipBlanks(cursor)
   const all: T[] = []
-  while (cursor.peek() !== close) {
+  while (!cursor.skip(close)) {
     all.push(cursor.nested(parseOne))
-    if (cursor.peek() === close) break
+    if (cursor.peek() === close) continue
     if (cursor.isAtEnd) throw cursor.error('the bracket is not closed', opened)
-    if (cursor.peek() !== ',') throw cursor.error(`a comma or "${close}" was expected`)
-    cursor.take()
+    if (!cursor.skip(',')) throw cursor.error(`a comma or "${close}" was expected`)
     skipBlanks(cursor)
   }
-  cursor.take()
   return all
 }
 
 const takeString = (cursor: HclCursor): string => {
   const start = cursor.position()
-  cursor.take()
-  let text = ''
-  for (;;) {
-    text += cursor.takeMatch(PLAIN)
-    const char = cursor.peek()
-    if (char === '"') break
-    if (char !== '\\') throw cursor.error('the string is not closed', start)
-    text += takeEscape(cursor)
-  }
-  cursor.take()
-  return text
-}
-
-const takeEscape = (cursor: HclCursor): string => {
-  const at = cursor.position()
-  cursor.take()
-  const letter = cursor.take()
-  const simple = ESCAPES[letter]
-  if (simple !== undefined) return simple
-  const digits = letter === 'u' ? cursor.takeMatch(UNICODE) : ''
-  if (digits === '') throw cursor.error('the escape is unknown', at)
-  return String.fromCharCode(Number.parseInt(digits, 16))
+  const text = cursor.takeMatch(STRING)
+  if (cursor.peek() === '\\') throw cursor.error('the escape is unknown')
+  if (!cursor.skip('"')) throw cursor.error('the string is not closed', start)
+  return JSON.parse(`${text}"`)
 }

@@ -1,6 +1,6 @@
 /** The tokens of HCL 1: whitespace and comments, words, numbers, quoted strings, heredocs. */
 import type { HclCursor } from './hcl-cursor.js'
-import type { HclPosition, HclValue } from './hcl-tree.js'
+import type { HclValue } from './hcl-tree.js'
 
 const BLANKS = /[ \t\r\v\f]+/y
 const WORD = /[\p{L}_][\p{L}\p{Nd}_.-]*/uy
@@ -11,9 +11,8 @@ const MARKER = /[\p{L}\p{Nd}_]+/uy
 /** Skips whitespace, newlines and the three kinds of comments. */
 export const skipBlanks = (cursor: HclCursor): void => {
   for (;;) {
-    if (cursor.takeMatch(BLANKS) !== '') continue
-    if (cursor.peek() === '\n') cursor.take()
-    else if (cursor.peek() === '#' || cursor.startsWith('//')) cursor.takeLine()
+    if (cursor.takeMatch(BLANKS) !== '' || cursor.skip('\n')) continue
+    if (cursor.peek() === '#' || cursor.startsWith('//')) cursor.takeLine()
     else if (cursor.startsWith('/*')) skipBlockComment(cursor)
     else return
   }
@@ -21,13 +20,10 @@ export const skipBlanks = (cursor: HclCursor): void => {
 
 const skipBlockComment = (cursor: HclCursor): void => {
   const start = cursor.position()
-  cursor.take()
-  cursor.take()
-  while (!cursor.startsWith('*/')) {
+  cursor.skip('/*')
+  while (!cursor.skip('*/')) {
     if (cursor.take() === '') throw cursor.error('the comment is not closed', start)
   }
-  cursor.take()
-  cursor.take()
 }
 
 /** Consumes a bare word: a letter or `_`, then letters, digits, `_`, `-` and `.`. Empty if there is none. */
@@ -88,9 +84,9 @@ export const takeQuoted = (cursor: HclCursor): string => {
       text += takeEscape(cursor)
       continue
     }
-    if (braces === 0 && cursor.startsWith('${')) {
+    if (braces === 0 && cursor.skip('${')) {
       braces = 1
-      text += cursor.take() + cursor.take()
+      text += '${'
       continue
     }
     if (braces > 0) braces += char === '{' ? 1 : char === '}' ? -1 : 0
@@ -124,25 +120,18 @@ const takeEscape = (cursor: HclCursor): string => {
  */
 export const takeHeredoc = (cursor: HclCursor): string => {
   const start = cursor.position()
-  cursor.take()
-  cursor.take()
-  const isIndented = cursor.peek() === '-'
-  if (isIndented) cursor.take()
+  cursor.skip('<<')
+  const isIndented = cursor.skip('-')
   const marker = cursor.takeMatch(MARKER)
   if (marker === '' || cursor.takeLine()?.trim() !== '') throw cursor.error('the heredoc marker is malformed', start)
   const lines: string[] = []
   for (;;) {
-    const line = takeHeredocLine(cursor, start)
+    const line = cursor.takeLine()
+    if (line === undefined) throw cursor.error('the heredoc is not closed', start)
     const bare = line.trimEnd()
     if ((isIndented ? bare.trimStart() : bare) === marker) return joinHeredoc(lines, bare.slice(0, -marker.length))
     lines.push(line)
   }
-}
-
-const takeHeredocLine = (cursor: HclCursor, start: HclPosition): string => {
-  const line = cursor.takeLine()
-  if (line === undefined) throw cursor.error('the heredoc is not closed', start)
-  return line
 }
 
 const joinHeredoc = (lines: readonly string[], indent: string): string => {

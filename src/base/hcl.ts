@@ -8,7 +8,6 @@ import { parseJsonBody } from './hcl-json.js'
 import { skipBlanks, takeHeredoc, takeNumber, takeQuoted, takeWord } from './hcl-scan.js'
 import type { HclBody, HclItem, HclLabel, HclPosition, HclValue } from './hcl-tree.js'
 
-/** Returns true if a document is JSON. */
 export const isJsonText = (text: string): boolean => /^\uFEFF?\s*\{/.test(text)
 
 /** Parses a whole document. A text that begins with `{` is JSON. Throws `HclError`, which names `file`. */
@@ -28,10 +27,7 @@ const parseItems = (cursor: HclCursor): HclBody => {
   while (!cursor.isAtEnd && cursor.peek() !== '}') {
     items.push(parseItem(cursor))
     skipBlanks(cursor)
-    if (cursor.peek() === ',') {
-      cursor.take()
-      skipBlanks(cursor)
-    }
+    if (cursor.skip(',')) skipBlanks(cursor)
   }
   return { items, ...start }
 }
@@ -77,32 +73,27 @@ const parseList = (cursor: HclCursor): HclValue => {
   const at = cursor.position()
   cursor.take()
   const values: HclValue[] = []
-  for (;;) {
-    skipCommas(cursor)
-    if (cursor.peek() === ']') break
+  skipCommas(cursor)
+  while (!cursor.skip(']')) {
     values.push(cursor.nested(() => parseValue(cursor)))
     skipBlanks(cursor)
     if (cursor.peek() !== ',' && cursor.peek() !== ']') throw unclosed(cursor, 'a comma or "]" was expected', at)
+    skipCommas(cursor)
   }
-  cursor.take()
   return { kind: 'list', values, ...at }
 }
 
 /** Skips the commas between the values of a list. Extra commas are valid. */
 const skipCommas = (cursor: HclCursor): void => {
   skipBlanks(cursor)
-  while (cursor.peek() === ',') {
-    cursor.take()
-    skipBlanks(cursor)
-  }
+  while (cursor.skip(',')) skipBlanks(cursor)
 }
 
 const parseObject = (cursor: HclCursor): HclValue => {
   const at = cursor.position()
   cursor.take()
   const body = cursor.nested(() => parseItems(cursor))
-  if (cursor.peek() !== '}') throw unclosed(cursor, '"}" was expected', at)
-  cursor.take()
+  if (!cursor.skip('}')) throw unclosed(cursor, '"}" was expected', at)
   return { kind: 'object', body, ...at }
 }
 

@@ -131,13 +131,3 @@ const redirectOf = (call: HttpCall, { statusCode = 0, headers }: IncomingMessage
     )
   return { ...call, url: to.href, agent: undefined }
 }
-
-/** Parses a JSON object. Returns undefined for any other text. */
-export const parseJsonObject = (bytes: Buffer): Record<string, unknown> | undefined => {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
-}

@@ -1,3 +1,5 @@
+import { attempt } from './attempt.js'
+
 /**
  * Values of a JSON document. A number that JavaScript would print differently (`1.50`, 20 digits) is a `RawNumber`, so
  * that responses return it as the client wrote it.
@@ -15,6 +17,16 @@ export class RawNumber {
   toString(): string {
     return this.text
   }
+}
+
+/** Returns true for an object, as opposed to a list, a scalar, and a number that keeps its text. */
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
+
+/** Parses a JSON object or list. Returns undefined for any other text. */
+export const parseJsonObject = (bytes: Buffer): Record<string, unknown> | undefined => {
+  const value: unknown = attempt(() => JSON.parse(bytes.toString('utf8')))
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
 }
 
 /** A JSON document that is sent unchanged, as text or bytes. */

@@ -1,3 +1,4 @@
+import { attempt } from './attempt.js'
 import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -30,13 +31,8 @@ export const systemAddresses = (): readonly NetworkAddress[] => {
  * Returns the interface of the default route. The kernel lists each route with interface and destination; the default route
  * has destination zero.
  */
-const defaultInterface = (): string | undefined => {
-  try {
-    return /^(\S+)\t00000000\t/m.exec(readFileSync('/proc/net/route', 'ascii'))?.[1]
-  } catch {
-    return undefined
-  }
-}
+const defaultInterface = (): string | undefined =>
+  attempt(() => /^(\S+)\t00000000\t/m.exec(readFileSync('/proc/net/route', 'ascii'))?.[1])
 
 /** Returns the first address of a network interface, preferring IPv4. */
 export const addressOfInterface = (addresses: readonly NetworkAddress[], name: string): string | undefined => {

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 
@@ -35,28 +36,19 @@ export const formatHostPort = (host: string, port: number): string =>
 
 export const systemNetwork: Network = {
   resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
-  dial(address, { timeoutMs, signal }) {
+  async dial(address, { timeoutMs, signal }) {
     const { host, port } = parseHostPort(address)
-    return new Promise((resolve, reject) => {
-      const socket = net.connect({ host, port, noDelay: true })
-      const fail = (error: unknown) => {
-        signal?.removeEventListener('abort', onAbort)
-        socket.destroy()
-        reject(error)
-      }
-      const onAbort = () => fail(signal?.reason ?? new Error('aborted'))
-      socket.setTimeout(timeoutMs, () =>
-        fail(new Error(`no connection to ${address} within ${Math.round(timeoutMs)} ms`)),
-      )
-      signal?.addEventListener('abort', onAbort, { once: true })
-      socket.once('error', fail)
-      socket.once('connect', () => {
-        socket.setTimeout(0)
-        socket.off('error', fail)
-        signal?.removeEventListener('abort', onAbort)
-        resolve(socket)
-      })
-    })
+    const socket = net.connect({ host, port, noDelay: true })
+    const giveUp = () => socket.destroy(new Error(`no connection to ${address} within ${Math.round(timeoutMs)} ms`))
+    socket.setTimeout(timeoutMs, giveUp)
+    try {
+      await once(socket, 'connect', { signal })
+    } catch (error) {
+      socket.destroy()
+      throw signal?.aborted ? signal.reason : error
+    }
+    socket.setTimeout(0, giveUp)
+    return socket
   },
   listen(address, onConnection) {
     const { host, port } = parseHostPort(address)

@@ -1,3 +1,4 @@
+import { attempt } from './attempt.js'
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 
 /**
@@ -10,16 +11,13 @@ export const findPortOwner = (port: number): number | undefined => {
   return processes().find((pid) => socketsOf(pid).some((inode) => inodes.has(inode)))
 }
 
-export const findLockOwner = (file: string): number | undefined => {
-  try {
+export const findLockOwner = (file: string): number | undefined =>
+  attempt(() => {
     const { ino } = statSync(file)
     const line = linesOf('/proc/locks').find((text) => text.includes(`:${ino} `))
     const pid = Number(line?.trim().split(/\s+/)[4])
     return pid > 0 ? pid : undefined
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Returns ` (process 123)`, or an empty string. */
 export const describeOwner = (pid: number | undefined): string => (pid === undefined ? '' : ` (process ${pid})`)
@@ -34,37 +32,17 @@ const listening = (table: string, port: number): string[] => {
   })
 }
 
-const processes = (): number[] => {
-  try {
-    return readdirSync('/proc')
+const processes = (): number[] =>
+  attempt(() =>
+    readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-  } catch {
-    return []
-  }
-}
+      .map(Number),
+  ) ?? []
 
-const socketsOf = (pid: number): string[] => {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).flatMap((name) => socketAt(`/proc/${pid}/fd/${name}`) ?? [])
-  } catch {
-    return []
-  }
-}
+const socketsOf = (pid: number): string[] =>
+  attempt(() => readdirSync(`/proc/${pid}/fd`).flatMap((name) => socketAt(`/proc/${pid}/fd/${name}`) ?? [])) ?? []
 
 /** Descriptors may disappear while they are listed. */
-const socketAt = (link: string): string | undefined => {
-  try {
-    return /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1]
-  } catch {
-    return undefined
-  }
-}
+const socketAt = (link: string): string | undefined => attempt(() => /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1])
 
-const linesOf = (file: string): string[] => {
-  try {
-    return readFileSync(file, 'utf8').split('\n')
-  } catch {
-    return []
-  }
-}
+const linesOf = (file: string): string[] => attempt(() => readFileSync(file, 'utf8').split('\n')) ?? []

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
+import { parseJsonObject } from './json.js'
 import { replaceFileBy } from './replace-file.js'
 
 /**
@@ -132,11 +133,7 @@ const lineOf = (bytes: Buffer): Buffer => {
 }
 
 const parseHeader = (line: Buffer): Record<string, unknown> => {
-  try {
-    const header: unknown = JSON.parse(line.toString('utf8'))
-    if (typeof header === 'object' && header !== null) return header as Record<string, unknown>
-  } catch {
-    // Reported below, together with values that are not objects.
-  }
-  throw new SealedFileError('not-sealed')
+  const header = parseJsonObject(line)
+  if (!header) throw new SealedFileError('not-sealed')
+  return header
 }

@@ -1,9 +1,11 @@
+import { attempt } from './attempt.js'
 import { X509Certificate } from 'node:crypto'
 import { readdirSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { type ConnectionOptions, createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { isUnfitFile, readListedText, readNamedText } from './named-file.js'
 import { RecentCache } from './recent-cache.js'
+import { remembered } from './remembered.js'
 
 /** The bundle of the operating system: the first readable one of these files. */
 const BUNDLES = [
@@ -80,22 +82,9 @@ export const trustOf = ({ caPems, clientCertPem, clientKeyPem, skipVerify }: Tls
   return { secureContext: remembered(contexts, JSON.stringify([ownEnvironment(), client]), make) }
 }
 
-const remembered = <T>(cache: RecentCache<T>, name: string, make: () => T): T => {
-  const value = cache.get(name) ?? make()
-  cache.set(name, value)
-  return value
-}
-
 const withoutSpace = (pem: string): string => pem.replace(/\s/g, '')
 
-const isCertificate = (pem: string): boolean => {
-  try {
-    new X509Certificate(pem)
-    return true
-  } catch {
-    return false
-  }
-}
+const isCertificate = (pem: string): boolean => attempt(() => new X509Certificate(pem)) !== undefined
 
 const readVariable = (name: keyof Environment, file: string): string | undefined => {
   try {
@@ -106,23 +95,16 @@ const readVariable = (name: keyof Environment, file: string): string | undefined
   }
 }
 
-const readListed = (file: string): string | undefined => {
-  try {
-    return readListedText(file)
-  } catch {
-    return undefined
-  }
-}
+const readListed = (file: string): string | undefined => attempt(() => readListedText(file))
 
 /** Skips links to a file of the same directory, which are the same authorities under their hashes. */
 const listFiles = (directory: string): string[] => {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
+  const found = attempt(() =>
+    readdirSync(directory, { withFileTypes: true })
       .filter((entry) => entry.isFile() || entry.isSymbolicLink())
       .map((entry) => ({ file: path.join(directory, entry.name), isLink: entry.isSymbolicLink() }))
       .filter(({ file, isLink }) => !isLink || readlinkSync(file).includes('/'))
-      .map(({ file }) => file)
-  } catch {
-    return []
-  }
+      .map(({ file }) => file),
+  )
+  return found ?? []
 }

@@ -1,3 +1,4 @@
+import { attempt } from './attempt.js'
 import { lstatSync, mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,17 +14,16 @@ const NAME = /^understudy-.+-(\d+)-[A-Za-z0-9]{6}$/
 
 /** Returns directories of this user whose process was killed before it could remove them. */
 export const findLeftDirectories = (isRunning: (pid: number) => boolean, parent = tmpdir()): string[] => {
-  try {
-    return readdirSync(parent)
+  const found = attempt(() =>
+    readdirSync(parent)
       .filter((name) => {
         const pid = NAME.exec(name)?.[1]
         return pid !== undefined && !isRunning(Number(pid))
       })
       .map((name) => path.join(parent, name))
-      .filter(isOwn)
-  } catch {
-    return []
-  }
+      .filter(isOwn),
+  )
+  return found ?? []
 }
 
 const isOwn = (file: string): boolean => {

@@ -1,11 +1,11 @@
 import { textsOfJson } from '../base/json-print.js'
 import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
-import { callHttp, parseJsonObject } from '../base/http-call.js'
+import { callHttp } from '../base/http-call.js'
+import { parseJsonObject } from '../base/json.js'
 import { trustOf } from '../base/system-roots.js'
 import type { Exchange } from './exchange.js'
 
-/** Address, credentials and options of a client. */
 interface ApiClientOptions {
   /** For example `http://127.0.0.1:8200`. A function is called at each request, for an address that may change. */
   readonly address: string | (() => string)
@@ -203,15 +203,15 @@ export class ApiClient {
       ...(body ? { 'Content-Type': contentType(method) } : {}),
       ...call.headers,
     }
-    if (exchange) return carry(exchange, { method, url, headers, body, timeoutMs })
     const { redirectsMax, caPem, serverName: servername } = this.#options
     const { bytesMax } = call
     const isTls = url.startsWith('https:')
     try {
       // The system's authorities are read only when they are needed.
-      const tls = isTls ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
+      const tls =
+        isTls && !exchange ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
       const sent = { method, url, headers, body, timeoutMs, bytesMax, agent: this.#agent, tls, redirectsMax }
-      const answer = await callHttp(sent)
+      const answer = await (exchange ? exchange({ method, url, headers, body, timeoutMs }) : callHttp(sent))
       return { ...answer, json: parseJsonObject(answer.bytes) }
     } catch (error) {
       throw new ApiUnreachable(method, url, error instanceof Error ? error : new Error(String(error)))
@@ -269,14 +269,6 @@ export class ApiClient {
   }
 }
 
-const carry = async (exchange: Exchange, departure: Parameters<Exchange>[0]): Promise<ApiAnswer> => {
-  const answer = await exchange(departure).catch((cause: Error) => {
-    throw new ApiUnreachable(departure.method, departure.url, cause)
-  })
-  return { ...answer, json: parseJsonObject(answer.bytes) }
-}
-
-/** Returns the error texts of a response. */
 export const errorsOf = (answer: ApiAnswer): string[] => textsOfJson(answer.json?.errors)
 
 const contentType = (method: string): string =>

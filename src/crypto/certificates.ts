@@ -1,5 +1,7 @@
+import { attempt } from '../base/attempt.js'
 import { X509Certificate, webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
+import { certificatePem, privateKeyPem } from './pem.js'
 
 /**
  * A certificate authority and its certificates, with P-521 keys unless other keys are passed. The library is loaded
@@ -41,8 +43,8 @@ const P521: CertificateKeys = {
   authority: ALGORITHM,
   client: ALGORITHM,
 }
-const YEAR_MS = 365.25 * 86_400_000
-const VALID_YEARS = 30
+const DAY_MS = 86_400_000
+const VALID_DAYS = 30 * 365.25
 /** Tolerates small clock differences between clusters. */
 const BACKDATED_MS = 3_600_000
 
@@ -114,6 +116,63 @@ export const issueCertificate = async (
   return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(crypto, keys.privateKey) }
 }
 
+/** A CA and a server certificate for the API of a development server, generated at the start. */
+export interface ApiCertificates {
+  /** All PEM. */
+  readonly ca: string
+  readonly certificate: string
+  readonly privateKey: string
+}
+
+/** The curve of API certificates, because browsers and some client libraries do not support P-521. */
+const API_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+/** Some clients reject server certificates with a longer validity. */
+const API_VALID_DAYS = 397
+
+/** Generates the certificates. `hosts` are the names and addresses that clients use; the first is the common name. */
+export const createApiCertificates = async (hosts: readonly string[], nowMs: number): Promise<ApiCertificates> => {
+  const { crypto, loadLibrary } = P521
+  const x509 = await loadLibrary()
+  const caKeys = await generatePair(crypto, API_ALGORITHM)
+  const keys = await generatePair(crypto, API_ALGORITHM)
+  const common = { signingAlgorithm: API_ALGORITHM, ...validity(nowMs, API_VALID_DAYS) }
+  const ca = await x509.X509CertificateGenerator.createSelfSigned(
+    {
+      name: 'CN=Understudy development CA',
+      keys: caKeys,
+      ...common,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, 0, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+        await x509.SubjectKeyIdentifierExtension.create(caKeys.publicKey, false, crypto),
+      ],
+    },
+    crypto,
+  )
+  const leaf = await x509.X509CertificateGenerator.create(
+    {
+      subject: [{ CN: [hosts[0] ?? 'localhost'] }],
+      issuer: ca.subject,
+      publicKey: keys.publicKey,
+      signingKey: caKeys.privateKey,
+      ...common,
+      extensions: [
+        new x509.BasicConstraintsExtension(false, undefined, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+        new x509.SubjectAlternativeNameExtension(hosts.map(asAltName)),
+        await x509.AuthorityKeyIdentifierExtension.create(caKeys.publicKey, false, crypto),
+      ],
+    },
+    crypto,
+  )
+  return {
+    ca: certificatePem(Buffer.from(ca.rawData)),
+    certificate: certificatePem(Buffer.from(leaf.rawData)),
+    privateKey: privateKeyPem(await exportKey(crypto, keys.privateKey)),
+  }
+}
+
 /** Returns the DER of a certificate revocation list signed by the authority. `serials`: hex. */
 export const createRevocationList = async (
   issuer: KeyedCertificate,
@@ -138,9 +197,9 @@ export const createRevocationList = async (
 
 const asAltName = (host: string) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })
 
-const validity = (nowMs: number) => ({
+const validity = (nowMs: number, days = VALID_DAYS) => ({
   notBefore: new Date(nowMs - BACKDATED_MS),
-  notAfter: new Date(nowMs + VALID_YEARS * YEAR_MS),
+  notAfter: new Date(nowMs + days * DAY_MS),
 })
 
 const generatePair = (crypto: webcrypto.Crypto, algorithm: KeyAlgorithm): Promise<webcrypto.CryptoKeyPair> =>
@@ -150,34 +209,18 @@ const exportKey = async (crypto: webcrypto.Crypto, key: webcrypto.CryptoKey): Pr
   Buffer.from(await crypto.subtle.exportKey('pkcs8', key))
 
 /** Returns true if the bytes are a certificate, from any issuer. */
-export const isCertificate = (der: Buffer): boolean => {
-  try {
-    return new X509Certificate(der).raw.equals(der)
-  } catch {
-    return false
-  }
-}
+export const isCertificate = (der: Buffer): boolean => attempt(() => new X509Certificate(der).raw.equals(der)) ?? false
 
 /**
  * Returns the common name of a certificate's subject (DER or PEM). Returns undefined if it has none or is not a
  * certificate.
  */
-export const findCommonName = (certificate: Buffer | string): string | undefined => {
-  try {
-    return /^CN=(.+)$/m.exec(new X509Certificate(certificate).subject)?.[1]
-  } catch {
-    return undefined
-  }
-}
+export const findCommonName = (certificate: Buffer | string): string | undefined =>
+  attempt(() => /^CN=(.+)$/m.exec(new X509Certificate(certificate).subject)?.[1])
 
 /** Returns every certificate in a PEM text as its own PEM. Returns undefined if there is none, or if one is invalid. */
 export const parsePemCertificates = (text: string): string[] | undefined => {
   // Node reads only the first certificate of a text, so the text is split first.
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g)
-  if (!blocks) return undefined
-  try {
-    return blocks.map((block) => new X509Certificate(block).toString())
-  } catch {
-    return undefined
-  }
+  return blocks ? attempt(() => blocks.map((block) => new X509Certificate(block).toString())) : undefined
 }

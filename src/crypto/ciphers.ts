@@ -1,5 +1,6 @@
 /** Authenticated ciphers by name, for keys whose type the client selects. */
-import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { attempt } from '../base/attempt.js'
+import { type CipherGCMTypes, createCipheriv, createDecipheriv } from 'node:crypto'
 import { AEAD_TAG_BYTES } from './aead.js'
 
 export type CipherName = 'aes-128-gcm' | 'aes-256-gcm' | 'chacha20-poly1305'
@@ -13,14 +14,12 @@ interface CipherInput {
   readonly associated: Buffer
 }
 
+/** ChaCha20-Poly1305 is used like GCM. */
 const OPTIONS = { authTagLength: AEAD_TAG_BYTES }
 
 /** Returns ciphertext and tag. */
 export const encryptBytes = ({ cipher, key, nonce, associated }: CipherInput, plain: Buffer): Buffer => {
-  const encryption =
-    cipher === 'chacha20-poly1305'
-      ? createCipheriv(cipher, key, nonce, OPTIONS)
-      : createCipheriv(cipher, key, nonce, OPTIONS)
+  const encryption = createCipheriv(cipher as CipherGCMTypes, key, nonce, OPTIONS)
   encryption.setAAD(associated, { plaintextLength: plain.length })
   return Buffer.concat([encryption.update(plain), encryption.final(), encryption.getAuthTag()])
 }
@@ -29,15 +28,8 @@ export const encryptBytes = ({ cipher, key, nonce, associated }: CipherInput, pl
 export const decryptBytes = ({ cipher, key, nonce, associated }: CipherInput, sealed: Buffer): Buffer | undefined => {
   const end = sealed.length - AEAD_TAG_BYTES
   if (end < 0) return undefined
-  const decryption =
-    cipher === 'chacha20-poly1305'
-      ? createDecipheriv(cipher, key, nonce, OPTIONS)
-      : createDecipheriv(cipher, key, nonce, OPTIONS)
+  const decryption = createDecipheriv(cipher as CipherGCMTypes, key, nonce, OPTIONS)
   decryption.setAAD(associated, { plaintextLength: end })
   decryption.setAuthTag(sealed.subarray(end))
-  try {
-    return Buffer.concat([decryption.update(sealed.subarray(0, end)), decryption.final()])
-  } catch {
-    return undefined
-  }
+  return attempt(() => Buffer.concat([decryption.update(sealed.subarray(0, end)), decryption.final()]))
 }

@@ -1,3 +1,4 @@
+import { attempt } from '../base/attempt.js'
 import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { deriveKey } from './digest.js'
 
@@ -24,15 +25,13 @@ export const createExchangeKey = (): ExchangeKey => {
 /** Derives a 32-byte key for one purpose, equal on both sides. Returns undefined if the other public key is invalid. */
 export const deriveSharedKey = (privateKey: Buffer, publicKey: Buffer, purpose: string): Buffer | undefined => {
   if (publicKey.length !== EXCHANGE_KEY_BYTES) return undefined
-  try {
+  return attempt(() => {
     const secret = diffieHellman({
       privateKey: createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' }),
       publicKey: createPublicKey({ key: jwkOf(publicKey), format: 'jwk' }),
     })
     return deriveKey(secret, purpose)
-  } catch {
-    return undefined
-  }
+  })
 }
 
 const jwkOf = (publicKey: Buffer): JsonWebKey => ({ kty: 'OKP', crv: 'X25519', x: publicKey.toString('base64url') })

@@ -3,6 +3,7 @@
  * decoders accept some modified texts, and a token must not survive any change.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { parseJsonObject } from '../base/json.js'
 
 const ALGORITHM = 'ES512'
 
@@ -46,12 +47,8 @@ export const P521_JWT_KEYS: JwtKeys = { create: createSigningKey, open: openSign
 const verify = async (text: string, publicKey: KeyObject): Promise<JwtClaims | undefined> => {
   if (!isJwt(text)) return undefined
   const { compactVerify } = await loadJose()
-  try {
-    const { payload } = await compactVerify(text, publicKey, { algorithms: [ALGORITHM] })
-    return parseClaims(Buffer.from(payload))
-  } catch {
-    return undefined
-  }
+  const verified = await compactVerify(text, publicKey, { algorithms: [ALGORITHM] }).catch(() => undefined)
+  return verified && parseClaims(Buffer.from(verified.payload))
 }
 
 /**
@@ -72,10 +69,6 @@ export const isJwt = (text: string): boolean => {
 const isCanonical = (part: string): boolean => Buffer.from(part, 'base64url').toString('base64url') === part
 
 const parseClaims = (bytes: Buffer): JwtClaims | undefined => {
-  try {
-    const parsed: unknown = JSON.parse(bytes.toString('utf8'))
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : undefined
-  } catch {
-    return undefined
-  }
+  const claims = parseJsonObject(bytes)
+  return Array.isArray(claims) ? undefined : claims
 }

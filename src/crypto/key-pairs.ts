@@ -1,4 +1,5 @@
 /** Key pairs as bytes: PKCS 8 DER of the private key, from which the public key is derived. */
+import { attempt } from '../base/attempt.js'
 import {
   constants,
   createPrivateKey,
@@ -16,7 +17,6 @@ export type PairKind =
   | { readonly type: 'ec'; readonly curve: 'P-256' | 'P-384' | 'P-521' }
   | { readonly type: 'rsa'; readonly bits: 2048 | 3072 | 4096 }
 
-/** Creates a private key as bytes. */
 export type MakePrivateKey = (kind: PairKind) => Promise<Buffer>
 
 const generate = promisify(generateKeyPair)
@@ -61,18 +61,8 @@ export const privatePemOf = (privateKey: KeyObject): string =>
 const OAEP = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' }
 
 /** Encrypts with RSA OAEP and SHA-256. Returns undefined if the input is too long for the key. */
-export const encryptWithRsa = (privateKey: KeyObject, plain: Buffer): Buffer | undefined => {
-  try {
-    return publicEncrypt({ key: createPublicKey(privateKey), ...OAEP }, plain)
-  } catch {
-    return undefined
-  }
-}
+export const encryptWithRsa = (privateKey: KeyObject, plain: Buffer): Buffer | undefined =>
+  attempt(() => publicEncrypt({ key: createPublicKey(privateKey), ...OAEP }, plain))
 
-export const decryptWithRsa = (privateKey: KeyObject, sealed: Buffer): Buffer | undefined => {
-  try {
-    return privateDecrypt({ key: privateKey, ...OAEP }, sealed)
-  } catch {
-    return undefined
-  }
-}
+export const decryptWithRsa = (privateKey: KeyObject, sealed: Buffer): Buffer | undefined =>
+  attempt(() => privateDecrypt({ key: privateKey, ...OAEP }, sealed))

@@ -1,3 +1,4 @@
+import { attempt } from '../base/attempt.js'
 import { createPrivateKey } from 'node:crypto'
 
 /** Encodings of certificates and keys: DER in records and bundles, PEM at the TLS layer, JWK in bundles. */
@@ -35,11 +36,8 @@ export const toP521Numbers = (pkcs8: Buffer): P521Numbers => {
 }
 
 /** Returns PKCS 8 DER; undefined if the numbers are not a key on the curve. */
-export const fromP521Numbers = ({ x, y, d }: P521Numbers): Buffer | undefined => {
-  try {
+export const fromP521Numbers = ({ x, y, d }: P521Numbers): Buffer | undefined =>
+  attempt(() => {
     const key = createPrivateKey({ key: { kty: 'EC', crv: 'P-521', x, y, d }, format: 'jwk' })
     return key.export({ format: 'der', type: 'pkcs8' })
-  } catch {
-    return undefined
-  }
-}
+  })

@@ -1,4 +1,5 @@
 /** Signatures by scheme, for keys whose type the client selects. */
+import { attempt } from '../base/attempt.js'
 import {
   constants,
   createPublicKey,
@@ -10,17 +11,6 @@ import {
   verify,
 } from 'node:crypto'
 
-export type HashName =
-  | 'sha1'
-  | 'sha224'
-  | 'sha256'
-  | 'sha384'
-  | 'sha512'
-  | 'sha3-224'
-  | 'sha3-256'
-  | 'sha3-384'
-  | 'sha3-512'
-
 export type SignatureScheme =
   | { readonly kind: 'ed25519' }
   | { readonly kind: 'ecdsa'; readonly hash: HashName; readonly encoding: 'der' | 'ieee-p1363' }
@@ -30,29 +20,25 @@ export type SignatureScheme =
   | { readonly kind: 'rsa-pkcs1-digest'; readonly hash: HashName | undefined }
 
 /** Returns undefined if the key is too short for the signature, or the input is not a hash of this algorithm. */
-export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer): Buffer | undefined => {
-  try {
+export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer): Buffer | undefined =>
+  attempt(() => {
     if (scheme.kind !== 'rsa-pkcs1-digest') return sign(hashOf(scheme), data, inputOf(key, scheme, 'sign'))
     const digestInfo = digestInfoOf(scheme.hash, data)
     return digestInfo && privateEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, digestInfo)
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Verifies a signature. `key` may be the private key. */
 export const isSignature = (key: KeyObject, scheme: SignatureScheme, data: Buffer, signature: Buffer): boolean => {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key
-  try {
+  const isGood = attempt(() => {
     if (scheme.kind !== 'rsa-pkcs1-digest') {
       return verify(hashOf(scheme), data, inputOf(publicKey, scheme, 'verify'), signature)
     }
     const digestInfo = digestInfoOf(scheme.hash, data)
     const signed = publicDecrypt({ key: publicKey, padding: constants.RSA_PKCS1_PADDING }, signature)
     return digestInfo?.equals(signed) ?? false
-  } catch {
-    return false
-  }
+  })
+  return isGood ?? false
 }
 
 type Hashing = Exclude<SignatureScheme, { kind: 'rsa-pkcs1-digest' }>
@@ -72,7 +58,7 @@ const saltOf = (length: 'auto' | 'hash' | number, use: 'sign' | 'verify'): numbe
 }
 
 /** The prefix that PKCS 1 adds before a hash: algorithm identifier and hash length (RFC 8017, 9.2). */
-const DIGEST_PREFIX: Readonly<Record<HashName, string>> = {
+const DIGEST_PREFIX = {
   sha1: '3021300906052b0e03021a05000414',
   sha224: '302d300d06096086480165030402040500041c',
   sha256: '3031300d060960864801650304020105000420',
@@ -83,6 +69,8 @@ const DIGEST_PREFIX: Readonly<Record<HashName, string>> = {
   'sha3-384': '3041300d060960864801650304020905000430',
   'sha3-512': '3051300d060960864801650304020a05000440',
 }
+
+export type HashName = keyof typeof DIGEST_PREFIX
 
 const digestInfoOf = (hash: HashName | undefined, digest: Buffer): Buffer | undefined => {
   if (hash === undefined) return digest

@@ -67,7 +67,6 @@ export interface HttpServer {
 /** Interval of Node's check for connections that have timed out. */
 const SWEEP_MS = 1000
 
-/** Creates the HTTP front on one address. */
 export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls, proxyProtocol } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax

@@ -87,6 +87,27 @@ export const definePath = <T extends FieldTable>(
   return spec as unknown as PathSpec
 }
 
+/** Defines the same path under several patterns. */
+export const definePaths = <T extends FieldTable>(
+  patterns: readonly string[],
+  fields: T,
+  summary: string,
+  parts: PathParts<T>,
+): PathSpec[] => patterns.map((pattern) => definePath(pattern, fields, summary, parts))
+
+/** Returns a function that returns the value of a field; undefined if the field was not sent. */
+export const sentBy =
+  <V extends object>({ values, supplied }: { readonly values: V; supplied(name: keyof V & string): boolean }) =>
+  <K extends keyof V & string>(name: K): V[K] | undefined =>
+    supplied(name) ? values[name] : undefined
+
+/** Returns the response of a read in the form of `render`; undefined, which means 404, if nothing was found. */
+export const shown = <T>(found: T | undefined, render: (found: T) => Record<string, unknown>): Response | undefined =>
+  found === undefined ? undefined : { data: render(found) }
+
+/** Returns the response of a list. */
+export const listed = async (keys: Promise<readonly string[]>): Promise<Response> => ({ data: { keys: await keys } })
+
 /** The users locked after too many failed logins on this cluster, for sys/locked-users. */
 export interface LockedUsers {
   /** Returns the names of locked aliases, sorted. */

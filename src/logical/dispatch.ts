@@ -57,7 +57,7 @@ const find = (backend: Backend, path: string, isList: boolean): PathMatch | unde
   const table = tableOf(backend)
   const match = table.find(path)
   if (!isList || !path.endsWith('/')) return match
-  const found = match ?? table.findList(path.slice(0, -1))
+  const found = match ?? table.find(path.slice(0, -1), { isList: true })
   return found && { row: found.row, captured: withoutFolderSlash(found.captured) }
 }
 
@@ -123,28 +123,16 @@ const describePath = (backend: Backend, spec: PathSpec): Response => {
     spec.summary,
     ...(parameters.length > 0 ? [`## PARAMETERS\n\n${parameters.join('\n')}`] : []),
   ]
-  return {
-    bare: true,
-    data: {
-      help: `${sections.join('\n\n')}\n`,
-      see_also: null,
-      openapi: { openapi: '3.0.2', paths: describeOperations('', spec, backend) },
-    },
-  }
+  return help(`${sections.join('\n\n')}\n`, backend, [spec])
 }
 
 /** Lists the available paths as help for a path outside the table, such as the mount itself. */
 const describeBackend = (backend: Backend): Response => {
   const rows = backend.paths.map(({ pattern, summary }) => `    ${pattern}\n        ${summary}`)
-  return {
-    bare: true,
-    data: {
-      help: `Paths of the ${backend.type} backend:\n\n${rows.join('\n')}\n`,
-      see_also: null,
-      openapi: {
-        openapi: '3.0.2',
-        paths: Object.assign({}, ...backend.paths.map((spec) => describeOperations('', spec, backend))),
-      },
-    },
-  }
+  return help(`Paths of the ${backend.type} backend:\n\n${rows.join('\n')}\n`, backend, backend.paths)
+}
+
+const help = (text: string, backend: Backend, specs: readonly PathSpec[]): Response => {
+  const paths = Object.assign({}, ...specs.map((spec) => describeOperations('', spec, backend)))
+  return { bare: true, data: { help: text, see_also: null, openapi: { openapi: '3.0.2', paths } } }
 }

@@ -56,6 +56,10 @@ export class LogicalError extends Error {
 /** Returns a 400 with a bare text: a backend's response to an invalid request. */
 export const invalid = (message: string): LogicalError => new LogicalError('invalid-request', message)
 
+/** Returns a 400 whose text is in list form, as Vault returns it for some errors. */
+export const invalidInList = (message: string): LogicalError =>
+  new LogicalError('invalid-request', message, { wrapped: true })
+
 /** Returns a 413: the request body exceeds its limit. */
 export const bodyTooLarge = (): LogicalError => new LogicalError('body-too-large', 'http: request body too large')
 

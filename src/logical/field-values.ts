@@ -2,7 +2,7 @@ import { LIMITS } from '../base/limits.js'
 import { parseDurationMs } from '../base/duration.js'
 import { LogicalError } from './errors.js'
 import type { Field, FieldKind, FieldTable } from './fields.js'
-import { RawNumber } from '../base/json.js'
+import { isJsonObject, RawNumber } from '../base/json.js'
 import type { JsonObject, JsonValue } from './json.js'
 
 /** The prepared fields of one path. */
@@ -112,11 +112,6 @@ const scalarText = (raw: JsonValue): string | undefined => {
   return raw instanceof RawNumber ? raw.text : undefined
 }
 
-const isObject = (raw: JsonValue): raw is JsonObject =>
-  typeof raw === 'object' && raw !== null && !Array.isArray(raw) && !(raw instanceof RawNumber)
-
-const isEmptyObject = (raw: JsonValue): boolean => isObject(raw) && Object.keys(raw).length === 0
-
 const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const FALSE_WORDS: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False', ''])
 
@@ -175,7 +170,7 @@ const toList =
   (raw: JsonValue): readonly string[] | Refusal => {
     if (Array.isArray(raw)) return toTexts(raw)
     const text = scalarText(raw)
-    if (text === '' || isEmptyObject(raw)) return []
+    if (text === '' || (isJsonObject(raw) && Object.keys(raw).length === 0)) return []
     if (text === undefined) return expected('[]string', raw)
     const texts = split(text)
     return texts.length > LIMITS.listElementsMax ? tooMany() : toTexts(texts)
@@ -183,15 +178,15 @@ const toList =
 
 const toMap = (raw: JsonValue): JsonObject | null | Refusal => {
   if (raw === null) return null
-  if (isObject(raw)) return raw
-  if (!Array.isArray(raw) || !raw.every(isObject)) return expected('map', raw)
+  if (isJsonObject(raw)) return raw
+  if (!Array.isArray(raw) || !raw.every(isJsonObject)) return expected('map', raw)
   return Object.assign(Object.create(null), ...raw)
 }
 
 const toPairs = (raw: JsonValue): Record<string, string> | null | Refusal => {
   if (raw === null) return null
   const pairs: Record<string, string> = Object.create(null)
-  if (isObject(raw)) {
+  if (isJsonObject(raw)) {
     for (const [key, value] of Object.entries(raw)) {
       const text = scalarText(value)
       if (text === undefined) return expected('string', value)

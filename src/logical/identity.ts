@@ -64,8 +64,14 @@ export interface EntityDirectory {
   findByAlias(factors: AliasFactors): Entity | undefined
   findByAliasId(namespaceId: string, id: string): Entity | undefined
   list(namespaceId: string): Promise<readonly Entity[]>
+  /** Creates or changes an entity. Fails with 400 for an unknown ID, or for a name that another entity has. */
   putEntity(change: EntityChange): Promise<{ readonly entity: Entity; readonly isNew: boolean }>
+  /** Removes the entity with all its aliases. Does nothing if it does not exist. */
   removeEntity(namespaceId: string, id: string): Promise<void>
+  /**
+   * Creates or changes an alias. Fails with 400 for an unknown ID, mount or entity, and if the entity would have two
+   * aliases on one mount.
+   */
   putAlias(change: AliasChange): Promise<{ readonly alias: EntityAlias; readonly entity: Entity }>
   removeAlias(namespaceId: string, id: string): Promise<void>
 }

@@ -61,7 +61,6 @@ export interface SideRequest {
   /** As in `Request`. */
   readonly withheld?: readonly Withheld[] | undefined
   readonly remoteAddress: string
-  /** True if the connection uses TLS. */
   readonly isTls?: boolean | undefined
 }
 

@@ -8,11 +8,6 @@ import { LogicalError } from './errors.js'
 import { parseDurationMs } from '../base/duration.js'
 import { parseBool } from './field-values.js'
 
-/**
- * The number of failures that locks a user, and the duration of the lock: the server's settings, overridden by the
- * tuning of the mount.
- */
-
 export interface LockoutSettings {
   /** The number of consecutive failures that locks a user. */
   readonly threshold: number

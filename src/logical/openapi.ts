@@ -36,14 +36,9 @@ const VERBS: Record<Exclude<Operation, 'help'>, string> = {
 /** Returns one path item, keyed by its path with parameters in braces. */
 export const describeOperations = (mountPath: string, spec: PathSpec, backend: Backend): Record<string, unknown> => {
   const pattern = spec.pattern.replace(/\/\?$/, '')
-  const inPath = pattern
-    .split('/')
-    .filter(isCapture)
-    .map((segment) => segment.slice(1))
-  const path = pattern
-    .split('/')
-    .map((segment) => (isCapture(segment) ? `{${segment.slice(1)}}` : segment))
-    .join('/')
+  const segments = pattern.split('/')
+  const inPath = segments.filter(isCapture).map((segment) => segment.slice(1))
+  const path = segments.map((segment) => (isCapture(segment) ? `{${segment.slice(1)}}` : segment)).join('/')
   const item: Record<string, unknown> = {
     description: spec.summary,
     parameters: inPath.map((name) => describeParameter(name, spec.fields[name], 'path')),

@@ -1,3 +1,4 @@
+import { remembered } from '../base/remembered.js'
 import type { Backend, PathSpec } from './backend.js'
 import { compileFields, type FieldReader } from './field-values.js'
 
@@ -39,20 +40,14 @@ class PathTable {
     )
   }
 
-  find(path: string): PathMatch | undefined {
-    for (const row of this.#candidates(path)) {
-      const match = row.matcher.exec(path)
-      if (match) return { row, captured: capture(row, match) }
-    }
-    return undefined
-  }
-
   /**
-   * Finds the row that lists the folder `path`, or rejects it, if the row's pattern lacks the trailing slash of a list path.
+   * Finds the row of a path. With `isList`, only the row that lists the folder `path`, or rejects it: for a pattern that
+   * lacks the trailing slash of a list path.
    */
-  findList(path: string): PathMatch | undefined {
+  find(path: string, { isList = false } = {}): PathMatch | undefined {
     for (const row of this.#candidates(path)) {
-      const match = (row.spec.operations.list || row.spec.isOldest) && row.matcher.exec(path)
+      if (isList && !row.spec.operations.list && !row.spec.isOldest) continue
+      const match = row.matcher.exec(path)
       if (match) return { row, captured: capture(row, match) }
     }
     return undefined
@@ -97,11 +92,4 @@ const compileRow = (spec: PathSpec, folders: ReadonlySet<string>): PathRow => {
 const tables = new WeakMap<Backend, PathTable>()
 
 /** Returns the compiled table of a backend, built on first use. */
-export const tableOf = (backend: Backend): PathTable => {
-  let table = tables.get(backend)
-  if (!table) {
-    table = new PathTable(backend.paths)
-    tables.set(backend, table)
-  }
-  return table
-}
+export const tableOf = (backend: Backend): PathTable => remembered(tables, backend, () => new PathTable(backend.paths))

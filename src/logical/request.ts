@@ -17,7 +17,6 @@ export interface NamespaceRef {
 
 export const ROOT_NAMESPACE: NamespaceRef = { id: 'root', path: '' }
 
-/** The response wrapping that the client requested. */
 export interface WrapRequest {
   readonly ttlSeconds: number
   readonly format: 'token' | 'jwt'

@@ -76,3 +76,22 @@ export const putRecord = (tx: Transaction, key: string, record: object): void =>
 export const putJson = (tx: Transaction, key: string, value: unknown): void => {
   tx.put(key, Buffer.from(JSON.stringify(value)))
 }
+
+/** Yields the keys below `prefix` in pages, so that a large folder neither exhausts memory nor blocks the event loop. */
+export async function* pagesOf(storage: Storage, prefix: string, limit = 256): AsyncGenerator<string[]> {
+  for (let after = ''; ; ) {
+    const keys = await storage.keys(prefix, { after, limit })
+    if (keys.length > 0) yield keys
+    if (keys.length < limit) return
+    after = keys.at(-1)?.slice(prefix.length) ?? ''
+  }
+}
+
+/** Deletes keys in one transaction. */
+export const deleteKeys = (storage: Storage, keys: readonly string[]): Promise<void> =>
+  storage.write((tx) => {
+    for (const key of keys) tx.delete(key)
+  })
+
+/** Returns a path as the prefix of what is below it: empty at the top, otherwise with a trailing slash. */
+export const asFolder = (path: string): string => (path === '' || path.endsWith('/') ? path : `${path}/`)

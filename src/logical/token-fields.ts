@@ -4,7 +4,7 @@
  */
 import { wholeSeconds } from '../base/duration.js'
 import { parseBoundCidrs } from './bound-cidrs.js'
-import type { Call } from './backend.js'
+import { type Call, sentBy } from './backend.js'
 import { invalid } from './errors.js'
 import { bool, commaList, duration, type FieldTable, int, string } from './fields.js'
 import type { LoginAuth } from './request.js'
@@ -72,20 +72,18 @@ export const applyTokenFields = (
   call: Pick<Call<TokenFieldTable>, 'values' | 'supplied'>,
   current: TokenSettings,
 ): { settings: TokenSettings; warnings: string[] } => {
-  const given = <K extends keyof TokenFieldTable, V>(name: K, otherwise: V) =>
-    call.supplied(name) ? call.values[name] : otherwise
-  const word = call.supplied('token_type') ? parseTokenType(call.values.token_type) : { type: current.type }
+  const sent = sentBy(call)
+  const [type, blocks] = [sent('token_type'), sent('token_bound_cidrs')]
+  const word = type === undefined ? { type: current.type } : parseTokenType(type)
   const settings: TokenSettings = {
-    policies: given('token_policies', current.policies),
-    ttlSeconds: given('token_ttl', current.ttlSeconds),
-    maxTtlSeconds: given('token_max_ttl', current.maxTtlSeconds),
-    explicitMaxTtlSeconds: given('token_explicit_max_ttl', current.explicitMaxTtlSeconds),
-    periodSeconds: given('token_period', current.periodSeconds),
-    numUses: given('token_num_uses', current.numUses),
-    noDefaultPolicy: given('token_no_default_policy', current.noDefaultPolicy),
-    boundCidrs: call.supplied('token_bound_cidrs')
-      ? parseBoundCidrs(call.values.token_bound_cidrs)
-      : current.boundCidrs,
+    policies: sent('token_policies') ?? current.policies,
+    ttlSeconds: sent('token_ttl') ?? current.ttlSeconds,
+    maxTtlSeconds: sent('token_max_ttl') ?? current.maxTtlSeconds,
+    explicitMaxTtlSeconds: sent('token_explicit_max_ttl') ?? current.explicitMaxTtlSeconds,
+    periodSeconds: sent('token_period') ?? current.periodSeconds,
+    numUses: sent('token_num_uses') ?? current.numUses,
+    noDefaultPolicy: sent('token_no_default_policy') ?? current.noDefaultPolicy,
+    boundCidrs: blocks ? parseBoundCidrs(blocks) : current.boundCidrs,
     type: word.type,
   }
   checkTokenSettings(settings)
@@ -171,6 +169,29 @@ export interface Renamed<T> {
 export const applyRenamed = <T>(sent: { old: T | undefined; new: T | undefined }, current: Renamed<T>): Renamed<T> => {
   if (sent.new !== undefined) return { value: sent.new, remembered: sent.old === undefined ? undefined : sent.new }
   return sent.old === undefined ? current : { value: sent.old, remembered: sent.old }
+}
+
+/** The settings that have a deprecated name in some auth methods. */
+type RenamedName = 'policies' | 'ttlSeconds' | 'maxTtlSeconds' | 'periodSeconds' | 'boundCidrs'
+
+/** Values that were last written under the deprecated names of their fields. A read shows them under these names too. */
+export type OldNames = Partial<Pick<TokenSettings, RenamedName>>
+
+/** Merges settings sent under their deprecated (`old`) or current (`new`) names into a record, like `applyRenamed`. */
+export const applyOldNames = <R extends { readonly token: TokenSettings; readonly old: OldNames }>(
+  record: R,
+  sent: { readonly [N in RenamedName]?: { old?: TokenSettings[N] | undefined; new: TokenSettings[N] | undefined } },
+): R => {
+  const token: TokenSettings = { ...record.token }
+  const old: Record<string, unknown> = { ...record.old }
+  for (const name of Object.keys(sent) as RenamedName[]) {
+    const current = { value: record.token[name], remembered: record.old[name] }
+    const { value, remembered } = applyRenamed<unknown>({ old: sent[name]?.old, new: sent[name]?.new }, current)
+    Object.assign(token, { [name]: value })
+    if (remembered === undefined) delete old[name]
+    else old[name] = remembered
+  }
+  return { ...record, token, old }
 }
 
 /** Returns the names in lower case, trimmed, non-empty, unique and sorted. */

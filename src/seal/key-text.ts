@@ -1,3 +1,4 @@
+import { decodeBase64 } from '../base/base64.js'
 import { LIMITS } from '../base/limits.js'
 
 type ParsedKeyShare = { readonly ok: true; readonly share: Buffer } | { readonly ok: false; readonly problem: string }
@@ -23,13 +24,3 @@ const isShareLength = (length: number): boolean => length >= LIMITS.shareBytesMi
 
 const decodeHex = (text: string): Buffer | undefined =>
   text.length % 2 === 0 && /^[0-9a-fA-F]+$/.test(text) ? Buffer.from(text, 'hex') : undefined
-
-/**
- * Decodes strictly, because Node's decoder skips invalid characters. Line ends inside are allowed, because pasted text
- * contains them.
- */
-const decodeBase64 = (text: string): Buffer | undefined => {
-  const joined = text.replace(/[\r\n]/g, '')
-  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(joined)
-  return isBase64 ? Buffer.from(joined, 'base64') : undefined
-}

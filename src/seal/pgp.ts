@@ -34,16 +34,3 @@ export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
     return { ok: false, problem: `error parsing PGP key: ${error instanceof Error ? error.message : String(error)}` }
   }
 }
-
-/** Parses all keys of a list, or returns the first problem. */
-export const parsePgpKeys = async (
-  texts: readonly string[],
-): Promise<{ ok: true; keys: PgpKey[] } | { ok: false; problem: string }> => {
-  const keys: PgpKey[] = []
-  for (const text of texts) {
-    const parsed = await parsePgpKey(text)
-    if (!parsed.ok) return parsed
-    keys.push(parsed.key)
-  }
-  return { ok: true, keys }
-}

@@ -104,7 +104,6 @@ const Header = ({ state: { survey, connection, gone }, current, onAsk }: HeaderP
 const OWN = { cluster: 'server', view: FIRST_VIEW } as const
 const OVERVIEW = { cluster: 'overview', view: 'all' } as const
 
-/** The web page of a single server. */
 const ServerPage = () => {
   const [session, setSession] = useState<Session | undefined>()
   const place = useRoute() ?? OWN

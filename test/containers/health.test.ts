@@ -5,7 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { createApiCertificates } from '../../src/crypto/api-certificates.js'
+import { createApiCertificates } from '../../src/crypto/certificates.js'
 import { IMAGE } from './image.js'
 
 /** The health check of the image: it finds the address of the server, and uses little processor time. */

@@ -1,5 +1,5 @@
 import { createSeededRandom } from '../../src/base/random.js'
-import { type AliasMount, IdentityDirectory } from '../../src/core/identity/identity-directory.js'
+import { type AliasMount, identityDirectory } from '../../src/core/identity/identity-directory.js'
 import { IdentityStore } from '../../src/core/identity/identity.js'
 import { createIdentityBackend } from '../../src/secrets/identity/backend.js'
 import { BackendHarness } from './backend-harness.js'
@@ -12,7 +12,7 @@ export const makeIdentity = (mounts: Readonly<Record<string, AliasMount>> = {}) 
   let store: IdentityStore | undefined
   const harness = new BackendHarness(({ storage, clock }) => {
     store = new IdentityStore({ storage, random: createSeededRandom('identity'), clock })
-    const directory = new IdentityDirectory({
+    const directory = identityDirectory({
       store,
       findMount: (accessor) => mounts[accessor],
       isReadOnly: () => state.isReadOnly,

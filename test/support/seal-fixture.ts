@@ -3,7 +3,6 @@ import { createSeededRandom } from '../../src/base/random.js'
 import type { ClusterFacts, ClusterStatus } from '../../src/core/status/cluster-status.js'
 import { GenerationAttempt, GenerationSlot } from '../../src/core/seal/generate-root.js'
 import { Rekey } from '../../src/core/seal/rekey.js'
-import { RekeyBackup } from '../../src/core/seal/share-input.js'
 import { SealKeys } from '../../src/core/seal/seal-keys.js'
 import { SealManager } from '../../src/core/seal/seal-manager.js'
 import { generateRootPaths, keyringPaths, rekeyPaths } from '../../src/core/system/key-paths.js'
@@ -71,7 +70,7 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
         status: () => ({ term: barrier.activeTerm.term, installTimeMs: barrier.activeTerm.sinceMs, encryptions: 1 }),
         rotate: async () => void (await barrier.rotate()),
       }),
-      ...rekeyPaths({ rekey, backup: new RekeyBackup(storage), keys }),
+      ...rekeyPaths({ rekey, storage, keys }),
       ...nodePaths({ status, clock, inFlight: () => new Map(), versions: () => [], sanitizedConfig: () => ({}) }),
     ],
   }

@@ -3,9 +3,9 @@ import { silentLog } from '../../src/base/log.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import { createTokenBackend } from '../../src/auth/token/backend.js'
 import { IdentityStore } from '../../src/core/identity/identity.js'
-import { LeaseStore } from '../../src/core/tokens/leases.js'
 import { PolicyStore } from '../../src/core/acl/policies.js'
-import { type LoginMount, type TokenEntry, TokenStore } from '../../src/core/tokens/tokens.js'
+import type { LoginFacts } from '../../src/core/tokens/token-issue.js'
+import { type TokenEntry, TokenStore } from '../../src/core/tokens/tokens.js'
 import { deriveKey } from '../../src/crypto/digest.js'
 import type { Backend } from '../../src/logical/backend.js'
 import { decideWriteOperation, dispatch } from '../../src/logical/dispatch.js'
@@ -41,7 +41,6 @@ export class TokenWorld {
   readonly policies = new PolicyStore({ storage: this.shared.policies })
   readonly identity: IdentityStore
   readonly tokens: TokenStore
-  readonly leases: LeaseStore
   readonly backend: Backend
   /** The times that auth methods return at a renewal, by login path. */
   readonly logins = new Map<string, () => RenewalTimes>()
@@ -77,7 +76,6 @@ export class TokenWorld {
     this.storage.onChange((key) => this.tokens.invalidate(key))
     this.shared.policies.onChange((key) => this.policies.invalidate(key))
     this.shared.identity.onChange((key) => this.identity.invalidate(key))
-    this.leases = new LeaseStore(this.tokens)
     this.backend = createTokenBackend({
       authority: this.tokens,
       roles: this.shared.roles,
@@ -130,7 +128,7 @@ export class TokenWorld {
     return entry
   }
 
-  login(login: Partial<LoginAuth> = {}, mount: Partial<LoginMount> = {}, namespace = ROOT_NAMESPACE) {
+  login(login: Partial<LoginAuth> = {}, mount: Partial<LoginFacts['mount']> = {}, namespace = ROOT_NAMESPACE) {
     return this.tokens.issueLogin({
       login: { ...PLAIN_LOGIN, ...login },
       mount: {

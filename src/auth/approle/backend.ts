@@ -11,7 +11,7 @@ import { MountData } from './mount-data.js'
 import { propertyPaths } from './properties.js'
 import { rolePaths } from './role-paths.js'
 import { LOCAL_FOLDERS } from './secret-id-records.js'
-import { Tidy, tidyPath } from './tidy.js'
+import { tidyPath, tidyWork } from './tidy.js'
 
 export interface ApproleOptions {
   /** Interval between two tidy runs. */
@@ -25,7 +25,7 @@ const RULES = new PathRuleTable({ [LOGIN_PATH]: { access: 'open' } })
 const createApprole = (context: BackendContext, options: ApproleOptions): Backend => {
   const data = new MountData(context)
   const lockout = new Lockout(context.clock, () => decideLockout(options.lockout, context.mount.userLockout))
-  const tidy = new Tidy(data, options.tidyIntervalMs)
+  const tidy = tidyWork(data)
   return {
     type: 'approle',
     rules: RULES,
@@ -40,7 +40,7 @@ const createApprole = (context: BackendContext, options: ApproleOptions): Backen
     lockedUsers: lockout,
     renew: (origin) => renewLogin(data, origin),
     invalidate: (key) => data.invalidate(key),
-    start: (signal) => tidy.start(signal),
+    start: (signal) => tidy.start(context.clock, options.tidyIntervalMs, signal),
     stop: () => tidy.settled(),
   }
 }

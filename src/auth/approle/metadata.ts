@@ -2,6 +2,8 @@
  * Parses the metadata of a SecretID. Clients send it as one text: a JSON object of strings or a comma-separated list of
  * `key=value`, either optionally in base64.
  */
+import { attempt } from '../../base/attempt.js'
+import { decodeBase64 } from '../../base/base64.js'
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import { parseJson } from '../../logical/json.js'
@@ -10,7 +12,7 @@ import { parseJson } from '../../logical/json.js'
 export const parseMetadata = (sent: string): Record<string, string> => {
   const trimmed = sent.trim()
   if (trimmed === '') return {}
-  const text = decodeBase64(trimmed) ?? trimmed
+  const text = decodeBase64(trimmed)?.toString('utf8') ?? trimmed
   const pairs = parseObject(text) ?? parsePairs(text)
   const empty = pairs.find(([key, value]) => key !== '' && value === '')
   if (empty) throw refusal(`invalid value for key ${JSON.stringify(empty[0])}`)
@@ -21,24 +23,12 @@ type Pairs = (readonly [key: string, value: string])[]
 
 const refusal = (why: string) => invalid(`failed to parse metadata: ${why}`)
 
-/** Decodes padded base64 and ignores line breaks; undefined if the text is not valid base64. */
-const decodeBase64 = (text: string): string | undefined => {
-  const joined = text.replace(/[\r\n]/g, '')
-  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(joined)
-  return isBase64 ? Buffer.from(joined, 'base64').toString('utf8') : undefined
-}
-
 /**
  * Parses a JSON object of strings; undefined for anything else. A null value becomes an empty string; a null document
  * becomes an empty object.
  */
 const parseObject = (text: string): Pairs | undefined => {
-  let value: unknown
-  try {
-    value = parseJson(text, LIMITS.listElementsMax)
-  } catch {
-    return undefined
-  }
+  const value = attempt(() => parseJson(text, LIMITS.listElementsMax))
   if (value === null) return []
   if (typeof value !== 'object' || Array.isArray(value)) return undefined
   const pairs = Object.entries(value)

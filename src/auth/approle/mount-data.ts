@@ -7,7 +7,7 @@ import type { BackendContext } from '../../logical/backend.js'
 import { decidedByPrimary, readOnly } from '../../logical/decided-by-primary.js'
 import { type Role, Roles, Salt } from './roles.js'
 import { LOCAL_FOLDERS, REPLICATED_FOLDERS, SecretIdStore } from './secret-id-records.js'
-import { SecretIds } from './secret-ids.js'
+import { noRole, SecretIds } from './secret-ids.js'
 
 export class MountData {
   readonly context: BackendContext
@@ -30,14 +30,19 @@ export class MountData {
     return new SecretIds(role, store, this.roles, () => this.context.clock.now())
   }
 
-  /** Finds the role for a write. An unknown role may not have replicated yet, so a secondary lets the primary decide. */
-  findForWrite(name: string): Role | undefined {
+  /** Throws 404 if the role does not exist. */
+  require(name: string): Role {
     const role = this.roles.find(name)
-    if (!role && this.context.isReadOnly()) throw readOnly()
+    if (!role) throw noRole(name)
     return role
   }
 
-  /** Discards cached data of a changed key below the mount. */
+  /** Finds the role for a write. An unknown role may not have replicated yet, so a secondary lets the primary decide. */
+  requireForWrite(name: string): Role {
+    if (this.context.isReadOnly() && !this.roles.find(name)) throw readOnly()
+    return this.require(name)
+  }
+
   invalidate(key: string): void {
     this.#salt.invalidate(key)
   }

@@ -3,15 +3,14 @@
  * its fields and its read, write and delete.
  */
 import { wholeSeconds } from '../../base/duration.js'
-import { type Call, definePath, type MountView, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, type MountView, type PathSpec, sentBy } from '../../logical/backend.js'
 import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
-import { applyRenamed, checkTokenSettings, normalizePolicies, type TokenSettings } from '../../logical/token-fields.js'
+import { applyOldNames, checkTokenSettings, normalizePolicies, type TokenSettings } from '../../logical/token-fields.js'
 import {
   checkPeriod,
   checkSecretIdSettings,
-  oldNames,
   oldPeriodData,
   oldPoliciesData,
   ROLE_FIELDS,
@@ -24,7 +23,7 @@ import type { MountData } from './mount-data.js'
 type FieldName = keyof typeof ROLE_FIELDS & string
 
 interface Property {
-  readonly name: string
+  /** The last one names the endpoint. */
   readonly fields: readonly FieldName[]
   readonly summary: string
   readonly read: (role: Role) => Response
@@ -39,14 +38,12 @@ const withToken = (role: Role, token: Partial<TokenSettings>): Role => ({ ...rol
 
 /** Defines a property of one required field. */
 const single = <K extends FieldName>(
-  name: string,
   field: K,
   summary: string,
   get: (role: Role) => RoleCall['values'][K],
   set: (role: Role, value: RoleCall['values'][K]) => Role,
   check: (role: Role) => void = () => {},
 ): Property => ({
-  name,
   fields: [field],
   summary,
   read: (role) => ({ data: { [field]: get(role) } }),
@@ -70,27 +67,21 @@ const writeLoginBlocks =
 
 const writePolicies = (role: Role, { values, supplied }: PropertyCall): Role => {
   if (!supplied('token_policies') && !supplied('policies')) throw invalid('missing token_policies')
-  const { value, remembered } = applyRenamed<readonly string[]>(
-    {
+  return applyOldNames(role, {
+    policies: {
       old: supplied('policies') ? normalizePolicies(values.policies) : undefined,
       new: supplied('token_policies') ? normalizePolicies(values.token_policies) : undefined,
     },
-    { value: role.token.policies, remembered: role.old.policies },
-  )
-  return { ...withToken(role, { policies: value }), old: oldNames(remembered, role.old.periodSeconds) }
+  })
 }
 
-const writePeriod = (role: Role, { values, supplied }: PropertyCall, mount: MountView): Role => {
-  if (!supplied('token_period') && !supplied('period')) throw invalid('missing period')
-  const { value, remembered } = applyRenamed<number>(
-    {
-      old: supplied('period') ? values.period : undefined,
-      new: supplied('token_period') ? values.token_period : undefined,
-    },
-    { value: role.token.periodSeconds, remembered: role.old.periodSeconds },
-  )
-  checkPeriod(value, values.period, mount)
-  return { ...withToken(role, { periodSeconds: value }), old: oldNames(role.old.policies, remembered) }
+const writePeriod = (role: Role, call: PropertyCall, mount: MountView): Role => {
+  const sent = sentBy(call)
+  const [old, now] = [sent('period'), sent('token_period')]
+  if (now === undefined && old === undefined) throw invalid('missing period')
+  const after = applyOldNames(role, { periodSeconds: { old, new: now } })
+  checkPeriod(after.token.periodSeconds, call.values.period, mount)
+  return after
 }
 
 const writeTokenBlocks = (role: Role, { values, supplied }: PropertyCall): Role | undefined => {
@@ -108,29 +99,25 @@ const OLD_BLOCKS_WARNING =
 
 const PROPERTIES: readonly Property[] = [
   {
-    name: 'policies',
     fields: ['token_policies', 'policies'],
     summary: 'Policies of the tokens of a role.',
     read: (role) => ({ data: { token_policies: role.token.policies, ...oldPoliciesData(role) } }),
     write: writePolicies,
-    reset: (role) => ({ ...withToken(role, { policies: [] }), old: oldNames(undefined, role.old.periodSeconds) }),
+    reset: (role) => applyOldNames(role, { policies: { new: [] } }),
   },
   single(
-    'secret-id-num-uses',
     'secret_id_num_uses',
     'Number of uses of the SecretIDs of a role.',
     (role) => role.secretIdNumUses,
     (role, secretIdNumUses) => ({ ...role, secretIdNumUses }),
   ),
   single(
-    'secret-id-ttl',
     'secret_id_ttl',
     'TTL of the SecretIDs of a role.',
     (role) => wholeSeconds(role.secretIdTtlSeconds),
     (role, secretIdTtlSeconds) => ({ ...role, secretIdTtlSeconds }),
   ),
   single(
-    'token-ttl',
     'token_ttl',
     'TTL of the tokens of a role.',
     (role) => wholeSeconds(role.token.ttlSeconds),
@@ -138,7 +125,6 @@ const PROPERTIES: readonly Property[] = [
     (role) => checkTtls(role, 'token_ttl should not be greater than token_max_ttl'),
   ),
   single(
-    'token-max-ttl',
     'token_max_ttl',
     'Maximum TTL of the tokens of a role.',
     (role) => wholeSeconds(role.token.maxTtlSeconds),
@@ -146,21 +132,18 @@ const PROPERTIES: readonly Property[] = [
     (role) => checkTtls(role, 'token_max_ttl should be greater than or equal to token_ttl'),
   ),
   single(
-    'token-num-uses',
     'token_num_uses',
     'Number of uses of the tokens of a role.',
     (role) => role.token.numUses,
     (role, numUses) => withToken(role, { numUses }),
   ),
   single(
-    'bind-secret-id',
     'bind_secret_id',
     'Whether logins to a role require a SecretID.',
     (role) => role.bindSecretId,
     (role, bindSecretId) => ({ ...role, bindSecretId }),
   ),
   {
-    name: 'secret-id-bound-cidrs',
     fields: ['secret_id_bound_cidrs'],
     summary: 'CIDR blocks from which clients can log in to a role.',
     read: (role) => ({ data: { secret_id_bound_cidrs: role.secretIdBoundCidrs } }),
@@ -168,7 +151,6 @@ const PROPERTIES: readonly Property[] = [
     reset: (role) => ({ ...role, secretIdBoundCidrs: null }),
   },
   {
-    name: 'token-bound-cidrs',
     fields: ['token_bound_cidrs'],
     summary: 'CIDR blocks from which clients can log in to a role and use its tokens.',
     read: ({ token }) => ({ data: { token_bound_cidrs: token.boundCidrs } }),
@@ -176,15 +158,13 @@ const PROPERTIES: readonly Property[] = [
     reset: (role) => withToken(role, { boundCidrs: null }),
   },
   {
-    name: 'period',
     fields: ['token_period', 'period'],
     summary: 'Period of the tokens of a role.',
     read: (role) => ({ data: { token_period: wholeSeconds(role.token.periodSeconds), ...oldPeriodData(role) } }),
     write: writePeriod,
-    reset: (role) => ({ ...withToken(role, { periodSeconds: 0 }), old: oldNames(role.old.policies, undefined) }),
+    reset: (role) => applyOldNames(role, { periodSeconds: { new: 0 } }),
   },
   {
-    name: 'bound-cidr-list',
     fields: ['bound_cidr_list'],
     summary: 'Former name of secret-id-bound-cidrs. Reads return nothing, and a reset has no effect.',
     read: () => ({ data: { bound_cidr_list: null }, warnings: [OLD_BLOCKS_WARNING] }),
@@ -192,7 +172,6 @@ const PROPERTIES: readonly Property[] = [
     reset: (role) => role,
   },
   {
-    name: 'local-secret-ids',
     fields: ['local_secret_ids'],
     summary: 'Whether the SecretIDs of a role are local to their cluster.',
     read: (role) => ({ data: { local_secret_ids: role.hasLocalSecretIds } }),
@@ -208,7 +187,7 @@ type NameCall = Call<typeof ROLE_NAME_FIELD>
 /** Returns one endpoint per property. Writes run the same checks as a write of the whole role. */
 export const propertyPaths = (data: MountData): PathSpec[] => PROPERTIES.map((property) => pathOf(data, property))
 
-const pathOf = (data: MountData, { name, fields, summary, read, write, reset }: Property): PathSpec => {
+const pathOf = (data: MountData, { fields, summary, read, write, reset }: Property): PathSpec => {
   const { roles } = data
 
   const show = ({ values }: NameCall): Response | undefined => {
@@ -226,7 +205,7 @@ const pathOf = (data: MountData, { name, fields, summary, read, write, reset }: 
     roles.write(call.values.role_name, (before) => ({ role: before && checked(reset(before)), result: undefined }))
 
   return definePath<FieldTable>(
-    `role/:role_name/${name}`,
+    `role/:role_name/${fields.at(-1)?.replaceAll('_', '-')}`,
     { ...ROLE_NAME_FIELD, ...Object.fromEntries(fields.map((field) => [field, ROLE_FIELDS[field]])) },
     summary,
     {

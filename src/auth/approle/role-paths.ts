@@ -1,5 +1,5 @@
 /** Endpoints for whole roles: list, create, update, read, delete, and the RoleID. */
-import { type Call, definePath, type MountView, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, listed, type MountView, type PathSpec, sentBy, shown } from '../../logical/backend.js'
 import { invalid, unsupportedPath } from '../../logical/errors.js'
 import { bool, commaList, duration, int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
@@ -7,7 +7,7 @@ import type { MountData } from './mount-data.js'
 import { newRole, parseRoleName, type Role, ROLE_NAME_FIELD } from './roles.js'
 import { formatGoDuration, wholeSeconds } from '../../base/duration.js'
 import {
-  applyRenamed,
+  applyOldNames,
   applyTokenFields,
   normalizePolicies,
   TOKEN_FIELDS,
@@ -42,14 +42,13 @@ const applyRoleFields = (
   { isNew, mount }: { isNew: boolean; mount: MountView },
 ): { role: Role; warnings: string[] } => {
   const { values } = call
-  const given = <K extends keyof typeof ROLE_FIELDS & string, V>(name: K, otherwise: V) =>
-    call.supplied(name) ? values[name] : otherwise
-  const { policies, period } = renamedValues(call, before)
-  const { settings: token, warnings } = applyTokenFields(call, {
-    ...before.token,
-    policies: policies.value,
-    periodSeconds: period.value,
+  const sent = sentBy(call)
+  const oldPolicies = sent('policies')
+  const renamed = applyOldNames(before, {
+    policies: { old: oldPolicies && normalizePolicies(oldPolicies), new: sent('token_policies') },
+    periodSeconds: { old: sent('period'), new: sent('token_period') },
   })
+  const { settings: token, warnings } = applyTokenFields(call, renamed.token)
   if (call.supplied('local_secret_ids') && !isNew) {
     throw invalid('local_secret_ids can only be modified during role creation')
   }
@@ -57,15 +56,14 @@ const applyRoleFields = (
     throw invalid('invalid role_id supplied, or failed to generate a role_id')
   }
   const role: Role = {
-    ...before,
-    roleId: given('role_id', before.roleId),
-    bindSecretId: given('bind_secret_id', before.bindSecretId),
-    hasLocalSecretIds: given('local_secret_ids', before.hasLocalSecretIds),
-    secretIdBoundCidrs: given('secret_id_bound_cidrs', given('bound_cidr_list', before.secretIdBoundCidrs)),
-    secretIdNumUses: given('secret_id_num_uses', before.secretIdNumUses),
-    secretIdTtlSeconds: given('secret_id_ttl', before.secretIdTtlSeconds),
+    ...renamed,
+    roleId: sent('role_id') ?? before.roleId,
+    bindSecretId: sent('bind_secret_id') ?? before.bindSecretId,
+    hasLocalSecretIds: sent('local_secret_ids') ?? before.hasLocalSecretIds,
+    secretIdBoundCidrs: sent('secret_id_bound_cidrs') ?? sent('bound_cidr_list') ?? before.secretIdBoundCidrs,
+    secretIdNumUses: sent('secret_id_num_uses') ?? before.secretIdNumUses,
+    secretIdTtlSeconds: sent('secret_id_ttl') ?? before.secretIdTtlSeconds,
     token,
-    old: oldNames(policies.remembered, period.remembered),
   }
   checkSecretIdSettings(role)
   // The new name accepts any value: the TTL of tokens is capped when they are issued.
@@ -76,28 +74,6 @@ const applyRoleFields = (
 
 const MAX_TTL_WARNING =
   "token_max_ttl is greater than the backend mount's maximum TTL value; issued tokens' max TTL value will be truncated"
-
-const renamedValues = (call: RoleCall, { token, old }: Role) => {
-  const sent = <K extends keyof typeof ROLE_FIELDS & string>(name: K) =>
-    call.supplied(name) ? call.values[name] : undefined
-  const oldPolicies = sent('policies')
-  return {
-    policies: applyRenamed<readonly string[]>(
-      { old: oldPolicies && normalizePolicies(oldPolicies), new: sent('token_policies') },
-      { value: token.policies, remembered: old.policies },
-    ),
-    period: applyRenamed<number>(
-      { old: sent('period'), new: sent('token_period') },
-      { value: token.periodSeconds, remembered: old.periodSeconds },
-    ),
-  }
-}
-
-/** Values written under the deprecated names of these fields. Reads also show them under those names. */
-export const oldNames = (policies: readonly string[] | undefined, periodSeconds: number | undefined): Role['old'] => ({
-  ...(policies && { policies }),
-  ...(periodSeconds !== undefined && { periodSeconds }),
-})
 
 /** Checks that blocks are valid and uses are not negative. Throws 400. */
 export const checkSecretIdSettings = (role: Role): void => {
@@ -133,19 +109,9 @@ export const oldPeriodData = ({ old }: Role) => (old.periodSeconds ? { period: w
 
 const ROLE_ID_FIELDS = { ...ROLE_NAME_FIELD, role_id: string('The RoleID.', '', { isRequired: true }) } as const
 
-type NameCall = Call<typeof ROLE_NAME_FIELD>
-type RoleIdCall = Call<typeof ROLE_ID_FIELDS>
-
 export const rolePaths = (data: MountData): PathSpec[] => {
   const { roles } = data
   const { random, mount } = data.context
-
-  const list = async (): Promise<Response> => ({ data: { keys: await roles.list() } })
-
-  const read = ({ values }: NameCall): Response | undefined => {
-    const role = roles.find(values.role_name)
-    return role && { data: roleData(role) }
-  }
 
   const write = async (call: RoleCall): Promise<Response | undefined> => {
     const name = parseRoleName(call.values.role_name)
@@ -159,35 +125,27 @@ export const rolePaths = (data: MountData): PathSpec[] => {
     return warnings.length === 0 ? undefined : { warnings }
   }
 
-  const remove = async ({ values }: NameCall): Promise<undefined> => {
-    const role = await roles.remove(values.role_name)
-    if (role) await data.secretIdsOf(role).clear()
-  }
-
-  const readRoleId = ({ values }: NameCall): Response | undefined => {
-    const role = roles.find(values.role_name)
-    return role && { data: { role_id: role.roleId } }
-  }
-
-  const writeRoleId = ({ values }: RoleIdCall): Promise<undefined> =>
-    roles.write(values.role_name, (role) => {
-      if (!role) throw unsupportedPath()
-      if (values.role_id === '') throw invalid('missing role_id')
-      return { role: { ...role, roleId: values.role_id }, result: undefined }
-    })
-
   return [
-    definePath('role/?', {}, 'List the roles.', { list }),
+    definePath('role/?', {}, 'List the roles.', { list: () => listed(roles.list()) }),
     definePath('role/:role_name', ROLE_FIELDS, 'Read, write or delete a role.', {
       create: write,
       update: write,
-      read,
-      delete: remove,
+      read: ({ values }) => shown(roles.find(values.role_name), roleData),
+      delete: async ({ values }) => {
+        const role = await roles.remove(values.role_name)
+        if (role) await data.secretIdsOf(role).clear()
+        return undefined
+      },
       exists: ({ values }) => roles.find(values.role_name) !== undefined,
     }),
     definePath('role/:role_name/role-id', ROLE_ID_FIELDS, 'Read or set the RoleID of a role.', {
-      read: readRoleId,
-      update: writeRoleId,
+      read: ({ values }) => shown(roles.find(values.role_name), ({ roleId }) => ({ role_id: roleId })),
+      update: ({ values }) =>
+        roles.write(values.role_name, (role) => {
+          if (!role) throw unsupportedPath()
+          if (values.role_id === '') throw invalid('missing role_id')
+          return { role: { ...role, roleId: values.role_id }, result: undefined }
+        }),
     }),
   ]
 }

@@ -15,7 +15,7 @@ import {
   type Storage,
   type Transaction,
 } from '../../logical/storage.js'
-import { DEFAULT_TOKEN_SETTINGS, type TokenSettings } from '../../logical/token-fields.js'
+import { DEFAULT_TOKEN_SETTINGS, type OldNames, type TokenSettings } from '../../logical/token-fields.js'
 import { LIMITS } from '../../base/limits.js'
 import { string } from '../../logical/fields.js'
 import { RecentCache } from '../../base/recent-cache.js'
@@ -105,10 +105,7 @@ export interface Role {
   readonly secretIdNumUses: number
   readonly secretIdTtlSeconds: number
   readonly token: TokenSettings
-  /**
-   * Values that were last written under the deprecated names of their fields. A read shows them under these names too.
-   */
-  readonly old: { readonly policies?: readonly string[]; readonly periodSeconds?: number }
+  readonly old: OldNames
 }
 
 /** Returns a role of this name with default settings. */

@@ -1,7 +1,7 @@
-/** Endpoints for a role's SecretIDs: generate, register, list, and look up or destroy by value. */
+/** Endpoints for a role's SecretIDs: generate, register, list, and look up or destroy by value or by accessor. */
 import { wholeSeconds } from '../../base/duration.js'
 import { uuid } from '../../base/id.js'
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, listed, type PathSpec, shown } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
@@ -23,16 +23,11 @@ const VALUE_FIELDS = {
   secret_id: string('The SecretID.', '', { isSecret: true, isRequired: true }),
 } as const
 
-type NameCall = Call<typeof ROLE_NAME_FIELD>
-type ValueCall = Call<typeof VALUE_FIELDS>
-
 export const secretIdPaths = (data: MountData): PathSpec[] => {
-  const { roles } = data
   const { clock, mount, random } = data.context
 
   const issue = async (call: GenerateCall, secretId: string): Promise<Response> => {
-    const role = data.findForWrite(call.values.role_name)
-    if (!role) throw noRole(call.values.role_name)
+    const role = data.requireForWrite(call.values.role_name)
     const { maxLeaseTtlSeconds } = mount
     const circumstances = { accessor: uuid(random), nowMs: clock.now(), maxLeaseTtlSeconds }
     const { accessor, numUses, ttlSeconds } = await data.secretIdsOf(role).add(secretId, (current) => {
@@ -51,42 +46,31 @@ export const secretIdPaths = (data: MountData): PathSpec[] => {
     }
   }
 
-  const generate = (call: Call<typeof GENERATE_FIELDS>): Promise<Response> => issue(call, uuid(random))
-
-  const attach = async (call: Call<typeof CUSTOM_FIELDS>): Promise<Response> => {
-    if (call.values.secret_id === '') throw invalid('missing secret_id')
-    return issue(call, call.values.secret_id)
-  }
-
-  const list = async ({ values }: NameCall): Promise<Response> => {
-    const role = roles.find(values.role_name)
-    if (!role) throw invalid(noRole(values.role_name).message)
-    return { data: { keys: await data.secretIdsOf(role).accessors() } }
-  }
-
-  const lookup = async ({ values }: ValueCall): Promise<Response | undefined> => {
+  const destroy = async ({ values }: Call<typeof VALUE_FIELDS>): Promise<undefined> => {
     checkValue(values.secret_id)
-    const role = roles.find(values.role_name)
-    if (!role) throw noRole(values.role_name)
-    const found = await data.secretIdsOf(role).find(values.secret_id)
-    return found && { data: secretIdData(found) }
-  }
-
-  const destroy = async ({ values }: ValueCall): Promise<undefined> => {
-    checkValue(values.secret_id)
-    const role = data.findForWrite(values.role_name)
-    if (!role) throw noRole(values.role_name)
-    await data.secretIdsOf(role).destroy(values.secret_id)
+    await data.secretIdsOf(data.requireForWrite(values.role_name)).destroy(values.secret_id)
   }
 
   return [
     definePath('role/:role_name/secret-id/?', GENERATE_FIELDS, 'Generate a SecretID, or list all accessors.', {
-      update: generate,
-      list,
+      update: (call) => issue(call, uuid(random)),
+      list: ({ values }) => {
+        const role = data.roles.find(values.role_name)
+        if (!role) throw invalid(noRole(values.role_name).message)
+        return listed(data.secretIdsOf(role).accessors())
+      },
     }),
-    definePath('role/:role_name/custom-secret-id', CUSTOM_FIELDS, 'Add a custom SecretID.', { update: attach }),
+    definePath('role/:role_name/custom-secret-id', CUSTOM_FIELDS, 'Add a custom SecretID.', {
+      update: (call) => {
+        if (call.values.secret_id === '') throw invalid('missing secret_id')
+        return issue(call, call.values.secret_id)
+      },
+    }),
     definePath('role/:role_name/secret-id/lookup/?', VALUE_FIELDS, 'Read the properties of a SecretID.', {
-      update: lookup,
+      update: async ({ values }) => {
+        checkValue(values.secret_id)
+        return shown(await data.secretIdsOf(data.require(values.role_name)).find(values.secret_id), secretIdData)
+      },
     }),
     definePath('role/:role_name/secret-id/destroy/?', VALUE_FIELDS, 'Destroy a SecretID.', {
       update: destroy,
@@ -100,29 +84,17 @@ const checkValue = (secretId: string): void => {
   checkSecretIdLength(secretId, 'failed to create HMAC of secret_id')
 }
 
-const FIELDS = {
+const ACCESSOR_FIELDS = {
   ...ROLE_NAME_FIELD,
   secret_id_accessor: string('The accessor of the SecretID.', '', { isRequired: true }),
 } as const
 
-type AccessorCall = Call<typeof FIELDS>
+type AccessorCall = Call<typeof ACCESSOR_FIELDS>
 
 export const accessorPaths = (data: MountData): PathSpec[] => {
-  const lookup = async ({ values }: AccessorCall): Promise<Response | undefined> => {
-    const accessor = sentAccessor(values)
-    const role = data.roles.find(values.role_name)
-    if (!role) throw noRole(values.role_name)
-    const found = await data.secretIdsOf(role).findByAccessor(accessor)
-    // Clients parse this response as data and would not understand a list of errors.
-    if (found === 'unknown') return { status: 404, data: { error: unknownText(accessor) }, mountType: '' }
-    return found === 'foreign' ? undefined : { data: secretIdData(found) }
-  }
-
   const destroy = async ({ values }: AccessorCall): Promise<undefined> => {
     const accessor = sentAccessor(values)
-    const role = data.findForWrite(values.role_name)
-    if (!role) throw noRole(values.role_name)
-    const outcome = await data.secretIdsOf(role).destroyByAccessor(accessor)
+    const outcome = await data.secretIdsOf(data.requireForWrite(values.role_name)).destroyByAccessor(accessor)
     if (outcome === 'unknown') throw new LogicalError('not-found', unknownText(accessor))
     if (outcome === 'foreign') throw new LogicalError('permission-denied', 'invalid secret id accessor')
   }
@@ -130,11 +102,19 @@ export const accessorPaths = (data: MountData): PathSpec[] => {
   return [
     definePath(
       'role/:role_name/secret-id-accessor/lookup/?',
-      FIELDS,
+      ACCESSOR_FIELDS,
       'Read the properties of a SecretID by its accessor.',
-      { update: lookup },
+      {
+        update: async ({ values }) => {
+          const accessor = sentAccessor(values)
+          const found = await data.secretIdsOf(data.require(values.role_name)).findByAccessor(accessor)
+          // Clients parse this response as data and would not understand a list of errors.
+          if (found === 'unknown') return { status: 404, data: { error: unknownText(accessor) }, mountType: '' }
+          return found === 'foreign' ? undefined : { data: secretIdData(found) }
+        },
+      },
     ),
-    definePath('role/:role_name/secret-id-accessor/destroy/?', FIELDS, 'Destroy a SecretID by its accessor.', {
+    definePath('role/:role_name/secret-id-accessor/destroy/?', ACCESSOR_FIELDS, 'Destroy a SecretID by its accessor.', {
       update: destroy,
       delete: destroy,
     }),

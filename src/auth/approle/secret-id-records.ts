@@ -6,6 +6,7 @@
  * `<folder>/<HMAC of role>/<HMAC of SecretID>` holds the record, `<accessor folder>/<hash>` the key of the record.
  */
 import { LIMITS } from '../../base/limits.js'
+import { remembered } from '../../base/remembered.js'
 import { hmacSha256Hex } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
 import {
@@ -68,14 +69,9 @@ export class SecretIdStore {
     this.#salt = salt
   }
 
-  /** Returns the folder of all SecretIDs of a role. */
   folderOf(role: Role): string {
-    let folder = this.#foldersOf.get(role)
-    if (folder === undefined) {
-      folder = `${this.folders.secretIds}${hmacSha256Hex(Buffer.from(role.hmacKey), role.name)}/`
-      this.#foldersOf.set(role, folder)
-    }
-    return folder
+    const hash = () => hmacSha256Hex(Buffer.from(role.hmacKey), role.name)
+    return remembered(this.#foldersOf, role, () => `${this.folders.secretIds}${hash()}/`)
   }
 
   keyOf(role: Role, secretId: string): string {
@@ -129,18 +125,5 @@ export class SecretIdStore {
     const hash = this.#salt.find(accessor)
     if (hash === undefined) throw new Error('a SecretID is asked for before there was a role')
     return this.folders.accessors + hash
-  }
-}
-
-const PAGE_KEYS = 256
-
-/** Yields the keys below `prefix` in pages, so that a large folder neither exhausts memory nor blocks the event loop. */
-export async function* pagesOf(storage: Storage, prefix: string): AsyncGenerator<string[]> {
-  let after: string | undefined
-  for (;;) {
-    const keys = await storage.keys(prefix, { limit: PAGE_KEYS, ...(after !== undefined && { after }) })
-    if (keys.length > 0) yield keys
-    if (keys.length < PAGE_KEYS) return
-    after = keys.at(-1)?.slice(prefix.length)
   }
 }

@@ -3,9 +3,9 @@
  * and SecretID.
  */
 import { invalid, LogicalError } from '../../logical/errors.js'
-import type { ReadStorage, Transaction } from '../../logical/storage.js'
+import { pagesOf, type ReadStorage, type Transaction } from '../../logical/storage.js'
 import type { Role, Roles } from './roles.js'
-import { hasExpired, pagesOf, type SecretId, type SecretIdStore } from './secret-id-records.js'
+import { hasExpired, type SecretId, type SecretIdStore } from './secret-id-records.js'
 
 /** Returns the 404 for a role that does not exist, with the name as sent. */
 export const noRole = (name: string): LogicalError =>

@@ -5,68 +5,45 @@
 import { PeriodicWork } from '../../base/periodic-work.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import type { Response } from '../../logical/request.js'
-import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
+import { pagesOf, type ReadStorage, type Storage, type Transaction } from '../../logical/storage.js'
 import type { MountData } from './mount-data.js'
-import { hasExpired, pagesOf, type SecretIdStore } from './secret-id-records.js'
+import { hasExpired, type SecretIdStore } from './secret-id-records.js'
 
 const STARTED =
   "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs."
 const ALREADY_RUNNING = 'Tidy operation already in progress.'
 
-export class Tidy {
-  readonly #data: MountData
-  readonly #intervalMs: number
-  readonly #work = new PeriodicWork(() => this.#run())
-
-  constructor(data: MountData, intervalMs: number) {
-    this.#data = data
-    this.#intervalMs = intervalMs
-  }
-
-  /** Starts a run in the background. Returns false if one is in progress. */
-  begin(): boolean {
-    return this.#work.begin()
-  }
-
-  start(signal: AbortSignal): void {
-    this.#work.start(this.#data.context.clock, this.#intervalMs, signal)
-  }
-
-  /** Resolves when no run is in progress. */
-  settled(): Promise<void> {
-    return this.#work.settled()
-  }
-
-  async #run(): Promise<void> {
-    const { context, replicated, local } = this.#data
+export const tidyWork = (data: MountData): PeriodicWork => {
+  const { context, roles, replicated, local } = data
+  const work: PeriodicWork = new PeriodicWork(async () => {
     try {
-      if (!context.isReadOnly()) await this.#clean(replicated)
-      await this.#clean(local)
+      if (!context.isReadOnly()) await clean(replicated)
+      await clean(local)
     } catch (error) {
-      if (!this.#work.isStopped) context.log.warn('removing dead SecretIDs failed', { error: String(error) })
+      if (!work.isStopped) context.log.warn('removing dead SecretIDs failed', { error: String(error) })
     }
-  }
+  })
 
-  async #clean(store: SecretIdStore): Promise<void> {
+  const clean = async (store: SecretIdStore): Promise<void> => {
     const { storage, folders } = store
-    const secretIds = await this.#sweep(storage, folders.secretIds, {
-      isDead: (key, reader) => this.#isDead(store, key, reader),
+    const secretIds = await sweep(storage, folders.secretIds, {
+      isDead: (key, reader) => isDead(store, key, reader),
       remove: (tx, key) => store.removeAt(tx, key),
     })
-    const accessors = await this.#sweep(storage, folders.accessors, {
+    const accessors = await sweep(storage, folders.accessors, {
       isDead: (key, reader) => !store.isAccessorUsed(key, reader),
       remove: (tx, key) => tx.delete(key),
     })
-    if (secretIds + accessors > 0) this.#data.context.log.info('removed dead SecretIDs', { secretIds, accessors })
+    if (secretIds + accessors > 0) context.log.info('removed dead SecretIDs', { secretIds, accessors })
   }
 
   /**
    * Checks everything below `prefix`, and checks candidates again inside the write. Returns the number of removed entries.
    */
-  async #sweep(storage: Storage, prefix: string, { isDead, remove }: Rule): Promise<number> {
+  const sweep = async (storage: Storage, prefix: string, { isDead, remove }: Rule): Promise<number> => {
     let removed = 0
     for await (const keys of pagesOf(storage, prefix)) {
-      if (this.#work.isStopped) return removed
+      if (work.isStopped) return removed
       const dead = keys.filter((key) => isDead(key, storage))
       if (dead.length === 0) continue
       removed += await storage.write((tx) => {
@@ -78,14 +55,15 @@ export class Tidy {
     return removed
   }
 
-  #isDead(store: SecretIdStore, key: string, reader: ReadStorage): boolean {
-    const { context, roles } = this.#data
+  const isDead = (store: SecretIdStore, key: string, reader: ReadStorage): boolean => {
     const record = store.read(key, reader)
     if (!record) return false
     if (hasExpired(record, context.clock.now()) || !store.hasAccessor(record, reader)) return true
     const role = roles.find(record.role)
     return !role || !key.startsWith(store.folderOf(role))
   }
+
+  return work
 }
 
 interface Rule {
@@ -93,8 +71,8 @@ interface Rule {
   readonly remove: (tx: Transaction, key: string) => void
 }
 
-export const tidyPath = (tidy: Tidy): PathSpec =>
+export const tidyPath = (work: PeriodicWork): PathSpec =>
   definePath('tidy/secret-id', {}, 'Remove expired SecretIDs and unused accessors.', {
     update: (): Response =>
-      tidy.begin() ? { status: 202, warnings: [STARTED], mountType: '' } : { warnings: [ALREADY_RUNNING] },
+      work.begin() ? { status: 202, warnings: [STARTED], mountType: '' } : { warnings: [ALREADY_RUNNING] },
   })

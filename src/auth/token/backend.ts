@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import { type Backend, type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type Backend, type Call, definePath, listed, type PathSpec, shown } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
 import type { RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
@@ -9,7 +9,7 @@ import { lookupPaths, renewPaths, revokePaths } from './lifecycle-paths.js'
 import { ROLE_FIELDS, roleData, type TokenRole, TokenRoles } from './role-record.js'
 import { string } from '../../logical/fields.js'
 import { checkEntityAlias, CREATE_FIELDS, decideCreation } from './create-rules.js'
-import { aclPath, TokenFinder } from './finder.js'
+import { aclPath, ownToken } from './finder.js'
 
 interface CreateDeps {
   readonly authority: TokenAuthority
@@ -22,16 +22,14 @@ type CreateCall = Pick<Call<typeof CREATE_FIELDS>, 'request' | 'values'>
 
 const BY_ROLE_FIELDS = { ...CREATE_FIELDS, role_name: string('Name of the token role.') }
 
-/** Creates auth/token/create, create-orphan and create/:role_name. */
 const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): PathSpec[] => {
-  const finder = new TokenFinder(authority)
   const create = async (
     { request, values }: CreateCall,
     role: TokenRole | undefined,
     isOrphanPath: boolean,
   ): Promise<Response> => {
     const { namespace, path } = request
-    const parent = finder.own(request)
+    const parent = ownToken(authority, request)
     const hasSudo = authority.hasSudo(parent, aclPath(request, parent))
     const alias = values.entity_alias
     if (alias !== '') checkEntityAlias(alias, role)
@@ -65,28 +63,22 @@ const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): PathSpec[
 /**
  * Creates auth/token/roles, which manages token roles. `maxTtlSeconds` returns the maximum TTL of a namespace's token mount.
  */
-const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string) => number): PathSpec[] => {
-  const write = async (call: Call<typeof ROLE_FIELDS>): Promise<Response | undefined> => {
-    const { id: namespaceId } = call.request.namespace
-    const { role, warnings } = await roles.put(namespaceId, call.values.name, call)
-    const all = [...warnings, ...longLifeWarnings(role, maxTtlSeconds(namespaceId))]
-    return all.length === 0 ? undefined : { warnings: all }
-  }
-  return [
-    definePath('roles/?', {}, 'List the token roles.', {
-      list: async ({ request }) => ({ data: { keys: await roles.list(request.namespace.id) } }),
-    }),
-    definePath('roles/:name', ROLE_FIELDS, 'Read, write or delete a token role.', {
-      read: ({ request, values }) => {
-        const role = roles.find(request.namespace.id, values.name)
-        return role && { data: roleData(role) }
-      },
-      update: write,
-      delete: async ({ request, values }) => void (await roles.remove(request.namespace.id, values.name)),
-      exists: ({ request, values }) => roles.find(request.namespace.id, values.name) !== undefined,
-    }),
-  ]
-}
+const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string) => number): PathSpec[] => [
+  definePath('roles/?', {}, 'List the token roles.', {
+    list: ({ request }) => listed(roles.list(request.namespace.id)),
+  }),
+  definePath('roles/:name', ROLE_FIELDS, 'Read, write or delete a token role.', {
+    read: ({ request, values }) => shown(roles.find(request.namespace.id, values.name), roleData),
+    update: async (call) => {
+      const { id: namespaceId } = call.request.namespace
+      const { role, warnings } = await roles.put(namespaceId, call.values.name, call)
+      const all = [...warnings, ...longLifeWarnings(role, maxTtlSeconds(namespaceId))]
+      return all.length === 0 ? undefined : { warnings: all }
+    },
+    delete: async ({ request, values }) => void (await roles.remove(request.namespace.id, values.name)),
+    exists: ({ request, values }) => roles.find(request.namespace.id, values.name) !== undefined,
+  }),
+]
 
 const longLifeWarnings = ({ explicitMaxTtl }: TokenRole, maxSeconds: number): string[] =>
   explicitMaxTtl.value > maxSeconds

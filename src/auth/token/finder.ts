@@ -1,5 +1,5 @@
 import type { Call } from '../../logical/backend.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, invalidInList, LogicalError } from '../../logical/errors.js'
 import { duration, string } from '../../logical/fields.js'
 import type { Request } from '../../logical/request.js'
 import type { TokenAuthority } from './authority.js'
@@ -22,37 +22,28 @@ export const namedToken = ({ values }: Pick<Call<typeof TOKEN_FIELD>, 'values'>)
   return values.token
 }
 
-const wrapped = (message: string): LogicalError => new LogicalError('invalid-request', message, { wrapped: true })
+/** Finds a presented token. Tokens of other branches of the namespace tree count as unknown. */
+export const findToken = (authority: TokenAuthority, request: Request, presented: string): TokenInfo | undefined =>
+  visible(request, authority.find(presented))
 
-/** Finds the tokens that requests refer to. Tokens of other branches of the namespace tree count as unknown. */
-export class TokenFinder {
-  readonly #authority: TokenAuthority
+/** Returns the request's own token. It is valid wherever the pipeline accepted it, including child namespaces. */
+export const ownToken = (authority: TokenAuthority, { clientToken = '' }: Request): TokenInfo => {
+  const token = authority.find(clientToken)
+  if (!token) throw badToken()
+  return token
+}
 
-  constructor(authority: TokenAuthority) {
-    this.#authority = authority
-  }
+type AccessorCall = Pick<Call<typeof ACCESSOR_FIELD>, 'request' | 'values'>
 
-  find(request: Request, presented: string): TokenInfo | undefined {
-    return visible(request, this.#authority.find(presented))
-  }
+export const findByAccessor = (authority: TokenAuthority, { request, values }: AccessorCall): TokenInfo | undefined => {
+  if (values.accessor === '') throw invalidInList('missing accessor')
+  return visible(request, authority.findByAccessor(values.accessor))
+}
 
-  /** Returns the request's own token. It is valid wherever the pipeline accepted it, including child namespaces. */
-  own({ clientToken = '' }: Request): TokenInfo {
-    const token = this.#authority.find(clientToken)
-    if (!token) throw badToken()
-    return token
-  }
-
-  findByAccessor({ request, values }: Pick<Call<typeof ACCESSOR_FIELD>, 'request' | 'values'>): TokenInfo | undefined {
-    if (values.accessor === '') throw wrapped('missing accessor')
-    return visible(request, this.#authority.findByAccessor(values.accessor))
-  }
-
-  byAccessor(call: Pick<Call<typeof ACCESSOR_FIELD>, 'request' | 'values'>): TokenInfo {
-    const token = this.findByAccessor(call)
-    if (!token) throw wrapped('invalid accessor')
-    return token
-  }
+export const requireByAccessor = (authority: TokenAuthority, call: AccessorCall): TokenInfo => {
+  const token = findByAccessor(authority, call)
+  if (!token) throw invalidInList('invalid accessor')
+  return token
 }
 
 const visible = (request: Request, token: TokenInfo | undefined): TokenInfo | undefined =>

@@ -1,25 +1,34 @@
 import type { Clock } from '../../base/clock.js'
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, listed, type PathSpec } from '../../logical/backend.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { TokenAuthority } from './authority.js'
 import type { TokenInfo } from '../../logical/token-request.js'
-import { ACCESSOR_FIELD, aclPath, badToken, INCREMENT_FIELD, namedToken, TOKEN_FIELD, TokenFinder } from './finder.js'
+import {
+  ACCESSOR_FIELD,
+  aclPath,
+  badToken,
+  findByAccessor,
+  findToken,
+  INCREMENT_FIELD,
+  namedToken,
+  ownToken,
+  requireByAccessor,
+  TOKEN_FIELD,
+} from './finder.js'
 import { wholeSeconds } from '../../base/duration.js'
 import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
 import { invalid } from '../../logical/errors.js'
 
-/** Creates the lookup endpoints of auth/token. */
 export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[] => {
-  const finder = new TokenFinder(authority)
   const show = (token: TokenInfo, id: string) =>
     lookupData(token, id, { nowMs: clock.now(), identityPolicies: authority.identityPoliciesOf(token) })
   const lookupSelf = ({ request }: { readonly request: Request }): Response => ({
-    data: show(finder.own(request), request.clientToken ?? ''),
+    data: show(ownToken(authority, request), request.clientToken ?? ''),
   })
   const lookup = (call: Call<typeof TOKEN_FIELD>): Response => {
     const { request, values } = call
     if (values.token === '') return lookupSelf(call)
-    const token = finder.find(request, values.token)
+    const token = findToken(authority, request, values.token)
     if (!token) throw badToken()
     return { data: show(token, values.token) }
   }
@@ -27,10 +36,10 @@ export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[]
     definePath('lookup-self', {}, 'Look up the token of the request.', { read: lookupSelf, update: lookupSelf }),
     definePath('lookup', TOKEN_FIELD, 'Look up a token.', { read: lookup, update: lookup }),
     definePath('lookup-accessor', ACCESSOR_FIELD, 'Look up a token by its accessor, without the token itself.', {
-      update: (call) => ({ data: show(finder.byAccessor(call), '') }),
+      update: (call) => ({ data: show(requireByAccessor(authority, call), '') }),
     }),
     definePath('accessors/?', {}, 'List the accessors of all service tokens.', {
-      list: async ({ request }) => ({ data: { keys: await authority.listAccessors(request.namespace.id) } }),
+      list: ({ request }) => listed(authority.listAccessors(request.namespace.id)),
     }),
   ]
 }
@@ -72,34 +81,31 @@ const lookupData = (
   }
 }
 
-/** Creates the renewal endpoints of auth/token. */
 export const renewPaths = (authority: TokenAuthority): PathSpec[] => {
-  const finder = new TokenFinder(authority)
   const renew = async (token: TokenInfo, presented: string, incrementSeconds: number): Promise<Response> => {
     const { auth, warnings } = await authority.renew(token, { incrementSeconds, presented })
     return { auth, warnings }
   }
   return [
     definePath('renew-self', INCREMENT_FIELD, 'Renew the token of the request.', {
-      update: ({ request, values }) => renew(finder.own(request), request.clientToken ?? '', values.increment),
+      update: ({ request, values }) => renew(ownToken(authority, request), request.clientToken ?? '', values.increment),
     }),
     definePath('renew', { ...TOKEN_FIELD, ...INCREMENT_FIELD }, 'Renew a token.', {
       update: (call) => {
         const presented = namedToken(call)
-        const token = finder.find(call.request, presented)
+        const token = findToken(authority, call.request, presented)
         if (!token) throw invalid('token not found')
         return renew(token, presented, call.values.increment)
       },
     }),
     definePath('renew-accessor', { ...ACCESSOR_FIELD, ...INCREMENT_FIELD }, 'Renew a token by its accessor.', {
-      update: (call) => renew(finder.byAccessor(call), '', call.values.increment),
+      update: (call) => renew(requireByAccessor(authority, call), '', call.values.increment),
     }),
   ]
 }
 
 /** Creates the revocation endpoints of auth/token, with or without child tokens and leases. */
 export const revokePaths = (authority: TokenAuthority): PathSpec[] => {
-  const finder = new TokenFinder(authority)
   const revoke = async (token: TokenInfo | undefined): Promise<undefined> => {
     if (!token) return
     refuseBatch(token)
@@ -107,26 +113,26 @@ export const revokePaths = (authority: TokenAuthority): PathSpec[] => {
   }
   const revokeOrphan = async (call: Call<typeof TOKEN_FIELD>): Promise<undefined> => {
     const presented = namedToken(call)
-    const self = finder.own(call.request)
+    const self = ownToken(authority, call.request)
     if (!authority.hasSudo(self, aclPath(call.request, self))) {
       throw invalid('root or sudo privileges required to revoke and orphan')
     }
-    const token = finder.find(call.request, presented)
+    const token = findToken(authority, call.request, presented)
     if (!token) throw invalid('token to revoke not found')
     refuseBatch(token)
     await authority.revokeAndOrphan(token)
   }
   return [
     definePath('revoke-self', {}, 'Revoke the token of the request and all its children.', {
-      update: ({ request }) => revoke(finder.own(request)),
+      update: ({ request }) => revoke(ownToken(authority, request)),
     }),
     definePath('revoke', TOKEN_FIELD, 'Revoke a token and all its children.', {
-      update: (call) => revoke(finder.find(call.request, namedToken(call))),
+      update: (call) => revoke(findToken(authority, call.request, namedToken(call))),
     }),
     definePath('revoke-orphan', TOKEN_FIELD, 'Revoke a token; its children become orphans.', { update: revokeOrphan }),
     definePath('revoke-accessor', ACCESSOR_FIELD, 'Revoke a token and all its children by its accessor.', {
       update: async (call) => {
-        const token = finder.findByAccessor(call)
+        const token = findByAccessor(authority, call)
         if (!token) return { warnings: ['No token found with this accessor'] }
         return revoke(token)
       },

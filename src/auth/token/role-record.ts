@@ -2,7 +2,7 @@ import { wholeSeconds } from '../../base/duration.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { bool, commaList, duration, int, string } from '../../logical/fields.js'
-import type { Call } from '../../logical/backend.js'
+import { type Call, sentBy } from '../../logical/backend.js'
 import { applyRenamed, lowerNames, normalizePolicies, type Renamed } from '../../logical/token-fields.js'
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 
@@ -78,9 +78,8 @@ const applyRoleFields = (
   name: string,
   before: TokenRole | undefined,
 ): { role: TokenRole; warnings: string[] } => {
-  const { values } = call
   const current = before ?? newRole(name)
-  const sent = <K extends keyof typeof ROLE_FIELDS>(field: K) => (call.supplied(field) ? values[field] : undefined)
+  const sent = sentBy(call)
   const cidrs = (texts: readonly string[] | undefined) => texts && parseCidrs(texts)
   const policies = (texts: readonly string[] | undefined) => texts && normalizePolicies(texts)
   const names = (texts: readonly string[] | undefined) => texts && lowerNames(texts)
@@ -169,7 +168,6 @@ const checkRole = (role: TokenRole): void => {
   if (broken) throw invalid(broken.message)
 }
 
-/** Returns the role in the form of a read response. */
 export const roleData = (role: TokenRole): Record<string, unknown> => ({
   allowed_entity_aliases: role.allowedEntityAliases,
   allowed_policies: role.allowedPolicies,

@@ -122,6 +122,7 @@ export class PasswordWorker implements Passwords {
 
 const COST = 10
 const PASSWORD_BYTES_MAX = 72
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /**
@@ -167,13 +168,9 @@ export const ownerOf = (address: string, name: string): JobOwner => {
   return { source: address.includes(':') ? head.split(':').slice(0, 4).join(':') : address, name }
 }
 
-/** Encodes 16 bytes as 22 characters of bcrypt's base64 alphabet. */
-const encodeSalt = (bytes: Buffer): string => {
-  let bits = 0n
-  for (const byte of bytes) bits = (bits << 8n) | BigInt(byte)
-  // 22 characters hold 132 bits, four more than the salt has.
-  bits <<= 4n
-  let text = ''
-  for (let shift = 126n; shift >= 0n; shift -= 6n) text += BCRYPT_BASE64[Number((bits >> shift) & 63n)]
-  return text
-}
+/** Encodes 16 bytes as 22 characters in bcrypt's base64, which differs from the usual one in its alphabet only. */
+const encodeSalt = (bytes: Buffer): string =>
+  bytes
+    .toString('base64')
+    .replace(/=+$/, '')
+    .replace(/./g, (letter) => BCRYPT_BASE64.charAt(BASE64.indexOf(letter)))

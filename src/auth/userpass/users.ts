@@ -1,23 +1,13 @@
 /** User records: `user/<lower-case name>`. */
 import { putJson, type ReadStorage, readJson, type Storage, type Transaction } from '../../logical/storage.js'
-import type { TokenSettings } from '../../logical/token-fields.js'
+import type { OldNames, TokenSettings } from '../../logical/token-fields.js'
 
 export const USER_PREFIX = 'user/'
 
 export interface User {
   readonly passwordHash: string
   readonly token: TokenSettings
-  /**
-   * Values that were last written under the deprecated names of their fields. A read shows them under these names too.
-   */
   readonly old: OldNames
-}
-
-export interface OldNames {
-  readonly policies?: readonly string[]
-  readonly ttlSeconds?: number
-  readonly maxTtlSeconds?: number
-  readonly boundCidrs?: readonly string[]
 }
 
 export const foldName = (name: string): string => name.toLowerCase()

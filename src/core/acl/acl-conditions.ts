@@ -1,6 +1,6 @@
 /** The conditions of a rule besides its capabilities: request parameters and the TTL of response wrapping. */
 import type { PlainValue } from '../../base/hcl-blocks.js'
-import { RawNumber } from '../../base/json.js'
+import { isJsonObject } from '../../base/json.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Operation, WrapRequest } from '../../logical/request.js'
 import type { AclRule } from './acl-rules.js'
@@ -77,9 +77,6 @@ const isEqual = (listed: PlainValue, value: JsonValue | undefined): boolean => {
     })
   )
 }
-
-const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
 
 /** Matches any text at a leading or trailing `*`. Elsewhere, or alone, `*` is literal. */
 const matchesGlob = (glob: string, text: string): boolean => {

@@ -28,23 +28,14 @@ export const resolvePattern = (path: string, entity: EntityView | undefined): Pa
   const resolved = splitOutsideTemplates(stem).map((part) =>
     part === '+' ? [ANY_SEGMENT] : resolveTemplate(part, entity)?.split('/'),
   )
-  if (resolved.includes(undefined)) return undefined
-  return makePattern(
-    resolved.flatMap((parts) => parts ?? []),
-    isGlob,
-  )
+  const segments = resolved.flatMap((parts) => parts ?? [])
+  return resolved.includes(undefined) ? undefined : makePattern(segments, isGlob)
 }
 
 const makePattern = (segments: (string | typeof ANY_SEGMENT)[], isGlob: boolean): PathPattern => {
   const literal = segments.map((segment) => segment ?? '+').join('/')
   const firstAny = segments.indexOf(ANY_SEGMENT)
-  const head =
-    firstAny < 0
-      ? literal
-      : segments
-          .slice(0, firstAny)
-          .map((segment) => `${segment}/`)
-          .join('')
+  const literalHead = firstAny < 0 ? literal : [...segments.slice(0, firstAny), ''].join('/')
   const kind = firstAny >= 0 ? 'segments' : isGlob ? 'prefix' : 'exact'
   return {
     text: isGlob ? `${literal}*` : literal,
@@ -53,7 +44,7 @@ const makePattern = (segments: (string | typeof ANY_SEGMENT)[], isGlob: boolean)
     isGlob,
     segments: kind === 'segments' ? segments : [],
     anySegments: segments.filter((segment) => segment === ANY_SEGMENT).length,
-    literalHead: head,
+    literalHead,
   }
 }
 

@@ -5,7 +5,7 @@
 import { LIMITS } from '../../base/limits.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
-import { putJson, readJson, type Storage } from '../../logical/storage.js'
+import { deleteKeys, putJson, readJson, type Storage } from '../../logical/storage.js'
 import { Acl } from './acl.js'
 import type { EntityView } from './acl-pattern.js'
 import { type AclPolicy, mergeRules } from './acl-rules.js'
@@ -17,10 +17,6 @@ import {
   WRAPPING_POLICY_TEXT,
 } from './policy-builtin.js'
 import { type ParsedPolicy, parsePolicy } from './policy-text.js'
-
-interface PolicyRecord {
-  readonly text: string
-}
 
 interface Policy {
   readonly name: string
@@ -64,7 +60,7 @@ export class PolicyStore {
     const lower = name.toLowerCase()
     if (lower === ROOT_POLICY) return namespaceId === ROOT_NAMESPACE.id ? { name: lower, text: '' } : undefined
     if (lower === WRAPPING_POLICY) return { name: lower, text: WRAPPING_POLICY_TEXT }
-    const record = readJson<PolicyRecord>(this.#storage, storageKey(namespaceId, lower))
+    const record = readJson<Pick<Policy, 'text'>>(this.#storage, storageKey(namespaceId, lower))
     return record && { name: lower, text: record.text }
   }
 
@@ -81,7 +77,7 @@ export class PolicyStore {
     const lower = name.toLowerCase()
     if (lower === ROOT_POLICY || lower === WRAPPING_POLICY) throw invalid(`cannot update "${lower}" policy`)
     const { warnings } = parsePolicy(text)
-    await this.#change(storageKey(namespaceId, lower), text)
+    await this.#storage.write((tx) => putJson(tx, storageKey(namespaceId, lower), { text }))
     return [...warnings]
   }
 
@@ -90,34 +86,25 @@ export class PolicyStore {
     const lower = name.toLowerCase()
     if (lower === ROOT_POLICY || lower === WRAPPING_POLICY) throw invalid(`cannot delete "${lower}" policy`)
     if (lower === DEFAULT_POLICY) throw invalid('cannot delete default policy')
-    await this.#change(storageKey(namespaceId, lower), undefined)
+    await this.#storage.write((tx) => tx.delete(storageKey(namespaceId, lower)))
   }
 
   /** Removes all policies of a deleted namespace, including `default`. */
   async removeAll(namespaceId: string): Promise<void> {
-    const keys = await this.#storage.keys(`${namespaceId}/`)
-    await this.#storage.write((tx) => {
-      for (const key of keys) tx.delete(key)
-    })
+    await deleteKeys(this.#storage, await this.#storage.keys(`${namespaceId}/`))
   }
 
   /** Creates the `default` policy of a namespace if it is missing. */
   async ensureDefaults(namespaceId: string): Promise<void> {
     if (this.find(namespaceId, DEFAULT_POLICY)) return
-    await this.#change(storageKey(namespaceId, DEFAULT_POLICY), DEFAULT_POLICY_TEXT)
+    const text = DEFAULT_POLICY_TEXT
+    await this.#storage.write((tx) => putJson(tx, storageKey(namespaceId, DEFAULT_POLICY), { text }))
   }
 
   /** Discards cached data of a changed key below `sys/policy/`. */
   invalidate(key: string): void {
     this.#parsed.delete(key)
     this.#acls.clear()
-  }
-
-  #change(key: string, text: string | undefined): Promise<void> {
-    return this.#storage.write((tx) => {
-      if (text === undefined) tx.delete(key)
-      else putJson(tx, key, { text } satisfies PolicyRecord)
-    })
   }
 
   #makeAcl(names: readonly string[], namespace: NamespaceRef, entity: EntityView | undefined): CachedAcl {

@@ -5,8 +5,7 @@ import {
   type AuditEntry,
   type AuditResponseEntry,
   type AuditStyle,
-  describeRequest,
-  describeResponse,
+  describeEntry,
   describeTest,
   requestKeysOf,
 } from './audit-entry.js'
@@ -32,7 +31,7 @@ export class AuditDevice {
   readonly record: AuditRecord
   readonly #prefix: string
   readonly #style: AuditStyle
-  readonly #sink: AuditSink
+  readonly sink: AuditSink
   readonly #isTested: boolean
   readonly #tail: AuditSurroundings['tail'] | undefined
 
@@ -51,7 +50,7 @@ export class AuditDevice {
         return headers()
       },
     }
-    this.#sink =
+    this.sink =
       options.filePath === 'discard'
         ? discardSink
         : options.filePath === 'stdout'
@@ -64,13 +63,13 @@ export class AuditDevice {
     const plainKeys = requestKeysOf(entry)
     // Hashes large data in advance, because the entry itself is built in one turn of the event loop.
     if (!this.#style.redactor.fits(data, plainKeys)) await this.#style.wholes.prepare(data)
-    await this.#append(describeRequest(entry, timeMs, this.#style), 'request')
+    await this.#append(describeEntry('request', entry, timeMs, this.#style), 'request')
   }
 
   async logResponse(entry: AuditResponseEntry, timeMs: number): Promise<void> {
     const data = entry.response?.data
     if (holdsBytes(data) && !this.#style.redactor.fits(data, NO_KEYS)) await this.#style.wholes.prepare(data)
-    await this.#append(describeResponse(entry, timeMs, this.#style), 'response')
+    await this.#append(describeEntry('response', entry, timeMs, this.#style), 'response')
   }
 
   /** Writes a test line, unless the options disable it: a file may open and still reject writes. */
@@ -78,21 +77,9 @@ export class AuditDevice {
     if (this.#isTested) await this.#append(describeTest(id, timeMs), 'request')
   }
 
-  open(): Promise<void> {
-    return this.#sink.open()
-  }
-
-  reopen(): Promise<void> {
-    return this.#sink.reopen()
-  }
-
-  close(): Promise<void> {
-    return this.#sink.close()
-  }
-
   async #append(line: Record<string, unknown>, kind: LineKind): Promise<void> {
     const text = printJson(line)
-    await this.#sink.append(`${this.#prefix}${text}\n`, kind)
+    await this.sink.append(`${this.#prefix}${text}\n`, kind)
     this.#tail?.add(this.record.path, text)
   }
 }

@@ -12,6 +12,8 @@ import {
   ROOT_NAMESPACE,
   type TokenView,
 } from '../../logical/request.js'
+import type { LineKind } from './audit-file.js'
+import type { AclVerdict } from '../acl/acl.js'
 import type { Redactor, WholeDigests } from './audit-hash.js'
 import type { MountEntry } from '../mounts/mount-entry.js'
 import { allPolicies } from '../tokens/token-format.js'
@@ -24,10 +26,9 @@ export interface AuditEntry {
   /** Undefined without a valid token. */
   readonly token: AuditedToken | undefined
   /** Undefined if no policy was checked. */
-  readonly verdict: AuditedVerdict | undefined
+  readonly verdict: Pick<AclVerdict, 'isAllowed' | 'grantingPolicies'> | undefined
   /** The policies that the token's entity adds. */
   readonly identityPolicies?: readonly string[]
-  /** The error with which the request failed, if any. */
   readonly error?: unknown
 }
 
@@ -43,11 +44,6 @@ interface AuditedMount {
 /** `numUses` is the number of uses before this request; 0 means unlimited. */
 type AuditedToken = TokenView & Pick<TokenInfo, 'meta' | 'numUses' | 'createdAtMs' | 'ttlSeconds'>
 
-interface AuditedVerdict {
-  readonly isAllowed: boolean
-  readonly grantingPolicies: readonly { readonly name: string; readonly namespaceId: string; readonly type: string }[]
-}
-
 /** The options of one device, and the data shared by all. */
 export interface AuditStyle {
   readonly redactor: Redactor
@@ -59,24 +55,18 @@ export interface AuditStyle {
 
 const NO_KEYS: ReadonlySet<string> = new Set()
 
-export const describeRequest = (entry: AuditEntry, timeMs: number, style: AuditStyle): Record<string, unknown> => ({
-  time: formatTime(timeMs),
-  type: 'request',
-  auth: authOf(entry, undefined, style),
-  request: requestOf(entry, style),
-  ...errorOf(entry.error),
-})
-
-export const describeResponse = (
-  entry: AuditResponseEntry,
+/** Builds the entry of a request, or of its response. */
+export const describeEntry = (
+  kind: LineKind,
+  entry: AuditEntry & Partial<AuditResponseEntry>,
   timeMs: number,
   style: AuditStyle,
 ): Record<string, unknown> => ({
   time: formatTime(timeMs),
-  type: 'response',
-  auth: authOf(entry, entry.response, style),
+  type: kind,
+  auth: authOf(entry, kind === 'response' ? entry.response : undefined, style),
   request: requestOf(entry, style),
-  response: responseOf(entry, style),
+  ...(kind === 'response' && { response: responseOf(entry, entry.response, style) }),
   ...errorOf(entry.error),
 })
 
@@ -148,8 +138,8 @@ const requestOf = (entry: AuditEntry, style: AuditStyle): Record<string, unknown
   }
 }
 
-const responseOf = (entry: AuditResponseEntry, style: AuditStyle): Record<string, unknown> => {
-  const { response, mount } = entry
+const responseOf = (entry: AuditEntry, response: Response | undefined, style: AuditStyle): Record<string, unknown> => {
+  const { mount } = entry
   const { redactor } = style
   if (!response) return mountFields(mount)
   const plainKeys = new Set(mount?.entry.config.auditNonHmacResponseKeys)

@@ -42,10 +42,7 @@ const LINE_FEED = 0x0a
  * rejects requests, so that there is space for the responses of executed ones.
  */
 export class FileSink implements AuditSink {
-  readonly #path: string
-  readonly #mode: number | undefined
-  readonly #clock: Clock
-  readonly #freeBytes: (path: string) => Promise<number>
+  readonly #options: FileSinkOptions
   #handle: FileHandle | undefined
   #isRegular = false
   #waiting: Waiting[] = []
@@ -62,10 +59,7 @@ export class FileSink implements AuditSink {
   #roomKnownUntilMs = 0
 
   constructor(options: FileSinkOptions) {
-    this.#path = options.path
-    this.#mode = options.mode
-    this.#clock = options.clock
-    this.#freeBytes = options.freeBytes ?? systemFreeBytes
+    this.#options = options
   }
 
   append(line: string, kind: LineKind): Promise<void> {
@@ -119,7 +113,7 @@ export class FileSink implements AuditSink {
     let batch = this.#takeWaiting()
     this.#isScheduled = false
     const overtime = new AbortController()
-    const timer = this.#clock.setTimer(LIMITS.auditWriteMs, () => {
+    const timer = this.#options.clock.setTimer(LIMITS.auditWriteMs, () => {
       const error = new Error(`no data was written within ${LIMITS.auditWriteMs} ms`)
       this.#isStuck = true
       overtime.abort(error)
@@ -160,7 +154,7 @@ export class FileSink implements AuditSink {
       return (await inNoTime(() => handle.write(bytes))).bytesWritten
     } catch (error) {
       if (!isErrno(error, 'EAGAIN')) throw error
-      await this.#clock.sleep(RETRY_MS, signal)
+      await this.#options.clock.sleep(RETRY_MS, signal)
       return 0
     }
   }
@@ -174,9 +168,10 @@ export class FileSink implements AuditSink {
   }
 
   async #hasRoom(): Promise<boolean> {
-    if (this.#clock.monotonic() < this.#roomKnownUntilMs) return true
-    const free = await inNoTime(() => this.#freeBytes(this.#path))
-    if (free > PLENTY_BYTES) this.#roomKnownUntilMs = this.#clock.monotonic() + ROOM_KNOWN_MS
+    if (this.#options.clock.monotonic() < this.#roomKnownUntilMs) return true
+    const { path, freeBytes = systemFreeBytes } = this.#options
+    const free = await inNoTime(() => freeBytes(path))
+    if (free > PLENTY_BYTES) this.#roomKnownUntilMs = this.#options.clock.monotonic() + ROOM_KNOWN_MS
     return free >= LIMITS.auditHeadroomBytes
   }
 
@@ -185,15 +180,15 @@ export class FileSink implements AuditSink {
   }
 
   async #openNow(): Promise<FileHandle> {
-    makeDirectory(dirname(this.#path), 0o755)
-    const handle = await open(this.#path, APPENDING, this.#mode ?? 0o600)
+    makeDirectory(dirname(this.#options.path), 0o755)
+    const handle = await open(this.#options.path, APPENDING, this.#options.mode ?? 0o600)
     try {
       const stats = await handle.stat()
       this.#isRegular = stats.isFile()
       // The umask applies to the mode passed to `open`, and an existing file keeps its own, so `chmod` is needed. Devices
       // are skipped: they belong to the whole machine.
       const isDevice = stats.isCharacterDevice() || stats.isBlockDevice()
-      if (this.#mode !== undefined && !isDevice) await handle.chmod(this.#mode)
+      if (this.#options.mode !== undefined && !isDevice) await handle.chmod(this.#options.mode)
     } catch (error) {
       await handle.close()
       throw error

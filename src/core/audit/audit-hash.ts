@@ -1,5 +1,6 @@
 /** Redacts values in audit entries with a keyed hash: equal texts have equal hashes on the same device only. */
 import { LIMITS } from '../../base/limits.js'
+import { remembered } from '../../base/remembered.js'
 import { nextTurn, yieldToEventLoop } from '../../base/turn.js'
 import { createSha256, hmacSha256Hex } from '../../crypto/digest.js'
 import { RawJson, RawNumber } from '../../base/json.js'
@@ -30,14 +31,11 @@ export class WholeDigests {
   readonly #known = new WeakMap<object, WholeDigest>()
 
   of(value: object): WholeDigest {
-    let found = this.#known.get(value)
-    if (!found) {
+    return remembered(this.#known, value, () => {
       const digest = createPiecesDigest()
       for (const piece of printPieces(value)) digest.add(piece)
-      found = digest.end()
-      this.#known.set(value, found)
-    }
-    return found
+      return digest.end()
+    })
   }
 
   /** Computes a digest over several turns of the event loop and caches it for `of`. */

@@ -1,5 +1,6 @@
 /** Audit devices as stored: one record each. */
 import { invalid, type LogicalError } from '../../logical/errors.js'
+import { parseBool } from '../../logical/field-values.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { LIMITS } from '../../base/limits.js'
 
@@ -15,7 +16,6 @@ export interface AuditRecord {
   readonly salt: string
 }
 
-/** The options of a device, parsed. */
 export interface AuditOptions {
   /** A path, `stdout` or `discard`. */
   readonly filePath: string
@@ -51,14 +51,12 @@ export const parseAuditOptions = (options: Readonly<Record<string, string>>): Au
   }
 }
 
-const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
-const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False'])
-
 const parseSwitch = (options: Readonly<Record<string, string>>, name: string, otherwise: boolean): boolean => {
   const text = options[name]
   if (text === undefined) return otherwise
-  if (!TRUE.has(text) && !FALSE.has(text)) throw unusable(name, text)
-  return TRUE.has(text)
+  const value = text === '' ? undefined : parseBool(text)
+  if (value === undefined) throw unusable(name, text)
+  return value
 }
 
 /** Parses octal digits. All zeros leave the mode of an existing file unchanged. */

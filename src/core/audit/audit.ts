@@ -32,7 +32,7 @@ interface AuditBrokerOptions {
 type NewAuditDevice = Pick<AuditRecord, 'description' | 'isLocal' | 'options'> & { name: string; type: string }
 
 export class AuditBroker {
-  readonly headers: AuditedHeaders
+  readonly headers: ReturnType<typeof auditedHeaders>
   readonly #options: AuditBrokerOptions
   readonly #wholes = new WholeDigests()
   readonly #tail = new AuditTail()
@@ -44,7 +44,7 @@ export class AuditBroker {
 
   constructor(options: AuditBrokerOptions) {
     this.#options = options
-    this.headers = new AuditedHeaders(options.storage)
+    this.headers = auditedHeaders(options.storage)
   }
 
   /** Loads the table. Files are opened when their first line is written, so that a failure does not prevent startup. */
@@ -89,7 +89,7 @@ export class AuditBroker {
     const device = this.#createDevice(record)
     this.#tried.set(record.salt, device)
     try {
-      await orRefuse(device.open(), 'sanity check failed; unable to open the audit file')
+      await orRefuse(device.sink.open(), 'sanity check failed; unable to open the audit file')
       await orRefuse(
         device.test(uuid(this.#options.random), this.#options.clock.now()),
         'audit backend failed test message',
@@ -99,7 +99,7 @@ export class AuditBroker {
         putJson(tx, recordKey(record), record)
       })
     } catch (error) {
-      await device.close()
+      await device.sink.close()
       throw error
     } finally {
       this.#tried.delete(record.salt)
@@ -123,11 +123,10 @@ export class AuditBroker {
   /** Reopens all files. If one fails to open, its next line retries. */
   async reload(): Promise<void> {
     await Promise.all(
-      [...this.#devices.values()].map((device) => device.reopen().catch((error) => this.#warn(device, error))),
+      [...this.#devices.values()].map((device) => device.sink.reopen().catch((error) => this.#warn(device, error))),
     )
   }
 
-  /** Applies a changed record. */
   invalidate(key: string): void {
     if (key === KEYS.auditedHeaders) this.headers.forget()
     else this.#follow(key)
@@ -163,7 +162,7 @@ export class AuditBroker {
     if (device) this.#devices.set(key, device)
     else this.#devices.delete(key)
     if (!before) return
-    const closing = before.close().catch((error: unknown) => void this.#warn(before, error))
+    const closing = before.sink.close().catch((error: unknown) => void this.#warn(before, error))
     this.#closing.add(closing)
     void closing.then(() => this.#closing.delete(closing))
   }
@@ -174,25 +173,20 @@ export class AuditBroker {
     const startedMs = clock.monotonic()
     let failures = 1
     try {
-      await this.#toAll(log)
+      const devices = [...this.#devices.values()]
+      const logged = devices.map((device) =>
+        log(device).then(
+          () => true,
+          (error: unknown) => this.#warn(device, error),
+        ),
+      )
+      const outcomes = await Promise.all(logged)
+      if (outcomes.length > 0 && !outcomes.includes(true)) throw new LogicalError('internal', 'internal error')
       failures = 0
     } finally {
       meter.record(name, clock.monotonic() - startedMs)
       meter.count(`${name}_failure`, {}, failures)
     }
-  }
-
-  async #toAll(log: (device: AuditDevice) => Promise<void>): Promise<void> {
-    const devices = [...this.#devices.values()]
-    const outcomes = await Promise.all(
-      devices.map((device) =>
-        log(device).then(
-          () => true,
-          (error: unknown) => this.#warn(device, error),
-        ),
-      ),
-    )
-    if (outcomes.length > 0 && !outcomes.includes(true)) throw new LogicalError('internal', 'internal error')
   }
 
   #warn(device: AuditDevice, error: unknown): false {
@@ -218,30 +212,23 @@ interface AuditedHeader {
 type HeaderRecord = Readonly<Record<string, AuditedHeader>>
 
 /** The request headers that audit devices log: one record for all devices. */
-class AuditedHeaders {
-  readonly #storage: Storage
-  #kept: ReadonlyMap<string, AuditedHeader> | undefined
-
-  constructor(storage: Storage) {
-    this.#storage = storage
-  }
-
-  /** Returns the headers by lower-case name. */
-  all(): ReadonlyMap<string, AuditedHeader> {
-    this.#kept ??= new Map(Object.entries(readJson<HeaderRecord>(this.#storage, KEYS.auditedHeaders) ?? {}))
-    return this.#kept
-  }
-
-  /** Stores the settings of a header. Undefined stops logging it. */
-  set(name: string, header: AuditedHeader | undefined): Promise<void> {
-    return this.#storage.write((tx) => {
-      const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, KEYS.auditedHeaders) ?? {}
-      putJson(tx, KEYS.auditedHeaders, header === undefined ? others : { ...others, [name.toLowerCase()]: header })
-    })
-  }
-
-  /** Discards the cached record after a change. */
-  forget(): void {
-    this.#kept = undefined
+const auditedHeaders = (storage: Storage) => {
+  let kept: ReadonlyMap<string, AuditedHeader> | undefined
+  return {
+    /** Returns the headers by lower-case name. */
+    all(): ReadonlyMap<string, AuditedHeader> {
+      kept ??= new Map(Object.entries(readJson<HeaderRecord>(storage, KEYS.auditedHeaders) ?? {}))
+      return kept
+    },
+    /** Stores the settings of a header. Undefined stops logging it. */
+    set: (name: string, header: AuditedHeader | undefined): Promise<void> =>
+      storage.write((tx) => {
+        const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, KEYS.auditedHeaders) ?? {}
+        putJson(tx, KEYS.auditedHeaders, header === undefined ? others : { ...others, [name.toLowerCase()]: header })
+      }),
+    /** Discards the cached record after a change. */
+    forget() {
+      kept = undefined
+    },
   }
 }

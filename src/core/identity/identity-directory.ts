@@ -3,12 +3,18 @@
  * entity; an entity has at most one alias per mount. All checks run inside the transaction that writes.
  */
 import { invalid, LogicalError } from '../../logical/errors.js'
-import type { AliasChange, AliasFactors, Entity, EntityAlias, EntityChange, Texts } from '../../logical/identity.js'
+import type {
+  AliasChange,
+  AliasFactors,
+  Entity,
+  EntityAlias,
+  EntityChange,
+  EntityDirectory,
+} from '../../logical/identity.js'
 import type { ReadStorage, Transaction } from '../../logical/storage.js'
 import { type IdentityStore, isAlias } from './identity.js'
 import { followKey, IDENTITY_KEYS, readEntity, replaceEntity } from './identity-record.js'
 
-/** An auth mount that an alias belongs to. */
 export interface AliasMount {
   readonly type: string
   readonly path: string
@@ -27,123 +33,77 @@ interface DirectoryOptions {
   readonly now: () => number
 }
 
-export class IdentityDirectory {
-  readonly #options: DirectoryOptions
-  readonly #store: IdentityStore
-
-  constructor(options: DirectoryOptions) {
-    this.#options = options
-    this.#store = options.store
+export const identityDirectory = ({ store, findMount, isReadOnly, now }: DirectoryOptions): EntityDirectory => {
+  const write = async <T>(change: (tx: Transaction) => T): Promise<T> => {
+    if (isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
+    return store.write(change)
   }
-
-  findMount(accessor: string): AliasMount | undefined {
-    return this.#options.findMount(accessor)
-  }
-
-  findById(namespaceId: string, id: string): Entity | undefined {
-    return within(namespaceId, this.#store.findEntity(id))
-  }
-
-  findByName(namespaceId: string, name: string): Entity | undefined {
-    return this.#store.findByName(namespaceId, name)
-  }
-
-  findByAlias(factors: AliasFactors): Entity | undefined {
-    return this.#store.findByAlias(factors)
-  }
-
-  findByAliasId(namespaceId: string, id: string): Entity | undefined {
-    return within(namespaceId, this.#store.findByAliasId(id))
-  }
-
-  list(namespaceId: string): Promise<Entity[]> {
-    return this.#store.list(namespaceId)
-  }
-
-  /** Creates or changes an entity. Throws 400 for an unknown ID, or for a name that another entity has. */
-  putEntity(change: EntityChange): Promise<{ readonly entity: Entity; readonly isNew: boolean }> {
-    return this.#write((tx) => {
-      const before = findForChange(tx, change)
-      const base = before ?? this.#store.newEntity(tx, change.namespaceId, change.name)
-      const entity: Entity = {
-        ...base,
-        name: change.name ?? base.name,
-        metadata: change.metadata ?? base.metadata,
-        policies: change.policies ?? base.policies ?? [],
-        isDisabled: change.isDisabled ?? base.isDisabled,
-        updatedAtMs: this.#options.now(),
-      }
-      replaceEntity(tx, before, entity)
-      return { entity, isNew: before === undefined }
-    })
-  }
-
-  /** Removes the entity with all its aliases. Does nothing if it does not exist. */
-  removeEntity(namespaceId: string, id: string): Promise<void> {
-    return this.#write((tx) => {
-      const entity = within(namespaceId, readEntity(tx, id))
-      if (entity) replaceEntity(tx, entity, undefined)
-    })
-  }
-
-  /**
-   * Creates or changes an alias. Throws 400 for an unknown ID, mount or entity, and if the entity would have two aliases on
-   * one mount.
-   */
-  putAlias(change: AliasChange): Promise<{ readonly alias: EntityAlias; readonly entity: Entity }> {
-    return this.#write((tx) => {
-      const { namespaceId } = change
-      const current = findForAliasChange(tx, change)
-      const mountAccessor = change.mountAccessor ?? current?.alias.mountAccessor
-      const name = change.name ?? current?.alias.name
-      if (name === undefined) throw invalid('missing alias name')
-      if (mountAccessor === undefined) throw invalid('missing mount_accessor')
-      this.#checkMount(mountAccessor, namespaceId)
-      const taken = findAlias(tx, { namespaceId, mountAccessor, name })
-      if (taken && taken.alias.id !== current?.alias.id) {
-        throw invalid('alias with combination of mount accessor and name already exists')
-      }
-      const target = findTarget(tx, change) ?? current?.entity ?? this.#store.newEntity(tx, namespaceId)
-      const others = target.aliases.filter(({ id }) => id !== current?.alias.id)
-      if (others.some((alias) => alias.mountAccessor === mountAccessor)) {
-        throw invalid('Alias already exists for requested entity and mount accessor')
-      }
-      const alias = this.#aliasFor(current?.alias, { mountAccessor, name, customMetadata: change.customMetadata })
-      const entity = { ...target, aliases: [...others, alias], updatedAtMs: this.#options.now() }
-      const isMoved = current !== undefined && current.entity.id !== target.id
-      // Removes the alias from its old entity before the new one adds it: both use the same keys.
-      if (isMoved) replaceEntity(tx, current.entity, without(current.entity, current.alias.id))
-      replaceEntity(tx, readEntity(tx, target.id), entity)
-      return { alias, entity }
-    })
-  }
-
-  removeAlias(namespaceId: string, id: string): Promise<void> {
-    return this.#write((tx) => {
-      const entity = within(namespaceId, followKey(tx, IDENTITY_KEYS.aliasId(id)))
-      if (entity) replaceEntity(tx, entity, without(entity, id))
-    })
-  }
-
-  async #write<T>(change: (tx: Transaction) => T): Promise<T> {
-    if (this.#options.isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
-    return this.#store.write(change)
-  }
-
-  #checkMount(accessor: string, namespaceId: string): void {
-    const mount = this.#options.findMount(accessor)
+  const checkMount = (accessor: string, namespaceId: string): void => {
+    const mount = findMount(accessor)
     if (!mount) throw invalid(`invalid mount accessor ${JSON.stringify(accessor)}`)
     if (mount.namespaceId !== namespaceId) throw invalid('matching mount is in a different namespace than request')
     if (mount.isLocal) throw invalid(`mount accessor ${JSON.stringify(accessor)} is a local mount`)
   }
-
-  #aliasFor(
-    before: EntityAlias | undefined,
-    fields: { mountAccessor: string; name: string; customMetadata: Texts | undefined },
-  ): EntityAlias {
-    const { mountAccessor, name, customMetadata = before?.customMetadata ?? {} } = fields
-    if (!before) return this.#store.newAlias({ mountAccessor, name, metadata: {}, customMetadata })
-    return { ...before, mountAccessor, name, customMetadata, updatedAtMs: this.#options.now() }
+  return {
+    findMount,
+    findById: (namespaceId, id) => within(namespaceId, store.findEntity(id)),
+    findByName: (namespaceId, name) => store.findByName(namespaceId, name),
+    findByAlias: (factors) => store.findByAlias(factors),
+    findByAliasId: (namespaceId, id) => within(namespaceId, store.findByAliasId(id)),
+    list: (namespaceId) => store.list(namespaceId),
+    putEntity: (change) =>
+      write((tx) => {
+        const before = findForChange(tx, change)
+        const base = before ?? store.newEntity(tx, change.namespaceId, change.name)
+        const entity: Entity = {
+          ...base,
+          name: change.name ?? base.name,
+          metadata: change.metadata ?? base.metadata,
+          policies: change.policies ?? base.policies ?? [],
+          isDisabled: change.isDisabled ?? base.isDisabled,
+          updatedAtMs: now(),
+        }
+        replaceEntity(tx, before, entity)
+        return { entity, isNew: before === undefined }
+      }),
+    removeEntity: (namespaceId, id) =>
+      write((tx) => {
+        const entity = within(namespaceId, readEntity(tx, id))
+        if (entity) replaceEntity(tx, entity, undefined)
+      }),
+    putAlias: (change) =>
+      write((tx) => {
+        const { namespaceId, customMetadata } = change
+        const current = findForAliasChange(tx, change)
+        const mountAccessor = change.mountAccessor ?? current?.alias.mountAccessor
+        const name = change.name ?? current?.alias.name
+        if (name === undefined) throw invalid('missing alias name')
+        if (mountAccessor === undefined) throw invalid('missing mount_accessor')
+        checkMount(mountAccessor, namespaceId)
+        const taken = findAlias(tx, { namespaceId, mountAccessor, name })
+        if (taken && taken.alias.id !== current?.alias.id) {
+          throw invalid('alias with combination of mount accessor and name already exists')
+        }
+        const target = findTarget(tx, change) ?? current?.entity ?? store.newEntity(tx, namespaceId)
+        const others = target.aliases.filter(({ id }) => id !== current?.alias.id)
+        if (others.some((alias) => alias.mountAccessor === mountAccessor)) {
+          throw invalid('Alias already exists for requested entity and mount accessor')
+        }
+        const named = { mountAccessor, name, customMetadata: customMetadata ?? current?.alias.customMetadata ?? {} }
+        const changed = current && { ...current.alias, ...named, updatedAtMs: now() }
+        const alias = changed ?? store.newAlias({ ...named, metadata: {} })
+        const entity = { ...target, aliases: [...others, alias], updatedAtMs: now() }
+        const isMoved = current !== undefined && current.entity.id !== target.id
+        // Removes the alias from its old entity before the new one adds it: both use the same keys.
+        if (isMoved) replaceEntity(tx, current.entity, without(current.entity, current.alias.id))
+        replaceEntity(tx, readEntity(tx, target.id), entity)
+        return { alias, entity }
+      }),
+    removeAlias: (namespaceId, id) =>
+      write((tx) => {
+        const entity = within(namespaceId, followKey(tx, IDENTITY_KEYS.aliasId(id)))
+        if (entity) replaceEntity(tx, entity, without(entity, id))
+      }),
   }
 }
 

@@ -12,6 +12,15 @@ interface AliasQuery extends AliasFactors {
   readonly metadata: Readonly<Record<string, string>>
 }
 
+interface IdentityStoreOptions {
+  /** The view of `sys/identity/`. */
+  readonly storage: Storage
+  readonly random: Random
+  readonly clock: Clock
+  /** Called if the entity of a token is missing here. If absent, the entity counts as deleted, unless it is expected. */
+  readonly onAbsent?: (() => never) | undefined
+}
+
 const CACHED_ENTITIES = 10_000
 
 /** Policies that an entity never adds to its tokens, even if its record lists them. */
@@ -22,34 +31,22 @@ const NEVER_GIVEN: ReadonlySet<string> = new Set(['root', 'response-wrapping'])
  * of the set. Only a cluster that can write replicated data creates entities.
  */
 export class IdentityStore {
-  readonly #storage: Storage
-  readonly #random: Random
-  readonly #clock: Clock
+  readonly #options: IdentityStoreOptions
   readonly #entities = new RecentCache<Entity>(CACHED_ENTITIES)
   /** Entity IDs by storage key of the alias. */
   readonly #aliases = new RecentCache<string>(CACHED_ENTITIES)
   /** By entity ID. If an entry is evicted, tokens of its entity are rejected until the entity has replicated. */
   readonly #expected = new RecentCache<() => boolean>(CACHED_ENTITIES)
 
-  /** Returns whether an entity missing here counts as deleted. */
-  readonly #isAbsent: (entityId: string) => boolean
-
-  /**
-   * `storage` is the view of `sys/identity/`. `onAbsent` is called if the entity of a token is missing here, and may throw.
-   */
-  constructor(options: { storage: Storage; random: Random; clock: Clock; onAbsent?: (() => never) | undefined }) {
-    const { onAbsent } = options
-    this.#isAbsent = onAbsent ?? ((entityId) => this.#expected.get(entityId)?.() !== true)
-    this.#storage = options.storage
-    this.#random = options.random
-    this.#clock = options.clock
+  constructor(options: IdentityStoreOptions) {
+    this.#options = options
   }
 
   findEntity(id: string): Entity | undefined {
     if (id === '') return undefined
     const known = this.#entities.get(id)
     if (known) return known
-    const entity = readEntity(this.#storage, id)
+    const entity = readEntity(this.#options.storage, id)
     if (entity) this.#entities.set(id, entity)
     return entity
   }
@@ -58,28 +55,28 @@ export class IdentityStore {
     const key = IDENTITY_KEYS.alias(factors)
     const known = this.#aliases.get(key)
     if (known !== undefined) return this.findEntity(known)
-    const entity = followKey(this.#storage, key)
+    const entity = followKey(this.#options.storage, key)
     if (entity) this.#aliases.set(key, entity.id)
     return entity && this.findEntity(entity.id)
   }
 
   findByName(namespaceId: string, name: string): Entity | undefined {
-    return followKey(this.#storage, IDENTITY_KEYS.name(namespaceId, name))
+    return followKey(this.#options.storage, IDENTITY_KEYS.name(namespaceId, name))
   }
 
   findByAliasId(id: string): Entity | undefined {
-    return followKey(this.#storage, IDENTITY_KEYS.aliasId(id))
+    return followKey(this.#options.storage, IDENTITY_KEYS.aliasId(id))
   }
 
   /** Returns the entities of a namespace, unordered. */
   async list(namespaceId: string): Promise<Entity[]> {
-    const keys = await this.#storage.keys(IDENTITY_KEYS.names(namespaceId))
-    return keys.map((key) => followKey(this.#storage, key)).filter((entity) => entity !== undefined)
+    const keys = await this.#options.storage.keys(IDENTITY_KEYS.names(namespaceId))
+    return keys.map((key) => followKey(this.#options.storage, key)).filter((entity) => entity !== undefined)
   }
 
   /** Returns the number of entities in all namespaces. */
   async count(): Promise<number> {
-    return (await this.#storage.keys(IDENTITY_KEYS.entities)).length
+    return (await this.#options.storage.keys(IDENTITY_KEYS.entities)).length
   }
 
   /** Returns the policies that the entity adds to a token, sorted; none if the two are in different namespaces. */
@@ -93,7 +90,8 @@ export class IdentityStore {
   refuses({ entityId }: { readonly entityId: string }): boolean {
     if (entityId === '') return false
     const entity = this.findEntity(entityId)
-    return entity ? entity.isDisabled : this.#isAbsent(entityId)
+    if (!entity) this.#options.onAbsent?.()
+    return entity ? entity.isDisabled : this.#expected.get(entityId)?.() !== true
   }
 
   /**
@@ -115,12 +113,10 @@ export class IdentityStore {
     return entity
   }
 
-  /** Runs one transaction over entities. */
   write<T>(change: (tx: Transaction) => T): Promise<T> {
-    return this.#storage.write(change)
+    return this.#options.storage.write(change)
   }
 
-  /** Removes all entities of a deleted namespace. */
   async removeNamespace(namespaceId: string): Promise<void> {
     for (const { id } of await this.list(namespaceId)) {
       await this.write((tx) => replaceEntity(tx, readEntity(tx, id), undefined))
@@ -138,9 +134,9 @@ export class IdentityStore {
 
   /** Returns a new entity with only an ID and a name: the given name, or an unused one. */
   newEntity(reader: ReadStorage, namespaceId: string, name?: string): Entity {
-    const createdAtMs = this.#clock.now()
+    const createdAtMs = this.#options.clock.now()
     return {
-      id: uuid(this.#random),
+      id: uuid(this.#options.random),
       name: name ?? this.#freeName(reader, namespaceId),
       metadata: {},
       policies: null,
@@ -153,8 +149,8 @@ export class IdentityStore {
   }
 
   newAlias(fields: Pick<EntityAlias, 'mountAccessor' | 'name' | 'metadata' | 'customMetadata'>): EntityAlias {
-    const createdAtMs = this.#clock.now()
-    return { id: uuid(this.#random), ...fields, createdAtMs, updatedAtMs: createdAtMs }
+    const createdAtMs = this.#options.clock.now()
+    return { id: uuid(this.#options.random), ...fields, createdAtMs, updatedAtMs: createdAtMs }
   }
 
   async #findOrCreate(query: AliasQuery): Promise<Entity> {
@@ -184,13 +180,13 @@ export class IdentityStore {
       const alias = this.newAlias({ mountAccessor, name, metadata, customMetadata: {} })
       return { ...entity, aliases: [...entity.aliases, alias] }
     }
-    const updated = { ...known, metadata, updatedAtMs: this.#clock.now() }
+    const updated = { ...known, metadata, updatedAtMs: this.#options.clock.now() }
     return { ...entity, aliases: entity.aliases.map((alias) => (alias === known ? updated : alias)) }
   }
 
   #freeName(reader: ReadStorage, namespaceId: string): string {
     for (;;) {
-      const name = `entity_${this.#random.bytes(4).toString('hex')}`
+      const name = `entity_${this.#options.random.bytes(4).toString('hex')}`
       if (!followKey(reader, IDENTITY_KEYS.name(namespaceId, name))) return name
     }
   }

@@ -14,7 +14,6 @@ export const ENTITY_PATH = 'sys/internal/replicated-entity'
 
 interface PrimaryEntitiesOptions {
   readonly identity: IdentityStore
-  /** Forwards a request to this cluster's primary. */
   readonly askPrimary: EntityForwarder
   /**
    * Returns the primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary.

@@ -1,4 +1,4 @@
-import { putJson, readJson, type Storage } from '../../logical/storage.js'
+import { deleteKeys, putJson, readJson, type Storage } from '../../logical/storage.js'
 import { localDataPrefix, type MountEntry } from './mount-entry.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
@@ -44,9 +44,7 @@ export class MountCleanup {
     for (;;) {
       const keys = await this.#storage.keys(prefix, { limit: CHUNK })
       if (keys.length === 0) return
-      await this.#storage.write((tx) => {
-        for (const key of keys) tx.delete(key)
-      })
+      await deleteKeys(this.#storage, keys)
     }
   }
 }

@@ -1,6 +1,7 @@
 import { parseDurationMs, wholeSeconds } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
-import { RawNumber } from '../../base/json.js'
+import { parseBool } from '../../logical/field-values.js'
+import { isJsonObject, RawNumber } from '../../base/json.js'
 import type { JsonValue } from '../../logical/json.js'
 import type { MountConfig, MountKind, MountTokenType } from './mount-entry.js'
 
@@ -42,8 +43,6 @@ const parseList = (value: JsonValue): string[] => {
   return text === '' ? [] : text.split(',').map((item) => item.trim())
 }
 
-const parseBool = (value: JsonValue): boolean => ['true', '1', 't', 'T', 'TRUE', 'True'].includes(asText(value))
-
 /**
  * Merges the changes of `input` into `current`. Absent keys stay unchanged; empty lists are cleared. Throws 400 with Vault's
  * texts for invalid values.
@@ -58,7 +57,7 @@ export const applyMountConfig = (
   const has = (name: string) => input[name] !== undefined && input[name] !== null
   if (has('default_lease_ttl')) next.defaultLeaseTtlSeconds = parseTtl(input.default_lease_ttl ?? null, 'default')
   if (has('max_lease_ttl')) next.maxLeaseTtlSeconds = parseTtl(input.max_lease_ttl ?? null, 'max')
-  if (has('force_no_cache')) next.forceNoCache = parseBool(input.force_no_cache ?? null)
+  if (has('force_no_cache')) next.forceNoCache = parseBool(asText(input.force_no_cache ?? null)) ?? false
   if (has('listing_visibility')) {
     const visibility = asText(input.listing_visibility ?? null)
     if (!VISIBILITIES.has(visibility)) throw invalid(`invalid listing_visibility ${visibility}`)
@@ -77,9 +76,7 @@ export const applyMountConfig = (
     else if (kind === 'auth') next.tokenType = 'default-service'
   }
   const lockout = input.user_lockout_config
-  if (lockout && typeof lockout === 'object' && !Array.isArray(lockout) && !(lockout instanceof RawNumber)) {
-    next.userLockout = { ...next.userLockout, ...lockout }
-  }
+  if (isJsonObject(lockout)) next.userLockout = { ...next.userLockout, ...lockout }
   return next
 }
 

@@ -58,13 +58,13 @@ export const dataPrefix = ({ kind, isLocal, uuid }: MountEntry): string => `${DA
 
 export const localDataPrefix = ({ kind, uuid }: MountEntry): string => `${DATA[kind][1]}${uuid}/`
 
-export interface LeaseDefaults {
+export interface LeaseTtls {
   readonly defaultLeaseTtlSeconds: number
   readonly maxLeaseTtlSeconds: number
 }
 
 /** Returns the effective lease TTLs of a mount. The default never exceeds the maximum. */
-export const effectiveLeaseTtls = (config: MountConfig, system: LeaseDefaults): LeaseDefaults => {
+export const effectiveLeaseTtls = (config: MountConfig, system: LeaseTtls): LeaseTtls => {
   const max = config.maxLeaseTtlSeconds || system.maxLeaseTtlSeconds
   return {
     maxLeaseTtlSeconds: max,
@@ -72,7 +72,7 @@ export const effectiveLeaseTtls = (config: MountConfig, system: LeaseDefaults): 
   }
 }
 
-const DEFAULT_CONFIG: MountConfig = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
+export const DEFAULT_CONFIG: MountConfig = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
 
 /** Returns the built-in mounts of a namespace. */
 export const defaultMounts = (

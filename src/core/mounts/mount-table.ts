@@ -3,7 +3,6 @@ import { LogicalError } from '../../logical/errors.js'
 import { putJson, readJson, type Storage, type Transaction } from '../../logical/storage.js'
 import { ENTRY_PREFIXES, entryKey, type MountEntry, type MountKind, routePath } from './mount-entry.js'
 import type { NamespaceEntry, NamespaceStore } from '../namespaces/namespaces.js'
-import type { NamespaceRef } from '../../logical/request.js'
 
 /**
  * Takes part in a transaction that moves a mount, or removes it (no `after`). The returned function is called once the
@@ -140,10 +139,8 @@ export class MountTable {
    * Throws if a new namespace at this path would hide a mount. Must run inside the transaction that creates the namespace.
    */
   refuseNamespaceAt({ path }: Pick<NamespaceEntry, 'path'>): void {
-    const mount = findMountInTheWay(
-      path,
-      this.allDecided().flatMap((entry) => this.#place(entry)),
-    )
+    const placed = this.allDecided().flatMap((entry) => this.#place(entry))
+    const mount = placed.find((one) => isInTheWay(one, path))
     if (mount) throw taken(mount.namespacePath + routePath(mount.entry))
   }
 
@@ -155,7 +152,7 @@ export class MountTable {
     )
     if (conflict) throw taken(conflict.path)
     const [placed] = this.#place(entry)
-    const namespace = placed && findNamespaceInTheWay(placed, this.#namespaces.allDecided())
+    const namespace = placed && this.#namespaces.allDecided().find((other) => isInTheWay(placed, other.path))
     if (namespace) throw taken(namespace.path)
   }
 
@@ -190,18 +187,8 @@ export interface MountLocation {
  * with, regardless of mounts. A mount at, below or above the path of a namespace would therefore make one of them
  * unreachable, unless it is inside that namespace.
  */
-const isInTheWay = ({ entry, namespacePath }: MountLocation, path: string): boolean => {
+export const isInTheWay = ({ entry, namespacePath }: MountLocation, path: string): boolean => {
   if (path === '' || namespacePath.startsWith(path)) return false
   const full = namespacePath + routePath(entry)
   return full.startsWith(path) || path.startsWith(full)
 }
-
-/** Returns the namespace that prevents a mount at this path. */
-export const findNamespaceInTheWay = <T extends NamespaceRef>(
-  mount: MountLocation,
-  namespaces: readonly T[],
-): T | undefined => namespaces.find(({ path }) => isInTheWay(mount, path))
-
-/** Returns the mount that prevents a namespace at `path`. */
-export const findMountInTheWay = <T extends MountLocation>(path: string, mounts: readonly T[]): T | undefined =>
-  mounts.find((mount) => isInTheWay(mount, path))

@@ -5,13 +5,14 @@ import type { BackendType } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { JsonValue } from '../../logical/json.js'
 import type { NamespaceRef } from '../../logical/request.js'
-import { putJson, type Storage } from '../../logical/storage.js'
+import { putJson } from '../../logical/storage.js'
 import { applyMountConfig } from './mount-config.js'
 import {
   dataPrefix,
+  DEFAULT_CONFIG,
   defaultMounts,
   effectiveLeaseTtls,
-  type LeaseDefaults,
+  type LeaseTtls,
   localDataPrefix,
   type MountEntry,
   type MountKind,
@@ -21,27 +22,20 @@ import {
 import type { MountTable } from './mount-table.js'
 import { type MountCleanup, cleanupKey } from './cleanup.js'
 
-interface MountParameters {
-  readonly type: string
-  readonly description: string
+interface MountParameters
+  extends Pick<MountEntry, 'type' | 'description' | 'options' | 'isLocal' | 'sealWrap' | 'externalEntropyAccess'> {
   readonly config: { readonly [key: string]: JsonValue }
-  readonly options: Readonly<Record<string, string>> | null
-  readonly isLocal: boolean
-  readonly sealWrap: boolean
-  readonly externalEntropyAccess: boolean
 }
 
 interface MountServiceOptions {
   readonly table: MountTable
   readonly types: ReadonlyMap<string, BackendType>
-  readonly storage: Storage
   readonly cleanup: MountCleanup
-  readonly leaseDefaults: LeaseDefaults
+  readonly leaseDefaults: LeaseTtls
   readonly revokeLeases: (namespaceId: string, prefix: string) => Promise<void>
   readonly random: Random
 }
 
-/** Alternative type names and their meaning. */
 const TYPE_ALIASES: Readonly<Record<string, { type: string; version?: string }>> = {
   'kv-v1': { type: 'kv', version: '1' },
   'kv-v2': { type: 'kv', version: '2' },
@@ -66,12 +60,7 @@ export class MountService {
     this.#refuseType(kind, type, input.type)
     const options = alias?.version ? { ...input.options, version: alias.version } : input.options
     refuseVersion(type, options)
-    const config = applyMountConfig(
-      { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false },
-      input.config,
-      kind,
-      type,
-    )
+    const config = applyMountConfig(DEFAULT_CONFIG, input.config, kind, type)
     if (config.maxLeaseTtlSeconds > 0 && config.defaultLeaseTtlSeconds > config.maxLeaseTtlSeconds) {
       throw invalid('given default lease TTL greater than given max lease TTL')
     }
@@ -167,7 +156,7 @@ export class MountService {
     await this.#options.table.update(entry, (current) => ({ ...current, path }))
   }
 
-  effectiveTtls(entry: MountEntry): LeaseDefaults {
+  effectiveTtls(entry: MountEntry): LeaseTtls {
     return effectiveLeaseTtls(entry.config, this.#options.leaseDefaults)
   }
 

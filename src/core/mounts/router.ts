@@ -10,7 +10,7 @@ import {
   dataPrefix,
   defaultMounts,
   effectiveLeaseTtls,
-  type LeaseDefaults,
+  type LeaseTtls,
   localDataPrefix,
   type MountEntry,
   routePath,
@@ -45,7 +45,7 @@ interface RouterOptions {
   /** The backends that are not created per mount: system, token, identity, cubbyhole. */
   readonly singletons: ReadonlyMap<string, Backend>
   readonly storageAt: (prefix: string) => Storage
-  readonly leaseDefaults: LeaseDefaults
+  readonly leaseDefaults: LeaseTtls
   /** Returns true if replicated keys cannot be written on this cluster. */
   readonly isReadOnly: (mount: Pick<MountEntry, 'isLocal'>) => boolean
   readonly presenceOf: (entry: MountEntry) => Presence

@@ -14,47 +14,39 @@ interface AuditedRunOptions {
   readonly execute: (request: Request, route: Route) => Promise<Response | undefined>
 }
 
-/** Runs a request between its two audit entries. */
-export class AuditedRun {
-  readonly #options: AuditedRunOptions
-
-  constructor(options: AuditedRunOptions) {
-    this.#options = options
-  }
-
-  /** Audits a request that is rejected, or executed elsewhere. */
-  async unexecuted(request: Request, route: Route | undefined, judged: Authorised): Promise<void> {
-    const { audit, isStandby } = this.#options
-    const { token, verdict, failure } = judged
-    if (!audit.isEnabled || (isStandby && isForActiveNode(failure, request))) return
-    const entry = { request, mount: route?.mount, ...this.#who(token), verdict, error: failure }
-    await audit.logRequest(entry)
-    await audit.logResponse({ ...entry, response: undefined })
-  }
-
-  async run(request: Request, route: Route, { token, verdict }: Authorised): Promise<Response | undefined> {
-    const { audit, isStandby, execute } = this.#options
-    if (!audit.isEnabled || route.rules.isUnaudited) return execute(request, route)
-    const entry = { request, mount: route.mount, ...this.#who(token), verdict, error: undefined }
-    if (!isStandby) await audit.logRequest(entry)
-    const outcome = await execute(request, route).then(
-      (response) => ({ response, error: undefined }),
-      (error: unknown) => ({ response: undefined, error }),
-    )
-    if (isStandby) {
-      // The request changed nothing here, so it can still be passed to the active node, which audits it.
-      if (isForActiveNode(outcome.error, request)) throw outcome.error
+/** Runs requests between their two audit entries. */
+export const auditedRun = ({ audit, identity, isStandby, execute }: AuditedRunOptions) => {
+  const who = (token: Authorised['token']) => ({ token, identityPolicies: token ? identity.policiesOf(token) : [] })
+  return {
+    /** Audits a request that is rejected, or executed elsewhere. */
+    async unexecuted(request: Request, route: Route | undefined, judged: Authorised): Promise<void> {
+      const { token, verdict, failure } = judged
+      if (!audit.isEnabled || (isStandby && isForActiveNode(failure, request))) return
+      const entry = { request, mount: route?.mount, ...who(token), verdict, error: failure }
       await audit.logRequest(entry)
-    }
-    await audit.logResponse({ ...entry, ...outcome }).catch((cause: unknown) => {
-      throw outcome.error === undefined && isWrite(request.operation) && !isStandby ? executedUnrecorded(cause) : cause
-    })
-    if (outcome.error !== undefined) throw outcome.error
-    return outcome.response
-  }
+      await audit.logResponse({ ...entry, response: undefined })
+    },
 
-  #who(token: Authorised['token']): { token: Authorised['token']; identityPolicies: readonly string[] } {
-    return { token, identityPolicies: token ? this.#options.identity.policiesOf(token) : [] }
+    async run(request: Request, route: Route, { token, verdict }: Authorised): Promise<Response | undefined> {
+      if (!audit.isEnabled || route.rules.isUnaudited) return execute(request, route)
+      const entry = { request, mount: route.mount, ...who(token), verdict, error: undefined }
+      if (!isStandby) await audit.logRequest(entry)
+      const outcome = await execute(request, route).then(
+        (response) => ({ response, error: undefined }),
+        (error: unknown) => ({ response: undefined, error }),
+      )
+      if (isStandby) {
+        // The request changed nothing here, so it can still be passed to the active node, which audits it.
+        if (isForActiveNode(outcome.error, request)) throw outcome.error
+        await audit.logRequest(entry)
+      }
+      await audit.logResponse({ ...entry, ...outcome }).catch((cause: unknown) => {
+        const isRecordLost = outcome.error === undefined && isWrite(request.operation) && !isStandby
+        throw isRecordLost ? executedUnrecorded(cause) : cause
+      })
+      if (outcome.error !== undefined) throw outcome.error
+      return outcome.response
+    },
   }
 }
 

@@ -6,7 +6,7 @@ import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/i
 import { NO_RULES } from '../../logical/path-rules.js'
 import { isWrite, type NamespaceRef, type Request, type Response, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { AuditBroker } from '../audit/audit.js'
-import { AuditedRun } from './audited-run.js'
+import { auditedRun } from './audited-run.js'
 import { Authoriser, type AuthoriserOptions } from './authoriser.js'
 import { checkGate, FULL_ALLOWANCE, GATES, isServedWhile, openAllowance, type OpenState } from './gate.js'
 import { type AnsweredAlone, ForActiveNode, lookEarly } from './for-active-node.js'
@@ -54,14 +54,14 @@ export class RequestHandler {
   readonly #options: RequestHandlerOptions
   readonly #authoriser: Authoriser
   readonly #logins: LoginIssuer
-  readonly #audited: AuditedRun
+  readonly #audited: ReturnType<typeof auditedRun>
 
   constructor(options: RequestHandlerOptions) {
     this.#options = options
     this.#authoriser = new Authoriser(options)
     this.#logins = new LoginIssuer(options)
     const isStandby = this.#isStandby
-    this.#audited = new AuditedRun({ ...options, isStandby, execute: (...asked) => this.#execute(...asked) })
+    this.#audited = auditedRun({ ...options, isStandby, execute: (...asked) => this.#execute(...asked) })
   }
 
   async handle(state: OpenState, request: IncomingRequest): Promise<Response | undefined> {
@@ -85,13 +85,15 @@ export class RequestHandler {
       await this.#audited.unexecuted(request, route, authorised)
       if (authorised.failure) throw authorised.failure
     } finally {
-      if (authorised.isLastUse && authorised.token) await this.#options.tokens.finishLastUse(authorised.token)
+      if (authorised.isLastUse && authorised.token) await this.#options.tokens.revokeTree(authorised.token)
     }
   }
 
   /** Returns the limits of a request body, before it is read. */
   allowBody(state: OpenState, sender: BodySender): BodyAllowance {
-    const place = GATES[state].hasNoCopy ? undefined : this.#placeOf(sender)
+    const { namespaces } = this.#options
+    const resolve = () => namespaces.resolve(sender.namespaceHeader, sender.path)
+    const place = GATES[state].hasNoCopy ? undefined : lookEarly(resolve)
     if (!place) return openAllowance()
     const route = this.#options.router.find(place.namespace, place.path)
     if (route && isOpen(state, route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
@@ -129,16 +131,6 @@ export class RequestHandler {
     }
     checkGate(state, rules, request)
     return route
-  }
-
-  /** Returns undefined if the namespace does not exist. */
-  #placeOf({ namespaceHeader, path }: BodySender): { namespace: NamespaceRef; path: string } | undefined {
-    try {
-      return this.#options.namespaces.resolve(namespaceHeader, path)
-    } catch (error) {
-      if (error instanceof LogicalError) return undefined
-      throw error
-    }
   }
 
   /** Sets the request's namespace: the named one, or that of the token for requests about itself. */
@@ -196,7 +188,7 @@ export class RequestHandler {
       }
       return await this.#audited.run(request, this.#routeOrFail(request, route), authorised)
     } finally {
-      if (authorised.isLastUse && authorised.token) await this.#options.tokens.finishLastUse(authorised.token)
+      if (authorised.isLastUse && authorised.token) await this.#options.tokens.revokeTree(authorised.token)
     }
   }
 

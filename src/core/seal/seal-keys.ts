@@ -35,40 +35,38 @@ interface SealKeysOptions {
 const CHALLENGE = 'challenge'
 
 export class SealKeys {
-  readonly #storage: SealStorage
-  readonly #autoSeal: AutoSeal | undefined
-  readonly #random: Random
+  readonly #options: SealKeysOptions
 
   constructor(options: SealKeysOptions) {
-    this.#storage = options.storage
-    this.#autoSeal = options.autoSeal
-    this.#random = options.random
+    this.#options = options
   }
 
   /** `shamir`, or the type of the auto-unseal seal. */
   get type(): string {
-    return this.#autoSeal?.type ?? 'shamir'
+    return this.#options.autoSeal?.type ?? 'shamir'
   }
 
   get isAutoUnseal(): boolean {
-    return this.#autoSeal !== undefined
+    return this.#options.autoSeal !== undefined
   }
 
   /** How the share key is split; undefined if not initialized. Read on every use, since replication may replace it. */
   get config(): SealConfig | undefined {
-    const value = this.#storage.get(KEYS.sealConfig)
+    const value = this.#options.storage.get(KEYS.sealConfig)
     return value && parseSealConfig(value)
   }
 
   /** True if auto-unseal is configured, but its first use requires one more unseal with the shares. */
   get isMigrating(): boolean {
-    return this.isAutoUnseal && this.config !== undefined && this.#storage.get(KEYS.autoWrappedRoot) === undefined
+    return (
+      this.isAutoUnseal && this.config !== undefined && this.#options.storage.get(KEYS.autoWrappedRoot) === undefined
+    )
   }
 
   /** Returns the root key unlocked by these shares; undefined if they do not belong to the cluster. */
   async findRootKey(shares: readonly Buffer[]): Promise<Buffer | undefined> {
     const config = this.config
-    const wrapped = this.#storage.get(KEYS.shareWrappedRoot)
+    const wrapped = this.#options.storage.get(KEYS.shareWrappedRoot)
     const shareKey = config && wrapped && (await combineShares(shares, config))
     return shareKey && wrapped && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot)
   }
@@ -79,15 +77,15 @@ export class SealKeys {
    * does not need the shares themselves.
    */
   async sealChallenge(secret: Buffer, rootKey: Buffer): Promise<Buffer> {
-    if (this.#autoSeal) return this.#autoSeal.wrap(secret)
-    const wrapped = this.#storage.get(KEYS.shareWrappedRoot)
+    if (this.#options.autoSeal) return this.#options.autoSeal.wrap(secret)
+    const wrapped = this.#options.storage.get(KEYS.shareWrappedRoot)
     if (wrapped?.length !== WRAPPED_ROOT_BYTES) throw new Error('an open cluster without a wrapped root key')
-    return Buffer.concat([wrapped, wrapKey(this.#random, deriveKey(rootKey, CHALLENGE), secret, CHALLENGE)])
+    return Buffer.concat([wrapped, wrapKey(this.#options.random, deriveKey(rootKey, CHALLENGE), secret, CHALLENGE)])
   }
 
   /** Decrypts the secret of another server's `sealChallenge`. Returns undefined if neither the seal nor the shares match. */
   async openChallenge(challenge: Buffer, shareKey: Buffer | undefined): Promise<Buffer | undefined> {
-    if (this.#autoSeal) return (await this.#autoSeal.unwrap(challenge))?.key
+    if (this.#options.autoSeal) return (await this.#options.autoSeal.unwrap(challenge))?.key
     const wrapped = challenge.subarray(0, WRAPPED_ROOT_BYTES)
     const rootKey = shareKey && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot)
     return rootKey && unwrapKey(deriveKey(rootKey, CHALLENGE), challenge.subarray(wrapped.length), CHALLENGE)
@@ -95,18 +93,18 @@ export class SealKeys {
 
   /** Returns the root key wrapped by the auto-unseal seal; undefined if there is none, or if its key no longer matches. */
   async findAutoWrapped(): Promise<{ readonly key: Buffer; readonly isCurrent: boolean } | undefined> {
-    const wrapped = this.#storage.get(KEYS.autoWrappedRoot)
-    return wrapped && this.#autoSeal?.unwrap(wrapped)
+    const wrapped = this.#options.storage.get(KEYS.autoWrappedRoot)
+    return wrapped && this.#options.autoSeal?.unwrap(wrapped)
   }
 
   /** Creates a new share key that wraps the root key, and splits it. */
   async newShares(config: SealConfig, rootKey: Buffer): Promise<NewShares> {
-    const shareKey = this.#random.bytes(ROOT_KEY_BYTES)
-    const wrapped = wrapKey(this.#random, shareKey, rootKey, KEYS.shareWrappedRoot)
+    const shareKey = this.#options.random.bytes(ROOT_KEY_BYTES)
+    const wrapped = wrapKey(this.#options.random, shareKey, rootKey, KEYS.shareWrappedRoot)
     return {
       config,
       shareKey,
-      shares: await splitKey(this.#random, shareKey, config),
+      shares: await splitKey(this.#options.random, shareKey, config),
       records: [
         { key: KEYS.sealConfig, value: encodeSealConfig(config) },
         { key: KEYS.shareWrappedRoot, value: wrapped },
@@ -116,25 +114,27 @@ export class SealKeys {
 
   /** Makes new shares the valid ones. Throws LogicalError `read-only` if replicated keys are not writable. */
   async adopt(made: NewShares): Promise<void> {
-    await this.#storage.write(made.records)
+    await this.#options.storage.write(made.records)
   }
 
   /** Updates the auto-unseal wrapping, after a migration or a replaced seal key. */
   async refreshAutoWrapping(rootKey: Buffer): Promise<void> {
-    if (!this.#autoSeal) return
+    if (!this.#options.autoSeal) return
     const present = await this.findAutoWrapped()
     if (present?.isCurrent && present.key.equals(rootKey)) return
-    await this.#storage.write(await this.autoRecords(rootKey))
+    await this.#options.storage.write(await this.autoRecords(rootKey))
   }
 
   async autoRecords(rootKey: Buffer): Promise<SealRecord[]> {
-    return this.#autoSeal ? [{ key: KEYS.autoWrappedRoot, value: await this.#autoSeal.wrap(rootKey) }] : []
+    return this.#options.autoSeal
+      ? [{ key: KEYS.autoWrappedRoot, value: await this.#options.autoSeal.wrap(rootKey) }]
+      : []
   }
 
   /** Returns the material for clusters that join as secondaries. */
   exportMaterial(rootKey: Buffer): SealMaterial {
     const records = SHARED_SEAL_KEYS.map((key) => {
-      const value = this.#storage.get(key)
+      const value = this.#options.storage.get(key)
       if (!value) throw new Error(`an initialized cluster without ${key}`)
       return { key, value }
     })

@@ -11,10 +11,8 @@ import type { SealConfig } from '../../seal/config.js'
 import { combineShares } from '../../seal/key-shares.js'
 import { ROOT_KEY_BYTES } from '../../seal/key-wrapping.js'
 import { ShareCollector } from '../../seal/share-collector.js'
-import type { SealHooks } from './seal-hooks.js'
-import type { SealBarrier, SealJoin, SealStorage } from './seal-records.js'
+import type { SealBarrier, SealHooks, SealJoin, SealStorage } from './seal-records.js'
 import type { SealKeys } from './seal-keys.js'
-import type { SealStatus } from './seal-status.js'
 
 interface SealManagerOptions {
   readonly keys: SealKeys
@@ -34,27 +32,15 @@ type Deliver<T> = (made: { readonly shares: readonly Buffer[]; readonly rootToke
 
 export class SealManager {
   readonly keys: SealKeys
-  readonly #storage: Pick<SealStorage, 'write' | 'clear'>
-  readonly #barrier: SealBarrier
-  readonly #hooks: SealHooks
-  readonly #random: Random
-  readonly #log: Log
+  readonly #options: SealManagerOptions
   readonly #lock = new KeyedLock()
   readonly #collector = new ShareCollector()
-  readonly #isOneOfSeveral: boolean
-  readonly #joining: () => SealJoin | undefined
   #nonce = ''
   #rootKey: Buffer | undefined
 
   constructor(options: SealManagerOptions) {
-    this.#isOneOfSeveral = options.isOneOfSeveral ?? false
-    this.#joining = options.joining ?? (() => undefined)
+    this.#options = options
     this.keys = options.keys
-    this.#storage = options.storage
-    this.#barrier = options.barrier
-    this.#hooks = options.hooks
-    this.#random = options.random
-    this.#log = options.log
   }
 
   /** An unsealed cluster is always initialized, which saves a storage read: health checks are frequent. */
@@ -77,10 +63,11 @@ export class SealManager {
   }
 
   get #otherCluster(): SealJoin | undefined {
-    return this.keys.config ? undefined : this.#joining()
+    return this.keys.config ? undefined : this.#options.joining?.()
   }
 
-  status(): SealStatus {
+  /** Returns the seal state, and the progress and nonce of the unseal attempt. Counts are 0 while not initialized. */
+  status() {
     const config = this.#config
     return {
       type: this.keys.type,
@@ -103,10 +90,10 @@ export class SealManager {
   initialize<T>(config: SealConfig, deliver: Deliver<T>): Promise<T> {
     return this.#lock.run('seal', async () => {
       if (this.isInitialized) throw invalid('Vault is already initialized')
-      await this.#storage.clear()
-      const rootKey = this.#random.bytes(ROOT_KEY_BYTES)
+      await this.#options.storage.clear()
+      const rootKey = this.#options.random.bytes(ROOT_KEY_BYTES)
       const answer = await this.#create(config, rootKey, deliver)
-      this.#log.info('cluster initialized', { shares: config.shares, threshold: config.threshold })
+      this.#options.log.info('cluster initialized', { shares: config.shares, threshold: config.threshold })
       if (this.keys.isAutoUnseal) await this.#open(rootKey, 'wrapped')
       return answer
     })
@@ -130,7 +117,7 @@ export class SealManager {
       if (this.keys.isAutoUnseal && !this.keys.isMigrating) {
         throw invalid('this cluster uses auto-unseal; recovery keys cannot unseal it')
       }
-      if (this.#collector.progress === 0) this.#nonce = uuid(this.#random)
+      if (this.#collector.progress === 0) this.#nonce = uuid(this.#options.random)
       this.#collector.offer(share)
       if (this.#collector.progress < config.threshold) return
       this.#nonce = ''
@@ -151,7 +138,6 @@ export class SealManager {
     return rootKey !== undefined
   }
 
-  /** Discards the shares added so far. */
   resetUnseal(): void {
     if (!this.isInitialized) throw invalid('Vault is not initialized')
     if (!this.isSealed) throw invalid('vault is unsealed')
@@ -164,10 +150,13 @@ export class SealManager {
     return this.#lock.run('seal', async () => {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false
       const unwrapped = await this.keys.findAutoWrapped()
-      if (unwrapped && !this.#barrier.isRootKey(unwrapped.key))
+      if (unwrapped && !this.#options.barrier.isRootKey(unwrapped.key))
         throw new LogicalError('unavailable', 'the key that the seal unwraps is not the root key of this cluster')
       if (unwrapped) await this.#open(unwrapped.key, unwrapped.isCurrent ? 'wrapped' : 'stale')
-      else this.#log.error('auto-unseal failed: neither the current nor the previous seal key unwraps the root key')
+      else
+        this.#options.log.error(
+          'auto-unseal failed: neither the current nor the previous seal key unwraps the root key',
+        )
       return unwrapped !== undefined
     })
   }
@@ -185,10 +174,10 @@ export class SealManager {
       if (this.isSealed) return
       this.#rootKey = undefined
       try {
-        await this.#hooks.onSealed()
+        await this.#options.hooks.onSealed()
       } finally {
-        this.#barrier.seal()
-        this.#log.info('cluster sealed')
+        this.#options.barrier.seal()
+        this.#options.log.info('cluster sealed')
       }
     })
   }
@@ -203,21 +192,21 @@ export class SealManager {
       await this.keys.refreshAutoWrapping(rootKey)
     } catch (error) {
       if (!(error instanceof LogicalError) || error.code !== 'unavailable') throw error
-      this.#log.warn('the root key wrapped by the seal could not be verified', { error: error.message })
+      this.#options.log.warn('the root key wrapped by the seal could not be verified', { error: error.message })
     }
   }
 
   async #create<T>(config: SealConfig, rootKey: Buffer, deliver: Deliver<T>): Promise<T> {
     const made = await this.keys.newShares(config, rootKey)
     try {
-      await this.#barrier.initialize(rootKey)
-      await this.#barrier.unseal(rootKey)
-      const { rootToken } = await this.#hooks.createCluster()
+      await this.#options.barrier.initialize(rootKey)
+      await this.#options.barrier.unseal(rootKey)
+      const { rootToken } = await this.#options.hooks.createCluster()
       const answer = await deliver({ shares: made.shares, rootToken })
-      await this.#storage.write([...made.records, ...(await this.keys.autoRecords(rootKey))])
+      await this.#options.storage.write([...made.records, ...(await this.keys.autoRecords(rootKey))])
       return answer
     } finally {
-      this.#barrier.seal()
+      this.#options.barrier.seal()
     }
   }
 
@@ -227,18 +216,18 @@ export class SealManager {
    * does not block.
    */
   async #open(rootKey: Buffer, wrapping: 'wrapped' | 'stale' | 'kept'): Promise<void> {
-    await this.#barrier.unseal(rootKey)
+    await this.#options.barrier.unseal(rootKey)
     try {
-      if (wrapping === 'stale' && !this.#isOneOfSeveral) await this.keys.refreshAutoWrapping(rootKey)
-      if (wrapping === 'kept' && !this.#isOneOfSeveral) await this.#refreshIfPossible(rootKey)
-      await this.#hooks.onUnsealed(rootKey)
+      if (wrapping === 'stale' && !this.#options.isOneOfSeveral) await this.keys.refreshAutoWrapping(rootKey)
+      if (wrapping === 'kept' && !this.#options.isOneOfSeveral) await this.#refreshIfPossible(rootKey)
+      await this.#options.hooks.onUnsealed(rootKey)
     } catch (error) {
-      this.#barrier.seal()
+      this.#options.barrier.seal()
       throw error
     }
     this.#collector.clear()
     this.#nonce = ''
     this.#rootKey = Buffer.from(rootKey)
-    this.#log.info('cluster unsealed')
+    this.#options.log.info('cluster unsealed')
   }
 }

@@ -6,6 +6,7 @@
  * and the root key opens the keyring. Configuration and share-wrapped root key are replicated, so the primary's shares open
  * every member of its set. An auto-unseal seal wraps the root key a second time, for its own cluster only.
  */
+import { parseJsonObject } from '../../base/json.js'
 import { LogicalError } from '../../logical/errors.js'
 import { findSealConfigProblem, type SealConfig } from '../../seal/config.js'
 
@@ -49,20 +50,12 @@ export const encodeSealConfig = (config: SealConfig): Buffer =>
  * wait for shares forever.
  */
 export const parseSealConfig = (value: Buffer): SealConfig => {
-  const { shares, threshold } = parse(value) ?? {}
+  const { shares, threshold } = parseJsonObject(value) ?? {}
   const isWhole = typeof shares === 'number' && typeof threshold === 'number'
   const problem = isWhole ? findSealConfigProblem({ shares, threshold }) : 'it cannot be read'
   if (!isWhole || problem !== undefined)
     throw new LogicalError('internal', `the stored configuration of the seal is damaged: ${problem}`)
   return { shares, threshold }
-}
-
-const parse = (value: Buffer): Readonly<Record<string, unknown>> | undefined => {
-  try {
-    return JSON.parse(value.toString()) as Readonly<Record<string, unknown>>
-  } catch {
-    return undefined
-  }
 }
 
 /** The cluster that a server without data belongs to, or is joining, as seen by the seal. */
@@ -78,4 +71,17 @@ export interface SealJoin {
    * admit this server.
    */
   open(shareKey: Buffer): Promise<boolean>
+}
+
+/** Callbacks for the barrier's opening and closing. */
+export interface SealHooks {
+  /**
+   * Populates a new cluster while its barrier is open for the first time: mounts, policies, the first root token. Stops what
+   * it starts; `onUnsealed` follows when the cluster is actually unsealed.
+   */
+  createCluster(): Promise<{ readonly rootToken: string }>
+  /** Called when the barrier is open. If it throws, the cluster stays sealed. */
+  onUnsealed(rootKey: Buffer): Promise<void>
+  /** Called before the barrier closes: stops everything that reads through it. */
+  onSealed(): Promise<void>
 }

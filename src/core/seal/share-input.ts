@@ -2,7 +2,7 @@
 import { invalid, sealed } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import { parseKeyShare } from '../../seal/key-text.js'
-import { parsePgpKeys, type PgpKey } from '../../seal/pgp.js'
+import { parsePgpKey, type PgpKey } from '../../seal/pgp.js'
 import type { SealManager } from './seal-manager.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { SealRecord, SealStorage } from './seal-records.js'
@@ -26,9 +26,13 @@ export const requireKeyShare = (text: string): Buffer => {
 }
 
 export const requirePgpKeys = async (texts: readonly string[]): Promise<readonly PgpKey[]> => {
-  const parsed = await parsePgpKeys(texts)
-  if (!parsed.ok) throw invalid(parsed.problem)
-  return parsed.keys
+  const keys: PgpKey[] = []
+  for (const text of texts) {
+    const parsed = await parsePgpKey(text)
+    if (!parsed.ok) throw invalid(parsed.problem)
+    keys.push(parsed.key)
+  }
+  return keys
 }
 
 /**
@@ -62,21 +66,8 @@ export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypte
   return { key: KEYS.sharesBackup, value: Buffer.from(JSON.stringify(body)) }
 }
 
-/** The optional backup of PGP-encrypted new shares that a rekey stores, in case a holder loses a share. */
-export class RekeyBackup {
-  readonly #storage: Pick<SealStorage, 'get' | 'delete'>
-
-  constructor(storage: Pick<SealStorage, 'get' | 'delete'>) {
-    this.#storage = storage
-  }
-
-  /** Returns undefined if there is no backup. */
-  find(): JsonObject | undefined {
-    const value = this.#storage.get(KEYS.sharesBackup)
-    return value && (JSON.parse(value.toString()) as JsonObject)
-  }
-
-  delete(): Promise<void> {
-    return this.#storage.delete(KEYS.sharesBackup)
-  }
+/** Returns the backup of PGP-encrypted new shares, which a rekey stores on request, in case a holder loses a share. */
+export const findBackup = (storage: Pick<SealStorage, 'get'>): JsonObject | undefined => {
+  const value = storage.get(KEYS.sharesBackup)
+  return value && (JSON.parse(value.toString()) as JsonObject)
 }

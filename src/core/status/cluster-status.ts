@@ -13,7 +13,6 @@ export interface ActiveNode {
   readonly clusterAddress: string
 }
 
-/** One node of a cluster. */
 export interface NodeFacts extends ActiveNode {
   readonly hostname: string
   readonly version: string
@@ -49,11 +48,9 @@ export interface ClusterStatus {
   readonly isStandby: boolean
   /** True for a standby that answers reads from its own copy. */
   readonly isPerformanceStandby: boolean
-  /** True for a node that was removed from the cluster. */
   readonly isRemoved: boolean
   /** Undefined while unknown. */
   readonly activeNode: ActiveNode | undefined
-  /** Returns the nodes present now. */
   readonly nodes: () => Promise<readonly NodeFacts[]>
   /** True while a role change rebuilds the cluster: only status reads are served. */
   readonly isRestarting: boolean
@@ -116,19 +113,10 @@ interface HealthFacts {
   readonly isFenced: boolean
 }
 
-export type HealthState =
-  | 'uninitialized'
-  | 'removed'
-  | 'sealed'
-  | 'bootstrapping'
-  | 'drSecondary'
-  | 'performanceStandby'
-  | 'standby'
-  | 'fenced'
-  | 'active'
+export type HealthState = keyof typeof HEALTH_CODES
 
 /** The status code of a state, and the query parameter that overrides it. */
-const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readonly parameter: string }>> = {
+const HEALTH_CODES = {
   uninitialized: { code: 501, parameter: 'uninitcode' },
   removed: { code: 530, parameter: 'removedcode' },
   sealed: { code: 503, parameter: 'sealedcode' },
@@ -138,7 +126,7 @@ const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readon
   standby: { code: 429, parameter: 'standbycode' },
   fenced: { code: 503, parameter: 'sealedcode' },
   active: { code: 200, parameter: 'activecode' },
-}
+} as const
 
 export const decideHealth = (facts: HealthFacts): HealthState => {
   if (facts.isRemoved) return 'removed'

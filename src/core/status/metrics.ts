@@ -15,12 +15,8 @@ interface MetricCount {
 }
 
 /** The number of occurrences of an event, and their total duration in milliseconds. */
-interface MetricSummary {
+interface MetricSummary extends Readonly<Omit<Summary, 'last'>> {
   readonly name: string
-  readonly count: number
-  readonly sum: number
-  readonly min: number
-  readonly max: number
   /** By quantile: the duration of recent events in milliseconds. */
   readonly quantiles: ReadonlyMap<number, number>
 }

@@ -6,10 +6,6 @@ import type { Response } from '../../logical/request.js'
 import type { AuditBroker } from '../audit/audit.js'
 import type { AuditRecord } from '../audit/audit-record.js'
 
-interface AuditPathDeps {
-  readonly audit: AuditBroker
-}
-
 const DEVICE_FIELDS = {
   name: string('Name of the device.'),
   type: string('Type of the device: file.'),
@@ -29,7 +25,7 @@ const HEADER_FIELDS = {
 type DeviceCall = Call<typeof DEVICE_FIELDS>
 type HeaderCall = Call<typeof HEADER_FIELDS>
 
-export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
+export const auditPaths = ({ audit }: { readonly audit: AuditBroker }): PathSpec[] => [
   definePath('audit', {}, 'List the audit devices.', {
     read: () => ({ data: Object.fromEntries(audit.list().map((record) => [record.path, describe(record)])) }),
     mirror: true,

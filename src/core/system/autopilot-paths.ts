@@ -1,7 +1,7 @@
 /** sys/storage/raft/autopilot: the health of a cluster's nodes, and its criteria. */
 import { formatGoDuration } from '../../base/duration.js'
 import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
-import { DR_REFUSAL, invalid, LogicalError } from '../../logical/errors.js'
+import { DR_REFUSAL, invalid, unsupportedOperation } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Storage } from '../../logical/storage.js'
 import { AUTOPILOT_FIELDS, autopilotBody, decideAutopilot, keepAutopilot, readAutopilot } from './autopilot-settings.js'
@@ -13,7 +13,6 @@ export interface RaftAccess {
   /** The label of the storage stanza. */
   readonly label: string
   readonly isDrSecondary: () => boolean
-  /** Returns whether an operation token authorizes the request. */
   readonly isOperationTokenAllowed: (token: string, request: Request) => boolean
 }
 
@@ -40,9 +39,7 @@ export const statusPath = (
 ): PathSpec => {
   const answer: Handler<typeof TOKEN_FIELDS> = async ({ request, values }) => {
     requireAllowed(access, request, values.dr_operation_token)
-    if (!access.isDrSecondary() && request.operation !== 'read') {
-      throw new LogicalError('unsupported-operation', 'unsupported operation', { wrapped: true })
-    }
+    if (!access.isDrSecondary() && request.operation !== 'read') throw unsupportedOperation()
     requireRaft(access)
     return { data: await body() }
   }

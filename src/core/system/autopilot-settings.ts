@@ -6,17 +6,7 @@ import type { JsonObject } from '../../logical/json.js'
 import { putJson, readJson, type ReadStorage, type Storage } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-export interface AutopilotSettings {
-  readonly cleanup_dead_servers: boolean
-  readonly dead_server_last_contact_threshold: number
-  readonly last_contact_threshold: number
-  readonly max_trailing_logs: number
-  readonly min_quorum: number
-  readonly server_stabilization_time: number
-  readonly disable_upgrade_migration: boolean
-}
-
-const DEFAULTS: AutopilotSettings = {
+const DEFAULTS = {
   cleanup_dead_servers: false,
   dead_server_last_contact_threshold: 86_400,
   last_contact_threshold: 10,
@@ -25,6 +15,8 @@ const DEFAULTS: AutopilotSettings = {
   server_stabilization_time: 10,
   disable_upgrade_migration: false,
 }
+
+export type AutopilotSettings = Readonly<typeof DEFAULTS>
 
 export const AUTOPILOT_FIELDS = {
   cleanup_dead_servers: bool('Whether to remove dead servers from the cluster.'),

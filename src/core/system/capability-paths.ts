@@ -1,5 +1,5 @@
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, invalidInList } from '../../logical/errors.js'
 import { commaList, string } from '../../logical/fields.js'
 import type { NamespaceRef, Response } from '../../logical/request.js'
 import type { Acl } from '../acl/acl.js'
@@ -30,27 +30,21 @@ const OF_ACCESSOR = { ...PATHS, accessor: string('The accessor of the token to c
 export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathDeps): PathSpec[] => [
   definePath('capabilities', OF_TOKEN, 'Read the capabilities of a token on paths.', {
     update: (call) => {
-      const paths = pathsOf(call)
-      if (call.values.token === '') throw wrapped('no token found')
       const { token } = call.values
-      const isOwn = token === call.request.clientToken
       const found = aclForToken(token)
-      return describe(call, paths, (isOwn ? found : visible(call, found)) ?? refuse('invalid token'))
+      const shown = token === call.request.clientToken ? found : visible(call, found)
+      return describe(call, shown, token === '' ? 'no token found' : 'invalid token')
     },
     mirror: true,
   }),
   definePath('capabilities-self', PATHS, 'Read the capabilities of the token of the request on paths.', {
-    update: (call) => {
-      const paths = pathsOf(call)
-      return describe(call, paths, aclForToken(call.request.clientToken ?? '') ?? refuse('invalid token'))
-    },
+    update: (call) => describe(call, aclForToken(call.request.clientToken ?? ''), 'invalid token'),
     mirror: true,
   }),
   definePath('capabilities-accessor', OF_ACCESSOR, 'Read the capabilities of a token on paths by its accessor.', {
     update: (call) => {
       if (call.values.accessor === '') throw invalid('missing accessor')
-      const paths = pathsOf(call)
-      return describe(call, paths, visible(call, aclForAccessor(call.values.accessor)) ?? refuse('invalid accessor'))
+      return describe(call, visible(call, aclForAccessor(call.values.accessor)), 'invalid accessor')
     },
     mirror: true,
   }),
@@ -60,23 +54,15 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
 const visible = ({ request }: Call, found: TokenAcl | undefined): TokenAcl | undefined =>
   found?.namespace.path.startsWith(request.namespace.path) ? found : undefined
 
-const wrapped = (message: string): LogicalError => new LogicalError('invalid-request', message, { wrapped: true })
-
-const refuse = (message: string): never => {
-  throw wrapped(message)
-}
-
-const pathsOf = (call: Call<typeof PATHS>): readonly string[] => {
+/** Returns one key per path, plus `capabilities` for a single path. */
+const describe = (call: Call<typeof PATHS>, found: TokenAcl | undefined, refusal: string): Response => {
   const paths = call.supplied('paths') ? call.values.paths : call.values.path
   if (paths.length === 0) throw invalid('paths must be supplied')
-  return paths
-}
-
-/** Returns one key per path, plus `capabilities` for a single path. */
-const describe = ({ request }: Call, paths: readonly string[], { acl, namespace }: TokenAcl): Response => {
+  if (!found) throw invalidInList(refusal)
+  const { acl, namespace } = found
   const data: Record<string, unknown> = Object.create(null)
   for (const path of paths) {
-    const whole = request.namespace.path + path.replace(/^\/+/, '')
+    const whole = call.request.namespace.path + path.replace(/^\/+/, '')
     data[path] = whole.startsWith(namespace.path) ? acl.capabilities(whole.slice(namespace.path.length)) : ['deny']
   }
   const [only] = paths

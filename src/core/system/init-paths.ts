@@ -1,4 +1,3 @@
-/** sys/init: initialization and its status. */
 import { LIMITS } from '../../base/limits.js'
 import type { PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'

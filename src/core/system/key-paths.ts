@@ -7,14 +7,16 @@ import { definePath, type Handler, type PathSpec } from '../../logical/backend.j
 import { invalid } from '../../logical/errors.js'
 import { bool, type FieldTable, int, string, stringList } from '../../logical/fields.js'
 import type { Rekey } from '../seal/rekey.js'
-import type { RekeyBackup } from '../seal/share-input.js'
+import type { SealStorage } from '../seal/seal-records.js'
+import { findBackup } from '../seal/share-input.js'
 import type { SealKeys } from '../seal/seal-keys.js'
 import { bare } from './backend.js'
 import type { GenerationAttempt } from '../seal/generate-root.js'
+import { KEYS } from '../../storage/keys/key-families.js'
 
 interface RekeyPathsDeps {
   readonly rekey: Rekey
-  readonly backup: RekeyBackup
+  readonly storage: Pick<SealStorage, 'get' | 'delete'>
   readonly keys: Pick<SealKeys, 'isAutoUnseal'>
 }
 
@@ -46,7 +48,12 @@ export const rekeyPaths = (deps: RekeyPathsDeps): PathSpec[] => {
 }
 
 /** `guard` throws if the seal has the other kind of keys. */
-const family = (prefix: string, backupPath: string, { rekey, backup }: RekeyPathsDeps, guard: () => void): PathSpec[] =>
+const family = (
+  prefix: string,
+  backupPath: string,
+  { rekey, storage }: RekeyPathsDeps,
+  guard: () => void,
+): PathSpec[] =>
   [
     definePath(`${prefix}/init`, INIT_FIELDS, 'Start, read or cancel a rekey.', {
       read: () => bare(rekey.status()),
@@ -75,11 +82,11 @@ const family = (prefix: string, backupPath: string, { rekey, backup }: RekeyPath
     }),
     definePath(backupPath, {}, 'Read or delete the backup of the encrypted key shares.', {
       read: () => {
-        const body = backup.find()
+        const body = findBackup(storage)
         if (!body) throw invalid('no backed-up keys found')
         return bare(body)
       },
-      delete: async () => void (await backup.delete()),
+      delete: async () => void (await storage.delete(KEYS.sharesBackup)),
     }),
   ].map((spec) => guarded(spec, guard))
 

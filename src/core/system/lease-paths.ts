@@ -1,10 +1,11 @@
 import type { Clock } from '../../base/clock.js'
 import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
-import { type Call, definePath, type Handler, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, type Handler, listed, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import type { LeaseStore } from '../tokens/leases.js'
+import { leaseIdOf, type TokenEntry } from '../tokens/token-record.js'
+import type { TokenStore } from '../tokens/tokens.js'
 
 const LEASE_FIELDS = {
   lease_id: string('The lease.'),
@@ -24,54 +25,56 @@ type PrefixCall = Call<typeof PREFIX_FIELDS>
 /** The response to an asynchronous request: without a body, although the revocation is already complete. */
 const ACCEPTED: Response = { status: 202 }
 
-/** Creates the paths of sys/leases and their older names: sys/renew, sys/revoke, sys/revoke-prefix. */
-export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: Clock }): PathSpec[] => {
-  const { leases, clock } = deps
+/**
+ * Creates the paths of sys/leases and their older names: sys/renew, sys/revoke, sys/revoke-prefix. Only tokens have leases
+ * here, so a lease is a token with a TTL, found by its creation path. There is no second record that could be inconsistent.
+ */
+export const leasePaths = ({ tokens, clock }: { readonly tokens: TokenStore; readonly clock: Clock }): PathSpec[] => {
+  /** Finds the token of a lease by `<path that created it>/<storage ID of the token>`. */
+  const find = ({ request, values }: LeaseCall): TokenEntry | undefined => {
+    const leaseId = values.lease_id || values.url_lease_id
+    if (leaseId === '') throw invalid('lease_id must be specified')
+    const token = tokens.findStored(leaseId.slice(leaseId.lastIndexOf('/') + 1))
+    const isSame = token?.namespace.id === request.namespace.id && leaseIdOf(token, token.storageId) === leaseId
+    return isSame ? token : undefined
+  }
 
-  const lookup = ({ request, values }: LeaseCall): Response => {
-    const lease = leases.find(request.namespace, named(values))
-    if (!lease) throw invalid('invalid lease')
+  const lookup = (call: LeaseCall): Response => {
+    const token = find(call)
+    if (token?.expiresAtMs === undefined) throw invalid('invalid lease')
+    const id = leaseIdOf(token, token.storageId)
     return {
       data: {
-        expire_time: formatNanoTime(lease.expiresAtMs, END_SHOWN_EARLIER_US),
-        id: lease.id,
-        issue_time: formatNanoTime(lease.issuedMs),
-        last_renewal: lease.lastRenewalMs === undefined ? null : formatNanoTime(lease.lastRenewalMs),
-        path: lease.path,
-        renewable: lease.isRenewable,
-        ttl: Math.ceil((lease.expiresAtMs - clock.now()) / 1000),
+        expire_time: formatNanoTime(token.expiresAtMs, END_SHOWN_EARLIER_US),
+        id,
+        issue_time: formatNanoTime(token.createdAtMs),
+        last_renewal: token.lastRenewalMs === undefined ? null : formatNanoTime(token.lastRenewalMs),
+        path: id.slice(0, id.lastIndexOf('/')),
+        renewable: token.isRenewable,
+        ttl: Math.ceil((token.expiresAtMs - clock.now()) / 1000),
       },
     }
   }
 
-  const renew = ({ request, values }: LeaseCall): Response => {
-    if (!leases.find(request.namespace, named(values))) throw invalid('lease not found')
+  const renew = (call: LeaseCall): Response => {
+    if (find(call)?.expiresAtMs === undefined) throw invalid('lease not found')
     throw invalid('tokens cannot be renewed through this endpoint')
   }
 
-  const revoke = async ({ request, values }: LeaseCall): Promise<Response | undefined> => {
-    await leases.revoke(request.namespace, named(values))
-    return values.sync ? undefined : { ...ACCEPTED }
+  const revoke = async (call: LeaseCall): Promise<Response | undefined> => {
+    const token = find(call)
+    if (token) await tokens.revokeTree(token)
+    return call.values.sync ? undefined : { ...ACCEPTED }
   }
 
-  const revokePrefix = async ({ request, values }: PrefixCall): Promise<Response | undefined> => {
-    await leases.revokePrefix(request.namespace, values.prefix)
-    return values.sync ? undefined : { ...ACCEPTED }
-  }
+  const list = ({ request, values }: PrefixCall) => listed(tokens.listLeases(request.namespace.id, values.prefix))
 
-  const list = async ({ request, values }: PrefixCall): Promise<Response | undefined> => {
-    const keys = await leases.list(request.namespace, values.prefix)
-    return keys.length === 0 ? undefined : { data: { keys } }
-  }
-
-  const write = (pattern: string, summary: string, update: Handler<typeof LEASE_FIELDS>): PathSpec =>
-    definePath(pattern, LEASE_FIELDS, summary, { update })
   /** Defines an endpoint under its current and its older name, with the lease ID in the body or in the path. */
   const aliased = (name: string, summary: string, update: Handler<typeof LEASE_FIELDS>): PathSpec[] =>
-    [`leases/${name}`, name].flatMap((path) => [
-      write(path, summary, update),
-      write(`${path}/*url_lease_id`, summary, update),
-    ])
+    [`leases/${name}`, name]
+      .flatMap((path) => [path, `${path}/*url_lease_id`])
+      .map((pattern) => definePath(pattern, LEASE_FIELDS, summary, { update }))
+
   return [
     definePath('leases/lookup/?', { ...LEASE_FIELDS, ...PREFIX_FIELDS }, 'Look up a lease, or list lease prefixes.', {
       update: lookup,
@@ -81,13 +84,12 @@ export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: 
     ...aliased('renew', 'Renew a lease. Renew tokens at auth/token.', renew),
     ...aliased('revoke', 'Revoke a lease and its token.', revoke),
     ...['leases/revoke-prefix/*prefix', 'revoke-prefix/*prefix'].map((pattern) =>
-      definePath(pattern, PREFIX_FIELDS, 'Revoke all leases below a path.', { update: revokePrefix }),
+      definePath(pattern, PREFIX_FIELDS, 'Revoke all leases below a path.', {
+        update: async ({ request, values }) => {
+          await tokens.revokeByPathPrefix(request.namespace.id, values.prefix)
+          return values.sync ? undefined : { ...ACCEPTED }
+        },
+      }),
     ),
   ]
-}
-
-const named = (values: LeaseCall['values']): string => {
-  const leaseId = values.lease_id || values.url_lease_id
-  if (leaseId === '') throw invalid('lease_id must be specified')
-  return leaseId
 }

@@ -4,11 +4,6 @@ import { string } from '../../logical/fields.js'
 import type { NamespaceRef } from '../../logical/request.js'
 import type { OpenMount } from '../mounts/router.js'
 
-interface LockedUsersDeps {
-  /** Returns the open mounts. */
-  readonly mounts: () => readonly OpenMount[]
-}
-
 const LIST_FIELDS = { mount_accessor: string('Accessor of a mount: lists only its users.') }
 const UNLOCK_FIELDS = {
   mount_accessor: string('Accessor of the mount that locked the user.'),
@@ -19,7 +14,7 @@ const UNLOCK_FIELDS = {
  * Creates the paths of sys/locked-users, which list and unlock users locked after too many failed logins. Each cluster
  * counts failures separately, so both apply only to the cluster that receives the request.
  */
-export const lockedUsersPaths = ({ mounts }: LockedUsersDeps): PathSpec[] => {
+export const lockedUsersPaths = ({ mounts }: { readonly mounts: () => readonly OpenMount[] }): PathSpec[] => {
   const visible = (from: NamespaceRef): OpenMount[] =>
     mounts().filter(({ backend, namespace }) => backend.lockedUsers && namespace.path.startsWith(from.path))
   const rowOf = ({ entry, backend }: OpenMount) => {

@@ -35,7 +35,6 @@ const ENABLE_FIELDS = {
   plugin_version: string('Accepted; has no effect.'),
 }
 
-/** Creates the paths of sys/mounts and sys/auth: list, read, enable, disable. */
 export const mountPaths = (deps: MountPathDeps): PathSpec[] => TABLES.flatMap((table) => tablePaths(table, deps))
 
 const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: MountPathDeps): PathSpec[] => {

@@ -18,7 +18,6 @@ interface NamespacePathDeps {
   readonly refuseTaken: (entry: NamespaceEntry) => void
   /** Creates the mounts and policies of a new namespace. */
   readonly createDefaults: (namespace: NamespaceRef) => Promise<void>
-  /** Deletes everything in a namespace. */
   readonly clear: (namespace: NamespaceRef) => Promise<void>
 }
 

@@ -1,12 +1,9 @@
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { decodeBase64 } from '../../base/base64.js'
+import { type Call, definePath, listed, type PathSpec, shown } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { type FieldTable, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { PolicyStore } from '../acl/policies.js'
-
-interface PolicyPathDeps {
-  readonly policies: PolicyStore
-}
 
 const NAME = { name: string('Name of the policy, stored in lower case.') }
 const TEXT = { ...NAME, policy: string('The rules in HCL or JSON, plain or in base64.') }
@@ -16,18 +13,16 @@ const OLD_TEXT = { ...TEXT, rules: string('Deprecated name of policy.', '', { is
  * Creates the paths of sys/policy and sys/policies/acl: two path families over one store. The older one names the text
  * `rules` and repeats `data` at the top level.
  */
-export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
+export const policyPaths = ({ policies }: { readonly policies: PolicyStore }): PathSpec[] => {
   const list = ({ request }: Call) => policies.list(request.namespace.id)
   const listOld = async (call: Call): Promise<Response> => {
     const keys = await list(call)
     return { data: { keys, policies: keys } }
   }
-  const readAs = (textKey: 'policy' | 'rules') => {
-    return ({ request, values }: Call<typeof NAME>): Response | undefined => {
-      const policy = policies.find(request.namespace.id, values.name)
-      return policy && { data: { name: policy.name, [textKey]: policy.text } }
-    }
-  }
+  const readAs =
+    (textKey: 'policy' | 'rules') =>
+    ({ request, values }: Call<typeof NAME>): Response | undefined =>
+      shown(policies.find(request.namespace.id, values.name), ({ name, text }) => ({ name, [textKey]: text }))
   const write = async (call: Call, name: string, text: string, warnings: string[]): Promise<Response | undefined> => {
     if (text === '') throw invalid("'policy' parameter not supplied or empty")
     const lower = name.toLowerCase()
@@ -52,9 +47,7 @@ export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
       delete: remove,
       mirror: true,
     }),
-    definePath('policies/acl/?', {}, 'List the policies.', {
-      list: async (call) => ({ data: { keys: await list(call) } }),
-    }),
+    definePath('policies/acl/?', {}, 'List the policies.', { list: (call) => listed(list(call)) }),
     definePath('policies/acl/*name', TEXT, 'Read, write or delete a policy.', {
       read: readAs('policy'),
       update: (call) => write(call, call.values.name, call.values.policy, []),
@@ -64,8 +57,4 @@ export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
 }
 
 /** Decodes a policy text that is entirely base64. A plain policy never is. */
-const decodeText = (text: string): string => {
-  const packed = text.replace(/[\r\n]/g, '')
-  const isBase64 = packed.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(packed)
-  return isBase64 ? Buffer.from(packed, 'base64').toString('utf8') : text
-}
+const decodeText = (text: string): string => decodeBase64(text)?.toString('utf8') || text

@@ -26,7 +26,6 @@ export interface RaftServer {
   readonly version: string
 }
 
-/** A server that requests to join. */
 interface RaftCandidate {
   readonly nodeId: string
   readonly peerAddress: string
@@ -143,10 +142,8 @@ const challenge = async (nodes: RaftNodes, serverId: string): Promise<Response> 
 
 const answer = async (nodes: RaftNodes, values: Values<typeof ANSWER_FIELDS>): Promise<Response> => {
   const { server_id: nodeId, peer_addr: peerAddress, cluster_addr: clusterAddress } = values
-  const missing = Object.entries({ nodeId, peerAddress, clusterAddress, answer: values.answer }).filter(
-    ([, text]) => text === '',
-  )
-  if (missing.length > 0) throw invalid('server_id, answer, cluster_addr and peer_addr are required')
+  if ([nodeId, peerAddress, clusterAddress, values.answer].includes(''))
+    throw invalid('server_id, answer, cluster_addr and peer_addr are required')
   const welcome = await nodes.answer({ nodeId, peerAddress, clusterAddress }, values.answer)
   return { data: { welcome } }
 }

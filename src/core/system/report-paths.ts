@@ -75,7 +75,6 @@ interface MetricsPathDeps {
   readonly now: () => number
 }
 
-/** Creates sys/metrics: the server's metrics in Prometheus format or as JSON. */
 export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
   definePath('metrics', { format: string('Format: prometheus. Default: JSON.') }, 'Read the metrics of this server.', {
     read: async ({ request, values }): Promise<Response> => {

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { PathSpec } from '../../logical/backend.js'
 import { LogicalError, sealed } from '../../logical/errors.js'
-import { type Field, string } from '../../logical/fields.js'
+import { string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import {
   type ClusterFacts,
@@ -21,20 +21,8 @@ interface StatusPathsDeps {
   readonly clock: Clock
 }
 
-const CODES = [
-  'activecode',
-  'standbycode',
-  'drsecondarycode',
-  'performancestandbycode',
-  'sealedcode',
-  'uninitcode',
-  'removedcode',
-  'haunhealthycode',
-] as const
-const SWITCHES = ['standbyok', 'perfstandbyok'] as const
-
 /** Strings, since an absent, an empty and an invalid parameter have different meanings. */
-const HEALTH_FIELDS: Readonly<Record<(typeof CODES | typeof SWITCHES)[number], Field<string>>> = {
+const HEALTH_FIELDS = {
   activecode: string('Status code of an active node.'),
   standbycode: string('Status code of a standby.'),
   drsecondarycode: string('Status code of a disaster-recovery secondary.'),
@@ -46,6 +34,9 @@ const HEALTH_FIELDS: Readonly<Record<(typeof CODES | typeof SWITCHES)[number], F
   standbyok: string('Whether a standby counts as active.'),
   perfstandbyok: string('Whether a performance standby counts as active.'),
 }
+
+const SWITCHES = ['standbyok', 'perfstandbyok'] as const
+const CODES = (Object.keys(HEALTH_FIELDS) as (keyof typeof HEALTH_FIELDS)[]).filter((name) => name.endsWith('code'))
 
 export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
   oldPath('health', HEALTH_FIELDS, 'Read the health of this server.', {

@@ -30,7 +30,6 @@ interface TunePathDeps extends MountPathDeps {
   readonly upgradeKv: (entry: MountEntry) => Promise<void>
 }
 
-/** Creates sys/mounts/:path/tune and sys/auth/:path/tune. */
 export const tunePaths = (deps: TunePathDeps): PathSpec[] =>
   (['secret', 'auth'] as const).map((kind) =>
     definePath(

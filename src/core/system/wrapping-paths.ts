@@ -6,22 +6,17 @@ import type { Wrapping } from '../wrapping/wrapping.js'
 
 const TOKEN_FIELD = { token: string('The wrapping token. Default: the token of the request.') }
 
-/** Creates the paths of sys/wrapping: wrap, lookup, unwrap, rewrap. */
+type TokenCall = Call<typeof TOKEN_FIELD>
+
 export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
-  const named = async ({
-    request,
-    values,
-  }: Call<typeof TOKEN_FIELD>): Promise<{ entry: TokenEntry; isOwn: boolean }> => {
-    const presented = values.token || request.clientToken || ''
+  const presentedIn = ({ request, values }: TokenCall): string => values.token || request.clientToken || ''
+  const entryOf = async (presented: string): Promise<TokenEntry> => wrapping.find(await wrapping.resolve(presented))
+  const named = async (call: TokenCall): Promise<TokenEntry> => {
+    const presented = presentedIn(call)
     if (presented === '') throw new LogicalError('permission-denied', 'error validating wrapping token: token is empty')
-    const id = await wrapping.resolve(presented)
-    const entry = wrapping.find(id)
-    return { entry, isOwn: request.token?.id === entry.id }
+    return entryOf(presented)
   }
-  const lookup = async (call: Call<typeof TOKEN_FIELD>) => {
-    const presented = call.values.token || call.request.clientToken || ''
-    return { data: wrapping.describe(wrapping.find(await wrapping.resolve(presented))) }
-  }
+  const lookup = async (call: TokenCall) => ({ data: wrapping.describe(await entryOf(presentedIn(call))) })
   return [
     definePath('wrapping/wrap', {}, 'Wrap the data of the request.', {
       update: ({ request }) => {
@@ -36,16 +31,14 @@ export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
     }),
     definePath('wrapping/unwrap', TOKEN_FIELD, 'Unwrap a response, once.', {
       update: async (call) => {
-        const { entry, isOwn } = await named(call)
+        const entry = await named(call)
+        const isOwn = call.request.token?.id === entry.id
         const { status, contentType, body } = await wrapping.unwrap(entry, isOwn)
         return { status, raw: { contentType, body } }
       },
     }),
     definePath('wrapping/rewrap', TOKEN_FIELD, 'Move a wrapped response to a new token.', {
-      update: async (call) => {
-        const { entry } = await named(call)
-        return { wrapInfo: await wrapping.rewrap(entry) }
-      },
+      update: async (call) => ({ wrapInfo: await wrapping.rewrap(await named(call)) }),
     }),
   ]
 }

@@ -1,15 +1,15 @@
-import type { Random } from '../../base/random.js'
 import type { NamespaceRef } from '../../logical/request.js'
 import { type BatchToken, isBatch, openBatch, sealBatch } from './token-batch.js'
 import { RecentCache } from '../../base/recent-cache.js'
+import { remembered } from '../../base/remembered.js'
 import { parsePresented, positionIn, presentLong } from './token-format.js'
 import { isRootPolicy, type StoredToken, type TokenEntry } from './token-record.js'
-import type { TokenTable } from './token-table.js'
+import type { TokenTable, TokenTableOptions } from './token-table.js'
 
-interface TokenFormsOptions {
+export interface TokenFormsOptions extends Pick<TokenTableOptions, 'random' | 'findNamespace'> {
+  /** Derives a key for one purpose. It is equal on all clusters with the same keyring, and never rotated. */
   readonly deriveKey: (purpose: string) => Buffer
-  readonly random: Random
-  readonly findNamespace: (id: string) => NamespaceRef | undefined
+  /** Returns the last position of the store's log, which long tokens contain. */
   readonly position?: () => number
 }
 
@@ -29,7 +29,6 @@ export class PresentedTokens {
     this.#table = table
   }
 
-  /** Returns the token as shown to clients: in long form, except for root tokens and custom IDs. */
   present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
     if (entry.isRoot || entry.type === 'batch') return entry.id
     return presentLong(this.#key('token-form'), entry.id, this.#options.position?.() ?? 0)
@@ -73,12 +72,7 @@ export class PresentedTokens {
   }
 
   #key(purpose: string): Buffer {
-    let key = this.#keys.get(purpose)
-    if (!key) {
-      key = this.#options.deriveKey(purpose)
-      this.#keys.set(purpose, key)
-    }
-    return key
+    return remembered(this.#keys, purpose, () => this.#options.deriveKey(purpose))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Random } from '../../base/random.js'
 import { AEAD_NONCE_BYTES, AEAD_TAG_BYTES, openSealed, sealInto } from '../../crypto/aead.js'
-import { namespaceIdOf } from './token-format.js'
+import { namespaceIdOf, suffixOf } from './token-format.js'
 import type { StoredToken } from './token-record.js'
 
 /**
@@ -9,44 +9,22 @@ import type { StoredToken } from './token-record.js'
  */
 const PREFIX = 'hvb.'
 
-export type BatchToken = Pick<
-  StoredToken,
-  | 'namespaceId'
-  | 'policies'
-  | 'path'
-  | 'displayName'
-  | 'meta'
-  | 'entityId'
-  | 'parent'
-  | 'createdAtMs'
-  | 'ttlSeconds'
-  | 'expiresAtMs'
-  | 'role'
-  | 'boundCidrs'
->
+/** The encrypted values, in this order. */
+const COLUMNS = [
+  ...(['policies', 'path', 'displayName', 'meta', 'entityId', 'parent'] as const),
+  ...(['createdAtMs', 'ttlSeconds', 'expiresAtMs', 'role', 'boundCidrs'] as const),
+]
+
+export type BatchToken = Pick<StoredToken, 'namespaceId' | (typeof COLUMNS)[number]>
 
 export const isBatch = (presented: string): boolean => presented.startsWith(PREFIX)
 
 export const sealBatch = (key: Buffer, random: Random, token: BatchToken): string => {
-  const { namespaceId, policies, path, displayName, meta, entityId, parent } = token
-  const { createdAtMs, ttlSeconds, expiresAtMs, role, boundCidrs } = token
-  const fields = [
-    policies,
-    path,
-    displayName,
-    meta,
-    entityId,
-    parent,
-    createdAtMs,
-    ttlSeconds,
-    expiresAtMs,
-    role,
-    boundCidrs,
-  ]
-  const plain = Buffer.from(JSON.stringify(fields))
+  const { namespaceId } = token
+  const plain = Buffer.from(JSON.stringify(COLUMNS.map((name) => token[name])))
   const sealed = Buffer.alloc(plain.length + AEAD_NONCE_BYTES + AEAD_TAG_BYTES)
   sealInto(sealed, 0, key, random.bytes(AEAD_NONCE_BYTES), plain, namespaceId)
-  return `${PREFIX}${sealed.toString('base64url')}${namespaceId === 'root' ? '' : `.${namespaceId}`}`
+  return `${PREFIX}${sealed.toString('base64url')}${suffixOf(namespaceId)}`
 }
 
 /** Returns undefined if the token was not encrypted with this key, or for another namespace than its suffix. */
@@ -58,20 +36,8 @@ export const openBatch = (key: Buffer, presented: string): BatchToken | undefine
   if (sealed.toString('base64url') !== text) return undefined
   const plain = openSealed(key, sealed, namespaceId)
   if (!plain) return undefined
-  const [policies, path, displayName, meta, entityId, parent, createdAtMs, ttlSeconds, expiresAtMs, role, boundCidrs] =
-    JSON.parse(plain.toString('utf8'))
-  return {
-    namespaceId,
-    policies,
-    path,
-    displayName,
-    meta,
-    entityId,
-    parent,
-    createdAtMs,
-    ttlSeconds,
-    expiresAtMs,
-    role,
-    boundCidrs,
-  }
+  const values: readonly unknown[] = JSON.parse(plain.toString('utf8'))
+  const token: Record<string, unknown> = { namespaceId }
+  for (const [index, name] of COLUMNS.entries()) token[name] = values[index]
+  return token as BatchToken
 }

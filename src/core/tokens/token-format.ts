@@ -22,7 +22,6 @@ const LONG_BYTES = 68
 const LONG_LENGTH = 91
 const SHORT_ID = /^[0-9A-Za-z]{24}$/
 
-/** Returns the suffix of a namespace's tokens. */
 export const suffixOf = (namespaceId: string): string => (namespaceId === 'root' ? '' : `.${namespaceId}`)
 
 export const newTokenId = (random: Random, namespaceId: string): string =>

@@ -7,7 +7,7 @@ import { invalid } from '../../logical/errors.js'
 import { type LoginAuth, type NamespaceRef, ROOT_NAMESPACE, type TokenType } from '../../logical/request.js'
 import { normalizePolicies } from '../../logical/token-fields.js'
 import type { TokenRequest } from '../../logical/token-request.js'
-import type { MountTokenType } from '../mounts/mount-entry.js'
+import type { LeaseTtls, MountTokenType } from '../mounts/mount-entry.js'
 import type { StoredToken } from './token-record.js'
 
 /** An orphan token without policies. */
@@ -43,18 +43,7 @@ export const WRAPPING_TOKEN_REQUEST: TokenRequest = {
   numUses: 1,
 }
 
-export interface LeaseTtls {
-  readonly defaultLeaseTtlSeconds: number
-  readonly maxLeaseTtlSeconds: number
-}
-
-interface Life {
-  /** 0 = no expiry, for root tokens only. */
-  readonly ttlSeconds: number
-  readonly warnings: readonly string[]
-}
-
-export const decideLife = (request: TokenRequest, mount: LeaseTtls, nowMs: number): Life => {
+export const decideLife = (request: TokenRequest, mount: LeaseTtls, nowMs: number): TtlDecision => {
   const periodSeconds = smallestSet(request.periodSeconds, request.rolePeriodSeconds ?? 0)
   const explicitMaxTtlSeconds = smallestSet(request.explicitMaxTtlSeconds, request.roleExplicitMaxTtlSeconds ?? 0)
   const isEndless = request.policies.includes('root') && periodSeconds === 0 && request.ttlSeconds === 0
@@ -125,33 +114,33 @@ const decideLoginPolicies = (login: LoginAuth): string[] => {
 const loginDisplayName = (mountPath: string, displayName: string): string =>
   `${mountPath.replace(/^auth\//, '').replaceAll('/', '-')}${displayName}`.replace(/-$/, '')
 
-export interface LoginMount {
-  /** `auth/approle/`. */
+export interface LoginFacts {
+  readonly login: LoginAuth
+  readonly mount: {
+    /** `auth/approle/`. */
+    readonly path: string
+    readonly accessor: string
+    readonly view: LeaseTtls & { readonly isLocal: boolean }
+    readonly tokenType: MountTokenType | undefined
+  }
+  readonly namespace: NamespaceRef
+  /** The path of the request: `auth/approle/login`. */
   readonly path: string
-  readonly accessor: string
-  readonly view: LeaseTtls & { readonly isLocal: boolean }
-  readonly tokenType: MountTokenType | undefined
+  /** The ID of the entity, if another cluster has found or created it. */
+  readonly entityId?: string
 }
 
-export const loginTokenRequest = (
-  login: LoginAuth,
-  from: {
-    readonly mount: LoginMount
-    readonly namespace: NamespaceRef
-    readonly path: string
-    readonly entityId: string
-  },
-): TokenRequest => {
-  const type = decideTokenType(from.mount.tokenType, login.tokenType)
+export const loginTokenRequest = ({ login, mount, namespace, path, entityId = '' }: LoginFacts): TokenRequest => {
+  const type = decideTokenType(mount.tokenType, login.tokenType)
   if (type === 'batch' && login.numUses > 0) throw invalid('batch tokens cannot have "num_uses" set')
   return {
-    namespace: from.namespace,
-    path: from.path,
+    namespace,
+    path,
     type,
     policies: decideLoginPolicies(login),
-    displayName: loginDisplayName(from.mount.path, login.displayName),
+    displayName: loginDisplayName(mount.path, login.displayName),
     meta: login.metadata,
-    entityId: from.entityId,
+    entityId,
     parent: '',
     numUses: login.numUses,
     ttlSeconds: login.ttlSeconds,
@@ -162,7 +151,7 @@ export const loginTokenRequest = (
     boundCidrs: login.boundCidrs,
     isRenewable: true,
     origin: { policies: login.policies, internal: login.internal },
-    mountAccessor: from.mount.accessor,
+    mountAccessor: mount.accessor,
   }
 }
 
@@ -178,10 +167,11 @@ export interface TtlFacts {
   readonly maxTtlSeconds: number
   readonly explicitMaxTtlSeconds: number
   readonly periodSeconds: number
-  readonly mount: { readonly defaultLeaseTtlSeconds: number; readonly maxLeaseTtlSeconds: number }
+  readonly mount: LeaseTtls
 }
 
 export interface TtlDecision {
+  /** 0 = no expiry, for root tokens only. */
   readonly ttlSeconds: number
   readonly warnings: readonly string[]
 }

@@ -1,15 +1,15 @@
 import { invalid, permissionDenied } from '../../logical/errors.js'
-import type { ReadStorage, Storage } from '../../logical/storage.js'
+import type { ReadStorage } from '../../logical/storage.js'
 import type { IssuedToken, TokenRequest } from '../../logical/token-request.js'
-import { answerOf, newTokenId } from './token-format.js'
-import type { PresentedTokens } from './presented-tokens.js'
-import { decideLife, type LeaseTtls, makeRecord } from './token-issue.js'
+import type { LeaseTtls } from '../mounts/mount-entry.js'
+import { answerOf, newTokenId, suffixOf } from './token-format.js'
+import type { PresentedTokens, TokenFormsOptions } from './presented-tokens.js'
+import { decideLife, makeRecord } from './token-issue.js'
 import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'
-import type { TokenTable } from './token-table.js'
+import type { TokenTable, TokenTableOptions } from './token-table.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
-import type { NamespaceRef, RenewalTimes, TokenView } from '../../logical/request.js'
+import type { RenewalTimes, TokenView } from '../../logical/request.js'
 import type { IdentityStore } from '../identity/identity.js'
 
 interface TokenMakerOptions extends Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'> {
@@ -58,8 +58,7 @@ export class TokenMaker {
   ): Promise<TokenEntry> {
     const { random, clock } = this.#options
     const { id: namespaceId } = request.namespace
-    const suffix = namespaceId === 'root' ? '' : `.${namespaceId}`
-    const id = request.id === undefined ? newTokenId(random, namespaceId) : request.id + suffix
+    const id = request.id === undefined ? newTokenId(random, namespaceId) : request.id + suffixOf(namespaceId)
     const nowMs = clock.now()
     // A custom ID may be reused. If its accessor were derived from the ID, the next token would have the same one.
     const isIndexed = request.id !== undefined
@@ -82,16 +81,10 @@ export class TokenMaker {
 }
 
 /** The dependencies of the token store, and its queries to the rest of the core. */
-export interface TokenStoreOptions {
-  /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are used. */
-  readonly storage: Storage
-  /** Derives a key for one purpose. It is equal on all clusters with the same keyring, and never rotated. */
-  readonly deriveKey: (purpose: string) => Buffer
+export interface TokenStoreOptions extends TokenTableOptions, TokenFormsOptions {
   readonly clock: Clock
-  readonly random: Random
   readonly log: Log
   readonly identity: IdentityStore
-  readonly findNamespace: (id: string) => NamespaceRef | undefined
   /** Returns whether the mount with this accessor serves this path: a login's token ends when its mount is removed. */
   readonly isMounted: (accessor: string, namespaceId: string, path: string) => boolean
   /** Returns the lease TTLs of the mount that serves this path. */
@@ -109,6 +102,4 @@ export interface TokenStoreOptions {
     readonly name: string
     readonly namespaceId: string
   }) => Promise<string>
-  /** Returns the last position of the store's log, which long tokens contain. */
-  readonly position?: () => number
 }

@@ -1,7 +1,8 @@
 import { lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 import type { RenewalTimes } from '../../logical/request.js'
-import { decideTtl, type LeaseTtls, smallestSet, type TtlDecision } from './token-issue.js'
+import type { LeaseTtls } from '../mounts/mount-entry.js'
+import { decideTtl, smallestSet, type TtlDecision } from './token-issue.js'
 import type { StoredToken, TokenEntry } from './token-record.js'
 
 /** Throws 400 for a token that is not renewable. */

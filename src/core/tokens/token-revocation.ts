@@ -1,4 +1,5 @@
-import { TokenLeases } from './token-leases.js'
+import { deleteKeys } from '../../logical/storage.js'
+import { leasesBelow } from './token-leases.js'
 import { type StoredToken, TOKEN_KEYS, type TokenEntry } from './token-record.js'
 import type { TokenTable } from './token-table.js'
 
@@ -38,7 +39,7 @@ export class TokenRevocation {
   ): Promise<void> {
     // The first pass may miss a token renewed to an earlier expiry in the meantime. The second pass finds it.
     for (let look = 0; look < 2; look++) {
-      for await (const rows of new TokenLeases(this.#table.storage).below(namespaceId, prefix)) {
+      for await (const rows of leasesBelow(this.#table.storage, namespaceId, prefix)) {
         const chosen = rows.filter(({ storageId }) => isChosen(storageId))
         for (let at = 0; at < chosen.length; at += REVOCATIONS_AT_ONCE) {
           const some = chosen.slice(at, at + REVOCATIONS_AT_ONCE)
@@ -128,9 +129,6 @@ export class TokenRevocation {
       for (const key of keys) tx.delete(key)
     })
     const late = (await inCubbyholes()).flat()
-    if (late.length === 0) return
-    await this.#table.storage.write((tx) => {
-      for (const key of late) tx.delete(key)
-    })
+    if (late.length > 0) await deleteKeys(this.#table.storage, late)
   }
 }

@@ -20,35 +20,28 @@ const CREDENTIAL = 'dr_operation_token'
  * concern it as a whole, so only tokens of the root namespace have any access. All restrictions of the token apply: its
  * expiry and that of its parents, its CIDR bindings, and its policies on the exact path of the request.
  */
-export class UncountedRights {
-  readonly #options: UncountedRightsOptions
-
-  constructor(options: UncountedRightsOptions) {
-    this.#options = options
-  }
-
-  /** Returns whether a token in the body is valid instead of an operation token: only batch tokens, never root. */
-  isOperationAllowed(presented: string, request: Request): boolean {
-    const token = this.#options.tokens.find(presented)
-    return token?.type === 'batch' && !token.isRoot && this.#isAllowed(token, request)
-  }
-
-  /** Throws the pipeline's 403 unless the request's token authorizes it. */
-  require(request: Request): void {
-    const token = request.clientToken ? this.#options.tokens.find(request.clientToken) : undefined
-    if (token?.numUses !== 0 || !this.#isAllowed(token, request)) {
-      throw new LogicalError('permission-denied', 'permission denied')
-    }
-  }
-
-  #isAllowed(token: TokenEntry, request: Request): boolean {
-    const { policies, identity } = this.#options
+export const uncountedRights = ({ tokens, policies, identity }: UncountedRightsOptions) => {
+  const isAllowed = (token: TokenEntry, request: Request): boolean => {
     const { path, operation, wrap } = request
     if (token.namespace.id !== ROOT_NAMESPACE.id || request.namespace.id !== ROOT_NAMESPACE.id) return false
     if (!isAddressAllowed(token, request.remoteAddress)) return false
     const { [CREDENTIAL]: _, ...data } = request.data
     if (identity.refuses(token)) return false
     return aclOf(token, { policies, identity }).check({ path, operation, data, wrap, needsSudo: false }).isAllowed
+  }
+  return {
+    /** Returns whether a token in the body is valid instead of an operation token: only batch tokens, never root. */
+    isOperationAllowed(presented: string, request: Request): boolean {
+      const token = tokens.find(presented)
+      return token?.type === 'batch' && !token.isRoot && isAllowed(token, request)
+    },
+    /** Throws the pipeline's 403 unless the request's token authorizes it. */
+    require(request: Request): void {
+      const token = request.clientToken ? tokens.find(request.clientToken) : undefined
+      if (token?.numUses !== 0 || !isAllowed(token, request)) {
+        throw new LogicalError('permission-denied', 'permission denied')
+      }
+    },
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Random } from '../../base/random.js'
 import type { NamespaceRef } from '../../logical/request.js'
-import { readJson, type ReadStorage, type Storage, type Transaction } from '../../logical/storage.js'
+import { pagesOf, readJson, type ReadStorage, type Storage, type Transaction } from '../../logical/storage.js'
 import { RecentCache } from '../../base/recent-cache.js'
 import { decodeToken, encodeToken } from './token-codec.js'
 import { accessorFrom, namespaceIdOf, newAccessor } from './token-format.js'
 import { leaseIdOf, type StoredToken, timeKey, toEntry, TOKEN_KEYS, type TokenEntry } from './token-record.js'
 import { hmacSha256, hmacSha256Hex } from '../../crypto/digest.js'
 
-interface TokenTableOptions {
+export interface TokenTableOptions {
   /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are used. */
   readonly storage: Storage
   readonly random: Random
@@ -18,9 +18,6 @@ const ID_PREFIX = TOKEN_KEYS.ids
 
 /** Generation size of the record cache: it holds at most twice as many. */
 const CACHED_TOKENS = 20_000
-
-/** Records read at a time in full scans. */
-const READ_AT_ONCE = 256
 
 /** The value of a row whose information is in its key. */
 const ROW = Buffer.from('1')
@@ -141,15 +138,13 @@ export class TokenTable {
   /** Returns the accessors of the service tokens of a namespace. */
   async accessors(namespaceId: string): Promise<string[]> {
     const accessors: string[] = []
-    for (let after = ''; ; ) {
-      const keys = await this.storage.keys(TOKEN_KEYS.ids, { after, limit: READ_AT_ONCE })
+    for await (const keys of pagesOf(this.storage, TOKEN_KEYS.ids)) {
       for (const key of keys) {
         const record = this.read(this.storage, key.slice(ID_PREFIX.length))
         if (record?.namespaceId === namespaceId) accessors.push(record.accessor)
       }
-      if (keys.length < READ_AT_ONCE) return accessors
-      after = keys.at(-1)?.slice(TOKEN_KEYS.ids.length) ?? ''
     }
+    return accessors
   }
 
   /** Handles a changed key. Returns whether everything derived from the salt is invalid. */

@@ -1,19 +1,18 @@
 import { lifeMs } from '../../base/duration.js'
 import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
-import type { LoginAuth, NamespaceRef, TokenView } from '../../logical/request.js'
+import type { NamespaceRef, TokenView } from '../../logical/request.js'
 import type { IssuedToken, TokenRequest } from '../../logical/token-request.js'
 import { answerOf } from './token-format.js'
 import { PresentedTokens } from './presented-tokens.js'
-import { type LoginMount, loginTokenRequest, ROOT_TOKEN_REQUEST, WRAPPING_TOKEN_REQUEST } from './token-issue.js'
+import { type LoginFacts, loginTokenRequest, ROOT_TOKEN_REQUEST, WRAPPING_TOKEN_REQUEST } from './token-issue.js'
 import { TokenMaker, type TokenStoreOptions } from './token-maker.js'
-import { TokenLeases } from './token-leases.js'
+import { listLeases } from './token-leases.js'
 import { hasEnded, type TokenEntry } from './token-record.js'
 import { checkRenewable, decideRenewal, renewed } from './token-renewal.js'
 import { TokenRevocation } from './token-revocation.js'
 import { TokenSweep } from './token-sweep.js'
 import { TokenTable } from './token-table.js'
 
-export type { LoginMount } from './token-issue.js'
 export type { TokenStoreOptions } from './token-maker.js'
 export type { TokenEntry } from './token-record.js'
 
@@ -31,7 +30,6 @@ export class TokenStore {
   readonly #revocation: TokenRevocation
   readonly #sweep: TokenSweep
   readonly #forms: PresentedTokens
-  readonly #leases: TokenLeases
   readonly #maker: TokenMaker
 
   constructor(options: TokenStoreOptions) {
@@ -40,7 +38,6 @@ export class TokenStore {
     const table = new TokenTable(options)
     this.#table = table
     this.#forms = new PresentedTokens(options, table)
-    this.#leases = new TokenLeases(options.storage)
     this.#revocation = new TokenRevocation(table)
     const sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
     this.#sweep = sweep
@@ -104,7 +101,7 @@ export class TokenStore {
   }
 
   /**
-   * Takes one use. `last`: it was the last one, and `finishLastUse` must follow the request. `spent`: there was none, and
+   * Takes one use. `last`: it was the last one, and `revokeTree` must follow the request. `spent`: there was none, and
    * the request must be rejected. `free`: the token has unlimited uses.
    */
   async use(entry: TokenEntry): Promise<'free' | 'more' | 'last' | 'spent'> {
@@ -123,40 +120,22 @@ export class TokenStore {
     })
   }
 
-  finishLastUse(entry: TokenEntry): Promise<void> {
-    return this.revokeTree(entry)
-  }
-
   /**
    * Issues the token of a login, and finds or creates its entity if it has an alias. Throws 400, or `read-only` for a new
    * entity.
    */
-  async issueLogin(options: {
-    readonly login: LoginAuth
-    readonly mount: LoginMount
-    readonly namespace: NamespaceRef
-    /** The path of the request: `auth/approle/login`. */
-    readonly path: string
-    /** The ID of the entity, if another cluster has found or created it. */
-    readonly entityId?: string
-  }): Promise<IssuedToken> {
+  async issueLogin(facts: LoginFacts): Promise<IssuedToken> {
     // Invalid logins are rejected before anything is created.
-    const { login, mount, namespace, path, entityId } = options
-    const request = loginTokenRequest(login, { mount, namespace, path, entityId: entityId ?? '' })
-    const known = entityId === undefined ? { ...request, entityId: await this.loginEntityId(options) } : request
-    return this.#maker.issue(known, mount.view)
+    const request = loginTokenRequest(facts)
+    const known = facts.entityId === undefined ? { ...request, entityId: await this.loginEntityId(facts) } : request
+    return this.#maker.issue(known, facts.mount.view)
   }
 
   /** Returns the entity ID of a login; empty without an alias. Local mounts have no entities, since these are replicated. */
-  async loginEntityId(options: {
-    readonly login: LoginAuth
-    readonly mount: LoginMount
-    readonly namespace: NamespaceRef
-  }): Promise<string> {
-    const { alias } = options.login
-    if (!alias || options.mount.view.isLocal) return ''
-    const { name, metadata } = alias
-    const query = { name, metadata, mountAccessor: options.mount.accessor, namespaceId: options.namespace.id }
+  async loginEntityId({ login, mount, namespace }: Omit<LoginFacts, 'path' | 'entityId'>): Promise<string> {
+    if (!login.alias || mount.view.isLocal) return ''
+    const { name, metadata } = login.alias
+    const query = { name, metadata, mountAccessor: mount.accessor, namespaceId: namespace.id }
     return (await this.#options.identity.findOrCreate(query)).id
   }
 
@@ -244,9 +223,10 @@ export class TokenStore {
     await this.#revocation.revokeLeases(namespaceId, prefix, isStray)
   }
 
-  /** Returns the names below a folder of lease IDs: leases, and folders with a trailing slash. */
-  listLeases(namespaceId: string, folder: string): Promise<string[]> {
-    return this.#leases.list(namespaceId, folder)
+  /** Returns the names directly below `prefix`: storage IDs, and folders with a trailing slash. */
+  listLeases(namespaceId: string, prefix: string): Promise<string[]> {
+    const folder = prefix.replace(/\/+$/, '')
+    return listLeases(this.#options.storage, namespaceId, folder === '' ? '' : `${folder}/`)
   }
 
   /** Discards cached data of a changed key of the barrier. */
@@ -259,7 +239,6 @@ export class TokenStore {
     this.#sweep.start(signal)
   }
 
-  /** Removes all expired tokens. */
   sweep(): Promise<void> {
     return this.#sweep.run()
   }

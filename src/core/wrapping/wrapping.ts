@@ -18,6 +18,12 @@ interface WrappedRecord {
   readonly body: string
 }
 
+interface Kept extends Omit<WrappedRecord, 'ttlSeconds' | 'creationTime'> {
+  readonly namespace: NamespaceRef
+  readonly wrap: WrapRequest
+  readonly wrappedAccessor: string
+}
+
 const RECORD = 'response'
 const NOT_VALID = 'wrapping token is not valid or does not exist'
 const POLICY = 'response-wrapping'
@@ -77,28 +83,19 @@ export class Wrapping {
   }
 
   /** Stores any body, such as the bundle that activates a secondary. */
-  async keep(kept: {
-    readonly namespace: NamespaceRef
-    readonly creationPath: string
-    readonly wrap: WrapRequest
-    readonly status: number
-    readonly contentType: string
-    readonly body: string
-    readonly wrappedAccessor: string
-  }): Promise<WrapInfo> {
+  async keep({ namespace, wrap, wrappedAccessor, ...kept }: Kept): Promise<WrapInfo> {
     const { tokens, signer, clock } = this.#options
     const creationTime = new Date(clock.now()).toISOString()
-    const { ttlSeconds, format } = kept.wrap
-    const { creationPath, status, contentType, body } = kept
-    const record: WrappedRecord = { ttlSeconds, creationTime, creationPath, status, contentType, body }
-    const text = JSON.stringify(record)
+    const { ttlSeconds, format } = wrap
+    const { creationPath } = kept
+    const text = JSON.stringify({ ttlSeconds, creationTime, ...kept } satisfies WrappedRecord)
     await yieldToEventLoop(text.length)
-    const named = format === 'jwt' ? signer.newName(kept.namespace.id) : undefined
+    const named = format === 'jwt' ? signer.newName(namespace.id) : undefined
     const entry = await tokens.issueWrapping({
       id: named?.tokenId,
       ttlSeconds,
       creationPath,
-      namespace: kept.namespace,
+      namespace,
       records: { [RECORD]: Buffer.from(text) },
     })
     return {
@@ -107,7 +104,7 @@ export class Wrapping {
       ttlSeconds,
       creationTime,
       creationPath,
-      wrappedAccessor: kept.wrappedAccessor,
+      wrappedAccessor,
     }
   }
 
@@ -142,16 +139,9 @@ export class Wrapping {
   }
 
   async rewrap(entry: TokenEntry): Promise<WrapInfo> {
-    const record = await this.unwrap(entry, false)
-    return this.keep({
-      namespace: entry.namespace,
-      creationPath: record.creationPath,
-      wrap: { ttlSeconds: record.ttlSeconds, format: 'token' },
-      status: record.status,
-      contentType: record.contentType,
-      body: record.body,
-      wrappedAccessor: '',
-    })
+    const { ttlSeconds, creationTime: _, ...record } = await this.unwrap(entry, false)
+    const wrap = { ttlSeconds, format: 'token' } as const
+    return this.keep({ ...record, namespace: entry.namespace, wrap, wrappedAccessor: '' })
   }
 
   #read(entry: TokenEntry): WrappedRecord {

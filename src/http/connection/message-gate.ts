@@ -74,7 +74,6 @@ export class MessageGate {
     return this.#request?.complete ? this.openResponse : undefined
   }
 
-  /** The number of messages that have begun. */
   get begun(): number {
     return this.#begun
   }

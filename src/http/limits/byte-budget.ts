@@ -27,7 +27,6 @@ export class ByteBudget {
     this.#options = options
   }
 
-  /** True while a reservation waits. */
   get isAwaited(): boolean {
     return this.#waiting.size > 0
   }

@@ -29,21 +29,15 @@ interface Receiving {
   readonly evict: () => void
 }
 
-interface RequestBodyLimits {
-  readonly openBytesMax: number
-  readonly largeBytesMax: number
-  readonly largeWaitingMax: number
-  readonly largeGraceMs: number
-  readonly largeBytesPerSecondMin: number
-}
-
-const DEFAULTS: RequestBodyLimits = {
+const DEFAULTS = {
   openBytesMax: LIMITS.openBodiesBytesMax,
   largeBytesMax: LIMITS.largeBodiesBytesMax,
   largeWaitingMax: LIMITS.largeBodiesWaitingMax,
   largeGraceMs: LIMITS.largeBodyGraceMs,
   largeBytesPerSecondMin: LIMITS.largeBodyBytesPerSecondMin,
 }
+
+type RequestBodyLimits = Readonly<Record<keyof typeof DEFAULTS, number>>
 
 /**
  * The memory budget for request bodies of one server, shared by all its listeners. Bodies of unauthenticated callers never

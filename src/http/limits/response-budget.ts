@@ -24,17 +24,13 @@ interface PendingAnswer {
   readonly sinceMs: number
 }
 
-interface ResponseLimits {
-  readonly bytesMax: number
-  readonly waitingMax: number
-  readonly patienceMs: number
-}
-
-const DEFAULTS: ResponseLimits = {
+const DEFAULTS = {
   bytesMax: LIMITS.largeAnswersBytesMax,
   waitingMax: LIMITS.largeAnswersWaitingMax,
   patienceMs: LIMITS.largeAnswerPatienceMs,
 }
+
+type ResponseLimits = Readonly<Record<keyof typeof DEFAULTS, number>>
 
 /** The maximum number of paths remembered as having large responses. */
 const EXPECTED_MAX = 256

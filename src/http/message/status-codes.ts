@@ -28,19 +28,9 @@ const STATUS_OF: Record<ErrorCode, number> = {
  * bug, and its details are not sent to the client.
  */
 export const renderError = (error: unknown): Rendered => {
-  if (!(error instanceof LogicalError)) return renderErrors(500, ['internal error'])
-  const text = error.wrapped && error.message !== '' ? wrapErrorText(error.message) : error.message
-  return renderErrors(STATUS_OF[error.code], text === '' ? [] : [text], error.data, error.headers)
+  const known = error instanceof LogicalError ? error : new LogicalError('internal', 'internal error')
+  const { code, message, wrapped, data, headers = {} } = known
+  const errors = message === '' ? [] : [wrapped ? wrapErrorText(message) : message]
+  const body = printJson(data === undefined ? { errors } : { errors, data })
+  return { status: STATUS_OF[code], contentType: 'application/json', body, headers }
 }
-
-const renderErrors = (
-  status: number,
-  errors: readonly string[],
-  data?: Record<string, unknown>,
-  headers: Record<string, string> = {},
-): Rendered => ({
-  status,
-  contentType: 'application/json',
-  body: printJson(data === undefined ? { errors } : { errors, data }),
-  headers,
-})

@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import { NOT_PRINTABLE } from '../../base/printable.js'
 import { invalid } from '../../logical/errors.js'
 import type { Rendered } from '../../logical/incoming.js'
@@ -83,11 +84,9 @@ const canonicalPath = (path: string): string => {
 /** Decodes a path. Node passes bytes beyond ASCII on as Latin-1; like escaped bytes, they are decoded as UTF-8. */
 const decode = (path: string): string => {
   const escaped = path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`)
-  try {
-    return decodeURIComponent(escaped)
-  } catch {
-    throw invalid('the path contains an invalid escape or is not UTF-8')
-  }
+  const decoded = attempt(() => decodeURIComponent(escaped))
+  if (decoded === undefined) throw invalid('the path contains an invalid escape or is not UTF-8')
+  return decoded
 }
 
 /** Path prefixes of the API and of the Understudy endpoints. */
@@ -142,9 +141,7 @@ const parsePairs = (text: string): Map<string, string[]> => {
 
 const decodePart = (text: string): string => {
   if (!text.includes('%') && !text.includes('+')) return text
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    throw invalid('a parameter contains an invalid escape')
-  }
+  const decoded = attempt(() => decodeURIComponent(text.replaceAll('+', ' ')))
+  if (decoded === undefined) throw invalid('a parameter contains an invalid escape')
+  return decoded
 }

@@ -13,6 +13,7 @@ import {
   type Withheld,
   type WrapRequest,
 } from '../../logical/request.js'
+import { asFolder } from '../../logical/storage.js'
 import { parseFields } from './body.js'
 import type { ReadBody } from './body-reader.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from '../message/request-headers.js'
@@ -83,7 +84,6 @@ export const namespaceOf = (headers: MessageHead['headers'], chroot = ''): strin
   return chroot === '' ? named : chroot + normalizeNamespacePath(named ?? '')
 }
 
-/** Returns the sender of a body, from the head of the message. */
 export const senderOf = (
   { message: { headers }, path, remoteAddress, namespaceHeader }: Received<MessageHead>,
   { operation }: RequestHead,
@@ -182,5 +182,3 @@ const takeListParameter = (fields: JsonObject): boolean => {
   if (isList) delete fields.list
   return isList
 }
-
-const asFolder = (path: string): string => (path === '' || path.endsWith('/') ? path : `${path}/`)

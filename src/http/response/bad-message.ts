@@ -10,16 +10,12 @@ import { rawAnswer } from './respond.js'
 const LINGER_MS = 1000
 
 /** Responses by the error code of Node's HTTP parser. Any other code means a malformed message. */
-const REFUSALS: Readonly<Record<string, { status: number; reason: string; text: string }>> = {
-  HPE_HEADER_OVERFLOW: {
-    status: 431,
-    reason: 'Request Header Fields Too Large',
-    text: 'request headers are too large',
-  },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, reason: 'Payload Too Large', text: 'chunk extensions are too large' },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, reason: 'Request Timeout', text: 'the request did not arrive in time' },
+const REFUSALS: Readonly<Record<string, Parameters<typeof rawAnswer>>> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'request headers are too large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'Payload Too Large', 'chunk extensions are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request did not arrive in time'],
 }
-const MALFORMED = { status: 400, reason: 'Bad Request', text: 'malformed HTTP message' }
+const MALFORMED: Parameters<typeof rawAnswer> = [400, 'Bad Request', 'malformed HTTP message']
 
 /**
  * Responds in JSON to a message that Node's parser rejected, and closes the connection. Does so only if no response has
@@ -38,8 +34,7 @@ export const answerBadMessage = (
     socket.destroy()
     return
   }
-  const { status, reason, text } = REFUSALS[error.code ?? ''] ?? MALFORMED
-  socket.end(rawAnswer(status, reason, text))
+  socket.end(rawAnswer(...(REFUSALS[error.code ?? ''] ?? MALFORMED)))
   linger(socket, clock)
 }
 

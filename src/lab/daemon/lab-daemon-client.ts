@@ -1,6 +1,7 @@
 import { messageOf } from '../../base/printable.js'
 import { createInterface } from 'node:readline'
-import { callHttp, openHttp, parseJsonObject } from '../../base/http-call.js'
+import { callHttp, openHttp } from '../../base/http-call.js'
+import { parseJsonObject } from '../../base/json.js'
 import { type EventDraft, type LabEvent, parseEvent } from '../events/event.js'
 import { LabError } from '../model/lab-error.js'
 import type { ActiveFault, FaultRequest } from './active-fault.js'

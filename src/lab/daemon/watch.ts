@@ -1,5 +1,6 @@
 import http from 'node:http'
-import { callHttp, type HttpCall, parseJsonObject } from '../../base/http-call.js'
+import { callHttp, type HttpCall } from '../../base/http-call.js'
+import { parseJsonObject } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import type { Clock } from '../../base/clock.js'
 import type { EventDraft, EventKind } from '../events/event.js'

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { parseJsonObject } from '../../base/http-call.js'
+import { parseJsonObject } from '../../base/json.js'
 import { replaceFile } from '../../base/replace-file.js'
 import { shellWord } from '../../base/shell.js'
 import { isRecord } from '../documents/schema.js'

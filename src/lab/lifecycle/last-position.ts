@@ -1,4 +1,4 @@
-import { parseJsonObject } from '../../base/http-call.js'
+import { parseJsonObject } from '../../base/json.js'
 import { type ClusterAccess, withAnonymousClient } from '../model/cluster.js'
 import { lastLogLines } from '../processes/child-process.js'
 import type { LastPosition } from '../requests/expected-loss.js'

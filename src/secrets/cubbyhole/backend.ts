@@ -2,11 +2,12 @@
  * The private store of each service token: `<storage id of the token>/<path>`, with JSON text as values. It never lists or
  * reads across tokens. The code that ends a token deletes everything below its storage ID.
  */
-import { type Backend, type BackendContext, type Call, definePath } from '../../logical/backend.js'
+import { type Backend, type BackendContext, type Call, definePath, listed } from '../../logical/backend.js'
 import { printDocument } from '../../logical/document.js'
-import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
+import { invalid, invalidInList, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { storedJson } from '../../logical/json.js'
+import { asFolder } from '../../logical/storage.js'
 import type { Request, Response, TokenView } from '../../logical/request.js'
 
 interface CubbyholeOptions {
@@ -18,8 +19,6 @@ interface CubbyholeOptions {
 
 const FIELDS = { path: string('Path in the cubbyhole of the token.') }
 
-type CubbyholeCall = Call<typeof FIELDS>
-
 export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, options: CubbyholeOptions): Backend => {
   const folderOf = ({ token }: Request): string => {
     if (!token) throw permissionDenied()
@@ -27,41 +26,31 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
     return `${options.storageIdOf(token)}/`
   }
 
-  const read = ({ request, values }: CubbyholeCall): Response | undefined => {
+  const write = async ({ request, values }: Call<typeof FIELDS>): Promise<undefined> => {
     const folder = folderOf(request)
-    if (values.path === '') throw missing('path')
-    const value = storage.get(folder + values.path)
-    return value && (options.presentOwn?.(request.token, values.path, value) ?? { data: storedJson(value) })
-  }
-
-  const write = async ({ request, values }: CubbyholeCall): Promise<undefined> => {
-    const folder = folderOf(request)
-    if (Object.keys(request.data).length === 0) throw missing('data fields')
-    if (values.path === '') throw missing('path')
+    if (Object.keys(request.data).length === 0) throw invalidInList('missing data fields')
+    if (values.path === '') throw invalidInList('missing path')
     const document = await printDocument(request.data)
     return storage.write((tx) => void tx.put(folder + values.path, document.take()))
-  }
-
-  const remove = ({ request, values }: CubbyholeCall): Promise<undefined> => {
-    const key = folderOf(request) + values.path
-    return storage.write((tx) => void tx.delete(key))
-  }
-
-  const list = async ({ request, values: { path } }: CubbyholeCall): Promise<Response | undefined> => {
-    const below = path === '' || path.endsWith('/') ? path : `${path}/`
-    const keys = await storage.list(folderOf(request) + below)
-    return keys.length === 0 ? undefined : { data: { keys } }
   }
 
   return {
     type: 'cubbyhole',
     paths: [
       definePath('*path', FIELDS, 'Read, write, delete or list the cubbyhole of the token.', {
-        read,
+        read: ({ request, values }) => {
+          const folder = folderOf(request)
+          if (values.path === '') throw invalidInList('missing path')
+          const value = storage.get(folder + values.path)
+          return value && (options.presentOwn?.(request.token, values.path, value) ?? { data: storedJson(value) })
+        },
         create: write,
         update: write,
-        delete: remove,
-        list,
+        delete: ({ request, values }) => {
+          const key = folderOf(request) + values.path
+          return storage.write((tx) => void tx.delete(key))
+        },
+        list: ({ request, values }) => listed(storage.list(folderOf(request) + asFolder(values.path))),
         exists: ({ request, values }) =>
           request.token?.type === 'service' && storage.get(folderOf(request) + values.path) !== undefined,
         takesAnyField: true,
@@ -69,7 +58,3 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
     ],
   }
 }
-
-/** Returns a 400 in list form, as Vault does for this error. */
-const missing = (what: string): LogicalError =>
-  new LogicalError('invalid-request', `missing ${what}`, { wrapped: true })

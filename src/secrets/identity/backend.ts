@@ -1,4 +1,4 @@
-import { type Backend, type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type Backend, type Call, definePath, type PathSpec, shown } from '../../logical/backend.js'
 import { cleanName, cleanPolicies, cleanTexts, entityData, listedAlias, listedEntity, singleAliasData } from './view.js'
 import type { Entity, EntityDirectory } from '../../logical/identity.js'
 import { invalid } from '../../logical/errors.js'
@@ -37,13 +37,15 @@ const entityPaths = (directory: EntityDirectory): PathSpec[] => {
   }
   const by = (key: 'id' | 'name'): PathSpec[] => [
     definePath(`entity/${key}/?`, {}, `List the entities by ${key}.`, {
-      list: async ({ request }) => listed(await directory.list(request.namespace.id), key, directory),
+      list: async ({ request }) =>
+        detailed(
+          await directory.list(request.namespace.id),
+          (entity) => entity[key],
+          (entity) => listedEntity(entity, key, directory),
+        ),
     }),
     definePath(`entity/${key}/:${key}`, ENTITY_FIELDS, `Read, change or delete an entity by ${key}.`, {
-      read: (call) => {
-        const entity = find[key](call)
-        return entity && { data: entityData(entity, directory) }
-      },
+      read: (call) => shown(find[key](call), (entity) => entityData(entity, directory)),
       update: write,
       delete: async (call) => {
         const entity = find[key](call)
@@ -66,10 +68,11 @@ const entityPaths = (directory: EntityDirectory): PathSpec[] => {
   ]
 }
 
-const listed = (entities: readonly Entity[], key: 'id' | 'name', directory: EntityDirectory): Response => {
-  const sorted = [...entities].sort((a, b) => (a[key] < b[key] ? -1 : 1))
-  const info = sorted.map((entity) => [entity[key], listedEntity(entity, key, directory)])
-  return { data: { key_info: Object.fromEntries(info), keys: sorted.map((entity) => entity[key]) } }
+/** Returns the response of a list with details, sorted by key. */
+const detailed = <T>(items: readonly T[], keyOf: (item: T) => string, infoOf: (item: T) => object): Response => {
+  const sorted = [...items].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  const info = Object.fromEntries(sorted.map((item) => [keyOf(item), infoOf(item)]))
+  return { data: { key_info: info, keys: sorted.map(keyOf) } }
 }
 
 const ALIAS_FIELDS = {
@@ -85,11 +88,7 @@ type AliasCall = Call<typeof ALIAS_FIELDS>
 
 /** Creates identity/entity-alias: the names by which auth methods know an entity. */
 const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
-  const findAlias = ({ request, values }: AliasCall) => {
-    const entity = directory.findByAliasId(request.namespace.id, values.id)
-    const alias = entity?.aliases.find(({ id }) => id === values.id)
-    return entity && alias && { alias, entity }
-  }
+  const aliasesOf = (entity: Entity) => entity.aliases.map((alias) => ({ alias, entity }))
   const write = async ({ request, values, supplied }: AliasCall): Promise<Response> => {
     const { alias, entity } = await directory.putAlias({
       namespaceId: request.namespace.id,
@@ -104,18 +103,18 @@ const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
   return [
     definePath('entity-alias', ALIAS_FIELDS, 'Create an alias, or change an existing one.', { update: write }),
     definePath('entity-alias/id/?', {}, 'List the aliases.', {
-      list: async ({ request }) => {
-        const entities = await directory.list(request.namespace.id)
-        const all = entities.flatMap((entity) => entity.aliases.map((alias) => ({ alias, entity })))
-        const sorted = all.sort((a, b) => (a.alias.id < b.alias.id ? -1 : 1))
-        const info = sorted.map(({ alias, entity }) => [alias.id, listedAlias(alias, entity, directory)])
-        return { data: { key_info: Object.fromEntries(info), keys: sorted.map(({ alias }) => alias.id) } }
-      },
+      list: async ({ request }) =>
+        detailed(
+          (await directory.list(request.namespace.id)).flatMap(aliasesOf),
+          ({ alias }) => alias.id,
+          ({ alias, entity }) => listedAlias(alias, entity, directory),
+        ),
     }),
     definePath('entity-alias/id/:id', ALIAS_FIELDS, 'Read, change or delete an alias by its ID.', {
-      read: (call) => {
-        const found = findAlias(call)
-        return found && { data: singleAliasData(found.alias, found.entity, directory) }
+      read: ({ request, values }) => {
+        const found = directory.findByAliasId(request.namespace.id, values.id)
+        const own = found && aliasesOf(found).find(({ alias }) => alias.id === values.id)
+        return shown(own, ({ alias, entity }) => singleAliasData(alias, entity, directory))
       },
       update: write,
       delete: async ({ request, values }) => void (await directory.removeAlias(request.namespace.id, values.id)),
@@ -137,19 +136,14 @@ const FIELDS = {
   alias_mount_accessor: string('Accessor of the mount of the alias.'),
 } as const
 
-type LookupCall = Call<typeof FIELDS>
-
 /** Creates identity/lookup/entity, which finds an entity by ID, name or alias; 204 if there is none. */
 const lookupPaths = (directory: EntityDirectory): PathSpec[] => [
   definePath('lookup/entity', FIELDS, 'Look up an entity by ID, name or alias.', {
-    update: (call) => {
-      const entity = find(call, directory)
-      return entity && { data: entityData(entity, directory) }
-    },
+    update: (call) => shown(find(call, directory), (entity) => entityData(entity, directory)),
   }),
 ]
 
-const find = ({ request, values }: LookupCall, directory: EntityDirectory): Entity | undefined => {
+const find = ({ request, values }: Call<typeof FIELDS>, directory: EntityDirectory): Entity | undefined => {
   const { id: namespaceId } = request.namespace
   const { id, name, alias_id: aliasId, alias_name: aliasName, alias_mount_accessor: mountAccessor } = values
   const criteria = [id, name, aliasId, aliasName || mountAccessor].filter((text) => text !== '')

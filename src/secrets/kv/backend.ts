@@ -4,21 +4,23 @@ import {
   type BackendType,
   type Call,
   definePath,
+  listed,
   type PathSpec,
 } from '../../logical/backend.js'
 import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { invalid, unsupportedOperation } from '../../logical/errors.js'
 import type { Operation, Request, Response } from '../../logical/request.js'
 import { configPaths, ConfigStore } from './config.js'
-import { dataPaths, findVersion, isObject } from './data.js'
+import { dataPaths, findVersion } from './data.js'
 import { metadataPaths } from './metadata-paths.js'
 import { versionPaths } from './versions.js'
 import { int, string } from '../../logical/fields.js'
 import { type JsonObject, type JsonValue, parseJson, parseJsonBytes, storedJson } from '../../logical/json.js'
 import { parseDurationMs } from '../../base/duration.js'
 import { printDocument } from '../../logical/document.js'
-import type { RawJson } from '../../base/json.js'
-import { folder, V1_PREFIX } from './layout.js'
+import { isJsonObject, type RawJson } from '../../base/json.js'
+import { asFolder } from '../../logical/storage.js'
+import { V1_PREFIX } from './layout.js'
 
 /** Creates version 1 unless the mount's option `version` is `2`. */
 const createKv = (context: BackendContext): Backend =>
@@ -82,7 +84,7 @@ const subkeyPaths = ({ storage, clock }: BackendContext): PathSpec[] => [
       if (!found) return undefined
       if (found.stored === undefined) return { status: 404, data: { metadata: found.description, subkeys: null } }
       const data = parseJsonBytes(found.stored)
-      const subkeys = isObject(data) ? withoutValues(data, values.depth, 1) : null
+      const subkeys = isJsonObject(data) ? withoutValues(data, values.depth, 1) : null
       return { data: { metadata: found.description, subkeys } }
     },
   }),
@@ -91,7 +93,7 @@ const subkeyPaths = ({ storage, clock }: BackendContext): PathSpec[] => [
 const withoutValues = (data: JsonObject, depthMax: number, depth: number): JsonObject => {
   const keys: JsonObject = Object.create(null)
   for (const [key, value] of Object.entries(data)) {
-    const isShown = isObject(value) && depth !== depthMax && Object.keys(value).length > 0
+    const isShown = isJsonObject(value) && depth !== depthMax && Object.keys(value).length > 0
     keys[key] = isShown ? withoutValues(value, depthMax, depth + 1) : null
   }
   return keys
@@ -103,40 +105,28 @@ const withoutValues = (data: JsonObject, depthMax: number, depth: number): JsonO
  */
 const V1_FIELDS = { path: string('Location of the secret.') }
 
-type V1Call = Call<typeof V1_FIELDS>
-
 export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
-  const read = ({ values: { path } }: V1Call): Response | undefined => {
-    const value = storage.get(V1_PREFIX + path)
-    if (!value) return undefined
-    const data = storedJson(value)
-    return { data, leaseDurationSeconds: findLeaseSeconds(data) ?? mount.defaultLeaseTtlSeconds }
-  }
-
-  const write = async ({ values: { path }, request }: V1Call): Promise<undefined> => {
+  const write = async ({ values: { path }, request }: Call<typeof V1_FIELDS>): Promise<undefined> => {
     if (path === '') throw invalid('missing path')
     if (Object.keys(request.data).length === 0) throw invalid('missing data fields')
     const document = await printDocument(request.data)
     return storage.write((tx) => void tx.put(V1_PREFIX + path, document.take()))
   }
 
-  const remove = ({ values: { path } }: V1Call): Promise<undefined> =>
-    storage.write((tx) => void tx.delete(V1_PREFIX + path))
-
-  const list = async ({ values: { path } }: V1Call): Promise<Response | undefined> => {
-    const keys = await storage.list(V1_PREFIX + folder(path))
-    return keys.length === 0 ? undefined : { data: { keys } }
-  }
-
   return {
     type: 'kv',
     paths: [
       definePath('*path', V1_FIELDS, 'Read, write, delete or list secrets.', {
-        read,
+        read: ({ values: { path } }) => {
+          const value = storage.get(V1_PREFIX + path)
+          if (!value) return undefined
+          const data = storedJson(value)
+          return { data, leaseDurationSeconds: findLeaseSeconds(data) ?? mount.defaultLeaseTtlSeconds }
+        },
         create: write,
         update: write,
-        delete: remove,
-        list,
+        delete: ({ values: { path } }) => storage.write((tx) => void tx.delete(V1_PREFIX + path)),
+        list: ({ values: { path } }) => listed(storage.list(V1_PREFIX + asFolder(path))),
         exists: ({ values: { path } }) => storage.has(V1_PREFIX + path),
         takesAnyField: true,
       }),

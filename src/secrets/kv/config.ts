@@ -1,10 +1,9 @@
 /** Settings of a version 2 mount, and their endpoint. */
 import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
-import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type BackendContext, definePath, type PathSpec, sentBy } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { any, bool, int } from '../../logical/fields.js'
 import type { JsonValue } from '../../logical/json.js'
-import type { Response } from '../../logical/request.js'
 import { putJson, type ReadStorage, readRecord } from '../../logical/storage.js'
 import { CONFIG_KEY } from './layout.js'
 
@@ -24,8 +23,6 @@ const FIELDS = {
   delete_version_after: any('Versions are deleted after this duration. A negative value disables this for all keys.'),
 }
 
-type ConfigCall = Call<typeof FIELDS>
-
 /** Caches the settings until they change, since every write needs them. */
 export class ConfigStore {
   readonly #storage: BackendContext['storage']
@@ -44,7 +41,6 @@ export class ConfigStore {
     return this.#storage.write((tx) => putJson(tx, CONFIG_KEY, fn(read(tx))))
   }
 
-  /** Discards the cached settings when their key has changed. */
   invalidate(key: string): void {
     if (key === CONFIG_KEY) this.#kept = undefined
   }
@@ -52,31 +48,32 @@ export class ConfigStore {
 
 const read = (storage: ReadStorage): KvConfig => readRecord<KvConfig>(storage, CONFIG_KEY) ?? DEFAULT_CONFIG
 
-export const configPaths = (config: ConfigStore): PathSpec[] => {
-  const show = (): Response => {
-    const { maxVersions, casRequired, deleteVersionAfterSeconds } = config.current()
-    return {
-      data: {
-        cas_required: casRequired,
-        delete_version_after: formatGoDuration(deleteVersionAfterSeconds),
-        max_versions: maxVersions,
-      },
-    }
-  }
-
-  const write = async (call: ConfigCall): Promise<undefined> => {
-    const { values } = call
-    const seconds = parseSignedSeconds(values.delete_version_after)
-    if (values.max_versions < 0) throw invalid("'max_versions' cannot be negative")
-    await config.change((before) => ({
-      maxVersions: call.supplied('max_versions') ? values.max_versions : before.maxVersions,
-      casRequired: call.supplied('cas_required') ? values.cas_required : before.casRequired,
-      deleteVersionAfterSeconds: seconds ?? before.deleteVersionAfterSeconds,
-    }))
-  }
-
-  return [definePath('config', FIELDS, 'Read or change the settings of this mount.', { read: show, update: write })]
-}
+export const configPaths = (config: ConfigStore): PathSpec[] => [
+  definePath('config', FIELDS, 'Read or change the settings of this mount.', {
+    read: () => {
+      const { maxVersions, casRequired, deleteVersionAfterSeconds } = config.current()
+      return {
+        data: {
+          cas_required: casRequired,
+          delete_version_after: formatGoDuration(deleteVersionAfterSeconds),
+          max_versions: maxVersions,
+        },
+      }
+    },
+    update: async (call) => {
+      const { values } = call
+      const sent = sentBy(call)
+      const seconds = parseSignedSeconds(values.delete_version_after)
+      if (values.max_versions < 0) throw invalid("'max_versions' cannot be negative")
+      await config.change((before) => ({
+        maxVersions: sent('max_versions') ?? before.maxVersions,
+        casRequired: sent('cas_required') ?? before.casRequired,
+        deleteVersionAfterSeconds: seconds ?? before.deleteVersionAfterSeconds,
+      }))
+      return undefined
+    },
+  }),
+]
 
 /** Parses a duration that may be negative, in seconds; undefined if none was sent. */
 const parseSignedSeconds = (value: JsonValue | undefined): number | undefined => {

@@ -10,8 +10,8 @@ import type { ConfigStore, KvConfig } from './config.js'
 import { metadataKey, versionKey } from './layout.js'
 import { addVersion, describeVersion, isReadable, type KeyMetadata, newMetadata } from './metadata.js'
 import { putMetadata, readMetadata } from './stored-metadata.js'
-import { deleteVersions } from './versions.js'
-import { RawNumber } from '../../base/json.js'
+import { changeVersions } from './versions.js'
+import { isJsonObject, RawNumber } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { yieldToEventLoop } from '../../base/turn.js'
 import { scanJson } from '../../logical/json-scan.js'
@@ -54,13 +54,6 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     return { data: describeVersion(metadata, number, version) }
   }
 
-  const read = ({ values: { path, version } }: DataCall): Response | undefined => {
-    const found = findVersion(storage, path, version, clock.now())
-    if (!found) return undefined
-    if (found.stored === undefined) return { status: 404, data: { data: null, metadata: found.description } }
-    return { data: { data: storedJson(found.stored), metadata: found.description } }
-  }
-
   const patch = async (call: DataCall): Promise<Response> => {
     const { values } = call
     const { path } = values
@@ -83,20 +76,24 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     })
   }
 
-  const remove = ({ values: { path } }: DataCall): Promise<undefined> =>
-    storage.write((tx) => {
-      const metadata = readMetadata(tx, path)
-      if (metadata) deleteVersions(tx, path, metadata, [metadata.currentVersion], clock.now())
-      return undefined
-    })
-
   return [
     definePath('data/*path', FIELDS, 'Write, read, patch and delete versions of a secret.', {
-      read,
+      read: ({ values: { path, version } }) => {
+        const found = findVersion(storage, path, version, clock.now())
+        if (!found) return undefined
+        if (found.stored === undefined) return { status: 404, data: { data: null, metadata: found.description } }
+        return { data: { data: storedJson(found.stored), metadata: found.description } }
+      },
       create: write,
       update: write,
       patch,
-      delete: remove,
+      delete: ({ values: { path } }) =>
+        storage.write((tx) => {
+          const metadata = readMetadata(tx, path)
+          const numbers = [metadata?.currentVersion ?? 0]
+          if (metadata) changeVersions('delete', { tx, path, metadata, numbers, nowMs: clock.now() })
+          return undefined
+        }),
       exists: ({ values: { path } }) => path !== '' && storage.has(metadataKey(path)),
     }),
   ]
@@ -180,15 +177,12 @@ const mergeInTurns = async (text: string, changes: JsonObject): Promise<Document
   return new Document(bytes)
 }
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
-
 /** Applies a JSON merge patch (RFC 7386): objects are merged, null removes a key, and any other value replaces it. */
 export const mergePatch = (target: JsonValue | undefined, patch: JsonObject): JsonObject => {
-  const merged: JsonObject = Object.assign(Object.create(null), isObject(target) ? target : undefined)
+  const merged: JsonObject = Object.assign(Object.create(null), isJsonObject(target) ? target : undefined)
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key]
-    else merged[key] = isObject(value) ? mergePatch(merged[key], value) : value
+    else merged[key] = isJsonObject(value) ? mergePatch(merged[key], value) : value
   }
   return merged
 }

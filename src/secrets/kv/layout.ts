@@ -7,9 +7,6 @@ export const V1_PREFIX = 'data/'
 export const CONFIG_KEY = 'config'
 export const METADATA_PREFIX = 'metadata/'
 
-/** Returns the folder of a list as the end of a key prefix: empty at the top, otherwise with a trailing slash. */
-export const folder = (path: string): string => (path === '' || path.endsWith('/') ? path : `${path}/`)
-
 export const metadataKey = (path: string): string => METADATA_PREFIX + path
 
 /** Returns the key of a version. The number comes last, so that two paths can never share a key. */

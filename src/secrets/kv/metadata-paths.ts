@@ -1,12 +1,21 @@
 /** KV version 2 metadata endpoint: read, write, patch, list and delete the metadata of keys. */
 import { formatGoDuration } from '../../base/duration.js'
 import { formatTime } from '../../base/rfc3339.js'
-import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import {
+  type BackendContext,
+  type Call,
+  definePath,
+  listed,
+  type PathSpec,
+  sentBy,
+  shown,
+} from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, pairs, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
+import { asFolder, type Transaction } from '../../logical/storage.js'
 import type { ConfigStore } from './config.js'
-import { folder, METADATA_PREFIX, metadataKey, versionKey } from './layout.js'
+import { METADATA_PREFIX, metadataKey, versionKey } from './layout.js'
 import { describeInList, type KeyMetadata, newMetadata } from './metadata.js'
 import { putMetadata, readMetadata } from './stored-metadata.js'
 import type { JsonValue } from '../../logical/json.js'
@@ -24,14 +33,22 @@ type MetadataCall = Call<typeof FIELDS>
 const CAS_MANDATED = '"cas_required" set to false, but is mandated by backend config. This value will be ignored.'
 
 export const metadataPaths = ({ storage, clock }: BackendContext, config: ConfigStore): PathSpec[] => {
-  const read = ({ values: { path } }: MetadataCall): Response | undefined => {
-    const metadata = readMetadata(storage, path)
-    return metadata && { data: describe(metadata) }
-  }
-
-  const list = async ({ values: { path } }: MetadataCall): Promise<Response | undefined> => {
-    const keys = await storage.list(METADATA_PREFIX + folder(path))
-    return keys.length === 0 ? undefined : { data: { keys } }
+  /** Stores the sent settings of a key. `custom` returns its new custom metadata, if that was sent. */
+  const put = (
+    tx: Transaction,
+    call: MetadataCall,
+    before: KeyMetadata,
+    custom: () => KeyMetadata['customMetadata'],
+  ): Response | undefined => {
+    const sent = sentBy(call)
+    putMetadata(tx, call.values.path, {
+      ...before,
+      maxVersions: sent('max_versions') ?? before.maxVersions,
+      casRequired: sent('cas_required') ?? before.casRequired,
+      deleteVersionAfterSeconds: sent('delete_version_after') ?? before.deleteVersionAfterSeconds,
+      customMetadata: call.supplied('custom_metadata') ? custom() : before.customMetadata,
+    })
+    return sent('cas_required') === false && config.current().casRequired ? { warnings: [CAS_MANDATED] } : undefined
   }
 
   const write = (call: MetadataCall): Promise<Response | undefined> => {
@@ -39,56 +56,33 @@ export const metadataPaths = ({ storage, clock }: BackendContext, config: Config
     if (path === '') throw invalid('missing path')
     const custom = parseCustomMetadata(call.values.custom_metadata)
     checkMaxVersions(call)
-    return storage.write((tx) => {
-      const metadata = readMetadata(tx, path) ?? newMetadata(clock.now())
-      putMetadata(tx, path, {
-        ...withSettings(metadata, call),
-        customMetadata: call.supplied('custom_metadata') ? custom : metadata.customMetadata,
-      })
-      return warnAboutCas(call)
-    })
+    return storage.write((tx) => put(tx, call, readMetadata(tx, path) ?? newMetadata(clock.now()), () => custom))
   }
-
-  const patch = (call: MetadataCall): Promise<Response | undefined> => {
-    const { values, request } = call
-    const { path } = values
-    checkMaxVersions(call)
-    return storage.write((tx) => {
-      const metadata = readMetadata(tx, path)
-      if (!metadata) return { status: 404 }
-      const sent = request.data.custom_metadata
-      putMetadata(tx, path, {
-        ...withSettings(metadata, call),
-        customMetadata: call.supplied('custom_metadata')
-          ? patchCustomMetadata(metadata.customMetadata, sent, values.custom_metadata)
-          : metadata.customMetadata,
-      })
-      return warnAboutCas(call)
-    })
-  }
-
-  const warnAboutCas = (call: MetadataCall): Response | undefined =>
-    call.supplied('cas_required') && !call.values.cas_required && config.current().casRequired
-      ? { warnings: [CAS_MANDATED] }
-      : undefined
-
-  const remove = ({ values: { path } }: MetadataCall): Promise<undefined> =>
-    storage.write((tx) => {
-      const metadata = readMetadata(tx, path)
-      if (!metadata) return undefined
-      for (const number of Object.keys(metadata.versions)) tx.delete(versionKey(path, Number(number)))
-      tx.delete(metadataKey(path))
-      return undefined
-    })
 
   return [
     definePath('metadata/*path', FIELDS, 'Read, change or delete the metadata of a secret, or list secrets.', {
-      read,
-      list,
+      read: ({ values: { path } }) => shown(readMetadata(storage, path), describe),
+      list: ({ values: { path } }) => listed(storage.list(METADATA_PREFIX + asFolder(path))),
       create: write,
       update: write,
-      patch,
-      delete: remove,
+      patch: (call) => {
+        const { path, custom_metadata: pairs } = call.values
+        checkMaxVersions(call)
+        return storage.write((tx) => {
+          const metadata = readMetadata(tx, path)
+          if (!metadata) return { status: 404 }
+          const sent = call.request.data.custom_metadata
+          return put(tx, call, metadata, () => patchCustomMetadata(metadata.customMetadata, sent, pairs))
+        })
+      },
+      delete: ({ values: { path } }) =>
+        storage.write((tx) => {
+          const metadata = readMetadata(tx, path)
+          if (!metadata) return undefined
+          for (const number of Object.keys(metadata.versions)) tx.delete(versionKey(path, Number(number)))
+          tx.delete(metadataKey(path))
+          return undefined
+        }),
       exists: ({ values: { path } }) => path !== '' && storage.get(metadataKey(path)) !== undefined,
     }),
   ]
@@ -97,15 +91,6 @@ export const metadataPaths = ({ storage, clock }: BackendContext, config: Config
 const checkMaxVersions = ({ values }: MetadataCall): void => {
   if (values.max_versions < 0) throw invalid("'max_versions' cannot be negative")
 }
-
-const withSettings = (metadata: KeyMetadata, call: MetadataCall): KeyMetadata => ({
-  ...metadata,
-  maxVersions: call.supplied('max_versions') ? call.values.max_versions : metadata.maxVersions,
-  casRequired: call.supplied('cas_required') ? call.values.cas_required : metadata.casRequired,
-  deleteVersionAfterSeconds: call.supplied('delete_version_after')
-    ? call.values.delete_version_after
-    : metadata.deleteVersionAfterSeconds,
-})
 
 const describe = (metadata: KeyMetadata): Record<string, unknown> => ({
   cas_required: metadata.casRequired,

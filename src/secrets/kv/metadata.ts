@@ -36,7 +36,6 @@ export const newMetadata = (nowMs: number): KeyMetadata => ({
   versions: {},
 })
 
-/** Adds the next version to `metadata`. */
 export const addVersion = (metadata: KeyMetadata, config: KvConfig, nowMs: number): void => {
   const version: VersionMetadata = { createdMs: nowMs }
   const lifeSeconds = lifeOfVersions(metadata, config)

@@ -16,60 +16,57 @@ const FIELDS = {
 
 type VersionsCall = Call<typeof FIELDS>
 
-type Change = (tx: Transaction, path: string, metadata: KeyMetadata, numbers: readonly number[], nowMs: number) => void
+type Verb = 'delete' | 'undelete' | 'destroy'
+
+/** How each endpoint changes a version. `drop` deletes its data. */
+const CHANGES: Readonly<Record<Verb, (version: VersionMetadata, nowMs: number, drop: () => void) => void>> = {
+  delete: (version, nowMs) => {
+    if (isReadable(version, nowMs)) version.deletedMs = nowMs
+  },
+  undelete: (version) => {
+    if (version.destroyed !== true) delete version.deletedMs
+  },
+  destroy: (version, _, drop) => {
+    version.destroyed = true
+    drop()
+  },
+}
+
+interface Changed {
+  readonly tx: Transaction
+  readonly path: string
+  readonly metadata: KeyMetadata
+  readonly numbers: readonly number[]
+  readonly nowMs: number
+}
+
+export const changeVersions = (verb: Verb, { tx, path, metadata, numbers, nowMs }: Changed): void => {
+  for (const number of numbers) {
+    const version = metadata.versions[number]
+    if (version) CHANGES[verb](version, nowMs, () => tx.delete(versionKey(path, number)))
+  }
+  putMetadata(tx, path, metadata)
+}
 
 export const versionPaths = ({ storage, clock }: BackendContext): PathSpec[] => {
-  const endpoint = (verb: string, change: Change, whenEmpty: string, summary: string): PathSpec =>
+  const endpoint = (verb: Verb, whenEmpty: string, summary: string): PathSpec =>
     definePath(`${verb}/*path`, FIELDS, summary, {
-      update: ({ values }: VersionsCall) => {
-        const numbers = parseVersions(values.versions)
+      update: ({ values: { path, versions } }: VersionsCall) => {
+        const numbers = parseVersions(versions)
         if (numbers.length === 0) throw invalid(whenEmpty)
         return storage.write((tx) => {
-          const metadata = readMetadata(tx, values.path)
-          if (metadata) change(tx, values.path, metadata, numbers, clock.now())
+          const metadata = readMetadata(tx, path)
+          if (metadata) changeVersions(verb, { tx, path, metadata, numbers, nowMs: clock.now() })
           return undefined
         })
       },
     })
 
   return [
-    endpoint('delete', deleteVersions, 'No version number provided', 'Delete versions. They can be undeleted.'),
-    endpoint('undelete', undeleteVersions, 'No version number provided', 'Undelete versions.'),
-    endpoint('destroy', destroyVersions, 'no version number provided', 'Destroy the data of versions permanently.'),
+    endpoint('delete', 'No version number provided', 'Delete versions. They can be undeleted.'),
+    endpoint('undelete', 'No version number provided', 'Undelete versions.'),
+    endpoint('destroy', 'no version number provided', 'Destroy the data of versions permanently.'),
   ]
-}
-
-export const deleteVersions: Change = (tx, path, metadata, numbers, nowMs) => {
-  changeEach(tx, path, metadata, numbers, (version) => {
-    if (isReadable(version, nowMs)) version.deletedMs = nowMs
-  })
-}
-
-const undeleteVersions: Change = (tx, path, metadata, numbers) => {
-  changeEach(tx, path, metadata, numbers, (version) => {
-    if (version.destroyed !== true) delete version.deletedMs
-  })
-}
-
-const destroyVersions: Change = (tx, path, metadata, numbers) => {
-  changeEach(tx, path, metadata, numbers, (version, number) => {
-    version.destroyed = true
-    tx.delete(versionKey(path, number))
-  })
-}
-
-const changeEach = (
-  tx: Transaction,
-  path: string,
-  metadata: KeyMetadata,
-  numbers: readonly number[],
-  change: (version: VersionMetadata, number: number) => void,
-): void => {
-  for (const number of numbers) {
-    const version = metadata.versions[number]
-    if (version) change(version, number)
-  }
-  putMetadata(tx, path, metadata)
 }
 
 /** Parses integers, or texts of integers, in a list, alone or separated by commas. Throws 400 for anything else. */

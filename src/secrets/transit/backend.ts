@@ -16,7 +16,7 @@ import { type KeyRecord, versionOf } from './key-record.js'
 
 const createTransit = (context: BackendContext, makePrivateKey: MakePrivateKey): Backend => {
   const keys = new KeyStore(context, makePrivateKey)
-  const rotation = new Rotation(keys)
+  const rotation = rotationOf(keys)
   return {
     type: 'transit',
     paths: [
@@ -29,7 +29,7 @@ const createTransit = (context: BackendContext, makePrivateKey: MakePrivateKey):
       ...exportPaths(keys),
       ...backupPaths(keys),
     ],
-    start: (signal) => rotation.start(signal),
+    start: (signal) => rotation.start(context.clock, ROTATION_INTERVAL_MS, signal),
     stop: () => rotation.settled(),
   }
 }
@@ -46,53 +46,38 @@ export const ROTATION_INTERVAL_MS = 60_000
 /**
  * Rotates keys whose latest version has reached the configured age, on clusters that can write them. Only one run at a time.
  */
-class Rotation {
-  readonly #keys: KeyStore
-  readonly #work = new PeriodicWork(() => this.#run())
-
-  constructor(keys: KeyStore) {
-    this.#keys = keys
-  }
-
-  start(signal: AbortSignal): void {
-    this.#work.start(this.#keys.context.clock, ROTATION_INTERVAL_MS, signal)
-  }
-
-  /** Resolves when no run is in progress. */
-  settled(): Promise<void> {
-    return this.#work.settled()
-  }
-
-  async #run(): Promise<void> {
-    const { isReadOnly, log } = this.#keys.context
+const rotationOf = (keys: KeyStore): PeriodicWork => {
+  const { context } = keys
+  const work: PeriodicWork = new PeriodicWork(async () => {
     try {
-      if (isReadOnly()) return
-      for (const name of await this.#keys.names()) {
-        if (this.#work.isStopped) return
-        await this.#rotateIfDue(name)
+      if (context.isReadOnly()) return
+      for (const name of await keys.names()) {
+        if (work.isStopped) return
+        await rotateIfDue(name)
       }
     } catch (error) {
-      if (!this.#work.isStopped) log.warn('automatic rotation of transit keys failed', { error: String(error) })
+      if (!work.isStopped) context.log.warn('automatic rotation of transit keys failed', { error: String(error) })
     }
-  }
+  })
 
-  async #rotateIfDue(name: string): Promise<void> {
+  const rotateIfDue = async (name: string): Promise<void> => {
     try {
-      const present = this.#keys.find(name)
-      if (!present || !this.#isDue(present)) return
-      const { latestVersion } = await this.#keys.rotate(name, (record) => this.#isDue(record))
-      this.#keys.context.log.info('automatically rotated a transit key', { key: name, version: latestVersion })
+      const present = keys.find(name)
+      if (!present || !isDue(present)) return
+      const { latestVersion } = await keys.rotate(name, isDue)
+      context.log.info('automatically rotated a transit key', { key: name, version: latestVersion })
     } catch (error) {
       // A key that fails to rotate does not prevent the rotation of others.
-      if (this.#work.isStopped || (error instanceof LogicalError && error.code === 'read-only')) throw error
-      this.#keys.context.log.warn('automatic rotation of a transit key failed', { key: name, error: String(error) })
+      if (work.isStopped || (error instanceof LogicalError && error.code === 'read-only')) throw error
+      context.log.warn('automatic rotation of a transit key failed', { key: name, error: String(error) })
     }
   }
 
-  #isDue(record: KeyRecord): boolean {
+  const isDue = (record: KeyRecord): boolean => {
     const { autoRotatePeriodSeconds, latestVersion } = record
     if (autoRotatePeriodSeconds === 0) return false
-    const ageMs = this.#keys.context.clock.now() - versionOf(record, latestVersion).createdMs
-    return ageMs >= autoRotatePeriodSeconds * 1000
+    return context.clock.now() - versionOf(record, latestVersion).createdMs >= autoRotatePeriodSeconds * 1000
   }
+
+  return work
 }

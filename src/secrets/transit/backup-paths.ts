@@ -1,10 +1,11 @@
 /** backup and restore: a key with all its versions as one text, in a format specific to this server. */
+import { attempt } from '../../base/attempt.js'
 import { privateKeyOf } from '../../crypto/key-pairs.js'
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { definePath, definePaths, type PathSpec } from '../../logical/backend.js'
+import { isJsonObject } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, string } from '../../logical/fields.js'
-import type { Response } from '../../logical/request.js'
 import { type JsonObject, type JsonValue, parseJson } from '../../logical/json.js'
 import { decodeBase64 } from './batch.js'
 import type { KeyRecord } from './key-record.js'
@@ -21,33 +22,27 @@ const RESTORE_FIELDS = {
 
 const FORMAT = 'understudy transit key 1'
 
-export const backupPaths = (keys: KeyStore): PathSpec[] => {
-  const backup = ({ values: { name } }: Call<typeof NAME>): Response => {
-    const record = keys.require(name, `invalid key "${name}"`)
-    if (!record.exportable) throw invalid('exporting is disallowed on the policy')
-    if (!record.allowPlaintextBackup) throw invalid('plaintext backup is disallowed on the policy')
-    return { data: { backup: Buffer.from(JSON.stringify({ format: FORMAT, record })).toString('base64') } }
-  }
-
-  const restore = async ({ values }: Call<typeof RESTORE_FIELDS>): Promise<undefined> => {
-    if (values.backup === '') throw invalid("'backup' must be supplied")
-    const record = parseBackup(values.backup)
-    const named = values.name === '' ? record : { ...record, name: values.name }
-    await keys.restore({ ...named, restoredMs: keys.context.clock.now() }, values.force)
-  }
-
-  return [
-    definePath('backup/:name', NAME, 'Back up a whole key in plain text, if its settings allow it.', { read: backup }),
-    ...(['restore', 'restore/:name'] as const).map((pattern) =>
-      definePath(pattern, RESTORE_FIELDS, 'Restore a key from a backup.', { update: restore }),
-    ),
-  ]
-}
+export const backupPaths = (keys: KeyStore): PathSpec[] => [
+  definePath('backup/:name', NAME, 'Back up a whole key in plain text, if its settings allow it.', {
+    read: ({ values: { name } }) => {
+      const record = keys.require(name, `invalid key "${name}"`)
+      if (!record.exportable) throw invalid('exporting is disallowed on the policy')
+      if (!record.allowPlaintextBackup) throw invalid('plaintext backup is disallowed on the policy')
+      return { data: { backup: Buffer.from(JSON.stringify({ format: FORMAT, record })).toString('base64') } }
+    },
+  }),
+  ...definePaths(['restore', 'restore/:name'], RESTORE_FIELDS, 'Restore a key from a backup.', {
+    update: async ({ values }) => {
+      if (values.backup === '') throw invalid("'backup' must be supplied")
+      const record = parseBackup(values.backup)
+      const named = values.name === '' ? record : { ...record, name: values.name }
+      await keys.restore({ ...named, restoredMs: keys.context.clock.now() }, values.force)
+      return undefined
+    },
+  }),
+]
 
 const damaged = () => invalid('the backup cannot be read: it is damaged, or another kind of server created it')
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const COUNTS = [
   'minDecryptionVersion',
@@ -61,11 +56,11 @@ const FLAGS = ['derived', 'convergent', 'exportable', 'allowPlaintextBackup', 'd
 
 /** Throws 400 for any text that `backup` cannot have produced. */
 const parseBackup = (text: string): KeyRecord => {
-  const outer = parseText(text)
-  if (!isObject(outer) || outer.format !== FORMAT || !isObject(outer.record)) throw damaged()
+  const outer = attempt(() => parseJson(decodeBase64(text).toString('utf8')))
+  if (!isJsonObject(outer) || outer.format !== FORMAT || !isJsonObject(outer.record)) throw damaged()
   const { record } = outer
   const { name, type, versions } = record
-  if (typeof name !== 'string' || typeof type !== 'string' || !isObject(versions)) throw damaged()
+  if (typeof name !== 'string' || typeof type !== 'string' || !isJsonObject(versions)) throw damaged()
   const isSound =
     COUNTS.every((count) => Number.isSafeInteger(record[count]) && Number(record[count]) >= 0) &&
     FLAGS.every((flag) => typeof record[flag] === 'boolean') &&
@@ -74,14 +69,6 @@ const parseBackup = (text: string): KeyRecord => {
   const restored = { ...(record as unknown as KeyRecord), type: parseKeyType(type).name }
   checkSettings(keyTypeOf(restored.type), restored)
   return restored
-}
-
-const parseText = (text: string): JsonValue => {
-  try {
-    return parseJson(decodeBase64(text).toString('utf8'))
-  } catch {
-    throw damaged()
-  }
 }
 
 /** Returns true if exactly the versions from the oldest usable one to the latest are present. */
@@ -99,7 +86,7 @@ const areVersions = (record: JsonObject, versions: JsonObject): boolean => {
 }
 
 const isVersion = (version: JsonValue | undefined, { type }: JsonObject): boolean => {
-  if (!isObject(version)) return false
+  if (!isJsonObject(version)) return false
   const { createdMs, material, hmacKey } = version
   if (!isTime(createdMs) || typeof material !== 'string' || typeof hmacKey !== 'string') return false
   const kind = keyTypeOf(parseKeyType(String(type)).name)
@@ -110,10 +97,5 @@ const isVersion = (version: JsonValue | undefined, { type }: JsonObject): boolea
 const isTime = (value: JsonValue | undefined): boolean =>
   typeof value === 'number' && !Number.isNaN(new Date(value).getTime())
 
-const isPrivateKey = (bytes: Buffer, type: string): boolean => {
-  try {
-    return privateKeyOf(bytes).asymmetricKeyType === type
-  } catch {
-    return false
-  }
-}
+const isPrivateKey = (bytes: Buffer, type: string): boolean =>
+  attempt(() => privateKeyOf(bytes).asymmetricKeyType === type) ?? false

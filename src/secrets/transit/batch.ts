@@ -1,5 +1,5 @@
 /** A request for one item or several. Each item of `batch_input` has the fields that a single item has in the body. */
-import { RawNumber } from '../../base/json.js'
+import { isJsonObject } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
 import type { Call } from '../../logical/backend.js'
@@ -53,9 +53,7 @@ const readBatch = (value: JsonValue): Item[] => {
   if (value.length === 0) throw invalid('missing batch input to process')
   if (value.length > LIMITS.transitBatchItemsMax) throw refuse(`more than ${LIMITS.transitBatchItemsMax} items`)
   return value.map((raw, index) => {
-    if (typeof raw !== 'object' || raw === null || Array.isArray(raw) || raw instanceof RawNumber) {
-      throw refuse(`'[${index}]' expected a map`)
-    }
+    if (!isJsonObject(raw)) throw refuse(`'[${index}]' expected a map`)
     return readItem(raw, index)
   })
 }

@@ -76,32 +76,7 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
       if (item.text('plaintext') === undefined) throw invalid('missing plaintext to encrypt')
       refuseNonce(item)
       const plain = item.bytes('plaintext')
-      const done = encrypt(record, plain, item.number('key_version'), { ...circumstancesOf(item), random })
-      return { ciphertext: done.ciphertext, key_version: done.version }
-    })
-    return answerAllOrPart(call, input, outcomes)
-  }
-
-  const decryptAll = async (call: Call<typeof DECRYPT_FIELDS>): Promise<Response> => {
-    const input = readInput(call)
-    checkPadding(call.values.padding_scheme)
-    const record = keys.require(call.values.name)
-    const outcomes = await runItems(input, paceOf(record), (item) => ({
-      plaintext: decrypt(record, ciphertextOf(item), circumstancesOf(item)).toString('base64'),
-    }))
-    return answerAllOrPart(call, input, outcomes, { plaintext: '' })
-  }
-
-  const rewrapAll = async (call: Call<typeof REWRAP_FIELDS>): Promise<Response> => {
-    const input = readInput(call)
-    checkPadding(call.values.padding_scheme)
-    const record = keys.require(call.values.name)
-    const outcomes = await runItems(input, paceOf(record), (item) => {
-      refuseNonce(item)
-      const circumstances = circumstancesOf(item)
-      const plain = decrypt(record, ciphertextOf(item), circumstances)
-      const done = encrypt(record, plain, item.number('key_version'), { ...circumstances, random })
-      return { ciphertext: done.ciphertext, key_version: done.version }
+      return encrypt(record, plain, item.number('key_version'), { ...circumstancesOf(item), random })
     })
     return answerAllOrPart(call, input, outcomes)
   }
@@ -113,12 +88,35 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
       'Encrypt one plaintext or a batch. With the create capability, creates a missing key.',
       { create: encryptAll, update: encryptAll, exists: ({ values }) => keys.has(values.name) },
     ),
-    definePath('decrypt/:name', DECRYPT_FIELDS, 'Decrypt one ciphertext or a batch.', { update: decryptAll }),
+    definePath('decrypt/:name', DECRYPT_FIELDS, 'Decrypt one ciphertext or a batch.', {
+      update: async (call) => {
+        const input = readInput(call)
+        checkPadding(call.values.padding_scheme)
+        const record = keys.require(call.values.name)
+        const outcomes = await runItems(input, paceOf(record), (item) => ({
+          plaintext: decrypt(record, ciphertextOf(item), circumstancesOf(item)).toString('base64'),
+        }))
+        return answerAllOrPart(call, input, outcomes, { plaintext: '' })
+      },
+    }),
     definePath(
       'rewrap/:name',
       REWRAP_FIELDS,
       'Encrypt ciphertexts again with the latest version, without revealing the plaintext.',
-      { update: rewrapAll },
+      {
+        update: async (call) => {
+          const input = readInput(call)
+          checkPadding(call.values.padding_scheme)
+          const record = keys.require(call.values.name)
+          const outcomes = await runItems(input, paceOf(record), (item) => {
+            refuseNonce(item)
+            const circumstances = circumstancesOf(item)
+            const plain = decrypt(record, ciphertextOf(item), circumstances)
+            return encrypt(record, plain, item.number('key_version'), { ...circumstances, random })
+          })
+          return answerAllOrPart(call, input, outcomes)
+        },
+      },
     ),
   ]
 }
@@ -149,29 +147,23 @@ const FIELDS = {
 const SIZES: ReadonlySet<number> = new Set([128, 256, 512])
 
 /** Creates datakey: a random key for the client's own use, with its ciphertext to store next to the encrypted data. */
-export const datakeyPath = (keys: KeyStore): PathSpec => {
-  const { random } = keys.context
-  const make = (call: Call<typeof FIELDS>): Response => {
-    const { plaintext, name, bits, key_version } = call.values
-    if (plaintext !== 'plaintext' && plaintext !== 'wrapped') {
-      throw invalid("Invalid path, must be 'plaintext' or 'wrapped'")
-    }
-    if (!SIZES.has(bits)) throw invalid('invalid bit length')
-    const record = keys.require(name)
-    const [item] = readInput(call).items
-    if (!item) throw new Error('a request without batch has one item')
-    refuseNonce(item)
-    const key = random.bytes(bits / 8)
-    const done = encrypt(record, key, key_version, { context: item.bytes('context'), associated: NONE, random })
-    return {
-      data: {
-        ciphertext: done.ciphertext,
-        key_version: done.version,
-        ...(plaintext === 'plaintext' ? { plaintext: key.toString('base64') } : {}),
-      },
-    }
-  }
-  return definePath('datakey/:plaintext/:name', FIELDS, 'Generate a random key and encrypt it.', { update: make })
-}
+export const datakeyPath = (keys: KeyStore): PathSpec =>
+  definePath('datakey/:plaintext/:name', FIELDS, 'Generate a random key and encrypt it.', {
+    update: (call) => {
+      const { plaintext, name, bits, key_version } = call.values
+      if (plaintext !== 'plaintext' && plaintext !== 'wrapped') {
+        throw invalid("Invalid path, must be 'plaintext' or 'wrapped'")
+      }
+      if (!SIZES.has(bits)) throw invalid('invalid bit length')
+      const record = keys.require(name)
+      const [item] = readInput(call).items
+      if (!item) throw new Error('a request without batch has one item')
+      refuseNonce(item)
+      const { random } = keys.context
+      const key = random.bytes(bits / 8)
+      const done = encrypt(record, key, key_version, { context: item.bytes('context'), associated: NONE, random })
+      return { data: { ...done, ...(plaintext === 'plaintext' ? { plaintext: key.toString('base64') } : {}) } }
+    },
+  })
 
 const NONE = Buffer.alloc(0)

@@ -22,11 +22,14 @@ export const encrypt = (
   plain: Buffer,
   wanted: number,
   circumstances: Circumstances & { readonly random: Random },
-): { readonly ciphertext: string; readonly version: number } => {
+): { readonly ciphertext: string; readonly key_version: number } => {
   const type = typeOf(record)
   if (!type.encrypts) throw invalid(`message encryption not supported for key type ${type.name}`)
   const version = pickVersion(record, wanted, 'encryption')
-  const done = (bytes: Buffer) => ({ ciphertext: formatVersioned(version, bytes.toString('base64')), version })
+  const done = (bytes: Buffer) => ({
+    ciphertext: formatVersioned(version, bytes.toString('base64')),
+    key_version: version,
+  })
   const { context, associated, random } = circumstances
   if (type.form === 'pair') {
     refuseAssociated(associated, type.name)

@@ -1,8 +1,7 @@
 /** keys: create, read, list and delete. */
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, definePaths, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, string } from '../../logical/fields.js'
-import type { Response } from '../../logical/request.js'
 import { decodeBase64 } from './batch.js'
 import { checkRotatePeriod, type KeyStore } from './key-store.js'
 import { DEFAULT_KEY_TYPE, parseKeyType } from './key-types.js'
@@ -22,40 +21,25 @@ const FIELDS = {
   key_size: int('Rejected: it applies only to keys of type hmac, which are not supported.'),
 } as const
 
-type KeyCall = Call<typeof FIELDS>
-
-export const keyPaths = (keys: KeyStore): PathSpec[] => {
-  const create = async ({ values }: KeyCall): Promise<Response> => {
-    const type = parseKeyType(values.type)
-    if (values.key_size !== 0) throw invalid(`key_size is not valid for algorithm ${type.name}`)
-    const { record, isNew } = await keys.create(values.name, type, {
-      derived: values.derived,
-      convergent: values.convergent_encryption,
-      exportable: values.exportable,
-      allowPlaintextBackup: values.allow_plaintext_backup,
-      autoRotatePeriodSeconds: values.auto_rotate_period,
-    })
-    const response: Response = { data: keyData(record) }
-    return isNew ? response : { ...response, warnings: [`key ${values.name} already existed`] }
-  }
-
-  const read = ({ values }: KeyCall): Response | undefined => {
-    const record = keys.find(values.name)
-    return record && { data: keyData(record, decodeBase64(values.context)) }
-  }
-
-  const list = async (): Promise<Response> => ({ data: { keys: await keys.names() } })
-
-  return [
-    definePath('keys/?', {}, 'List the keys.', { list }),
-    definePath(
-      'keys/:name',
-      FIELDS,
-      'Create a key, read its public properties, or delete it if its settings allow it.',
-      { update: create, read, delete: ({ values }) => keys.remove(values.name) },
-    ),
-  ]
-}
+export const keyPaths = (keys: KeyStore): PathSpec[] => [
+  definePath('keys/?', {}, 'List the keys.', { list: () => listed(keys.names()) }),
+  definePath('keys/:name', FIELDS, 'Create a key, read its public properties, or delete it if its settings allow it.', {
+    update: async ({ values }) => {
+      const type = parseKeyType(values.type)
+      if (values.key_size !== 0) throw invalid(`key_size is not valid for algorithm ${type.name}`)
+      const { record, isNew } = await keys.create(values.name, type, {
+        derived: values.derived,
+        convergent: values.convergent_encryption,
+        exportable: values.exportable,
+        allowPlaintextBackup: values.allow_plaintext_backup,
+        autoRotatePeriodSeconds: values.auto_rotate_period,
+      })
+      return { data: keyData(record), ...(isNew ? {} : { warnings: [`key ${values.name} already existed`] }) }
+    },
+    read: ({ values }) => shown(keys.find(values.name), (key) => keyData(key, decodeBase64(values.context))),
+    delete: ({ values }) => keys.remove(values.name),
+  }),
+]
 
 const EXPORT_FIELDS = {
   type: string('Type of the export: encryption-key, signing-key, hmac-key or public-key.'),
@@ -67,21 +51,24 @@ type ExportType = 'encryption-key' | 'signing-key' | 'hmac-key' | 'public-key'
 
 const TYPES: ReadonlySet<string> = new Set<ExportType>(['encryption-key', 'signing-key', 'hmac-key', 'public-key'])
 
-export const exportPaths = (keys: KeyStore): PathSpec[] => {
-  const show = ({ values }: Call<typeof EXPORT_FIELDS>): Response | undefined => {
-    if (!TYPES.has(values.type)) throw invalid(`invalid export type: ${values.type}`)
-    const type = values.type as ExportType
-    const record = keys.find(values.name)
-    if (!record) return undefined
-    checkExport(record, type)
-    const numbers = values.version === '' ? usableVersions(record) : [parseVersion(record, values.version)]
-    const shown = numbers.map((number) => [number, exported(record, number, type)])
-    return { data: { keys: Object.fromEntries(shown), name: record.name, type: record.type } }
-  }
-  return (['export/:type/:name', 'export/:type/:name/:version'] as const).map((pattern) =>
-    definePath(pattern, EXPORT_FIELDS, 'Export versions of an exportable key.', { read: show }),
+export const exportPaths = (keys: KeyStore): PathSpec[] =>
+  definePaths(
+    ['export/:type/:name', 'export/:type/:name/:version'],
+    EXPORT_FIELDS,
+    'Export versions of an exportable key.',
+    {
+      read: ({ values }) => {
+        if (!TYPES.has(values.type)) throw invalid(`invalid export type: ${values.type}`)
+        const type = values.type as ExportType
+        const record = keys.find(values.name)
+        if (!record) return undefined
+        checkExport(record, type)
+        const numbers = values.version === '' ? usableVersions(record) : [parseVersion(record, values.version)]
+        const versions = numbers.map((number) => [number, exported(record, number, type)])
+        return { data: { keys: Object.fromEntries(versions), name: record.name, type: record.type } }
+      },
+    },
   )
-}
 
 const checkExport = (record: KeyRecord, type: ExportType): void => {
   const { encrypts, signs, form } = typeOf(record)
@@ -134,47 +121,44 @@ type ConfigCall = Call<typeof CONFIG_FIELDS>
 
 const FORCED = 'since Vault 0.3, transit key numbering starts at 1; forcing minimum to 1'
 
-export const keyConfigPaths = (keys: KeyStore): PathSpec[] => {
-  const configure = async (call: ConfigCall): Promise<Response> => {
-    const { values, supplied } = call
-    if (supplied('auto_rotate_period')) checkRotatePeriod(values.auto_rotate_period)
-    const { name } = values
-    const record = await keys.change(name, `no existing key named ${name} could be found`, (before) =>
-      configured(before, call),
-    )
-    const isForced = supplied('min_decryption_version') && values.min_decryption_version === 0
-    return { data: keyData(record), ...(isForced ? { warnings: [FORCED] } : {}) }
-  }
-
-  const rotate = async ({ values }: Call<typeof NAME>): Promise<Response> => ({
-    data: keyData(await keys.rotate(values.name)),
-  })
-
-  const trim = async ({ values, supplied }: Call<typeof TRIM_FIELDS>): Promise<undefined> => {
-    await keys.change(values.name, 'invalid key name', (record) => {
-      if (!supplied('min_available_version')) throw invalid('missing min_available_version')
-      return trimmed(record, values.min_available_version)
-    })
-  }
-
-  return [
-    definePath('keys/:name/config', CONFIG_FIELDS, 'Change the settings of a key.', { update: configure }),
-    definePath('keys/:name/rotate', NAME, 'Rotate a key: add a new latest version.', { update: rotate }),
-    definePath('keys/:name/trim', TRIM_FIELDS, 'Delete old versions of a key permanently.', { update: trim }),
-  ]
-}
-
-const configured = (record: KeyRecord, { values, supplied }: ConfigCall): KeyRecord => {
-  const minimum = (which: 'decryption' | 'encryption', before: number): number => {
-    const field = `min_${which}_version` as const
-    if (!supplied(field)) return before
-    if (values[field] < 0) throw invalid(`min ${which} version cannot be negative`)
-    if (values[field] > record.latestVersion) {
-      throw invalid(
-        `cannot set min ${which} version of ${values[field]}, latest key version is ${record.latestVersion}`,
+export const keyConfigPaths = (keys: KeyStore): PathSpec[] => [
+  definePath('keys/:name/config', CONFIG_FIELDS, 'Change the settings of a key.', {
+    update: async (call) => {
+      const { values, supplied } = call
+      if (supplied('auto_rotate_period')) checkRotatePeriod(values.auto_rotate_period)
+      const { name } = values
+      const record = await keys.change(name, `no existing key named ${name} could be found`, (before) =>
+        configured(before, call),
       )
+      const isForced = supplied('min_decryption_version') && values.min_decryption_version === 0
+      return { data: keyData(record), ...(isForced ? { warnings: [FORCED] } : {}) }
+    },
+  }),
+  definePath('keys/:name/rotate', NAME, 'Rotate a key: add a new latest version.', {
+    update: async ({ values }) => ({ data: keyData(await keys.rotate(values.name)) }),
+  }),
+  definePath('keys/:name/trim', TRIM_FIELDS, 'Delete old versions of a key permanently.', {
+    update: async ({ values, supplied }) => {
+      await keys.change(values.name, 'invalid key name', (record) => {
+        if (!supplied('min_available_version')) throw invalid('missing min_available_version')
+        return trimmed(record, values.min_available_version)
+      })
+      return undefined
+    },
+  }),
+]
+
+const configured = (record: KeyRecord, call: ConfigCall): KeyRecord => {
+  const { values } = call
+  const sent = sentBy(call)
+  const minimum = (which: 'decryption' | 'encryption', before: number): number => {
+    const value = sent(`min_${which}_version`)
+    if (value === undefined) return before
+    if (value < 0) throw invalid(`min ${which} version cannot be negative`)
+    if (value > record.latestVersion) {
+      throw invalid(`cannot set min ${which} version of ${value}, latest key version is ${record.latestVersion}`)
     }
-    return values[field]
+    return value
   }
   const minDecryptionVersion = Math.max(1, minimum('decryption', record.minDecryptionVersion))
   const minEncryptionVersion = minimum('encryption', record.minEncryptionVersion)
@@ -193,12 +177,10 @@ const configured = (record: KeyRecord, { values, supplied }: ConfigCall): KeyRec
     ...record,
     minDecryptionVersion,
     minEncryptionVersion,
-    deletionAllowed: supplied('deletion_allowed') ? values.deletion_allowed : record.deletionAllowed,
+    deletionAllowed: sent('deletion_allowed') ?? record.deletionAllowed,
     exportable: record.exportable || values.exportable,
     allowPlaintextBackup: record.allowPlaintextBackup || values.allow_plaintext_backup,
-    autoRotatePeriodSeconds: supplied('auto_rotate_period')
-      ? values.auto_rotate_period
-      : record.autoRotatePeriodSeconds,
+    autoRotatePeriodSeconds: sent('auto_rotate_period') ?? record.autoRotatePeriodSeconds,
   }
 }
 

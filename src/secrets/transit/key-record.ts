@@ -41,14 +41,9 @@ const HMAC_KEY_BYTES = 32
 
 export const typeOf = (record: KeyRecord): KeyType => keyTypeOf(record.type)
 
-interface Maker {
-  readonly random: Random
-  readonly makePrivateKey: MakePrivateKey
-}
-
 export const makeVersion = async (
   type: KeyType,
-  { random, makePrivateKey }: Maker,
+  { random, makePrivateKey }: { readonly random: Random; readonly makePrivateKey: MakePrivateKey },
   nowMs: number,
 ): Promise<KeyVersion> => {
   const material = type.form === 'symmetric' ? random.bytes(type.keyBytes) : await makePrivateKey(type.pair)

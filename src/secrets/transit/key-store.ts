@@ -109,7 +109,6 @@ export class KeyStore {
     })
   }
 
-  /** Stores a record from a backup. */
   async restore(record: KeyRecord, replaces: boolean): Promise<void> {
     if (!NAME.test(record.name)) throw invalid(`invalid key name ${JSON.stringify(record.name)}`)
     await this.context.storage.write((tx) => {

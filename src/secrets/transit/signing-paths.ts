@@ -1,11 +1,11 @@
 /** sign, verify and hmac. None of them writes to storage. */
 import type { HashName } from '../../crypto/signatures.js'
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePaths, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { bool, int, string } from '../../logical/fields.js'
-import type { Response } from '../../logical/request.js'
 import { answerItems, BATCH_FIELDS, type Item, readInput, runItems } from './batch.js'
 import { DEFAULT_HASH, findHash, isHmac, isSigned, makeHmac, schemeOf, signItem } from './signing.js'
+import type { KeyRecord } from './key-record.js'
 import type { KeyStore } from './key-store.js'
 
 const COMMON = {
@@ -68,66 +68,64 @@ const inputOf = (item: Item, missing: string): Buffer => {
   }
 }
 
-export const signingPaths = (keys: KeyStore): PathSpec[] => {
-  const sign = async (call: Call<typeof SIGN_FIELDS>): Promise<Response> => {
-    const record = keys.require(call.values.name, 'signing key not found')
-    const scheme = schemeOf(record, optionsOf(call), 'signing')
-    const input = readInput(call)
-    const outcomes = await runItems(input, 'slow', (item) => {
-      const toSign = { input: inputOf(item, 'missing input'), context: item.bytes('context') }
-      const { signature, version, publicKey } = signItem(record, scheme, toSign, item.number('key_version'))
-      const shownAs = input.isBatch ? 'publickey' : 'public_key'
-      return { signature, key_version: version, ...(publicKey === undefined ? {} : { [shownAs]: publicKey }) }
-    })
-    return answerItems(input, outcomes)
-  }
+export const signingPaths = (keys: KeyStore): PathSpec[] => [
+  ...definePaths(['sign/:name', 'sign/:name/:urlalgorithm'], SIGN_FIELDS, 'Sign one input or a batch.', {
+    update: async (call) => {
+      const record = keys.require(call.values.name, 'signing key not found')
+      const scheme = schemeOf(record, optionsOf(call), 'signing')
+      const input = readInput(call)
+      const outcomes = await runItems(input, 'slow', (item) => {
+        const { signature, version, publicKey } = signItem(record, scheme, signedOf(item), item.number('key_version'))
+        const shownAs = input.isBatch ? 'publickey' : 'public_key'
+        return { signature, key_version: version, ...(publicKey === undefined ? {} : { [shownAs]: publicKey }) }
+      })
+      return answerItems(input, outcomes)
+    },
+  }),
+  ...definePaths(
+    ['verify/:name', 'verify/:name/:urlalgorithm'],
+    VERIFY_FIELDS,
+    'Verify one signature or HMAC, or a batch.',
+    {
+      update: async (call) => {
+        const input = readInput(call)
+        const kind = decideKind(input.items)
+        const record = keys.require(call.values.name, 'signature verification key not found')
+        const isValid = kind === 'hmac' ? hmacJudge(record, call) : signatureJudge(record, call)
+        const outcomes = await runItems(input, kind === 'hmac' ? 'quick' : 'slow', (item) => ({ valid: isValid(item) }))
+        return answerItems(input, outcomes, { valid: false })
+      },
+    },
+  ),
+  ...definePaths(['hmac/:name', 'hmac/:name/:urlalgorithm'], HMAC_FIELDS, 'Compute the HMAC of one input or a batch.', {
+    update: async (call) => {
+      const { name, urlalgorithm, algorithm } = call.values
+      const hash = digestOf(urlalgorithm || algorithm)
+      const record = keys.require(name)
+      const input = readInput(call)
+      const outcomes = await runItems(input, 'quick', (item) => ({
+        hmac: makeHmac(record, hash, inputOf(item, 'missing input for HMAC'), item.number('key_version')),
+      }))
+      return answerItems(input, outcomes)
+    },
+  }),
+]
 
-  const hmac = async (call: Call<typeof HMAC_FIELDS>): Promise<Response> => {
-    const { name, urlalgorithm, algorithm } = call.values
-    const hash = digestOf(urlalgorithm || algorithm)
-    const record = keys.require(name)
-    const input = readInput(call)
-    const outcomes = await runItems(input, 'quick', (item) => ({
-      hmac: makeHmac(record, hash, inputOf(item, 'missing input for HMAC'), item.number('key_version')),
-    }))
-    return answerItems(input, outcomes)
-  }
+type VerifyCall = Pick<Call<typeof VERIFY_FIELDS>, 'values' | 'supplied'>
 
-  const verify = async (call: Call<typeof VERIFY_FIELDS>): Promise<Response> => {
-    const input = readInput(call)
-    const kind = decideKind(input.items)
-    const record = keys.require(call.values.name, 'signature verification key not found')
-    const isValid = kind === 'hmac' ? hmacJudge(call) : signatureJudge(call)
-    const outcomes = await runItems(input, kind === 'hmac' ? 'quick' : 'slow', (item) => ({ valid: isValid(item) }))
-    return answerItems(input, outcomes, { valid: false })
+const signedOf = (item: Item) => ({ input: inputOf(item, 'missing input'), context: item.bytes('context') })
 
-    function hmacJudge(asked: typeof call): (item: Item) => boolean {
-      const { urlalgorithm, algorithm, hash_algorithm } = asked.values
-      const older = asked.supplied('algorithm') || !asked.supplied('hash_algorithm') ? algorithm : hash_algorithm
-      const hash = digestOf(urlalgorithm || older)
-      return (item) => isHmac(record, hash, inputOf(item, 'missing input'), item.text('hmac') ?? '')
-    }
+const hmacJudge = (record: KeyRecord, { values, supplied }: VerifyCall): ((item: Item) => boolean) => {
+  const { urlalgorithm, algorithm, hash_algorithm } = values
+  const hash = digestOf(
+    urlalgorithm || (supplied('algorithm') || !supplied('hash_algorithm') ? algorithm : hash_algorithm),
+  )
+  return (item) => isHmac(record, hash, inputOf(item, 'missing input'), item.text('hmac') ?? '')
+}
 
-    function signatureJudge(asked: typeof call): (item: Item) => boolean {
-      const scheme = schemeOf(record, optionsOf(asked), 'verification')
-      return (item) => {
-        const signed = { input: inputOf(item, 'missing input'), context: item.bytes('context') }
-        return isSigned(record, scheme, signed, item.text('signature') ?? '')
-      }
-    }
-  }
-
-  return [
-    ...(['sign/:name', 'sign/:name/:urlalgorithm'] as const).map((pattern) =>
-      definePath(pattern, SIGN_FIELDS, 'Sign one input or a batch.', { update: sign }),
-    ),
-    ...(['verify/:name', 'verify/:name/:urlalgorithm'] as const).map((pattern) =>
-      definePath(pattern, VERIFY_FIELDS, 'Verify one signature or HMAC, or a batch.', { update: verify }),
-    ),
-    ...(['hmac/:name', 'hmac/:name/:urlalgorithm'] as const).map((pattern) =>
-      definePath(pattern, HMAC_FIELDS, 'Compute the HMAC of one input or a batch.', { update: hmac }),
-    ),
-  ]
+const signatureJudge = (record: KeyRecord, call: VerifyCall): ((item: Item) => boolean) => {
+  const scheme = schemeOf(record, optionsOf(call), 'verification')
+  return (item) => isSigned(record, scheme, signedOf(item), item.text('signature') ?? '')
 }
 
 /** Returns whether the items contain signatures or HMACs. All must be of the same kind. */

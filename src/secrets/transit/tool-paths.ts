@@ -1,10 +1,9 @@
 /** random and hash, which need no key. */
-import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type BackendContext, definePaths, type PathSpec } from '../../logical/backend.js'
 import { LIMITS } from '../../base/limits.js'
 import { hashBytes } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
 import { int, string } from '../../logical/fields.js'
-import type { Response } from '../../logical/request.js'
 import { decodeBase64 } from './batch.js'
 import { DEFAULT_HASH, findHash } from './signing.js'
 
@@ -22,35 +21,29 @@ const HASH_FIELDS = {
   format: string('Encoding: hex or base64.', 'hex'),
 } as const
 
-export const toolPaths = ({ random }: Pick<BackendContext, 'random'>): PathSpec[] => {
-  const giveRandom = ({ values }: Call<typeof RANDOM_FIELDS>): Response => {
-    const [source, count] = SOURCES.has(values.urlbytes) ? [values.urlbytes, ''] : [values.source, values.urlbytes]
-    if (!SOURCES.has(source)) throw invalid(`unsupported entropy source "${source}"; must be "platform"`)
-    if (source !== 'platform') throw invalid(`entropy source "${source}" is not supported; use "platform"`)
-    const bytes = count === '' ? values.bytes : parseCount(count)
-    if (bytes < 1) throw invalid('"bytes" cannot be less than 1')
-    if (bytes > LIMITS.transitRandomBytesMax)
-      throw invalid(`"bytes" should be less than ${LIMITS.transitRandomBytesMax}`)
-    return { data: { random_bytes: random.bytes(bytes).toString(parseFormat(values.format)) } }
-  }
-
-  const hash = ({ values }: Call<typeof HASH_FIELDS>): Response => {
-    const name = values.urlalgorithm || values.algorithm
-    const algorithm = findHash(name, 'digest')
-    if (!algorithm) throw invalid(`unsupported algorithm ${name}`)
-    const format = parseFormat(values.format)
-    return { data: { sum: hashBytes(algorithm, decodeBase64(values.input)).toString(format) } }
-  }
-
-  return [
-    ...(['random', 'random/:urlbytes', 'random/:source/:urlbytes'] as const).map((pattern) =>
-      definePath(pattern, RANDOM_FIELDS, 'Random bytes.', { update: giveRandom }),
-    ),
-    ...(['hash', 'hash/:urlalgorithm'] as const).map((pattern) =>
-      definePath(pattern, HASH_FIELDS, 'Compute the hash of an input.', { update: hash }),
-    ),
-  ]
-}
+export const toolPaths = ({ random }: Pick<BackendContext, 'random'>): PathSpec[] => [
+  ...definePaths(['random', 'random/:urlbytes', 'random/:source/:urlbytes'], RANDOM_FIELDS, 'Random bytes.', {
+    update: ({ values }) => {
+      const [source, count] = SOURCES.has(values.urlbytes) ? [values.urlbytes, ''] : [values.source, values.urlbytes]
+      if (!SOURCES.has(source)) throw invalid(`unsupported entropy source "${source}"; must be "platform"`)
+      if (source !== 'platform') throw invalid(`entropy source "${source}" is not supported; use "platform"`)
+      const bytes = count === '' ? values.bytes : parseCount(count)
+      if (bytes < 1) throw invalid('"bytes" cannot be less than 1')
+      if (bytes > LIMITS.transitRandomBytesMax)
+        throw invalid(`"bytes" should be less than ${LIMITS.transitRandomBytesMax}`)
+      return { data: { random_bytes: random.bytes(bytes).toString(parseFormat(values.format)) } }
+    },
+  }),
+  ...definePaths(['hash', 'hash/:urlalgorithm'], HASH_FIELDS, 'Compute the hash of an input.', {
+    update: ({ values }) => {
+      const name = values.urlalgorithm || values.algorithm
+      const algorithm = findHash(name, 'digest')
+      if (!algorithm) throw invalid(`unsupported algorithm ${name}`)
+      const format = parseFormat(values.format)
+      return { data: { sum: hashBytes(algorithm, decodeBase64(values.input)).toString(format) } }
+    },
+  }),
+]
 
 const SOURCES: ReadonlySet<string> = new Set(['platform', 'seal', 'all'])
 

@@ -12,7 +12,7 @@ import type { Clock } from '../../base/clock.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { parseHostPort } from '../../base/network.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
-import { type ApiCertificates, createApiCertificates } from '../../crypto/api-certificates.js'
+import { type ApiCertificates, createApiCertificates } from '../../crypto/certificates.js'
 import { X509Certificate } from 'node:crypto'
 
 /**

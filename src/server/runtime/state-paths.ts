@@ -1,7 +1,6 @@
 import type { Facilities } from '../../base/facilities.js'
 import { GenerationAttempt, type GenerationSlot } from '../../core/seal/generate-root.js'
 import { Rekey } from '../../core/seal/rekey.js'
-import { RekeyBackup } from '../../core/seal/share-input.js'
 import type { SealManager } from '../../core/seal/seal-manager.js'
 import type { SealStorage } from '../../core/seal/seal-records.js'
 import { generateRootPaths, rekeyPaths } from '../../core/system/key-paths.js'
@@ -34,7 +33,7 @@ export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
     ...statusPaths({ seal, status, clock }),
     ...generateRootPaths(attempt),
     raftJoinPath(status.storageType, shell.peers),
-    ...rekeyPaths({ rekey, backup: new RekeyBackup(sealStorage), keys: seal.keys }),
+    ...rekeyPaths({ rekey, storage: sealStorage, keys: seal.keys }),
   ]
 }
 

@@ -1,12 +1,11 @@
 import { uuid } from '../../base/id.js'
 import { createTokenBackend } from '../../auth/token/backend.js'
 import { AuditBroker } from '../../core/audit/audit.js'
-import { IdentityDirectory } from '../../core/identity/identity-directory.js'
+import { identityDirectory } from '../../core/identity/identity-directory.js'
 import { PrimaryEntities } from '../../core/identity/primary-entities.js'
 import { IdentityStore } from '../../core/identity/identity.js'
 import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
 import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
-import { LeaseStore } from '../../core/tokens/leases.js'
 import { effectiveLeaseTtls } from '../../core/mounts/mount-entry.js'
 import { MountService } from '../../core/mounts/mounts.js'
 import { PolicyStore } from '../../core/acl/policies.js'
@@ -123,11 +122,9 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     },
     position: () => store.position.index,
   })
-  const leases = new LeaseStore(tokens)
   const mounts = new MountService({
     table,
     types: options.types,
-    storage: all,
     cleanup,
     leaseDefaults: config,
     revokeLeases: (namespaceId, prefix) => tokens.revokeByPathPrefix(namespaceId, prefix),
@@ -153,12 +150,11 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     identity,
     primaryEntities,
     tokens,
-    leases,
     wrapping,
     audit,
     cleanup,
   }
-  const directory = new IdentityDirectory({
+  const directory = identityDirectory({
     store: identity,
     findMount: (accessor) => {
       const mount = router.findByAccessor(accessor)

@@ -16,7 +16,7 @@ import { remountPaths } from '../../core/system/remount-paths.js'
 import { tunePaths } from '../../core/system/tune-paths.js'
 import { uiPaths } from '../../core/system/ui-paths.js'
 import { wrappingPaths } from '../../core/system/wrapping-paths.js'
-import { aclOf, UncountedRights } from '../../core/tokens/token-rights.js'
+import { aclOf, uncountedRights } from '../../core/tokens/token-rights.js'
 import type { Backend, PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -97,7 +97,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
 
 /** Returns the paths of access control: policies, token lookups, leases, wrapping, audit. */
 const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
-  const { policies, tokens, leases, wrapping, audit, router } = services
+  const { policies, tokens, wrapping, audit, router } = services
   return [
     ...policyPaths({ policies }),
     ...capabilityPaths({
@@ -105,7 +105,7 @@ const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
       aclForAccessor: (accessor) => aclOfToken(services, tokens.findByAccessor(accessor)),
     }),
     ...wrappingPaths(wrapping),
-    ...leasePaths({ leases, clock }),
+    ...leasePaths({ tokens, clock }),
     ...lockedUsersPaths({ mounts: () => router.all() }),
     ...auditPaths({ audit }),
   ]
@@ -206,7 +206,7 @@ const aclOfToken = (services: CoreServices, token: TokenView | undefined): Token
 type Options = OpenClusterOptions & { readonly services: CoreServices; readonly operationTokens: OperationTokens }
 
 const createPathServices = ({ config, runtime, random, services, operationTokens }: Options): PathServices => {
-  const rights = new UncountedRights(services)
+  const rights = uncountedRights(services)
   return {
     wrapActivation: (payload, ttlSeconds, creationPath) =>
       services.wrapping.keep({

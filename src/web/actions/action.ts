@@ -2,7 +2,6 @@ import { shellWord } from '../../base/shell.js'
 import type { PagePlan } from '../../lab/web/page-facts.js'
 import { addressOf, type Call, type Json, listOf, partOf } from '../parts/api.js'
 
-/** An input field of an action. */
 export interface Field {
   readonly name: string
   readonly label: string
@@ -20,7 +19,6 @@ export interface Field {
   readonly groups?: readonly { readonly label: string; readonly names: readonly string[] }[]
   readonly isRequired?: true
   readonly hint?: string
-  /** Describes a value. */
   readonly describe?: (value: string) => string | undefined
 }
 
@@ -67,7 +65,6 @@ export const post = (label: string, path: string, options: Options = {}): ApiAct
   ...options,
 })
 
-/** Returns an action that destroys something. */
 export const destroy = (label: string, path: string, consequence: string, options: Options = {}): ApiAction =>
   post(label, path, { consequence, isDestructive: true, ...options })
 
@@ -179,7 +176,6 @@ const isSecret = (kind: Field['kind']): boolean => kind === 'secret' || kind ===
 
 const placeholderFor = (kind: Field['kind']): string => (kind === 'json' ? '{"...":"..."}' : '...')
 
-/** One line of a response. */
 interface AnswerRow {
   readonly name: string
   readonly value: string

@@ -9,7 +9,6 @@ interface FieldInputProps {
   readonly onChange: (value: string) => void
 }
 
-/** A labeled input for a field of any kind. */
 export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
   const id = useId()
   const hint = field.hint === undefined ? {} : { 'aria-describedby': `${id}-hint` }
@@ -86,7 +85,6 @@ interface OneInputProps {
   readonly onSubmit: (value: string) => Promise<void>
 }
 
-/** A form with one input. */
 export const OneInput = ({ kind, label, button, onSubmit }: OneInputProps) => {
   const [value, setValue] = useState('')
   const [problem, setProblem] = useState('')

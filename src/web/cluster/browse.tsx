@@ -41,7 +41,6 @@ export const Keys = ({ keys, current, onOpen }: KeysProps) => {
 }
 
 interface BrowseProps {
-  /** The heading. */
   readonly title: string
   readonly call: Call
   readonly acts: (again: () => void) => ComponentChildren

@@ -5,7 +5,6 @@ import { ActionDialog } from '../actions/dialog.js'
 import type { Call, Json, Session } from '../parts/api.js'
 import { Button } from '../parts/inputs.js'
 
-/** The context of the views of one cluster. */
 interface ClusterContext {
   /** Sends a request as the signed-in user. Rejects with an Error whose message can be shown to the user. */
   readonly ask: (call: Call) => Promise<Json>
@@ -31,7 +30,6 @@ interface Reading {
   readonly value: Json | undefined
   /** The reason why there is no newer response; empty if there is one. */
   readonly error: string
-  /** Sends the call again. */
   readonly again: () => void
 }
 

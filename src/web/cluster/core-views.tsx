@@ -53,7 +53,6 @@ export const Mounts = () => {
   )
 }
 
-/** The policies of tokens. */
 export const Policies = () => (
   <Browse
     title="Policies"

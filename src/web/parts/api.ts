@@ -1,4 +1,3 @@
-/** The content of a response. */
 export type Json = Readonly<Record<string, unknown>>
 
 /** One request of the public HTTP API. */

@@ -30,7 +30,6 @@ interface ChooserProps {
   readonly onChoose: (value: string) => void
 }
 
-/** A list of options. */
 export const Chooser = ({ value, options, onChoose, children, ...rest }: ChooserProps) => (
   <select {...rest} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
     {children}

@@ -62,7 +62,6 @@ export const Table = (props: TableProps) => (
 
 type Fact = readonly [name: string, value: ComponentChildren]
 
-/** Facts with their names. */
 export const Facts = ({ facts }: { readonly facts: readonly Fact[] }) => (
   <dl class="facts">
     {facts.map(([name, value]) => (

@@ -3,7 +3,7 @@ import https from 'node:https'
 import net, { type AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { callHttp, type HttpCall } from '../../../src/base/http-call.js'
-import { createApiCertificates } from '../../../src/crypto/api-certificates.js'
+import { createApiCertificates } from '../../../src/crypto/certificates.js'
 
 const servers: net.Server[] = []
 afterEach(() => {

@@ -11,7 +11,7 @@ let world: TokenWorld
 let backend: Backend
 beforeEach(async () => {
   world = await TokenWorld.open()
-  const paths = leasePaths({ leases: world.leases, clock: world.clock })
+  const paths = leasePaths(world)
   backend = { type: 'system', paths }
 })
 

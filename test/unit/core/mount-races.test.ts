@@ -38,7 +38,6 @@ const createMounts = () => {
   const mounts = new MountService({
     table,
     types: new Map<string, BackendType>(),
-    storage,
     cleanup: new MountCleanup(storage),
     leaseDefaults: LEASES,
     revokeLeases: async () => undefined,

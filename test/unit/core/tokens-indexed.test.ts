@@ -64,7 +64,7 @@ const storeEarlier = async (): Promise<string> => {
   return storageId
 }
 
-const listed = (folder: string) => world.leases.list(ROOT_NAMESPACE, folder)
+const listed = (folder: string) => world.tokens.listLeases(ROOT_NAMESPACE.id, folder)
 
 describe('a token that an earlier version has stored', () => {
   it('a token of an earlier version is found by id, long form, accessor and lease', async () => {
@@ -73,7 +73,7 @@ describe('a token that an earlier version has stored', () => {
     expect(entry).toMatchObject({ id: ID, accessor: ACCESSOR, storageId, displayName: 'approle' })
     expect(world.tokens.find(world.tokens.present(entry))).toBe(entry)
     expect(world.tokens.findByAccessor(ACCESSOR)).toBe(entry)
-    expect(world.leases.find(ROOT_NAMESPACE, `${PATH}/${storageId}`)?.expiresAtMs).toBe(world.clock.now() + HOUR_MS)
+    expect(world.tokens.findStored(storageId)?.expiresAtMs).toBe(world.clock.now() + HOUR_MS)
   })
 
   it('a token of an earlier version is listed beside those of this version', async () => {
@@ -106,7 +106,7 @@ describe('a token that an earlier version has stored', () => {
     await storeEarlier()
     const { auth } = await world.login()
     const beside = await world.create({ policies: ['default'], ttl: '1h' })
-    await world.leases.revokePrefix(ROOT_NAMESPACE, 'auth/approle')
+    await world.tokens.revokeByPathPrefix(ROOT_NAMESPACE.id, 'auth/approle')
     expect([ID, auth.clientToken].map((token) => world.tokens.find(token))).toEqual([undefined, undefined])
     expect(world.tokens.find(beside.clientToken)).toBeDefined()
     expect(await world.keyCount()).toBe(before + 3)
@@ -148,12 +148,12 @@ describe('the token of a login', () => {
   it('the token of a login in a namespace is stored under the path of that namespace alone', async () => {
     const { auth } = await world.login({}, {}, TEAM)
     const { storageId } = world.entry(auth.clientToken)
-    expect(await world.leases.list(TEAM, PATH)).toEqual([storageId])
+    expect(await world.tokens.listLeases(TEAM.id, PATH)).toEqual([storageId])
     expect(await listed('')).toEqual([])
     expect(auth.accessor).toMatch(/^[0-9A-Za-z]{24}\.team1$/)
-    await world.leases.revokePrefix(ROOT_NAMESPACE, 'auth')
+    await world.tokens.revokeByPathPrefix(ROOT_NAMESPACE.id, 'auth')
     expect(world.tokens.find(auth.clientToken)).toBeDefined()
-    await world.leases.revokePrefix(TEAM, 'auth')
+    await world.tokens.revokeByPathPrefix(TEAM.id, 'auth')
     expect(world.tokens.find(auth.clientToken)).toBeUndefined()
   })
 

@@ -14,7 +14,7 @@ beforeEach(async () => {
 const request = async (presented: string): Promise<boolean> => {
   const entry = world.tokens.find(presented)
   const outcome = entry ? await world.tokens.use(entry) : 'spent'
-  if (entry && outcome === 'last') await world.tokens.finishLastUse(entry)
+  if (entry && outcome === 'last') await world.tokens.revokeTree(entry)
   return outcome !== 'spent'
 }
 
@@ -29,7 +29,7 @@ describe('limited uses', () => {
     expect(world.entry(token).numUses).toBe(2)
     expect(await world.tokens.use(world.entry(token))).toBe('more')
     expect(await world.tokens.use(world.entry(token))).toBe('last')
-    await world.tokens.finishLastUse(world.entry(token))
+    await world.tokens.revokeTree(world.entry(token))
     expect(world.tokens.find(token)).toBeUndefined()
     expect(await world.keyCount()).toBe(before)
   })

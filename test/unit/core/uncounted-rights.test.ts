@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { UncountedRights } from '../../../src/core/tokens/token-rights.js'
+import { uncountedRights } from '../../../src/core/tokens/token-rights.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { type NamespaceRef, type Request, ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { makeRequest } from '../../support/backend-harness.js'
@@ -9,11 +9,11 @@ const PROMOTE = 'sys/replication/dr/secondary/promote'
 const POLICY = `path "${PROMOTE}" { capabilities = ["update"] }`
 
 let world: TokenWorld
-let rights: UncountedRights
+let rights: ReturnType<typeof uncountedRights>
 
 beforeEach(async () => {
   world = await TokenWorld.open()
-  rights = new UncountedRights(world)
+  rights = uncountedRights(world)
   for (const { id } of [ROOT_NAMESPACE, TEAM]) await world.policies.put(id, 'failover', POLICY)
 })
 

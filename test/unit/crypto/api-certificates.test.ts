@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import tls from 'node:tls'
 import { expect, test } from 'vitest'
-import { createApiCertificates } from '../../../src/crypto/api-certificates.js'
+import { createApiCertificates } from '../../../src/crypto/certificates.js'
 import { systemClock } from '../../../src/base/clock.js'
 
 /** Returns the error of a client of `host` that trusts `ca`, or the negotiated protocol. */
