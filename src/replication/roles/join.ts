@@ -1,3 +1,4 @@
+import { limitSignal } from '../../base/linked-signal.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { type Bundle, openBundle, parseActivationToken, parseBundle } from '../credentials/activation-token.js'
@@ -51,14 +52,9 @@ interface JoinDeps {
 export const redeemToken = async (deps: JoinDeps, kind: Kind, fields: JoinFields): Promise<Joined> => {
   const { host } = deps
   const timeoutMs = host.settings.times.bootstrapTimeoutMs
-  const overtime = new AbortController()
   const late = new LogicalError('unavailable', `no answer within ${timeoutMs} ms`)
-  const timer = host.clock.setTimer(timeoutMs, () => overtime.abort(late))
-  try {
-    return await redeem(deps, kind, fields, overtime.signal)
-  } finally {
-    timer.cancel()
-  }
+  using limit = limitSignal(host.clock, timeoutMs, undefined, late)
+  return await redeem(deps, kind, fields, limit.signal)
 }
 
 const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: AbortSignal): Promise<Joined> => {

@@ -1,3 +1,4 @@
+import { nextChange } from '../../base/await-change.js'
 import type { Clock, Timer } from '../../base/clock.js'
 import { linkSignals } from '../../base/linked-signal.js'
 import { LeasedLeadership } from './leased-leadership.js'
@@ -180,15 +181,7 @@ export class MemorySharedLog implements SharedLog {
 
   /** Resolves at the next change of the log or its leader, or when the signal is aborted. */
   #news(ends: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        unsubscribe()
-        ends.removeEventListener('abort', done)
-        resolve()
-      }
-      const unsubscribe = this.#log.onNews(done)
-      ends.addEventListener('abort', done)
-    })
+    return nextChange((listener) => this.#log.onNews(listener), ends)
   }
 }
 

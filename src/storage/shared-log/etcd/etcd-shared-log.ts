@@ -160,10 +160,10 @@ export class EtcdSharedLog implements SharedLog {
 
   /** Removes replaced data from the member's files. Resolves to false if `isAwaited` returned false first. */
   async #forget(signal: AbortSignal, isAwaited: () => boolean): Promise<boolean> {
-    const { clock, random } = this.#options
+    const { clock, random, log } = this.#options
     const connection = this.#connection
     const ended = AbortSignal.any([signal, connection.ended])
-    const options = { connection, layout: this.#layout, clock, random, ended }
+    const options = { connection, layout: this.#layout, clock, random, log, ended }
     const backoff = new Backoff(FORGETTING_BACKOFF, random)
     for (;;) {
       const found = await findForgettable(options)

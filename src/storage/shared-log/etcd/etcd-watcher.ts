@@ -1,4 +1,5 @@
 import type { ClientDuplexStream } from '@grpc/grpc-js'
+import { nextChange } from '../../../base/await-change.js'
 import type { Clock, Timer } from '../../../base/clock.js'
 import type { LeaderRecord } from '../shared-log.js'
 import type { KeyValue, WatchResponse } from './etcd-api.js'
@@ -80,15 +81,7 @@ export class EtcdWatcher {
 
   /** Resolves at the next change, or when the signal is aborted. */
   next(ends: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        unsubscribe()
-        ends.removeEventListener('abort', done)
-        resolve()
-      }
-      const unsubscribe = this.onNews(done)
-      ends.addEventListener('abort', done)
-    })
+    return nextChange((listener) => this.onNews(listener), ends)
   }
 
   /** Reads the state. Resolves to the revision of the read. */

@@ -1,13 +1,10 @@
-import type { Clock } from '../../../base/clock.js'
-import type { Log } from '../../../base/log.js'
-import type { Random } from '../../../base/random.js'
 import { decodeBatch, positionOf } from '../raw-batch.js'
 import { type LogEntry, LogRefused } from '../shared-log.js'
 import type { Compare, RequestOp } from './etcd-api.js'
-import { type EtcdConnection, isFull } from './etcd-connection.js'
-import { findForgettable } from './etcd-forgetting.js'
+import { isFull } from './etcd-connection.js'
+import { type EtcdWork, findForgettable } from './etcd-forgetting.js'
 import { EtcdImageWriter } from './etcd-image-writer.js'
-import { encodeMark, type EtcdLayout, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
+import { encodeMark, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
 import { forgetOthers } from './etcd-replacement.js'
 import type { EtcdReader } from './etcd-reader.js'
 
@@ -30,17 +27,11 @@ export class OtherLeads extends Error {
   override readonly name = 'OtherLeads'
 }
 
-interface LogCompactorOptions {
-  readonly connection: EtcdConnection
-  readonly layout: EtcdLayout
+/** `ended` is aborted when the term is over. */
+interface LogCompactorOptions extends EtcdWork {
   readonly reader: EtcdReader
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
   readonly term: string
   readonly bounds: LogBounds
-  /** Aborted when the term is over. */
-  readonly ended: AbortSignal
 }
 
 /**
