@@ -138,10 +138,11 @@ export const parsePublicKey = (text: string): Buffer | undefined => {
 
 const bytesOf = (value: JsonValue | undefined): Buffer => Buffer.from(typeof value === 'string' ? value : '', 'base64')
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
+export const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const parseObject = (text: string): JsonObject | undefined => {
+/** Returns undefined if the text is not the JSON of an object. */
+export const parseObject = (text: string): JsonObject | undefined => {
   try {
     const value = JSON.parse(text) as JsonValue
     return isObject(value) ? value : undefined

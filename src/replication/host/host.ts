@@ -6,7 +6,7 @@ import type { CertificateKeys } from '../../crypto/certificates.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response, WrapInfo } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
-import type { ReplicableStore, MaintainedTrees } from '../../storage/keys/replicable.js'
+import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import type { MountFact, NamespaceFact } from '../model/compile-filter.js'
 import type { MountChange } from '../model/filter-record.js'
 import type { License } from '../model/machine.js'
@@ -44,7 +44,6 @@ interface StoredData {
    */
   readonly storage: Storage
   readonly store: ReplicableStore
-  readonly trees: MaintainedTrees
 
   /**
    * Commits a role in one durable batch. This is the only way to write local keys on a DR secondary and replicated keys

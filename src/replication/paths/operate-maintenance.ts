@@ -80,5 +80,3 @@ const followAgain = (context: ReplicationContext): Promise<void> =>
     await host.store.forgetRemote()
     host.restart('recovery requested')
   })
-
-export const checkTrees = async ({ maintenance }: ReplicationContext): Promise<Response> => maintenance.check()

@@ -1,5 +1,5 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
-import { checkTrees, recover, reindex, requireEnabled } from './operate-maintenance.js'
+import { recover, reindex, requireEnabled } from './operate-maintenance.js'
 import { ceremonyPaths } from './ceremony.js'
 import { RECOVER_FIELDS, REINDEX_FIELDS } from './fields.js'
 import { filterPaths } from './filters.js'
@@ -61,7 +61,7 @@ const maintenancePaths = (context: PathContext): PathSpec[] => {
     }),
     write('merkle-check', {}, 'Compare the Merkle trees with the data.', () => {
       requireEnabled(context, undefined)
-      return checkTrees(context)
+      return context.maintenance.check()
     }),
   ]
 }

@@ -8,7 +8,7 @@ import {
   type UpdateFields,
   updatePrimary,
 } from './operate-secondary.js'
-import { checkTrees, recover, reindex } from './operate-maintenance.js'
+import { recover, reindex } from './operate-maintenance.js'
 import {
   JOIN_FIELDS,
   OPERATION_TOKEN_FIELDS,
@@ -82,7 +82,7 @@ export const drSecondaryPaths = (context: PathContext): PathSpec[] => {
     writeWithToken('recover', RECOVER_FIELDS, 'Restart replication from its stored state.', ({ values }) =>
       recover(context, { force: values.force }),
     ),
-    writeWithToken('merkle-check', {}, 'Compare the Merkle trees with the data.', () => checkTrees(context)),
+    writeWithToken('merkle-check', {}, 'Compare the Merkle trees with the data.', () => context.maintenance.check()),
     writeWithToken('operation-token/delete', {}, 'Revoke the operation token.', async () => {
       await context.operationTokens.delete()
       return undefined

@@ -4,10 +4,11 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Frame, ReplicableStore } from '../../storage/keys/replicable.js'
 import type { FrameSliceMessage, PositionMessage } from '../rpc/messages.js'
 import type { PrimaryStream } from '../rpc/service.js'
+import { findFilterChange } from '../filter/changed-filters.js'
 import { filteredDigest } from '../filter/filtered-digest.js'
+import { lastIndexOf } from '../host/announced.js'
 import { step } from '../model/state-table.js'
 import type { KeyFilter, Kind, StreamState } from '../model/types.js'
-import { findFilterChange } from './filter-change.js'
 import { addSlice, sliceOf } from './filter-frame.js'
 import { findResyncReason, SHIPPING, type Shipping, type ShippingEvent } from './shipping.js'
 import type { SyncSessions } from './sync-sessions.js'
@@ -126,7 +127,7 @@ export class Shipper {
         this.#count('scanned_entries', frames.length)
         await this.#send(frames)
         const missed = frames.filter(({ firstIndex }) => firstIndex <= openedAt)
-        const at = findFilterChange(store, missed, filterIds)
+        const at = findFilterChange(missed, filterIds)
         if (at !== undefined) this.#take({ on: 'filter-changed', at })
         cursor = frames[frames.length - 1]?.lastIndex ?? cursor
         if (cursor >= store.position.index) await this.#happened({ on: 'caught-up' })
@@ -148,7 +149,7 @@ export class Shipper {
     const slices: FrameSliceMessage[] = []
     let bytes = 0
     for (const frame of frames) {
-      const slice = sliceOf(store, frame, { kind, filter })
+      const slice = sliceOf(frame, { kind, filter })
       bytes += slice.frame.length
       addSlice(slices, slice)
     }
@@ -243,7 +244,3 @@ export class Shipper {
     for (const resolve of wakers) resolve()
   }
 }
-
-/** Returns the last index that secondaries of a kind must reach. */
-export const lastIndexOf = (store: ReplicableStore, kind: Kind): number =>
-  kind === 'dr' ? store.lastShippedIndex : store.lastReplicatedIndex

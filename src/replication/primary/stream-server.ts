@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.js'
 import { type Recorder, silentRecorder } from '../../base/meter.js'
 import type { Tree } from '../../storage/keys/key-families.js'
 import type { ReplicableStore } from '../../storage/keys/replicable.js'
+import { lastIndexOf } from '../host/announced.js'
 import { currentEpoch } from '../model/epoch.js'
 import type { ClusterPort } from '../rpc/transport.js'
 import type {
@@ -40,7 +41,7 @@ import {
 } from '../model/types.js'
 import { Pacer } from './pacer.js'
 import { SecondaryRegistry } from './secondary-registry.js'
-import { lastIndexOf, Shipper } from './shipper.js'
+import { Shipper } from './shipper.js'
 import { SyncSessions } from './sync-sessions.js'
 
 interface StreamServerOptions {
@@ -129,7 +130,7 @@ export class StreamServer implements ClusterService {
   async echo(caller: Caller, request: EchoRequest): Promise<EchoReply> {
     const { secondaryId, who } = this.#admit('Echo', caller, request.who)
     this.registry.heard(secondaryId, who, {
-      durationMs: request.last_duration_ms,
+      lastHeartbeatDurationMs: request.last_duration_ms,
       clockSkewMs: request.clock_skew_ms,
       canaryAgeMs: request.canary_age_ms,
       state: parseStreamState(request.state),

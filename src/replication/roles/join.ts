@@ -1,7 +1,14 @@
 import { limitSignal } from '../../base/linked-signal.js'
-import type { JsonObject, JsonValue } from '../../logical/json.js'
+import type { JsonObject } from '../../logical/json.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
-import { type Bundle, openBundle, parseActivationToken, parseBundle } from '../credentials/activation-token.js'
+import {
+  type Bundle,
+  isObject,
+  openBundle,
+  parseActivationToken,
+  parseBundle,
+  parseObject,
+} from '../credentials/activation-token.js'
 import { loadCaPems } from '../credentials/ca-files.js'
 import { primaryCredentialsOf } from '../credentials/ca.js'
 import { findCommonName } from '../../crypto/certificates.js'
@@ -122,7 +129,7 @@ interface Answer {
 
 const fetchAnswer = async (call: () => Promise<{ status: number; body: string }>): Promise<Answer> => {
   const { status, body } = await nested(UNWRAPPING, call)
-  return { status, body: parseAnswer(body) }
+  return { status, body: parseObject(body) ?? {} }
 }
 
 const TOKEN_PATH = /^sys\/replication\/(?:(dr|performance)\/)?primary\/secondary-token$/
@@ -189,15 +196,3 @@ const withApiScheme = (address: string): string => (/^[a-z]+:\/\//i.test(address
 
 const isOwnAddress = (host: Host, address: string): boolean =>
   address !== '' && host.identity.clusterAddresses.map(withScheme).includes(withScheme(address))
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const parseAnswer = (body: string): JsonObject => {
-  try {
-    const value = JSON.parse(body) as JsonValue
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
-}

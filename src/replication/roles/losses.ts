@@ -3,6 +3,7 @@ import type { Storage } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
 import { type Category, findMountOf, KEYS } from '../../storage/keys/key-families.js'
 import type { Frame, ReplicableStore } from '../../storage/keys/replicable.js'
+import { decodeFrame } from '../../storage/log/frame.js'
 import type { MountFact } from '../model/compile-filter.js'
 import { recordKey } from '../model/state.js'
 import type { Kind } from '../model/types.js'
@@ -56,7 +57,7 @@ export const isOwnOf =
 
 /** Returns the entries of this store's log after `index` whose category `isOwn`. */
 export const collectSuffix = async (
-  store: Pick<ReplicableStore, 'framesAfter' | 'decodeFrame' | 'position' | 'firstIndex'>,
+  store: Pick<ReplicableStore, 'framesAfter' | 'position' | 'firstIndex'>,
   isOwn: (category: Category) => boolean,
   index: number,
   mounts: readonly MountFact[],
@@ -69,8 +70,7 @@ export const collectSuffix = async (
     const next = at < store.position.index ? await store.framesAfter(at, FRAMES_BYTES_READ) : []
     if (!next || next.length === 0) return { ...suffix.all(), isTrimmed: isTrimmed || next === undefined }
     for (const frame of next) {
-      const lost = store
-        .decodeFrame(frame)
+      const lost = decodeFrame(frame)
         .filter((entry) => entry.index > index)
         .flatMap((entry) =>
           entry.operations

@@ -1,6 +1,6 @@
 import type { Timer } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { type Announced, isSamePosition, keepAnnounced, measureProgress, readAnnounced } from '../host/announced.js'
+import { type Announced, isSamePosition, keepAnnounced, lastIndexOf, measureProgress, readAnnounced } from '../host/announced.js'
 import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
 import type { Fences } from './fences.js'
@@ -19,7 +19,7 @@ import type { DataPlane, FollowerService, PrimaryService } from '../host/service
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from '../model/state.js'
 import { type StatusFacts, statusOf } from './status-facts.js'
 import type { Kind, PrimaryPosition, SecondaryView } from '../model/types.js'
-import { lastIndexOf, type TreeMaintenance } from './tree-maintenance.js'
+import type { TreeMaintenance } from './tree-maintenance.js'
 
 interface RunningRoleOptions {
   readonly kind: Kind

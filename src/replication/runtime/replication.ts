@@ -82,7 +82,6 @@ export class Replication {
     const maintenance = new TreeMaintenance({
       storage: host.storage,
       store: host.store,
-      trees: host.trees,
       clock: host.clock,
       log: host.log,
       beforeReindex: (signal) => holds.pass(followed, 'reindex', signal),

@@ -1,5 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/keys/replicable.js'
+import { decodeFrame, parseFrame } from '../../storage/log/frame.js'
 import { changedFilters } from '../filter/changed-filters.js'
 import { isSamePosition } from '../host/announced.js'
 import type { Received, RecentFrames } from '../model/recent-frames.js'
@@ -87,13 +88,13 @@ export class Applier {
     for (const slice of slices) {
       if (slice.first_index !== index + 1) return refuse(`expected index ${index + 1}, got ${slice.first_index}`)
       if (slice.frame.length > 0) {
-        const frame = await this.#store.parseFrame(slice.frame)
+        const frame = await parseFrame(slice.frame)
         if (frame?.firstIndex !== slice.first_index || frame.lastIndex !== slice.last_index) {
           return refuse(`the frame at ${slice.first_index} is damaged`)
         }
         if (!frame.previousHash.equals(hash)) return refuse(`the frame at ${slice.first_index} does not chain`)
         received.push({ frame, hash: slice.hash })
-        for (const entry of this.#store.decodeFrame(frame)) if (entry.operations.length > 0) entries.push(entry)
+        for (const entry of decodeFrame(frame)) if (entry.operations.length > 0) entries.push(entry)
       }
       index = slice.last_index
       hash = slice.hash

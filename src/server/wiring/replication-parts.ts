@@ -172,7 +172,6 @@ export class ReplicationParts {
       recorder: shell.meter,
       storage: barrier.view(''),
       store,
-      trees: store,
       commit: async (write) => {
         // The function runs synchronously, so no other write sees all categories writable.
         store.setWritable(ALL)

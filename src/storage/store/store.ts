@@ -6,7 +6,7 @@ import { changeBytes, type SubPageChange } from '../trees/change.js'
 import { type CommitListener, Committer } from '../commit/committer.js'
 import type { LogEntry } from '../shared-log/shared-log.js'
 import type { StoreOptions } from '../state/store-options.js'
-import { decodeFrame, EPOCH_BYTES, parseFrame } from '../log/frame.js'
+import { EPOCH_BYTES } from '../log/frame.js'
 import { FirstCopy } from '../sync/first-copy.js'
 import { type KeyScan, scanKeys } from './key-scan.js'
 import { SUB_PAGES_PER_PAGE } from '../trees/merkle.js'
@@ -38,7 +38,7 @@ const ALL_CATEGORIES: ReadonlySet<Category> = new Set(['replicated', 'local', 'i
  * over committed and queued data; it resolves when all of that is durable. One transaction is one entry of the log, except that a
  * transaction with ignored keys only has none. Callers must not change a buffer after `put`.
  */
-export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
+export class Store implements Repl.ReplicableStore {
   readonly #committer: Committer
   readonly #options: StoreOptions
   readonly #random: Random
@@ -191,14 +191,6 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return this.#committer.wal.framesAfter(index, maxBytes)
   }
 
-  decodeFrame(frame: Repl.Frame): readonly Repl.WalEntry[] {
-    return decodeFrame(frame)
-  }
-
-  parseFrame(bytes: Buffer): Promise<Repl.Frame | undefined> {
-    return parseFrame(bytes)
-  }
-
   snapshot(): Repl.SyncSnapshot {
     return openSnapshot(this.#options.engine, this.#committer)
   }
@@ -268,10 +260,6 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
 
   rebuild(options: Repl.RebuildOptions = {}): ReturnType<Repl.MaintainedTrees['rebuild']> {
     return new TreeScan(this.#options.engine, this.#committer).rebuild(options)
-  }
-
-  async check(signal?: AbortSignal): ReturnType<Repl.MaintainedTrees['check']> {
-    return (await this.examine(signal)).pages
   }
 
   examine(signal?: AbortSignal): Promise<Repl.TreeReport> {
