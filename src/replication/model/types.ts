@@ -152,7 +152,7 @@ export interface SecondaryHooks {
   /** Awaited before the follower enters a state, so that a lab can hold it there. */
   beforeState(state: HoldState, signal: AbortSignal): Promise<void>
   /** Called on each change of state or connection, and when the primary's addresses change. */
-  onChange(): void
+  onChange?(): void
   /** Returns the fingerprint of the filter under which the local data was compared; empty without a filter. */
   filterFingerprint(): string
   /** Rebuilds the trees from the data, if roots stay different although the data is equal. */

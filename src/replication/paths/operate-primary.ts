@@ -85,7 +85,7 @@ export const issueToken = (context: PathContext, kind: Kind, fields: IssueFields
     orThrow(decideIssueToken(kind, roles.facts(), request, registered))
     if (record.mode !== 'primary') throw invalid(GUARDS.notPrimary(kind))
     const { bundle, registration } = await register(context, kind, record, fields)
-    await roles.update(kind, (latest) => (latest.mode === 'primary' ? withRegistration(latest, registration) : latest))
+    await roles.updatePrimary(kind, (latest) => withRegistration(latest, registration))
     if (publicKey) {
       const token = sealBundle(bundle, publicKey, host.random)
       if (token === undefined) throw invalid(GUARDS.invalidPublicKey)
@@ -148,11 +148,10 @@ export const revokeSecondary = (context: ReplicationContext, kind: Kind, id: str
     const row = record.mode === 'primary' ? record.registrations.find((candidate) => candidate.id === id) : undefined
     if (record.mode !== 'primary' || !row) return undefined
     const filterId = kind === 'performance' ? filterIdOf(record, id, filters) : undefined
-    await roles.update(kind, (latest) =>
-      latest.mode === 'primary'
-        ? { ...latest, registrations: latest.registrations.filter((other) => other.id !== id) }
-        : latest,
-    )
+    await roles.updatePrimary(kind, (latest) => ({
+      ...latest,
+      registrations: latest.registrations.filter((other) => other.id !== id),
+    }))
     running[kind].primary?.revoke(id, row.commonName)
     if (filterId !== undefined && filters.find(filterId)) await filters.delete(filterId)
     context.host.log.info('secondary revoked', { kind, secondary: id })

@@ -10,7 +10,7 @@ import { decodeRequest } from '../forwarding/forward-request.js'
 import type { ReplicationHost, RoleServices } from '../host/host.js'
 import type { RoleRecords } from './role-records.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import type { KindRecord, PrimaryRecord, Registration } from '../model/state.js'
+import type { PrimaryRecord, Registration } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
 import type {
   Admission,
@@ -123,7 +123,7 @@ export class PrimaryRole implements PrimaryHooks {
     const { roles, kind, host, services, fences } = this.#options
     let isTaken = false
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
-    await roles.update(kind, (record) =>
+    await roles.updatePrimary(kind, (record) =>
       changeRegistration(record, secondaryId, (row) => {
         // Several calls may use one token, or one cluster may repeat its call. Exactly one call is the first.
         isTaken = row.state === 'issued' && row.commonName === commonName
@@ -208,7 +208,7 @@ export class PrimaryRole implements PrimaryHooks {
     if (isKnown) return
     const next = { ...known, clusterId: who.clusterId, incarnation, lastSeenMs: host.clock.now() }
     this.#background(
-      roles.update(kind, (record) => changeRegistration(record, row.id, (latest) => ({ ...latest, ...next }))),
+      roles.updatePrimary(kind, (record) => changeRegistration(record, row.id, (latest) => ({ ...latest, ...next }))),
     )
   }
 
@@ -234,10 +234,14 @@ const addressesOf = (who: PeerIdentity): Pick<Registration, 'apiAddress' | 'clus
   clusterAddress: who.clusterAddresses[0] ?? '',
 })
 
-const changeRegistration = (record: KindRecord, id: string, change: (row: Registration) => Registration): KindRecord =>
-  record.mode === 'primary'
-    ? { ...record, registrations: record.registrations.map((row) => (row.id === id ? change(row) : row)) }
-    : record
+const changeRegistration = (
+  record: PrimaryRecord,
+  id: string,
+  change: (row: Registration) => Registration,
+): PrimaryRecord => ({
+  ...record,
+  registrations: record.registrations.map((row) => (row.id === id ? change(row) : row)),
+})
 
 /**
  * Returns the ID of the filter, which may be stored under the secondary's cluster ID if that cluster was unknown then.

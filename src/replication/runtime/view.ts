@@ -112,14 +112,20 @@ export class ReplicationView {
 
   /** The filter that withholds data from this performance secondary; undefined if it receives all data. */
   get ownFilter(): CompiledFilter | undefined {
-    return ownFilterOf(this.#context)
+    const id = findOwnFilterId(this.#context)
+    return id === undefined ? undefined : this.#context.filters.compiled(id)
   }
 
   /**
    * Mounts that a filter withheld from this performance secondary until recently: their data is still incomplete here.
    */
   get arrivingMounts(): ReadonlySet<string> {
-    return arrivingMountsOf(this.#context)
+    const { filters, settledFilter } = this.#context
+    const id = findOwnFilterId(this.#context)
+    const { record } = settledFilter.current
+    if (id === undefined || !record || settledFilter.is(filters.known(id).digest)) return NONE
+    const filtered = filters.compiled(id)?.filteredMounts ?? NONE
+    return new Set([...filters.compile(record).filteredMounts].filter((uuid) => !filtered.has(uuid)))
   }
 
   get #drMode(): Mode {
@@ -152,16 +158,13 @@ const findOwnFilterId = ({ host, roles, running, filters }: ReplicationContext):
   return running.performance.mode === 'secondary' && isCopy(record) ? ownFilterId(record, host, filters) : undefined
 }
 
-const ownFilterOf = (context: ReplicationContext): CompiledFilter | undefined => {
-  const id = findOwnFilterId(context)
-  return id === undefined ? undefined : context.filters.compiled(id)
-}
-
-const arrivingMountsOf = (context: ReplicationContext): ReadonlySet<string> => {
-  const { filters, settledFilter } = context
-  const id = findOwnFilterId(context)
-  const { record } = settledFilter.current
-  if (id === undefined || !record || settledFilter.is(filters.known(id).digest)) return NONE
-  const filtered = filters.compiled(id)?.filteredMounts ?? NONE
-  return new Set([...filters.compile(record).filteredMounts].filter((uuid) => !filtered.has(uuid)))
+/**
+ * Returns the filter of this performance secondary, or of the one it is a DR copy of; undefined if nothing is withheld.
+ */
+export const findOwnFilter = ({ host, roles, filters, running }: ReplicationContext): CompiledFilter | undefined => {
+  const record = roles.record('performance')
+  if (!isCopy(record)) return undefined
+  const original = running.dr.follower?.primary?.clusterId ?? ''
+  const id = ownFilterId(record, host, filters)
+  return filters.compiled(id) ?? (original === '' ? undefined : filters.compiled(original))
 }

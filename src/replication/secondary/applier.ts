@@ -13,13 +13,13 @@ const MERGED_BYTES_MAX = 8 * 1024 * 1024
 
 type Applied = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
-type BeforeFilterChange = (ids: readonly string[]) => Promise<void>
-
 interface ApplierOptions {
+  /** The primary's epoch. */
+  readonly epoch: string
   /** Remembers the applied frames. */
-  readonly recent?: RecentFrames
+  readonly recent: RecentFrames
   /** Awaited before entries that change filters are applied. Receives the IDs of the filters' secondaries. */
-  readonly beforeFilterChange?: BeforeFilterChange
+  readonly beforeFilterChange: (ids: readonly string[]) => Promise<void>
 }
 
 const APPLIED: Applied = { ok: true }
@@ -32,18 +32,14 @@ const APPLIED: Applied = { ok: true }
  */
 export class Applier {
   readonly #store: ReplicableStore
-  readonly #epoch: string
-  readonly #recent: RecentFrames | undefined
-  readonly #beforeFilterChange: BeforeFilterChange
+  readonly #options: ApplierOptions
   #position: RemotePosition
   #stored: PrimaryPosition | undefined
 
-  /** `position` is the store's position; `epoch` is the primary's epoch. */
-  constructor(store: ReplicableStore, position: RemotePosition, epoch: string, options: ApplierOptions = {}) {
-    this.#recent = options.recent
-    this.#beforeFilterChange = options.beforeFilterChange ?? (async () => undefined)
+  /** `position` is the store's position. */
+  constructor(store: ReplicableStore, position: RemotePosition, options: ApplierOptions) {
     this.#store = store
-    this.#epoch = epoch
+    this.#options = options
     this.#position = position
     this.#stored = store.remotePosition
   }
@@ -55,7 +51,7 @@ export class Applier {
 
   /** Moves the position to the primary's epoch, because the primary has found the position in its log. */
   confirm(): void {
-    this.#position = { ...this.#position, epoch: this.#epoch }
+    this.#position = { ...this.#position, epoch: this.#options.epoch }
   }
 
   /** Applies all slices, or those before the first one that does not fit. */
@@ -99,17 +95,18 @@ export class Applier {
       index = slice.last_index
       hash = slice.hash
     }
-    const position = { index, hash, epoch: this.#epoch }
+    const { epoch, recent, beforeFilterChange } = this.#options
+    const position = { index, hash, epoch }
     if (entries.length > 0) {
       const changed = changedFilters(entries)
-      if (changed.length > 0) await this.#beforeFilterChange(changed)
+      if (changed.length > 0) await beforeFilterChange(changed)
       requirePositionAt(this.#store, this.#stored)
       const isApplied = await this.#store.applyEntries(entries, position)
       if (!isApplied) return refuse(`the data has diverged between ${this.#position.index} and ${index}`)
       this.#stored = position
     }
     this.#position = position
-    this.#recent?.add(received, position)
+    recent.add(received, position)
     return APPLIED
   }
 }
