@@ -1,5 +1,4 @@
-import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import { makePurgeMark, type PurgeStage, readPurgeStage } from './purge-mark.js'
@@ -14,7 +13,7 @@ import {
 import { step } from '../model/state-table.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-interface PurgeOptions {
+interface PurgeOptions extends Pick<Facilities, 'random' | 'log'> {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'isResyncing' | 'remotePosition' | 'firstIndex' | 'framesAfter' | 'cutLog'>
   /**
@@ -23,8 +22,6 @@ interface PurgeOptions {
   readonly filteredMounts: () => ReadonlySet<string>
   /** Requests a new generation of the directory that contains the remaining data and no mark. */
   readonly destroy: () => void
-  readonly random: Random
-  readonly log: Log
 }
 
 /**

@@ -1,7 +1,5 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { Recorder } from '../../base/meter.js'
-import type { Random } from '../../base/random.js'
 import type { CertificateKeys } from '../../crypto/certificates.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response, WrapInfo } from '../../logical/request.js'
@@ -14,10 +12,7 @@ import type { GenerationAttempt } from '../model/operation-token.js'
 import type { Kind, ReplicationTimes } from '../model/types.js'
 
 /** The injected clock, random source, log and network calls of a process. */
-export interface Surroundings {
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
+export interface Surroundings extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   /** Counts traffic on the links. */
   readonly recorder?: Recorder | undefined
   /**

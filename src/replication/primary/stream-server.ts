@@ -1,5 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import { type Recorder, silentRecorder } from '../../base/meter.js'
 import type { Tree } from '../../storage/keys/key-families.js'
 import type { ReplicableStore } from '../../storage/keys/replicable.js'
@@ -44,14 +43,12 @@ import { SecondaryRegistry } from './secondary-registry.js'
 import { Shipper } from './shipper.js'
 import { SyncSessions } from './sync-sessions.js'
 
-interface StreamServerOptions {
+interface StreamServerOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly kind: Kind
   readonly store: ReplicableStore
   readonly hooks: PrimaryHooks
   /** Maximum size of a log message, in bytes, unless one transaction is larger. */
   readonly shipBatchBytes: number
-  readonly clock: Clock
-  readonly log: Log
   /** Called when a secondary connects, disconnects or changes its position. */
   readonly onChange?: () => void
   readonly recorder?: Recorder | undefined

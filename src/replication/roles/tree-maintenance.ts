@@ -1,5 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import { shortHash } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
@@ -43,11 +42,9 @@ export interface MaintenanceStatus {
   readonly reindex: { readonly stage: string; readonly done: number; readonly total: number } | undefined
 }
 
-interface MaintenanceOptions {
+interface MaintenanceOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'trees' | 'examine' | 'rebuild'>
-  readonly clock: Clock
-  readonly log: Log
   /** Awaited before a rebuild begins, so that a lab can hold it. */
   readonly beforeReindex: (signal: AbortSignal) => Promise<void>
 }

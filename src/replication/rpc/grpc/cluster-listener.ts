@@ -1,10 +1,10 @@
+import type { Facilities } from '../../../base/facilities.js'
 import { constants } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
-import type { Clock, Timer } from '../../../base/clock.js'
+import type { Timer } from '../../../base/clock.js'
 import { LIMITS } from '../../../base/limits.js'
-import type { Log } from '../../../base/log.js'
-import type { Network, NetworkListener } from '../../../base/network.js'
+import type { NetworkListener } from '../../../base/network.js'
 import type { ReplicationTimes, ServerIdentity } from '../../model/types.js'
 import type { ClusterService } from '../service.js'
 import type { ClusterPort } from '../transport.js'
@@ -12,11 +12,8 @@ import type { Endpoint } from './endpoint.js'
 import type { SecureContexts } from './secure-contexts.js'
 import { cutWhenSilent } from './silence.js'
 
-export interface ListenerOptions {
-  readonly network: Network
-  readonly clock: Clock
+export interface ListenerOptions extends Pick<Facilities, 'clock' | 'network' | 'log'> {
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
-  readonly log: Log
   readonly contexts: SecureContexts
 }
 

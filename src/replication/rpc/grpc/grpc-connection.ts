@@ -1,9 +1,9 @@
+import type { Facilities } from '../../../base/facilities.js'
 import type tls from 'node:tls'
 import type { ServiceError } from '@grpc/grpc-js'
 import type { Clock } from '../../../base/clock.js'
 import { linkText } from '../../../base/link-text.js'
 import type { Recorder } from '../../../base/meter.js'
-import type { Network } from '../../../base/network.js'
 import { LogicalError } from '../../../logical/errors.js'
 import { withoutScheme } from '../addresses.js'
 import { watchLimits } from '../call-limits.js'
@@ -27,9 +27,7 @@ interface Opened {
 }
 
 /** The dependencies of all connections of a process. */
-interface Dialler {
-  readonly network: Network
-  readonly clock: Clock
+interface Dialler extends Pick<Facilities, 'clock' | 'network'> {
   readonly contexts: SecureContexts
 }
 
