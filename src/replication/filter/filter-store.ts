@@ -1,7 +1,6 @@
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
-import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
-import { putJson, readJson } from '../../logical/storage.js'
+import { putJson, readJson, type ReadStorage, type Storage, type Transaction } from '../../logical/storage.js'
 import type { CompiledFilter, FilterRule, MountFact, NamespaceFact } from '../model/compile-filter.js'
 import {
   compileRecord,

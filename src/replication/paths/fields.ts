@@ -1,5 +1,4 @@
-import type { Values } from '../../logical/fields.js'
-import { bool, commaList, string } from '../../logical/fields.js'
+import { bool, commaList, string, type Values } from '../../logical/fields.js'
 import type { JoinFields } from '../roles/join.js'
 
 /** The parameters of the replication endpoints. */

@@ -1,6 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
-import type { Storage } from '../../logical/storage.js'
-import { putJson, readJson } from '../../logical/storage.js'
+import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import { type Category, findMountOf, KEYS } from '../../storage/keys/key-families.js'
 import type { Frame, ReplicableStore } from '../../storage/keys/replicable.js'
 import { decodeFrame } from '../../storage/log/frame.js'

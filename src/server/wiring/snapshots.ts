@@ -13,7 +13,7 @@ import type { Engine } from '../../storage/engine/engine.js'
 import { openStore, type StoreSurroundings } from '../data/open-store.js'
 import type { Storage } from '../../logical/storage.js'
 import { LIMITS } from '../../base/limits.js'
-import { beginStoreAt } from '../../storage/commit/begin-at.js'
+import { beginStoreAt } from '../../storage/commit/load.js'
 import type { Store } from '../../storage/store/store.js'
 
 /** The name bound to the encrypted hashes as associated data. */

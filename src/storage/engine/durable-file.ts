@@ -10,23 +10,17 @@ export const absent = (error: NodeJS.ErrnoException): undefined => {
 
 /** Makes the names in a directory survive a power loss. */
 export const syncDirectory = async (directory: string): Promise<void> => {
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(directory, 'r')
+  await handle.sync()
 }
 
 /** Replaces a small file atomically: after a crash it has either its old or its new content. */
 export const writeFileDurably = async (path: string, text: string | Buffer): Promise<void> => {
   const temporary = `${path}.tmp`
-  const file = await open(temporary, 'w', 0o600)
-  try {
+  {
+    await using file = await open(temporary, 'w', 0o600)
     await file.writeFile(text)
     await file.sync()
-  } finally {
-    await file.close()
   }
   await rename(temporary, path)
   await syncDirectory(dirname(path))

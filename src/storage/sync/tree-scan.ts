@@ -1,6 +1,5 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
-import type { SubPageChange } from '../trees/change.js'
-import { indexKey } from '../trees/change.js'
+import { indexKey, type SubPageChange } from '../trees/change.js'
 import type { Committer } from '../commit/committer.js'
 import type { StageFunction } from '../commit/stage.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'

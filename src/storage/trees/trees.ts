@@ -1,7 +1,6 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import type { SubPageChange } from './change.js'
-import type { Engine, EngineBatch, EngineSnapshot } from '../engine/engine.js'
-import { prefixRange } from '../engine/engine.js'
+import { type Engine, type EngineBatch, type EngineSnapshot, prefixRange } from '../engine/engine.js'
 import { decodeFrame } from '../log/frame.js'
 import { NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
 import { MerkleTree, PAGE_BYTES, SUB_PAGES } from './merkle.js'
