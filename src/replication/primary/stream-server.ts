@@ -5,26 +5,7 @@ import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import { lastIndexOf } from '../host/announced.js'
 import { currentEpoch } from '../model/epoch.js'
 import type { ClusterPort } from '../rpc/transport.js'
-import type {
-  BootstrapReply,
-  BootstrapRequest,
-  CommonPositionReply,
-  CommonPositionRequest,
-  ConflictingPagesReply,
-  ConflictingPagesRequest,
-  EchoReply,
-  EchoRequest,
-  FetchKeysReply,
-  FetchKeysRequest,
-  ForwardReply,
-  ForwardRequest,
-  PingReply,
-  PingRequest,
-  PositionMessage,
-  SubPageHashesReply,
-  SubPageHashesRequest,
-  PeerIdentityMessage,
-} from '../rpc/messages.js'
+import type * as Messages from '../rpc/messages.js'
 import { countedService } from '../rpc/counted-service.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { Caller, ClusterService, PrimaryStream } from '../rpc/service.js'
@@ -115,7 +96,7 @@ export class StreamServer implements ClusterService {
     this.#attached?.port.withdraw(this.#attached.serverName)
   }
 
-  async bootstrap(caller: Caller, request: BootstrapRequest): Promise<BootstrapReply> {
+  async bootstrap(caller: Caller, request: Messages.BootstrapRequest): Promise<Messages.BootstrapReply> {
     const { secondaryId, who } = this.#admit('Bootstrap', caller, request.who)
     const { hooks } = this.#options
     const { commonName } = caller
@@ -124,7 +105,7 @@ export class StreamServer implements ClusterService {
     return { who: this.#who(), root_key: rootKey, records: [...records], extra }
   }
 
-  async echo(caller: Caller, request: EchoRequest): Promise<EchoReply> {
+  async echo(caller: Caller, request: Messages.EchoRequest): Promise<Messages.EchoReply> {
     const { secondaryId, who } = this.#admit('Echo', caller, request.who)
     this.registry.heard(secondaryId, who, {
       lastHeartbeatDurationMs: request.last_duration_ms,
@@ -151,19 +132,19 @@ export class StreamServer implements ClusterService {
     }
   }
 
-  async conflictingPages(caller: Caller, request: ConflictingPagesRequest): Promise<ConflictingPagesReply> {
+  async conflictingPages(caller: Caller, request: Messages.ConflictingPagesRequest): Promise<Messages.ConflictingPagesReply> {
     this.#admit('ConflictingPages', caller, request.who)
     const session = this.#sessions.find(request.session, caller.commonName)
     return { who: this.#who(), ...session.conflictingPages(treeOf(request.tree), request.pages) }
   }
 
-  async subPageHashes(caller: Caller, request: SubPageHashesRequest): Promise<SubPageHashesReply> {
+  async subPageHashes(caller: Caller, request: Messages.SubPageHashesRequest): Promise<Messages.SubPageHashesReply> {
     this.#admit('SubPageHashes', caller, request.who)
     const session = this.#sessions.find(request.session, caller.commonName)
     return { who: this.#who(), sub_pages: session.subPageHashes(treeOf(request.tree), request.groups) }
   }
 
-  async *fetchKeys(caller: Caller, request: FetchKeysRequest): AsyncGenerator<FetchKeysReply> {
+  async *fetchKeys(caller: Caller, request: Messages.FetchKeysRequest): AsyncGenerator<Messages.FetchKeysReply> {
     this.#admit('FetchKeys', caller, request.who)
     const session = this.#sessions.find(request.session, caller.commonName)
     const tree = treeOf(request.tree)
@@ -177,18 +158,18 @@ export class StreamServer implements ClusterService {
     }
   }
 
-  async forward(caller: Caller, request: ForwardRequest): Promise<ForwardReply> {
+  async forward(caller: Caller, request: Messages.ForwardRequest): Promise<Messages.ForwardReply> {
     const { secondaryId } = this.#admit('Forward', caller, request.who)
     const payload = await this.#options.hooks.forward(secondaryId, request.payload, caller.gone)
     return { who: this.#who(), payload }
   }
 
-  async ping(caller: Caller, request: PingRequest): Promise<PingReply> {
+  async ping(caller: Caller, request: Messages.PingRequest): Promise<Messages.PingReply> {
     this.#admit('Ping', caller, request.who)
     return { who: this.#who() }
   }
 
-  async commonPosition(caller: Caller, request: CommonPositionRequest): Promise<CommonPositionReply> {
+  async commonPosition(caller: Caller, request: Messages.CommonPositionRequest): Promise<Messages.CommonPositionReply> {
     this.#admit('CommonPosition', caller, request.who)
     const { store } = this.#options
     const common = request.positions.find((position) => store.hasPosition(position))
@@ -235,7 +216,7 @@ export class StreamServer implements ClusterService {
    * data that this primary lost, and that must not be overwritten silently. Positions that were trimmed, or that a
    * restored snapshot skipped, are before the kept log.
    */
-  #requireNotRewound(secondaryId: string, position: PositionMessage | null): void {
+  #requireNotRewound(secondaryId: string, position: Messages.PositionMessage | null): void {
     const { store, hooks, kind, log } = this.#options
     if (!position || position.epoch !== currentEpoch(hooks.who().epochs)?.id) return
     if (!store.isAstray(position)) return
@@ -252,7 +233,7 @@ export class StreamServer implements ClusterService {
   #admit(
     method: RpcMethod,
     caller: Caller,
-    message: PeerIdentityMessage | null,
+    message: Messages.PeerIdentityMessage | null,
   ): { secondaryId: string; who: PeerIdentity } {
     if (this.#isStopped) throw refusalError('unavailable', 'the primary is stopping')
     const who = parsePeer(message)
@@ -261,7 +242,7 @@ export class StreamServer implements ClusterService {
     return { secondaryId: admission.secondaryId, who }
   }
 
-  #who(): PeerIdentityMessage {
+  #who(): Messages.PeerIdentityMessage {
     return toPeerMessage(this.#options.hooks.who())
   }
 }

@@ -8,15 +8,7 @@ import { PRIMARY_UNREACHABLE_TEXT } from '../model/guard-texts.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
 import { atActiveNode } from '../rpc/active-node.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import type {
-  ConnectionState,
-  PrimaryPosition,
-  PrimaryView,
-  RefusalCode,
-  StreamState,
-  SyncProgress,
-  PeerIdentity,
-} from '../model/types.js'
+import type * as Model from '../model/types.js'
 import { Addresses } from './addresses.js'
 import {
   CONNECTION_PHASES,
@@ -81,15 +73,15 @@ export class Follower implements FollowerService {
     this.#link({ on: 'stop' })
   }
 
-  get state(): StreamState {
+  get state(): Model.StreamState {
     return this.#syncState.is
   }
 
-  get connectionState(): ConnectionState {
+  get connectionState(): Model.ConnectionState {
     return shownAs(this.#phase)
   }
 
-  get refusal(): RefusalCode | undefined {
+  get refusal(): Model.RefusalCode | undefined {
     return refusalIn(this.#phase)
   }
 
@@ -109,11 +101,11 @@ export class Follower implements FollowerService {
    * The position applied from the primary's log. After another primary has accepted this cluster, the index is 0 until the
    * position in its log is known.
    */
-  get applied(): PrimaryPosition | undefined {
+  get applied(): Model.PrimaryPosition | undefined {
     return this.#syncState.applied
   }
 
-  get announced(): PrimaryPosition | undefined {
+  get announced(): Model.PrimaryPosition | undefined {
     return this.#primary.announced
   }
 
@@ -122,12 +114,12 @@ export class Follower implements FollowerService {
   }
 
   /** Set while a Merkle sync runs, from its start. */
-  get syncProgress(): SyncProgress | undefined {
+  get syncProgress(): Model.SyncProgress | undefined {
     return this.#syncState.is === 'merkle-sync' ? this.#syncState.progress : undefined
   }
 
   /** Undefined until the primary has responded once. */
-  get primary(): PrimaryView | undefined {
+  get primary(): Model.PrimaryView | undefined {
     return this.#primary.view(this.connectionState === 'ready', this.#addresses.current, this.#heartbeat)
   }
 
@@ -224,7 +216,7 @@ export class Follower implements FollowerService {
     }
   }
 
-  #heard(primary: PeerIdentity, addresses: readonly string[], lastIndex: number): void {
+  #heard(primary: Model.PeerIdentity, addresses: readonly string[], lastIndex: number): void {
     const objection = this.#options.hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', objection)
     this.#primary.heard(primary, lastIndex)

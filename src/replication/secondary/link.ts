@@ -10,30 +10,22 @@ import type { ReceivedDown } from '../rpc/messages.js'
 import type { ClusterTransport, FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parsePeer, toPositionMessage, toPeerMessage } from '../rpc/peer-identity.js'
-import type {
-  Kind,
-  PeerIdentity,
-  PrimaryCredentials,
-  PrimaryPosition,
-  ReplicationTimes,
-  SecondaryHooks,
-  SyncProgress,
-} from '../model/types.js'
+import type * as Model from '../model/types.js'
 import type { Heartbeat } from './heartbeat.js'
 import { surplusEntriesOf, type RecentFrames } from '../model/recent-frames.js'
 import type { EnteredState } from './sync-state.js'
 import { StreamReader } from './stream-reader.js'
 
 export interface FollowerOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
-  readonly kind: Kind
+  readonly kind: Model.Kind
   readonly store: ReplicableStore
-  readonly hooks: SecondaryHooks
-  readonly credentials: PrimaryCredentials
+  readonly hooks: Model.SecondaryHooks
+  readonly credentials: Model.PrimaryCredentials
   /** Addresses of the primary, best first, as `https://host:port` or `host:port`. */
   readonly addresses: readonly string[]
   /** Tried if none of `addresses` responds. */
   readonly formerAddresses?: readonly string[] | undefined
-  readonly times: ReplicationTimes
+  readonly times: Model.ReplicationTimes
   /** Size of one import of a resync, in bytes. */
   readonly importBytes: number
   readonly transport: ClusterTransport
@@ -44,11 +36,11 @@ export interface FollowerOptions extends Pick<Facilities, 'clock' | 'random' | '
 /** The events that one connection reports to the follower. */
 export interface LinkEvents {
   /** The primary and this cluster have accepted each other; `lastIndex` is the index to reach. */
-  onAccepted(primary: PeerIdentity, lastIndex: number): void
+  onAccepted(primary: Model.PeerIdentity, lastIndex: number): void
   enter(state: EnteredState): void
-  onProgress(progress: SyncProgress): void
+  onProgress(progress: Model.SyncProgress): void
   onAnnounced(lastIndex: number): void
-  onApplied(place: PrimaryPosition): void
+  onApplied(place: Model.PrimaryPosition): void
   /** Reports the current addresses of the primary and its possible successors. */
   onAddresses(addresses: readonly string[]): void
   /** The last applied frames, across all connections. */
@@ -141,7 +133,7 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
   }
 }
 
-const parseAccepted = (first: ReceivedDown | undefined): { primary: PeerIdentity; lastIndex: number } => {
+const parseAccepted = (first: ReceivedDown | undefined): { primary: Model.PeerIdentity; lastIndex: number } => {
   if (first?.message !== 'accepted' || !first.accepted) {
     throw new LogicalError('unavailable', 'the primary sent an unexpected message')
   }

@@ -6,28 +6,18 @@ import { MemoryLink } from './memory-link.js'
 import type { MemoryLog } from './memory-log.js'
 import type { Entry } from '../engine/engine.js'
 import { positionOf } from './raw-batch.js'
-import type {
-  AnnouncedNode,
-  Candidate,
-  LeaderRecord,
-  Leadership,
-  LogEntry,
-  LogImage,
-  LogPosition,
-  NodeRecord,
-  SharedLog,
-} from './shared-log.js'
+import type * as Shared from './shared-log.js'
 
 /** A node's connection to a shared log in memory. For clusters whose nodes all run in one process. */
-export class MemorySharedLog implements SharedLog {
+export class MemorySharedLog implements Shared.SharedLog {
   /** Controls the connection between the node and the log, for fault injection. */
   readonly link: MemoryLink
   readonly #log: MemoryLog
   readonly #clock: Clock
-  readonly #listeners = new Set<(leader: LeaderRecord | undefined) => void>()
+  readonly #listeners = new Set<(leader: Shared.LeaderRecord | undefined) => void>()
   readonly #ended = new AbortController()
   readonly #unsubscribe: () => void
-  #leader: LeaderRecord | undefined
+  #leader: Shared.LeaderRecord | undefined
   #announced: { readonly id: string; readonly renewal: Timer } | undefined
   #leadership: LeasedLeadership | undefined
 
@@ -40,16 +30,16 @@ export class MemorySharedLog implements SharedLog {
     this.#unsubscribe = log.onNews(() => void this.#learn())
   }
 
-  get leader(): LeaderRecord | undefined {
+  get leader(): Shared.LeaderRecord | undefined {
     return this.#leader
   }
 
-  onLeader(listener: (leader: LeaderRecord | undefined) => void): () => void {
+  onLeader(listener: (leader: Shared.LeaderRecord | undefined) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  async announce(record: NodeRecord): Promise<void> {
+  async announce(record: Shared.NodeRecord): Promise<void> {
     this.#announced?.renewal.cancel()
     const node = { ...record, lastEchoMs: this.#clock.now() }
     const renewal = this.#clock.setRepeating(this.#log.leaseMs / 3, () => void this.#announce(node))
@@ -57,11 +47,11 @@ export class MemorySharedLog implements SharedLog {
     await this.#announce(node)
   }
 
-  nodes(): Promise<readonly AnnouncedNode[]> {
+  nodes(): Promise<readonly Shared.AnnouncedNode[]> {
     return this.link.ask(() => this.#log.nodes)
   }
 
-  async campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership> {
+  async campaign(candidate: Shared.Candidate, signal: AbortSignal): Promise<Shared.Leadership> {
     using either = linkSignals([signal, this.#ended.signal])
     const ends = either.signal
     for (;;) {
@@ -78,7 +68,7 @@ export class MemorySharedLog implements SharedLog {
     }
   }
 
-  async *follow(after: LogPosition, signal: AbortSignal): AsyncGenerator<LogEntry> {
+  async *follow(after: Shared.LogPosition, signal: AbortSignal): AsyncGenerator<Shared.LogEntry> {
     using either = linkSignals([signal, this.#ended.signal])
     const ends = either.signal
     let position = after
@@ -106,14 +96,14 @@ export class MemorySharedLog implements SharedLog {
     )
   }
 
-  reaches(applied: LogPosition, signal: AbortSignal): Promise<boolean> {
+  reaches(applied: Shared.LogPosition, signal: AbortSignal): Promise<boolean> {
     return unlessAborted(
       this.link.ask(() => this.#log.reaches(applied)),
       signal,
     )
   }
 
-  readImage(signal: AbortSignal): Promise<LogImage> {
+  readImage(signal: AbortSignal): Promise<Shared.LogImage> {
     return unlessAborted(
       this.link.ask(() => this.#log.image()),
       signal,
@@ -144,7 +134,7 @@ export class MemorySharedLog implements SharedLog {
     this.#announced?.renewal.cancel()
   }
 
-  #lead(term: number, sentMs: number): Leadership {
+  #lead(term: number, sentMs: number): Shared.Leadership {
     this.#leadership = new LeasedLeadership({
       clock: this.#clock,
       leaseMs: this.#log.leaseMs,
@@ -165,7 +155,7 @@ export class MemorySharedLog implements SharedLog {
     return this.#leadership
   }
 
-  async #announce(node: AnnouncedNode): Promise<void> {
+  async #announce(node: Shared.AnnouncedNode): Promise<void> {
     await this.link.ask(() => {
       if (!this.#ended.signal.aborted) this.#log.announce(node)
     })
