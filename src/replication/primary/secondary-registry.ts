@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.js'
+import { Listeners } from '../../base/listeners.js'
 import type { PrimaryStream } from '../rpc/service.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { SecondaryView, StreamState, PeerIdentity } from '../model/types.js'
@@ -21,23 +22,15 @@ export class SecondaryRegistry {
   readonly #seen = new Map<string, Seen>()
   readonly #clock: Clock
   readonly #onChange: () => void
-  readonly #watchers = new Set<() => void>()
+  readonly #watchers = new Listeners()
+  readonly watch = this.#watchers.add
 
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock
     this.#onChange = () => {
       onChange()
-      this.#tell()
+      this.#watchers.tell()
     }
-  }
-
-  watch(listener: () => void): () => void {
-    this.#watchers.add(listener)
-    return () => void this.#watchers.delete(listener)
-  }
-
-  #tell(): void {
-    for (const listener of [...this.#watchers]) listener()
   }
 
   /**
@@ -72,7 +65,7 @@ export class SecondaryRegistry {
     const seen = this.#seen.get(secondaryId)
     if (seen?.stream !== stream) return
     seen.measured = { ...seen.measured, appliedIndex: index, state }
-    this.#tell()
+    this.#watchers.tell()
   }
 
   /** Ignores a heartbeat without a stream, as after a revocation or from a superseded cluster. */

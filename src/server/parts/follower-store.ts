@@ -66,7 +66,7 @@ export class FollowerStore {
     if (this.#follower.seen >= index || this.#stop.signal.aborted) return
     const limits = { clock: this.#clock, timeoutMs: waitMs, signal: this.#stop.signal }
     const isSeen = () => this.#follower.seen >= index
-    await awaitChange((listener) => this.#follower.onSeen(listener), isSeen, limits).catch(() => undefined)
+    await awaitChange(this.#follower.onSeen, isSeen, limits).catch(() => undefined)
   }
 
   /**

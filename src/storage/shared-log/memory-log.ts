@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.js'
+import { Listeners } from '../../base/listeners.js'
 import type { Entry } from '../engine/engine.js'
 import { OrderedMap } from '../engine/ordered-map.js'
 import { decodeBatch, LOG_START, positionBehind, positionOf, previousHashOf } from './raw-batch.js'
@@ -33,7 +34,9 @@ export class MemoryLog {
   #image = new OrderedMap()
   readonly #entries: LogEntry[] = []
   readonly #nodes = new Map<string, { readonly node: AnnouncedNode; readonly expiry: Timer }>()
-  readonly #listeners = new Set<() => void>()
+  readonly #news = new Listeners()
+  /** Calls the listener after each change of the leader or the log. Returns the unsubscribe function. */
+  readonly onNews = this.#news.add
   #base = LOG_START
   #term = 0
   #leader: { readonly record: LeaderRecord; expiry: Timer } | undefined
@@ -53,18 +56,12 @@ export class MemoryLog {
     return last ? positionOf(last) : this.#base
   }
 
-  /** Calls the listener after each change of the leader or the log. Returns the unsubscribe function. */
-  onNews(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
   /** Makes the candidate the leader. Returns undefined if there is a leader already. */
   tryLead(candidate: Candidate, activeSinceMs: number): LeaderRecord | undefined {
     if (this.#leader) return undefined
     const record = { ...candidate, term: ++this.#term, activeSinceMs }
     this.#leader = { record, expiry: this.#expireLeader() }
-    this.#tell()
+    this.#news.tell()
     return record
   }
 
@@ -87,7 +84,7 @@ export class MemoryLog {
     }
     this.#entries.push(entry)
     while (this.#entries.length > this.#entriesMax) this.#fold()
-    this.#tell()
+    this.#news.tell()
     return true
   }
 
@@ -97,7 +94,7 @@ export class MemoryLog {
     this.#entries.length = 0
     this.#image = new OrderedMap()
     for (const { key, value } of content) this.#image.set(key, value)
-    this.#tell()
+    this.#news.tell()
     return this.#base
   }
 
@@ -151,7 +148,7 @@ export class MemoryLog {
   #dropLeader(): void {
     this.#leader?.expiry.cancel()
     this.#leader = undefined
-    this.#tell()
+    this.#news.tell()
   }
 
   /** Merges the oldest entry into the image. */
@@ -163,9 +160,5 @@ export class MemoryLog {
       else this.#image.set(key, value)
     }
     this.#base = positionOf(entry)
-  }
-
-  #tell(): void {
-    for (const listener of [...this.#listeners]) listener()
   }
 }

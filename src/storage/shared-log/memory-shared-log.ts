@@ -1,5 +1,6 @@
 import { nextChange } from '../../base/await-change.js'
 import type { Clock, Timer } from '../../base/clock.js'
+import { Listeners } from '../../base/listeners.js'
 import { linkSignals } from '../../base/linked-signal.js'
 import { LeasedLeadership } from './leased-leadership.js'
 import { MemoryLink } from './memory-link.js'
@@ -14,7 +15,8 @@ export class MemorySharedLog implements Shared.SharedLog {
   readonly link: MemoryLink
   readonly #log: MemoryLog
   readonly #clock: Clock
-  readonly #listeners = new Set<(leader: Shared.LeaderRecord | undefined) => void>()
+  readonly #leaders = new Listeners<[Shared.LeaderRecord | undefined]>()
+  readonly onLeader = this.#leaders.add
   readonly #ended = new AbortController()
   readonly #unsubscribe: () => void
   #leader: Shared.LeaderRecord | undefined
@@ -32,11 +34,6 @@ export class MemorySharedLog implements Shared.SharedLog {
 
   get leader(): Shared.LeaderRecord | undefined {
     return this.#leader
-  }
-
-  onLeader(listener: (leader: Shared.LeaderRecord | undefined) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
   }
 
   async announce(record: Shared.NodeRecord): Promise<void> {
@@ -166,12 +163,12 @@ export class MemorySharedLog implements Shared.SharedLog {
     const { leader } = this.#log
     if (leader === this.#leader || this.#ended.signal.aborted) return
     this.#leader = leader
-    for (const listener of this.#listeners) listener(leader)
+    this.#leaders.tell(leader)
   }
 
   /** Resolves at the next change of the log or its leader, or when the signal is aborted. */
   #news(ends: AbortSignal): Promise<void> {
-    return nextChange((listener) => this.#log.onNews(listener), ends)
+    return nextChange(this.#log.onNews, ends)
   }
 }
 
