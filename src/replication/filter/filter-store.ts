@@ -41,7 +41,6 @@ export class FilterStore {
   /** The IDs of all current and former filters. */
   readonly #ids = new Set<string>()
   readonly #inMotion = new Set<InMotion>()
-  /** The last noted digest of each filter. */
   readonly #digests = new Map<string, string>()
 
   constructor(options: FilterStoreOptions) {

@@ -13,7 +13,6 @@ import type { Kind, ReplicationTimes } from '../model/types.js'
 
 /** The injected clock, random source, log and network calls of a process. */
 export interface Surroundings extends Pick<Facilities, 'clock' | 'random' | 'log'> {
-  /** Counts traffic on the links. */
   readonly recorder?: Recorder | undefined
   /**
    * Calls `PUT {address}/v1/sys/wrapping/{step}` with the whole token: a look-up, which does not consume it, or an

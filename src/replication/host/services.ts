@@ -78,7 +78,6 @@ export interface PrimaryService {
   addressesChanged(): void
   /** Ends every stream and sends the refusal to its secondary. */
   refuseAll(refusal: Model.Refusal): void
-  /** Ends every link with a reason. */
   stop(reason?: string): Promise<void>
 }
 

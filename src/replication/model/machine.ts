@@ -55,7 +55,6 @@ export const findTransition = (stage: Stage, event: Event): Stage | undefined =>
  */
 export type License = 'enterprise' | 'plus' | 'none'
 
-/** The stages that every decision uses. */
 export interface Facts {
   readonly stages: Readonly<Record<Kind, Stage>>
 }

@@ -30,7 +30,6 @@ export interface PrimaryPosition {
 export interface PeerIdentity {
   /** ID of the replication set; equal on all members. */
   readonly setId: string
-  /** ID of the sending cluster. */
   readonly clusterId: string
   /** Version of the sender, for example `1.20.4+ent`. */
   readonly version: string

@@ -1,8 +1,6 @@
 import { bool, commaList, string, type Values } from '../../logical/fields.js'
 import type { JoinFields } from '../roles/join.js'
 
-/** The parameters of the replication endpoints. */
-
 export const CLUSTER_ADDR_FIELDS = {
   primary_cluster_addr: string('Cluster address that secondaries use in place of the configured one.'),
 } as const

@@ -6,7 +6,6 @@ import type { PathContext } from '../roles/context.js'
 
 const PREFIX = 'replication/performance'
 
-/** Path filters of performance secondaries. */
 export const filterPaths = (context: PathContext): PathSpec[] => {
   const { read } = pathsBelow(PREFIX, 'performance', context)
   const licensed = (): PathContext => {

@@ -18,7 +18,6 @@ interface Given extends Partial<Omit<Ingredients, 'newId' | 'epochId' | 'ended' 
   readonly dev?: DevServer | undefined
 }
 
-/** The results of the preparations. */
 interface Prepared {
   /** The secondaries that have not applied everything, and the index they must reach. */
   stragglers: readonly Straggler[]

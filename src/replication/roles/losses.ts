@@ -13,7 +13,6 @@ import type { Kind } from '../model/types.js'
  * each are limited, and a list states what it omits.
  */
 export interface Loss {
-  /** The epoch whose entries were lost. */
   readonly epoch: string
   readonly firstIndex: number
   readonly lastIndex: number

@@ -33,7 +33,6 @@ export class RoleRecords {
   #records: Records
   #isLeaving = false
   #hasEnded = false
-  /** A pending commit. */
   #committing: Promise<void> = Promise.resolve()
 
   constructor(host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>) {

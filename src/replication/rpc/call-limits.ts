@@ -4,7 +4,6 @@ import type { CallLimits } from './transport.js'
 
 interface Watched {
   readonly clock: Clock
-  /** The address of the called cluster. */
   readonly address: string
 }
 

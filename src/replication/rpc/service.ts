@@ -23,7 +23,6 @@ export interface ClusterService {
 
 export type PrimaryStream = MessageStream<Messages.StreamDown, Messages.ReceivedUp>
 
-/** The unary calls. */
 export type UnaryMethod = Exclude<keyof ClusterService, 'streamWals' | 'fetchKeys'>
 export type RequestOf<M extends UnaryMethod> = Parameters<ClusterService[M]>[1]
 export type ReplyOf<M extends UnaryMethod> = Awaited<ReturnType<ClusterService[M]>>

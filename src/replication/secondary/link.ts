@@ -29,7 +29,6 @@ export interface FollowerOptions extends Pick<Facilities, 'clock' | 'random' | '
   /** Size of one import of a resync, in bytes. */
   readonly importBytes: number
   readonly transport: ClusterTransport
-  /** Counts traffic on the link. */
   readonly recorder?: Recorder | undefined
 }
 

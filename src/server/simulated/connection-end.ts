@@ -16,7 +16,6 @@ interface EndOptions {
   readonly clock: Clock
   readonly history: History
   readonly network: Ways
-  /** The name of the connection. */
   readonly name: string
   readonly onGone: (end: End) => void
 }

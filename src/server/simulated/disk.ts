@@ -15,7 +15,6 @@ interface DiskOptions {
   readonly delayMsMax: number
 }
 
-/** A flipped bit. */
 interface TurnedBit {
   /** Restores the bit, unless the value was overwritten since. */
   readonly back: () => void

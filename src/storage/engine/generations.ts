@@ -69,7 +69,6 @@ const requireLog = async (directory: string): Promise<void> => {
   }
 }
 
-/** A generation that is not live yet. */
 interface NextGeneration {
   readonly number: number
   readonly engine: LevelEngine

@@ -4,7 +4,6 @@ import type { SharedCommitLog } from './shared-commit-log.js'
 import { type Leadership, LeadershipLost, type LogEntry, type LogPosition, type SharedLog } from './shared-log.js'
 
 interface FollowedStore {
-  /** Applies the next entry. */
   follow(entry: LogEntry): Promise<void>
   /** Commits a marker that the store exists, and nothing else. */
   settle(): Promise<void>

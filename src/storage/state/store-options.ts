@@ -14,7 +14,6 @@ export interface StoreOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly walRetentionEntries: number
   readonly walRetentionBytes: number
   readonly ringBytes: number
-  /** Counts and times writes. */
   readonly recorder?: Recorder | undefined
 }
 

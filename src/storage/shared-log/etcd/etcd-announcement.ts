@@ -3,7 +3,6 @@ import type { AnnouncedNode, NodeRecord } from '../shared-log.js'
 import type { EtcdConnection } from './etcd-connection.js'
 import { endOf, type EtcdLayout } from './etcd-layout.js'
 
-/** Returns the records that the nodes announced. */
 export const readNodes = async (
   connection: EtcdConnection,
   layout: EtcdLayout,

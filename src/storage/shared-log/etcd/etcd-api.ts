@@ -66,7 +66,6 @@ export interface WatchResponse {
   readonly events: readonly { readonly type: 'PUT' | 'DELETE'; readonly kv: KeyValue }[]
 }
 
-/** One member of an etcd cluster. */
 export interface Member {
   /** A 64-bit number. */
   readonly ID: string
@@ -141,7 +140,6 @@ const loadServices = (): Record<ServiceName, Service> => {
   return loaded.etcdserverpb
 }
 
-/** Creates clients of members by their addresses. */
 export const createMembers = (): ((
   address: string,
   credentials: ChannelCredentials,

@@ -83,7 +83,6 @@ export class LogCompactor {
     this.#wakeWriters()
   }
 
-  /** Records the new end of the log. */
   appended(end: LogMark): void {
     this.#end = end
     this.#wake()
