@@ -126,10 +126,18 @@ export type Decision = Acceptance | Refusal
 
 export const refuse = (reason: string, code: ErrorCode = 'invalid-request'): Refusal => ({ ok: false, code, reason })
 
-/** Returns the decision for `event` in `stage`. The caller must have handled every refusal with its own text. */
-export const accept = (stage: Stage, event: Event, effects: Effects): Decision => {
+/**
+ * Returns the decision for `event` in `stage`. By default, nothing is prepared, and the runtime restarts after the commit.
+ * The caller must have handled every refusal with its own text.
+ */
+export const accept = (
+  stage: Stage,
+  event: Event,
+  change: readonly RecordChange[],
+  { prepare = [], end = 'commit-and-restart' }: Partial<Omit<Effects, 'change'>> = {},
+): Decision => {
   const to = findTransition(stage, event)
-  return to ? { ok: true, to, ...effects } : refuse(`${event} is not possible while ${modeOf(stage)}`)
+  return to ? { ok: true, to, prepare, change, end } : refuse(`${event} is not possible while ${modeOf(stage)}`)
 }
 
 export const isSecondaryStage = (stage: Stage): boolean =>

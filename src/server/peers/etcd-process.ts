@@ -50,22 +50,22 @@ export const nodeIdOf = (name: string): string => Buffer.from(name, 'hex').toStr
 
 export const peerUrl = (peerAddress: string): string => `https://${peerAddress}`
 
+interface EtcdProcessParts {
+  readonly options: PeersOptions
+  readonly connection: EtcdConnectionOptions
+  readonly child: EtcdChild
+  readonly members: EtcdMembers
+}
+
 export class EtcdProcess {
   readonly members: EtcdMembers
-  readonly #child: EtcdChild
-  readonly #connection: EtcdConnectionOptions
-  readonly #options: PeersOptions
+  readonly connection: EtcdConnectionOptions
+  readonly #parts: EtcdProcessParts
 
-  private constructor(
-    options: PeersOptions,
-    connection: EtcdConnectionOptions,
-    child: EtcdChild,
-    members: EtcdMembers,
-  ) {
-    this.#options = options
-    this.#connection = connection
-    this.#child = child
-    this.members = members
+  private constructor(parts: EtcdProcessParts) {
+    this.#parts = parts
+    this.connection = parts.connection
+    this.members = parts.members
   }
 
   /** Creates an empty member directory with the required certificates. */
@@ -101,24 +101,20 @@ export class EtcdProcess {
     })
     const connection = { clock, random, addresses: [child.address], requestTimeoutMs: REQUEST_TIMEOUT_MS }
     child.start(onEnd)
-    return new EtcdProcess(options, connection, child, new EtcdMembers(connection))
-  }
-
-  get connection(): EtcdConnectionOptions {
-    return this.#connection
+    return new EtcdProcess({ options, connection, child, members: new EtcdMembers(connection) })
   }
 
   /** Resolves when this member takes part in the consensus. */
   async openLog(signal: AbortSignal): Promise<EtcdSharedLog> {
-    const { config, log } = this.#options
+    const { config, log } = this.#parts.options
     const { leaderLeaseMs: leaseMs } = config.own
     const { EtcdSharedLog } = await import('../../storage/shared-log/etcd/etcd-shared-log.js')
-    return EtcdSharedLog.open({ ...this.#connection, log, prefix: PREFIX, leaseMs, isOwnMember: true }, signal)
+    return EtcdSharedLog.open({ ...this.connection, log, prefix: PREFIX, leaseMs, isOwnMember: true }, signal)
   }
 
   async close(): Promise<void> {
     this.members.close()
-    await this.#child.stop()
+    await this.#parts.child.stop()
   }
 }
 
