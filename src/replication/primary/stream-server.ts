@@ -19,7 +19,7 @@ import {
   type ServerIdentity,
   type PeerIdentity,
 } from '../model/types.js'
-import { Pacer } from './pacer.js'
+import { createPacer } from './pacer.js'
 import { SecondaryRegistry } from './secondary-registry.js'
 import { Shipper } from './shipper.js'
 import { SyncSessions } from './sync-sessions.js'
@@ -148,13 +148,13 @@ export class StreamServer implements ClusterService {
     this.#admit('FetchKeys', caller, request.who)
     const session = this.#sessions.find(request.session, caller.commonName)
     const tree = treeOf(request.tree)
-    const pacer = new Pacer(this.#options.clock, () => this.#options.store.position.index)
+    const rest = createPacer(this.#options.clock, () => this.#options.store.position.index)
     const replies = request.is_whole ? session.fetchTree(tree) : session.fetchSubPages(tree, request.sub_pages)
     for await (const reply of replies) {
       // A session ends with its stream, and a revocation ends the stream. Nothing is sent after either.
       this.#sessions.find(session.id, caller.commonName)
       yield reply
-      await pacer.rest()
+      await rest()
     }
   }
 

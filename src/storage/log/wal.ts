@@ -135,7 +135,7 @@ export class Wal {
 
   hasExcess(isPinned: boolean): boolean {
     const { entries, bytes } = this.#bounds(isPinned)
-    return this.#stale.length > 0 || this.#extent.isOver(entries, bytes)
+    return this.#stale.length > 0 || this.#extent.excess(entries, bytes, 1).length > 0
   }
 
   #bounds(isPinned: boolean): { readonly entries: number; readonly bytes: number } {
