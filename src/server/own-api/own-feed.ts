@@ -101,12 +101,7 @@ const lagsOf = ({ runtime }: LabServer): JsonObject => {
   if (!runtime || !parts) return { secondaries: [], upstream: null }
   const upstream = upstreamLag(parts)
   return {
-    secondaries: secondaryLags(runtime, parts).map(({ kind, secondary, entries, ms }) => ({
-      kind,
-      secondary,
-      entries,
-      ms,
-    })),
+    secondaries: secondaryLags(runtime, parts).map(({ lastHeartbeatMs: _, ...lag }) => lag),
     upstream: upstream ? { entries: upstream.entries, ms: upstream.ms } : null,
   }
 }

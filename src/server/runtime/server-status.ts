@@ -135,7 +135,7 @@ const createReader = (runtime: Runtime): (() => Facts) => {
     return {
       clusterName: identity.clusterName,
       clusterId: identity.clusterId,
-      replicationModes: readable?.replication.modes ?? modesOfStandby(),
+      replicationModes: readable?.replication.view.healthModes ?? modesOfStandby(),
       lastWal: store.position.index,
       lastRemoteWal: (readable && store.remotePosition?.index) ?? 0,
       echoDurationMs: view?.echoDurationMs ?? 0,

@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import { Inbox } from '../../replication/rpc/simulated/inbox.js'
-import type { Wire, WireMessage } from '../../replication/rpc/simulated/wire.js'
+import { Inbox, type Wire, type WireMessage } from '../../replication/rpc/simulated/wire.js'
 import type { History } from './history.js'
 import type { Host } from './host.js'
 

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { closeToOthers } from './close-to-others.js'
+import { closeToOthers } from './durable-file.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Ballast } from './ballast.js'
 import { ABSENT, RecentValues } from './recent-values.js'

@@ -87,24 +87,15 @@ export class MemorySharedLog implements Shared.SharedLog {
   }
 
   lastIndex(signal: AbortSignal): Promise<number> {
-    return unlessAborted(
-      this.link.ask(() => this.#log.end.index),
-      signal,
-    )
+    return this.#ask(() => this.#log.end.index, signal)
   }
 
   reaches(applied: Shared.LogPosition, signal: AbortSignal): Promise<boolean> {
-    return unlessAborted(
-      this.link.ask(() => this.#log.reaches(applied)),
-      signal,
-    )
+    return this.#ask(() => this.#log.reaches(applied), signal)
   }
 
   readImage(signal: AbortSignal): Promise<Shared.LogImage> {
-    return unlessAborted(
-      this.link.ask(() => this.#log.image()),
-      signal,
-    )
+    return this.#ask(() => this.#log.image(), signal)
   }
 
   /** Does nothing, because a node keeps no files of the log. */
@@ -164,6 +155,10 @@ export class MemorySharedLog implements Shared.SharedLog {
     if (leader === this.#leader || this.#ended.signal.aborted) return
     this.#leader = leader
     this.#leaders.tell(leader)
+  }
+
+  #ask<T>(read: () => T, signal: AbortSignal): Promise<T> {
+    return unlessAborted(this.link.ask(read), signal)
   }
 
   /** Resolves at the next change of the log or its leader, or when the signal is aborted. */
