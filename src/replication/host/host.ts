@@ -4,6 +4,7 @@ import type { CertificateKeys } from '../../crypto/certificates.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response, WrapInfo } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
+import type { Entry } from '../../storage/engine/engine.js'
 import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import type { MountFact, NamespaceFact } from '../model/compile-filter.js'
 import type { MountChange } from '../model/filter-record.js'
@@ -155,10 +156,7 @@ export interface ReplicationSettings {
   readonly hasSeveralNodes: boolean
 }
 
-export interface PlainRecord {
-  readonly key: string
-  readonly value: Buffer
-}
+export type PlainRecord = Entry
 
 /** Access to the root token of a development server. A primary sends its token to a secondary that requests it. */
 export interface DevServer {

@@ -5,11 +5,11 @@ import type { PlainRecord } from '../../replication/host/host.js'
 import { openWithRoot, sealWithRoot } from '../../storage/barrier/barrier-codec.js'
 import { categoryOf, isPlainKey, KEYS } from '../../storage/keys/key-families.js'
 import type { SyncSnapshot } from '../../storage/keys/replicable.js'
-import { readSnapshot, type StoredEntry, verifySnapshot, writeSnapshot } from '../../storage/store/snapshot-file.js'
+import { readSnapshot, verifySnapshot, writeSnapshot } from '../../storage/store/snapshot-file.js'
 import type { OwnIdentity, RuntimeParts } from '../parts/parts.js'
 import type { SealRecord } from '../../core/seal/seal-records.js'
 import { Barrier } from '../../storage/barrier/barrier.js'
-import type { Engine } from '../../storage/engine/engine.js'
+import type { Engine, Entry } from '../../storage/engine/engine.js'
 import { openStore, type StoreSurroundings } from '../data/open-store.js'
 import type { Storage } from '../../logical/storage.js'
 import { LIMITS } from '../../base/limits.js'
@@ -50,7 +50,7 @@ export const takeSnapshot = (
   })
 }
 
-async function* entriesOf(snapshot: SyncSnapshot): AsyncGenerator<readonly StoredEntry[]> {
+async function* entriesOf(snapshot: SyncSnapshot): AsyncGenerator<readonly Entry[]> {
   try {
     const wrapped = snapshot.get(KEYS.autoWrappedRoot)
     if (wrapped) yield [{ key: KEYS.autoWrappedRoot, value: wrapped }]

@@ -5,6 +5,7 @@ import type {
   ServerWritableStream,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js'
+import { nextChange } from '../../../base/await-change.js'
 import { LogicalError } from '../../../logical/errors.js'
 import { MessageStream } from '../message-stream.js'
 import type { FetchKeysReply, FetchKeysRequest, ReceivedUp, StreamDown } from '../messages.js'
@@ -42,17 +43,13 @@ const downStream =
     pump().catch((error: unknown) => call.emit('error', toStatus(error)))
   }
 
-const drained = (call: NodeJS.EventEmitter, gone: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const go = () => {
-      call.off('drain', go)
-      gone.removeEventListener('abort', go)
-      resolve()
-    }
+const drained = async (call: NodeJS.EventEmitter, gone: AbortSignal): Promise<void> => {
+  const watch = (go: () => void) => {
     call.on('drain', go)
-    gone.addEventListener('abort', go)
-    if (gone.aborted) go()
-  })
+    return () => void call.off('drain', go)
+  }
+  if (!gone.aborted) await nextChange(watch, gone)
+}
 
 const duplex = (run: ClusterService['streamWals']) => (call: ServerDuplexStream<ReceivedUp, StreamDown>) => {
   const caller = callerOf(call)

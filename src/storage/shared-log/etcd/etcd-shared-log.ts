@@ -63,7 +63,7 @@ export class EtcdSharedLog implements SharedLog {
     this.#connection = new EtcdConnection(options)
     this.#watcher = new EtcdWatcher({ connection: this.#connection, layout: this.#layout, clock, pollMs: leaseMs })
     this.#reader = new EtcdReader(this.#connection, this.#layout)
-    this.#announcement = new EtcdAnnouncement(this.#connection, this.#layout, clock, leaseMs)
+    this.#announcement = new EtcdAnnouncement({ connection: this.#connection, layout: this.#layout, clock, leaseMs })
   }
 
   /** Connects. Resolves when a member has answered. Rejects with the signal's reason, or with etcd's error. */
