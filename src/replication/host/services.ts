@@ -69,7 +69,7 @@ export interface PrimaryService {
   }
   /** Ends every connection with that certificate at once. The registration must be removed first. */
   revoke(secondaryId: string, commonName: string): void
-  /** Must be called when the set of keys that a secondary may receive has changed. */
+  /** Must be called when the set of keys that a secondary may receive has changed, before the response. */
   filterChanged(secondaryId: string): void
   /**
    * Must be called when the addresses of the primary or its possible successors have changed. Informs secondaries at

@@ -3,6 +3,7 @@ import { type Recorder, silentRecorder } from '../../base/meter.js'
 import type { Tree } from '../../storage/keys/key-families.js'
 import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import { lastIndexOf } from '../host/announced.js'
+import type { PrimaryService } from '../host/services.js'
 import { currentEpoch } from '../model/epoch.js'
 import type { ClusterPort } from '../rpc/transport.js'
 import type * as Messages from '../rpc/messages.js'
@@ -36,7 +37,7 @@ interface StreamServerOptions extends Pick<Facilities, 'clock' | 'log'> {
 }
 
 /** The primary side of one kind of replication: answers the calls of its secondaries and streams the log to each. */
-export class StreamServer implements ClusterService {
+export class StreamServer implements ClusterService, PrimaryService {
   readonly registry: SecondaryRegistry
   readonly #options: StreamServerOptions
   readonly #sessions: SyncSessions
@@ -70,20 +71,14 @@ export class StreamServer implements ClusterService {
     }
   }
 
-  /**
-   * Starts a comparison. Must be called when the set of keys withheld from a secondary has changed, before the
-   * response.
-   */
   filterChanged(secondaryId: string): void {
     this.#shippers.get(secondaryId)?.filterChanged()
   }
 
-  /** Sends every secondary the current addresses of its primary and of possible successors. */
   addressesChanged(): void {
     for (const shipper of this.#shippers.values()) shipper.addressesChanged()
   }
 
-  /** Ends all streams because this primary was overtaken, and redirects the secondaries. */
   refuseAll({ code, text, overtaker }: Refusal): void {
     for (const stream of this.registry.streams) stream.end(refusalError(code, text, { overtaker }))
   }

@@ -1,22 +1,16 @@
 import type { Tree } from '../../storage/keys/key-families.js'
-import type {
-  FirstCopy,
-  FilteredHash,
-  Mutation,
-  RemotePosition,
-  ReplicableStore,
-} from '../../storage/keys/replicable.js'
+import type * as Repl from '../../storage/keys/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'
 import type { SecondaryHooks, SyncProgress } from '../model/types.js'
 
 /** The changes that one step of a sync writes. */
 export interface Step {
-  readonly mutations: readonly Mutation[]
-  readonly filtered: readonly FilteredHash[]
+  readonly mutations: readonly Repl.Mutation[]
+  readonly filtered: readonly Repl.FilteredHash[]
 }
 
 export interface StepWriterOptions {
-  readonly store: ReplicableStore
+  readonly store: Repl.ReplicableStore
   readonly hooks: Pick<SecondaryHooks, 'beforeFiltered'>
   readonly onProgress: (progress: SyncProgress) => void
   /** Size of one import in bytes. It must be large enough that waits for the disk are rare. */
@@ -29,10 +23,10 @@ const COPY_PART = 0.5
 /** Collects steps into imports. One import is written while the next one is collected. */
 export class StepWriter {
   readonly #options: StepWriterOptions
-  #mutations: Mutation[] = []
-  #filtered: FilteredHash[] = []
+  #mutations: Repl.Mutation[] = []
+  #filtered: Repl.FilteredHash[] = []
   #bytes = 0
-  #copy: FirstCopy | undefined
+  #copy: Repl.FirstCopy | undefined
   #writing: Promise<void> = Promise.resolve()
   #failure: unknown
   changes = 0
@@ -68,7 +62,7 @@ export class StepWriter {
     return copy.replaced
   }
 
-  async finish(position: RemotePosition): Promise<void> {
+  async finish(position: Repl.RemotePosition): Promise<void> {
     await this.#write(position)
     await this.#written()
   }
@@ -87,7 +81,7 @@ export class StepWriter {
     this.#options.onProgress({ totalKeys: this.changes, doneKeys: this.changes - pending })
   }
 
-  async #write(position: RemotePosition | undefined): Promise<void> {
+  async #write(position: Repl.RemotePosition | undefined): Promise<void> {
     await this.#written()
     const mutations = this.#mutations
     const filtered = this.#filtered

@@ -1,18 +1,8 @@
 import { Backoff } from '../../../base/backoff.js'
 import type { Log } from '../../../base/log.js'
 import { positionOf } from '../raw-batch.js'
-import {
-  type AnnouncedNode,
-  type Candidate,
-  ImageNeeded,
-  type LeaderRecord,
-  type Leadership,
-  type LogEntry,
-  type LogImage,
-  type LogPosition,
-  type NodeRecord,
-  type SharedLog,
-} from '../shared-log.js'
+import { ImageNeeded } from '../shared-log.js'
+import type * as Shared from '../shared-log.js'
 import { EtcdAnnouncement } from './etcd-announcement.js'
 import { campaign } from './etcd-campaign.js'
 import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
@@ -47,14 +37,14 @@ const BOUNDS: LogBounds = {
 }
 
 /** A node's connection to the log of its cluster in etcd 3.4 or later. */
-export class EtcdSharedLog implements SharedLog {
+export class EtcdSharedLog implements Shared.SharedLog {
   readonly #options: EtcdSharedLogOptions
   readonly #layout: EtcdLayout
   readonly #connection: EtcdConnection
   readonly #watcher: EtcdWatcher
   readonly #reader: EtcdReader
   readonly #announcement: EtcdAnnouncement
-  #leadership: Leadership | undefined
+  #leadership: Shared.Leadership | undefined
 
   private constructor(options: EtcdSharedLogOptions) {
     const { clock, leaseMs } = options
@@ -83,11 +73,11 @@ export class EtcdSharedLog implements SharedLog {
     }
   }
 
-  get leader(): LeaderRecord | undefined {
+  get leader(): Shared.LeaderRecord | undefined {
     return this.#watcher.leader
   }
 
-  onLeader(listener: (leader: LeaderRecord | undefined) => void): () => void {
+  onLeader(listener: (leader: Shared.LeaderRecord | undefined) => void): () => void {
     let term = this.leader?.term
     return this.#watcher.onNews(() => {
       if (this.leader?.term === term) return
@@ -96,15 +86,15 @@ export class EtcdSharedLog implements SharedLog {
     })
   }
 
-  announce(node: NodeRecord): Promise<void> {
+  announce(node: Shared.NodeRecord): Promise<void> {
     return this.#announcement.announce(node)
   }
 
-  nodes(): Promise<readonly AnnouncedNode[]> {
+  nodes(): Promise<readonly Shared.AnnouncedNode[]> {
     return this.#announcement.nodes()
   }
 
-  async campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership> {
+  async campaign(candidate: Shared.Candidate, signal: AbortSignal): Promise<Shared.Leadership> {
     const parts = { connection: this.#connection, layout: this.#layout, watcher: this.#watcher, reader: this.#reader }
     const { clock, random, log, leaseMs, bounds } = this.#options
     const options = { ...parts, clock, random, log, leaseMs, bounds: { ...BOUNDS, ...bounds } }
@@ -112,7 +102,7 @@ export class EtcdSharedLog implements SharedLog {
     return this.#leadership
   }
 
-  async *follow(after: LogPosition, signal: AbortSignal): AsyncGenerator<LogEntry> {
+  async *follow(after: Shared.LogPosition, signal: AbortSignal): AsyncGenerator<Shared.LogEntry> {
     const ends = AbortSignal.any([signal, this.#connection.ended])
     try {
       if (!(await this.#reader.reaches(after, ends))) {
@@ -137,11 +127,11 @@ export class EtcdSharedLog implements SharedLog {
     return this.#reader.lastIndex(signal)
   }
 
-  reaches(applied: LogPosition, signal: AbortSignal): Promise<boolean> {
+  reaches(applied: Shared.LogPosition, signal: AbortSignal): Promise<boolean> {
     return this.#reader.reaches(applied, signal)
   }
 
-  readImage(signal: AbortSignal): Promise<LogImage> {
+  readImage(signal: AbortSignal): Promise<Shared.LogImage> {
     return this.#reader.readImage(signal)
   }
 
