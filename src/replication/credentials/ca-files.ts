@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readListedText, readNamedText } from '../../base/named-file.js'
@@ -46,8 +47,7 @@ const orFail = async <T>(field: string, path: string, fn: () => Promise<T>): Pro
   try {
     return await inNoTime(fn)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    const text = `error loading CA certificates: ${field} "${path}" cannot be read: ${why}`
+    const text = `error loading CA certificates: ${field} "${path}" cannot be read: ${messageOf(cause)}`
     throw new LogicalError('invalid-request', text, { cause })
   }
 }

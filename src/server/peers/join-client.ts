@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { Backoff } from '../../base/backoff.js'
 import type { SealJoin } from '../../core/seal/seal-records.js'
 import { LogicalError } from '../../logical/errors.js'
@@ -117,7 +118,7 @@ export class JoinClient {
           if (signal.aborted || this.#pending || this.#context.runtime.seal.isInitialized) return
           return await this.#joinAtEach(await atEachAddress(readLeader(), network))
         } catch (error) {
-          log.info('this server could not join yet', { reason: error instanceof Error ? error.message : String(error) })
+          log.info('this server could not join yet', { reason: messageOf(error) })
         }
       }
       try {
@@ -135,8 +136,8 @@ export class JoinClient {
         return await this.join(leader)
       } catch (error) {
         if (at === leaders.length - 1) throw error
-        const reason = error instanceof Error ? error.message : String(error)
-        this.#context.options.log.info('this server could not join at one of the addresses', { reason })
+        const { log } = this.#context.options
+        log.info('this server could not join at one of the addresses', { reason: messageOf(error) })
       }
     }
   }
@@ -160,8 +161,7 @@ export class JoinClient {
     try {
       await this.#enter(welcome)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new LogicalError('internal', `what a node needs could not be kept here: ${reason}`, { cause })
+      throw new LogicalError('internal', `what a node needs could not be kept here: ${messageOf(cause)}`, { cause })
     }
     pending.shares = 'needless'
     // Another leader may have been configured in the meantime.

@@ -21,7 +21,6 @@ import { Disk } from './disk.js'
 import { type History, toldLog } from './history.js'
 import type { Chance } from './chance.js'
 import { beginLife, type Life, LogLink, simulatedSecrets } from './life.js'
-import type { Network } from './network.js'
 import { MortalClock } from './simulated-clock.js'
 
 export interface Surroundings extends Pick<Facilities, 'clock' | 'network'> {
