@@ -8,11 +8,11 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 
 interface CaSources {
   /** A PEM file on this server. */
-  readonly caFile: string
+  readonly ca_file: string
   /** A directory of PEM files on this server. */
-  readonly caPath: string
+  readonly ca_path: string
   /** PEM text. */
-  readonly caCert: string
+  readonly ca_cert: string
 }
 
 /**
@@ -20,7 +20,7 @@ interface CaSources {
  * system's CA certificates apply. Reads and parses every source. Throws a 400 error if a source is unreadable or
  * invalid.
  */
-export const loadCaPems = async ({ caFile, caPath, caCert }: CaSources): Promise<string[]> => {
+export const loadCaPems = async ({ ca_file: caFile, ca_path: caPath, ca_cert: caCert }: CaSources): Promise<string[]> => {
   const found: string[] = []
   if (caCert !== '') found.push(...parse('ca_cert', caCert))
   if (caFile !== '') found.push(...parse(`ca_file "${caFile}"`, await read('ca_file', caFile)))

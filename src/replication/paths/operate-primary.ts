@@ -19,13 +19,11 @@ import { filterIdOf } from '../roles/primary-role.js'
 import { orThrow } from '../roles/role-records.js'
 import { type PrimaryRecord, type Registration, registeredIds } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
-import { WARNINGS } from '../roles/texts.js'
+import { WARNINGS, warned } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 import { hasPublicKeyTokens } from '../model/version.js'
 
 /** The operations of a primary, and those that start or end this role. */
-
-const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 
 export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryClusterAddr: string): Promise<Response> =>
   context.roles.exclusively(async () => {

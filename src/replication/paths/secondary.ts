@@ -10,14 +10,13 @@ import {
 } from './operate-secondary.js'
 import { recover, reindex } from './operate-maintenance.js'
 import {
-  JOIN_FIELDS,
   OPERATION_TOKEN_FIELDS,
   PROMOTE_FIELDS,
   RECOVER_FIELDS,
   REINDEX_FIELDS,
-  toJoinFields,
   UPDATE_PRIMARY_FIELDS,
 } from './fields.js'
+import { JOIN_FIELDS } from '../roles/join.js'
 import { isDrSecondary, isOperationAllowed, pathsBelow, requireDrSecondary } from './guard.js'
 import type { PathContext } from '../roles/context.js'
 import type { Kind } from '../model/types.js'
@@ -31,7 +30,7 @@ type UpdateTable = typeof UPDATE_PRIMARY_FIELDS
  * field.
  */
 const toUpdateFields = (call: Call<UpdateTable>): UpdateFields => ({
-  ...toJoinFields(call.values),
+  ...call.values,
   token: call.supplied('token') && call.request.data.token !== null ? call.values.token : undefined,
   addresses: call.values.update_primary_addrs.filter((address) => address !== ''),
 })
@@ -42,7 +41,7 @@ export const secondaryPaths = (prefix: string, kind: Kind, context: PathContext)
   const define = kind === 'dr' ? writeWithToken : write
   return [
     write('enable', JOIN_FIELDS, 'Wipe this cluster and make it a secondary.', ({ values }) =>
-      enableSecondary(context, kind, toJoinFields(values)),
+      enableSecondary(context, kind, values),
     ),
     define('promote', PROMOTE_FIELDS, 'Make this secondary the primary of its set.', ({ values }) =>
       promote(context, kind, { primaryClusterAddr: values.primary_cluster_addr, force: values.force }),

@@ -1,6 +1,7 @@
 import { limitSignal } from '../../base/linked-signal.js'
 import type { JsonObject } from '../../logical/json.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
+import { string, type Values } from '../../logical/fields.js'
 import {
   type Bundle,
   isObject,
@@ -21,15 +22,17 @@ import { withScheme } from '../rpc/addresses.js'
 import type { BootstrapPackage, Kind, PeerIdentity } from '../model/types.js'
 
 /** The fields about the primary in enable and update-primary. */
-export interface JoinFields {
-  readonly token: string
-  readonly primaryApiAddr: string
-  readonly caFile: string
-  readonly caPath: string
-  readonly caCert: string
-  readonly clientCertPem: string
-  readonly clientKeyPem: string
-}
+export const JOIN_FIELDS = {
+  token: string('Activation token of the primary.', '', { isSecret: true }),
+  primary_api_addr: string('Address of the primary API, instead of the one in the token.'),
+  ca_file: string('PEM file with the CA certificates that verify the API of the primary.'),
+  ca_path: string('Directory of PEM files with CA certificates.'),
+  ca_cert: string('CA certificates in PEM.'),
+  client_cert_pem: string('Client certificate for the primary API, in PEM.'),
+  client_key_pem: string('Key of the client certificate, in PEM.', '', { isSecret: true }),
+} as const
+
+export type JoinFields = Values<typeof JOIN_FIELDS>
 
 export interface Joined {
   readonly bundle: Bundle
@@ -94,11 +97,11 @@ const openToken = async (
   const token = parseActivationToken(fields.token)
   if (!token) throw invalid(GUARDS.invalidToken)
   if (token.form === 'wrapped') {
-    const address = (fields.primaryApiAddr || token.address).replace(/\/+$/, '')
+    const address = (fields.primary_api_addr || token.address).replace(/\/+$/, '')
     if (address === '') throw invalid('the token has no address of the primary; set primary_api_addr')
     const own = host.identity.apiAddress.replace(/\/+$/, '')
     if (own !== '' && address === own) throw invalid(GUARDS.ownSecondary)
-    const { clientCertPem, clientKeyPem, caPems } = fields
+    const { caPems, client_cert_pem: clientCertPem, client_key_pem: clientKeyPem } = fields
     const call = { address: withApiScheme(address), token: token.jwt, caPems, clientCertPem, clientKeyPem, signal }
     const ask = (step: WrappedCall['step']) => fetchAnswer(() => host.fetchWrapped({ ...call, step }))
     refuseOther(await ask('lookup'), (found) => {

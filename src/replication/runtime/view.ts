@@ -3,7 +3,7 @@ import type { CompiledFilter } from '../model/compile-filter.js'
 import type { Mode } from '../model/machine.js'
 import type { RunningRole } from '../roles/running-role.js'
 import { ownFilterId } from '../roles/secondary-role.js'
-import { type Ahead, type Fence, isCopy, type KindRecord } from '../model/state.js'
+import { type Ahead, aheadOf, type Fence, isCopy, type KindRecord } from '../model/state.js'
 import type { Kind, PrimaryView } from '../model/types.js'
 
 /**
@@ -147,8 +147,6 @@ export class ReplicationView {
 }
 
 const isSecondary = (mode: Mode): boolean => mode === 'secondary' || mode === 'bootstrapping'
-
-const aheadOf = (record: KindRecord): Ahead | undefined => ('ahead' in record ? record.ahead : undefined)
 
 const NONE: ReadonlySet<string> = new Set()
 
