@@ -17,6 +17,9 @@ export class RawNumber {
   }
 }
 
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
+
 /** A JSON document that is sent unchanged, as text or bytes. */
 export class RawJson {
   readonly source: string | Buffer

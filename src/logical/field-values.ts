@@ -2,7 +2,7 @@ import { LIMITS } from '../base/limits.js'
 import { parseDurationMs } from '../base/duration.js'
 import { LogicalError } from './errors.js'
 import type { Field, FieldKind, FieldTable } from './fields.js'
-import { RawNumber } from '../base/json.js'
+import { isObject, RawNumber } from '../base/json.js'
 import type { JsonObject, JsonValue } from './json.js'
 
 /** The prepared fields of one path. */
@@ -111,9 +111,6 @@ const scalarText = (raw: JsonValue): string | undefined => {
   if (raw === null) return ''
   return raw instanceof RawNumber ? raw.text : undefined
 }
-
-const isObject = (raw: JsonValue): raw is JsonObject =>
-  typeof raw === 'object' && raw !== null && !Array.isArray(raw) && !(raw instanceof RawNumber)
 
 const isEmptyObject = (raw: JsonValue): boolean => isObject(raw) && Object.keys(raw).length === 0
 

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.js'
 import type { Random } from '../../base/random.js'
 import { AEAD_NONCE_BYTES, openSealed, sealInto } from '../../crypto/aead.js'
 import { createExchangeKey, deriveSharedKey } from '../../crypto/exchange.js'
@@ -137,9 +138,6 @@ export const parsePublicKey = (text: string): Buffer | undefined => {
 }
 
 const bytesOf = (value: JsonValue | undefined): Buffer => Buffer.from(typeof value === 'string' ? value : '', 'base64')
-
-export const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Returns undefined if the text is not the JSON of an object. */
 export const parseObject = (text: string): JsonObject | undefined => {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { RawNumber } from '../../base/json.js'
+import { isObject } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { type JsonObject, type JsonValue, parseJsonBytes } from '../../logical/json.js'
 import { refusalError } from '../rpc/refusal.js'
@@ -20,9 +20,8 @@ const parsed = (payload: Buffer): JsonValue => {
 }
 
 export const objectOf = (what: string, value: JsonValue | undefined): JsonObject => {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
-  if (!isObject) throw junk(what)
-  return value as JsonObject
+  if (!isObject(value)) throw junk(what)
+  return value
 }
 
 /**

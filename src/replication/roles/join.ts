@@ -1,10 +1,10 @@
+import { isObject } from '../../base/json.js'
 import { limitSignal } from '../../base/linked-signal.js'
 import type { JsonObject } from '../../logical/json.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { string, type Values } from '../../logical/fields.js'
 import {
   type Bundle,
-  isObject,
   openBundle,
   parseActivationToken,
   parseBundle,

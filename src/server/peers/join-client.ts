@@ -1,5 +1,6 @@
 import { messageOf } from '../../base/printable.js'
 import { Backoff } from '../../base/backoff.js'
+import { isObject } from '../../base/json.js'
 import type { SealJoin } from '../../core/seal/seal-records.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -203,9 +204,6 @@ export class JoinClient {
     return askLeader(leader, what, { server_id: options.config.storage.nodeId, ...body }, { ...options, signal })
   }
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isCount = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 255
