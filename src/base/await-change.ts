@@ -47,3 +47,12 @@ export const nextChange = (watch: (listener: () => void) => () => void, signal: 
     const unwatch = watch(done)
     signal.addEventListener('abort', done)
   })
+
+/** Rejects with the signal's reason if the signal is aborted first. */
+export const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })

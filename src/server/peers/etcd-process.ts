@@ -2,6 +2,8 @@ import path from 'node:path'
 import net from 'node:net'
 import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { unlessAborted } from '../../base/await-change.js'
+import { linkSignals } from '../../base/linked-signal.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createRevocationList } from '../../crypto/certificates.js'
 import { derOf } from '../../crypto/pem.js'
@@ -155,25 +157,18 @@ export const startFirst = async (
   member: MemberRecord,
   { signal, onRemoved }: { readonly signal: AbortSignal; readonly onRemoved: () => void },
 ): Promise<EtcdProcess> => {
-  let fail: (error: Error) => void = () => undefined
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject
-  })
-  failed.catch(() => undefined)
-  const stop = () => fail(signal.reason)
-  signal.addEventListener('abort', stop, { once: true })
+  const failure = new AbortController()
+  using end = linkSignals([signal, failure.signal])
   const etcd = await EtcdProcess.start(options, member, onRemoved, (reason) =>
-    fail(new LogicalError('unavailable', reason)),
+    failure.abort(new LogicalError('unavailable', reason)),
   )
   try {
-    signal.throwIfAborted()
-    await Promise.race([etcd.members.list(), failed])
+    end.signal.throwIfAborted()
+    await unlessAborted(etcd.members.list(), end.signal)
     return etcd
   } catch (error) {
     await etcd.close()
     throw error
-  } finally {
-    signal.removeEventListener('abort', stop)
   }
 }
 

@@ -1,4 +1,4 @@
-import { nextChange } from '../../base/await-change.js'
+import { nextChange, unlessAborted } from '../../base/await-change.js'
 import type { Clock, Timer } from '../../base/clock.js'
 import { Listeners } from '../../base/listeners.js'
 import { linkSignals } from '../../base/linked-signal.js'
@@ -166,12 +166,3 @@ export class MemorySharedLog implements Shared.SharedLog {
     return nextChange(this.#log.onNews, ends)
   }
 }
-
-/** Rejects with the signal's reason if the signal is aborted first. */
-const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { Backoff } from '../../../base/backoff.js'
 import type { Log } from '../../../base/log.js'
 import { positionOf } from '../raw-batch.js'
@@ -59,8 +60,7 @@ export class EtcdSharedLog implements Shared.SharedLog {
   /** Connects. Resolves when a member has answered. Rejects with the signal's reason, or with etcd's error. */
   static async open(options: EtcdSharedLogOptions, signal: AbortSignal): Promise<EtcdSharedLog> {
     const shared = new EtcdSharedLog(options)
-    const end = () => shared.#connection.close()
-    signal.addEventListener('abort', end, { once: true })
+    using _ = addAbortListener(signal, () => shared.#connection.close())
     try {
       signal.throwIfAborted()
       await shared.#watcher.start()
@@ -68,8 +68,6 @@ export class EtcdSharedLog implements Shared.SharedLog {
     } catch (error) {
       shared.#stop()
       throw signal.aborted ? signal.reason : error
-    } finally {
-      signal.removeEventListener('abort', end)
     }
   }
 

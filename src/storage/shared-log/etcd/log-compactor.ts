@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { decodeBatch, positionOf } from '../raw-batch.js'
 import { type LogEntry, LogRefused } from '../shared-log.js'
 import type { Compare, RequestOp } from './etcd-api.js'
@@ -147,13 +148,10 @@ export class LogCompactor {
       const { header } = await connection.ask('Range', { key: layout.base }, ended)
       return this.#forget(header.revision)
     }
-    const woken = new Promise<void>((resolve) => {
+    using _ = addAbortListener(ended, () => this.#wake())
+    await new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    const end = () => this.#wake()
-    ended.addEventListener('abort', end, { once: true })
-    if (!ended.aborted) await woken
-    ended.removeEventListener('abort', end)
   }
 
   async #fold(entries: readonly LogEntry[]): Promise<void> {
