@@ -142,29 +142,24 @@ export class StandbyPort {
     this.#served = names
   }
 
-  /** Returns undefined if the storage cannot be read, as during shutdown: the current identities stay. */
+  /**
+   * Returns the identities that the active node presents to its secondaries, without those that a DR secondary keeps for a
+   * later role; undefined if the storage cannot be read, as during shutdown: the current identities stay.
+   */
   #findIdentities(): readonly ServerIdentity[] | undefined {
     try {
-      return this.#identities()
+      const { barrier } = this.#options.following() ?? {}
+      if (!barrier || barrier.isSealed) return []
+      const storage = barrier.view('')
+      const records = { dr: readRecord(storage, 'dr'), performance: readRecord(storage, 'performance') }
+      const stages = { dr: stageOf(records.dr), performance: stageOf(records.performance) }
+      return KINDS.flatMap((kind) => {
+        const record = records[kind]
+        return record.mode === 'primary' && !isDormant(kind, { stages }) ? [serverIdentityOf(record.ca)] : []
+      })
     } catch (error) {
       this.#options.log.warn('the authorities of the cluster could not be read', { error })
       return undefined
     }
-  }
-
-  /**
-   * Returns the identities that the active node presents to its secondaries, without those that a DR secondary keeps for a
-   * later role.
-   */
-  #identities(): readonly ServerIdentity[] {
-    const { barrier } = this.#options.following() ?? {}
-    if (!barrier || barrier.isSealed) return []
-    const storage = barrier.view('')
-    const records = { dr: readRecord(storage, 'dr'), performance: readRecord(storage, 'performance') }
-    const stages = { dr: stageOf(records.dr), performance: stageOf(records.performance) }
-    return KINDS.flatMap((kind) => {
-      const record = records[kind]
-      return record.mode === 'primary' && !isDormant(kind, { stages }) ? [serverIdentityOf(record.ca)] : []
-    })
   }
 }

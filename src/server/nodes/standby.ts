@@ -214,7 +214,6 @@ export class Standby {
 const bodySize = ({ body }: Rendered): number => (Buffer.isBuffer(body) ? body.length : 0)
 
 /** Returns the head-only request with which a standby asks the active node for the limits of a body. */
-
 export const headOf = (sender: BodySender, gone: AbortSignal): IncomingRequest => ({
   ...sender,
   id: '',

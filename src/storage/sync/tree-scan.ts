@@ -32,7 +32,7 @@ export class TreeScan {
   async examine(signal?: AbortSignal): Promise<TreeReport> {
     const frozen = freeze(this.#engine, this.#committer)
     try {
-      const options = signal === undefined ? {} : { signal }
+      const options = signal && { signal }
       const { corrupt, damage } = await compareTrees(this.#engine, frozen.snapshot, frozen.trees, options)
       return { pages: reportPages(corrupt), damage: [...(await this.#engine.findDamage()), ...damage] }
     } finally {

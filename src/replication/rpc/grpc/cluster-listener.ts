@@ -8,7 +8,7 @@ import type { NetworkListener } from '../../../base/network.js'
 import type { ReplicationTimes, ServerIdentity } from '../../model/types.js'
 import type { ClusterService } from '../service.js'
 import type { ClusterPort } from '../transport.js'
-import type { Endpoint } from './endpoint.js'
+import type { createEndpoint } from './endpoint.js'
 import type { SecureContexts } from './secure-contexts.js'
 import { cutWhenSilent } from './silence.js'
 
@@ -20,7 +20,7 @@ export interface ListenerOptions extends Pick<Facilities, 'clock' | 'network' | 
 interface Served {
   readonly context: tls.SecureContext
   /** Created with the first served identity. */
-  readonly endpoint: Promise<Endpoint>
+  readonly endpoint: Promise<ReturnType<typeof createEndpoint>>
   readonly sockets: Set<tls.TLSSocket>
 }
 
@@ -58,7 +58,7 @@ export class ClusterListener implements ClusterPort {
         cert: identity.certificate,
         ca: identity.certificate,
       }),
-      endpoint: import('./endpoint.js').then((late) => new late.Endpoint(service, this.#options.times)),
+      endpoint: import('./endpoint.js').then((late) => late.createEndpoint(service, this.#options.times)),
       sockets: new Set(),
     })
   }

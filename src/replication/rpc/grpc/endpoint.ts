@@ -14,34 +14,27 @@ import { type KeepaliveTimes, pingOptions } from './silence.js'
 const RECEIVE_WINDOW_BYTES = 8 * 1024 * 1024
 
 /** A gRPC server without a port, which receives accepted connections. */
-export class Endpoint {
-  readonly #server: Server
-  readonly #injector: ReturnType<Server['createConnectionInjector']>
-
-  constructor(service: ClusterService, times: KeepaliveTimes) {
-    this.#server = new Server({
-      'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
-      'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
-      ...pingOptions(times),
-      'grpc.enable_channelz': 0,
+export const createEndpoint = (service: ClusterService, times: KeepaliveTimes) => {
+  const server = new Server({
+    'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
+    'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
+    ...pingOptions(times),
+    'grpc.enable_channelz': 0,
+  })
+  server.addService(ReplicationService.service, toHandlers(service))
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  // The library has no server option for it: `grpc-node.flow_control_window` applies to clients.
+  // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
+  for (const http2 of server['http2Servers'].keys())
+    http2.on('session', (session: ServerHttp2Session) => {
+      session.settings({ initialWindowSize: RECEIVE_WINDOW_BYTES })
+      session.setLocalWindowSize(RECEIVE_WINDOW_BYTES)
     })
-    this.#server.addService(ReplicationService.service, toHandlers(service))
-    this.#injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure())
-    // The library has no server option for it: `grpc-node.flow_control_window` applies to clients.
-    // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
-    for (const http2 of this.#server['http2Servers'].keys())
-      http2.on('session', (session: ServerHttp2Session) => {
-        session.settings({ initialWindowSize: RECEIVE_WINDOW_BYTES })
-        session.setLocalWindowSize(RECEIVE_WINDOW_BYTES)
-      })
-  }
-
-  take(connection: Duplex): void {
-    this.#injector.injectConnection(connection)
-  }
-
-  close(): void {
-    this.#injector.destroy()
-    this.#server.forceShutdown()
+  return {
+    take: (connection: Duplex): void => injector.injectConnection(connection),
+    close: (): void => {
+      injector.destroy()
+      server.forceShutdown()
+    },
   }
 }
