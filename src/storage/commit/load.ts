@@ -24,18 +24,12 @@ type LoadOptions = Pick<
  * checkpoint plus the frames after it. Writes the initial state to a new engine, unless the store follows another node.
  */
 export const loadStore = async (options: LoadOptions, random: Random): Promise<Loaded> => {
-  const {
-    engine,
-    commitLog,
-    walRetentionEntries: retentionEntries,
-    walRetentionBytes: retentionBytes,
-    ringBytes,
-  } = options
+  const { engine, commitLog } = options
   const state = readState(engine) ?? (await beginState(engine, commitLog, random))
   // If the log is shared, later commits exist elsewhere.
   if (commitLog.isLocal) requireAcknowledged(engine, state)
   const trees = new Trees()
-  const wal = new Wal({ engine, retentionEntries, retentionBytes, ringBytes })
+  const wal = new Wal(options)
   if (state.checkpoint === undefined) {
     await wal.load(state, () => undefined)
     await trees.loadFromLeaves(engine)

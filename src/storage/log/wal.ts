@@ -14,8 +14,8 @@ const TRIM_FRAMES_MAX = 16_384
 
 interface WalOptions {
   readonly engine: Engine
-  readonly retentionEntries: number
-  readonly retentionBytes: number
+  readonly walRetentionEntries: number
+  readonly walRetentionBytes: number
   readonly ringBytes: number
 }
 
@@ -42,8 +42,8 @@ export class Wal {
   constructor(options: WalOptions) {
     this.#engine = options.engine
     this.#retention = {
-      entries: Math.max(options.retentionEntries, LIMITS.walRetentionEntriesMin),
-      bytes: options.retentionBytes,
+      entries: Math.max(options.walRetentionEntries, LIMITS.walRetentionEntriesMin),
+      bytes: options.walRetentionBytes,
     }
     this.#ring = new WalRing(options.ringBytes)
   }

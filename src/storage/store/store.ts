@@ -14,7 +14,7 @@ import { WriteSet } from '../commit/overlay.js'
 import type { Category, Tree } from '../keys/key-families.js'
 import { dataKey } from '../keys/raw-keys.js'
 import type * as Repl from '../keys/replicable.js'
-import { entriesOfForeign, type Logged, loggedOfOwn } from './logged-entries.js'
+import { entriesOf, type Logged, loggedOfOwn } from './logged-entries.js'
 import { type StageFunction, stageCut, stageImport, stageState } from '../commit/stage.js'
 import { freshHash } from '../state/store-state.js'
 import { PinnedReads } from '../sync/pinned-reads.js'
@@ -222,7 +222,7 @@ export class Store implements Repl.ReplicableStore {
         if (place?.tree !== operation.category || !place.delta.equals(operation.delta)) return false
       }
     }
-    await this.#submit('applied', writeSet, { entries: entries.flatMap(entriesOfForeign), filtered, remote })
+    await this.#submit('applied', writeSet, { entries: entries.flatMap(entriesOf), filtered, remote })
     return true
   }
 
