@@ -45,7 +45,8 @@ export const nextChange = (watch: (listener: () => void) => () => void, signal: 
       resolve()
     }
     const unwatch = watch(done)
-    signal.addEventListener('abort', done)
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', done)
   })
 
 /** Rejects with the signal's reason if the signal is aborted first. */

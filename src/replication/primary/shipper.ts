@@ -1,3 +1,5 @@
+import { nextChange } from '../../base/await-change.js'
+import { Listeners } from '../../base/listeners.js'
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
 import { LogicalError } from '../../logical/errors.js'
@@ -45,7 +47,7 @@ interface OpenedAt {
  */
 export class Shipper {
   readonly #options: ShipperOptions
-  readonly #wakers = new Set<() => void>()
+  readonly #wakers = new Listeners()
   #state: Shipping = { is: 'opening', changedAt: undefined }
 
   constructor(options: ShipperOptions) {
@@ -55,9 +57,7 @@ export class Shipper {
   /** Sends the log. Never resolves; rejects with the reason of the stream's end. */
   async run(opened: OpenedAt): Promise<never> {
     const { store, stream } = this.#options
-    const unsubscribe = store.onCommit(() => this.#wake())
-    const onEnd = () => this.#wake()
-    stream.ended.addEventListener('abort', onEnd)
+    const unsubscribe = store.onCommit(() => this.#wakers.tell())
     const loops = [this.#ship(opened), this.#listen(), this.#announce()]
     try {
       return await Promise.race(loops)
@@ -67,7 +67,6 @@ export class Shipper {
     } finally {
       await Promise.allSettled(loops)
       unsubscribe()
-      stream.ended.removeEventListener('abort', onEnd)
       await this.#happened({ on: 'ended' })
     }
   }
@@ -78,12 +77,12 @@ export class Shipper {
    */
   filterChanged(): void {
     this.#take({ on: 'filter-changed', at: this.#options.store.position.index })
-    this.#wake()
+    this.#wakers.tell()
   }
 
   /** Sends a changed list of possible successors now, instead of with the next heartbeat. */
   addressesChanged(): void {
-    this.#wake()
+    this.#wakers.tell()
   }
 
   /** Sends changed addresses independently of the log, which may be waiting for the secondary. */
@@ -211,7 +210,7 @@ export class Shipper {
         if (up.message === 'lost_place')
           this.#take({ on: 'place-lost', reason: up.lost_place ?? '', session: up.last_session })
       }
-      this.#wake()
+      this.#wakers.tell()
     }
   }
 
@@ -232,15 +231,6 @@ export class Shipper {
   }
 
   #changed(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#options.stream.ended.aborted) resolve()
-      else this.#wakers.add(resolve)
-    })
-  }
-
-  #wake(): void {
-    const wakers = [...this.#wakers]
-    this.#wakers.clear()
-    for (const resolve of wakers) resolve()
+    return nextChange(this.#wakers.add, this.#options.stream.ended)
   }
 }

@@ -58,11 +58,7 @@ export class Replication {
         for (const kind of KINDS) this.context.running[kind].primary?.refuseAll(NEW_EPOCH)
       },
     })
-    const filters = new FilterStore({
-      storage: host.storage,
-      mounts: () => host.mounts(),
-      namespaces: () => host.namespaces(),
-    })
+    const filters = new FilterStore(host)
     host.followMounts({
       mountChanged: (tx, change) => filters.followMount(tx, change),
       namespaceGone: (tx, gone) => filters.followNamespaceGone(tx, gone),
@@ -70,21 +66,13 @@ export class Replication {
     const settledFilter = new SettledFilter(host.storage)
     const operationTokens = new OperationTokens(host)
     const purge = new FilteredDataPurge({
-      storage: host.storage,
-      store: host.store,
+      ...host,
       filteredMounts: () => this.#filteredMounts(),
       destroy: () => host.destroyDeleted(),
-      random: host.random,
-      log: host.log,
     })
     const followed: Kind = isSecondaryStage(roles.facts().stages.dr) ? 'dr' : 'performance'
-    const maintenance = new TreeMaintenance({
-      storage: host.storage,
-      store: host.store,
-      clock: host.clock,
-      log: host.log,
-      beforeReindex: (signal) => holds.pass(followed, 'reindex', signal),
-    })
+    const beforeReindex = (signal: AbortSignal) => holds.pass(followed, 'reindex', signal)
+    const maintenance = new TreeMaintenance({ ...host, beforeReindex })
     const parts = { host, roles, fences, dataPlane, filters, settledFilter, maintenance, operationTokens }
     const roleOf = (kind: Kind): RunningRole =>
       new RunningRole({

@@ -52,11 +52,6 @@ export class ReplicationView {
     return (this.#followed.follower?.connectionState ?? 'transient_failure') === 'transient_failure'
   }
 
-  /** True if a role has changed and this runtime is about to end. */
-  get isRestarting(): boolean {
-    return this.#context.roles.isLeaving
-  }
-
   /** The last applied index of the primary's log, for the kind that this cluster follows. */
   get lastRemoteWal(): number {
     return this.#followed.appliedIndex
@@ -67,26 +62,14 @@ export class ReplicationView {
     return this.#followed.follower?.announced?.index ?? 0
   }
 
+  /** The primary that this cluster follows; undefined if none has responded. */
+  get primary(): PrimaryView | undefined {
+    return this.#followed.follower?.primary
+  }
+
   /** The cluster ID of the current primary; empty if none has responded. */
   get primaryClusterId(): string {
-    return this.#primary?.clusterId ?? ''
-  }
-
-  get echoDurationMs(): number {
-    return Math.round(this.#primary?.lastHeartbeatDurationMs ?? 0)
-  }
-
-  get clockSkewMs(): number {
-    return Math.round(this.#primary?.clockSkewMs ?? 0)
-  }
-
-  get canaryAgeMs(): number {
-    return Math.round(this.#primary?.canaryAgeMs ?? 0)
-  }
-
-  /** Age of the oldest announced index that is not applied, in milliseconds; 0 if all are applied. */
-  get lagMs(): number {
-    return this.#primary?.lagMs ?? 0
+    return this.primary?.clusterId ?? ''
   }
 
   get fence(): Fence | undefined {
@@ -139,10 +122,6 @@ export class ReplicationView {
   get #followed(): RunningRole {
     const { running } = this.#context
     return this.isDrSecondary ? running.dr : running.performance
-  }
-
-  get #primary(): PrimaryView | undefined {
-    return this.#followed.follower?.primary
   }
 }
 

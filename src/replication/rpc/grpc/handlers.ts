@@ -42,7 +42,7 @@ const drained = async (call: NodeJS.EventEmitter, gone: AbortSignal): Promise<vo
     call.on('drain', go)
     return () => void call.off('drain', go)
   }
-  if (!gone.aborted) await nextChange(watch, gone)
+  await nextChange(watch, gone)
 }
 
 const duplex = (run: ClusterService['streamWals']) => (call: grpc.ServerDuplexStream<ReceivedUp, StreamDown>) => {
