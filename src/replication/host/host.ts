@@ -25,15 +25,17 @@ export interface Surroundings extends Pick<Facilities, 'clock' | 'random' | 'log
   readonly certificateKeys?: CertificateKeys | undefined
 }
 
-interface OwnCluster {
+/**
+ * All dependencies of replication, which exist before it starts. The composition root implements them over engine,
+ * barrier, mount tables and listeners; replication uses nothing beyond them.
+ */
+export interface ReplicationHost extends Surroundings {
   readonly identity: ClusterIdentity
   readonly settings: ReplicationSettings
   readonly license: License
   /** Returns false once another node of this cluster may have written data that this node does not know. */
   isLeading(): boolean
-}
 
-interface StoredData {
   /**
    * The barrier with full keys (`core/cluster/...`). On a DR secondary, only ignored keys can be written through it.
    */
@@ -51,10 +53,7 @@ interface StoredData {
    * data.
    */
   exportKeyMaterial(): KeyMaterial
-}
 
-/** The functions with which a role change controls the current runtime. */
-interface RuntimeControl {
   /**
    * Durably decides to drop all data. Creates a new generation of the directory with the key material and `records`,
    * then restarts the runtime from it. `records` have full keys and plain values, which are encrypted with the new
@@ -77,21 +76,13 @@ interface RuntimeControl {
    * old one with all data ever deleted in it. The store stays in use. Returns at once.
    */
   destroyDeleted(): void
-}
 
-/** The current mount tables and namespaces, for path filters. */
-interface MountFacts {
+  /** The current mount tables and namespaces, for path filters. */
   mounts(): readonly MountFact[]
   namespaces(): readonly NamespaceFact[]
   /** From now on, calls `follower` in every transaction that moves or removes a mount or a namespace. */
   followMounts(follower: MountFollower): void
 }
-
-/**
- * All dependencies of replication, which exist before it starts. The composition root implements them over engine,
- * barrier, mount tables and listeners; replication uses nothing beyond them.
- */
-export type ReplicationHost = Surroundings & OwnCluster & StoredData & RuntimeControl & MountFacts
 
 /**
  * The functions of core that a primary, and a secondary at the end of its first copy, need. They are passed at the
