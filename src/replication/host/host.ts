@@ -80,8 +80,14 @@ export interface ReplicationHost extends Surroundings {
   /** The current mount tables and namespaces, for path filters. */
   mounts(): readonly MountFact[]
   namespaces(): readonly NamespaceFact[]
-  /** From now on, calls `follower` in every transaction that moves or removes a mount or a namespace. */
-  followMounts(follower: MountFollower): void
+  /**
+   * From now on, calls `follower` in every transaction that moves or removes a mount or a namespace. Call the function
+   * that each method returns when the transaction is stored or has failed.
+   */
+  followMounts(follower: {
+    mountChanged(tx: Transaction, change: MountChange): () => void
+    namespaceGone(tx: Transaction, gone: NamespaceFact): () => void
+  }): void
 }
 
 /**
@@ -114,12 +120,6 @@ export interface PathServices {
 
   /** Returns `data` of sys/license/status. */
   licenseStatus(): JsonObject
-}
-
-/** Call the function that each method returns when the transaction is stored or has failed. */
-interface MountFollower {
-  mountChanged(tx: Transaction, change: MountChange): () => void
-  namespaceGone(tx: Transaction, gone: NamespaceFact): () => void
 }
 
 interface ClusterIdentity {

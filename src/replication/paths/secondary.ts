@@ -23,13 +23,11 @@ import type { Kind } from '../model/types.js'
 
 const PUBLIC_KEY_SUMMARY = 'Generate a key pair for an activation token that is encrypted for this cluster.'
 
-type UpdateTable = typeof UPDATE_PRIMARY_FIELDS
-
 /**
  * Returns the fields. A blank token forgets the primary. A null token means no token, because some clients send every
  * field.
  */
-const toUpdateFields = (call: Call<UpdateTable>): UpdateFields => ({
+const toUpdateFields = (call: Call<typeof UPDATE_PRIMARY_FIELDS>): UpdateFields => ({
   ...call.values,
   token: call.supplied('token') && call.request.data.token !== null ? call.values.token : undefined,
   addresses: call.values.update_primary_addrs.filter((address) => address !== ''),

@@ -27,17 +27,12 @@ export interface Sent {
   readonly bytes: number
 }
 
-interface UnderWay {
-  readonly dueMs: number
-  readonly message: WireMessage | 'close'
-}
-
 /** One end of a connection, with its data in transit. */
 export class End implements Wire {
   readonly host: Host
   other: End | undefined
   readonly #options: EndOptions
-  readonly #underWay: UnderWay[] = []
+  readonly #underWay: { readonly dueMs: number; readonly message: WireMessage | 'close' }[] = []
   readonly #inbox = new Inbox()
   #isTravelling = false
 

@@ -133,10 +133,8 @@ export const nodeRecords = async (storage: Storage): Promise<readonly PlainRecor
     return value ? [{ key, value }] : []
   })
 
-type RestoredContent = StoreSurroundings & Restoration
-
 /** Fills a new generation with a snapshot and the records that this cluster keeps. Secondaries find the log truncated. */
-export const prepareRestored = async (engine: Engine, content: RestoredContent): Promise<void> => {
+export const prepareRestored = async (engine: Engine, content: StoreSurroundings & Restoration): Promise<void> => {
   const { clock, random, file, rootKey, kept, beginAt } = content
   await beginStoreAt(engine, random, beginAt())
   const store = await openStore(engine, content, true)
