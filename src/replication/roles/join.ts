@@ -80,7 +80,9 @@ const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: Ab
     wantsDevRoot: deps.wantsDevRoot,
     signal,
   }
-  const reply = await orInvalid(() => deps.dataPlane.bootstrap(call))
+  const reply = await deps.dataPlane.bootstrap(call).catch((cause: unknown) => {
+    throw cause instanceof LogicalError ? new LogicalError('invalid-request', cause.message, { cause }) : cause
+  })
   const { primary } = reply
   if (primary.setId !== bundle.setId)
     throw invalid('error fetching secondary bootstrap package: the address belongs to another replication set')
@@ -130,9 +132,14 @@ interface Answer {
   readonly body: JsonObject
 }
 
+/** A failure becomes a 400 that names the step. */
 const fetchAnswer = async (call: () => Promise<{ status: number; body: string }>): Promise<Answer> => {
-  const { status, body } = await nested(UNWRAPPING, call)
-  return { status, body: parseObject(body) ?? {} }
+  try {
+    const { status, body } = await call()
+    return { status, body: parseObject(body) ?? {} }
+  } catch (cause) {
+    throw new LogicalError('invalid-request', `${UNWRAPPING}: ${causeText(cause)}`, { cause })
+  }
 }
 
 const TOKEN_PATH = /^sys\/replication\/(?:(dr|performance)\/)?primary\/secondary-token$/
@@ -157,25 +164,6 @@ const bundleOf = ({ status, body }: Answer): Bundle => {
   const bundle = isObject(body.data) ? parseBundle(body.data) : undefined
   if (!bundle) throw invalid(`${UNWRAPPING}: the response contains no activation bundle`)
   return bundle
-}
-
-/** Runs a step. A failure becomes a 400 that names the step. */
-const nested = async <T>(what: string, step: () => Promise<T>): Promise<T> => {
-  try {
-    return await step()
-  } catch (cause) {
-    throw new LogicalError('invalid-request', `${what}: ${causeText(cause)}`, { cause })
-  }
-}
-
-/** Runs a step whose errors are already descriptive. They become a 400. */
-const orInvalid = async <T>(step: () => Promise<T>): Promise<T> => {
-  try {
-    return await step()
-  } catch (cause) {
-    if (!(cause instanceof LogicalError)) throw cause
-    throw new LogicalError('invalid-request', cause.message, { cause })
-  }
 }
 
 const causeText = (error: unknown): string => {

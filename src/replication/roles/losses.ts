@@ -34,11 +34,8 @@ export interface LostEntry {
 const ENTRIES_PER_RECORD = 1000
 const FRAMES_BYTES_READ = 1024 * 1024
 
-export interface LostSuffix {
-  readonly entries: readonly LostEntry[]
-  readonly entriesBeyond: number
+export interface LostSuffix extends Required<Pick<Loss, 'entries' | 'entriesBeyond' | 'framesBeyond'>> {
   readonly frames: readonly Frame[]
-  readonly framesBeyond: number
   /** True if part of the loss is no longer on disk. */
   readonly isTrimmed: boolean
 }

@@ -77,5 +77,5 @@ export const fromCarried = ({ code, text, overtaker }: Received): LogicalError |
 interface Received {
   readonly code: unknown
   readonly text: string
-  readonly overtaker: unknown
+  readonly overtaker?: unknown
 }

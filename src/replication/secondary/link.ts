@@ -9,7 +9,7 @@ import { PRIMARY_UNREACHABLE_TEXT } from '../model/guard-texts.js'
 import type { ReceivedDown } from '../rpc/messages.js'
 import type { ClusterTransport, FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import { parsePeer, toPositionMessage, toPeerMessage } from '../rpc/peer-identity.js'
+import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type * as Model from '../model/types.js'
 import type { Heartbeat } from './heartbeat.js'
 import { surplusEntriesOf, type RecentFrames } from '../model/recent-frames.js'
@@ -97,8 +97,8 @@ const stopAhead = async (
 ): Promise<void> => {
   const place = store.remotePosition
   if (!place) return
-  const positions = recent.positions().map((position) => toPositionMessage({ ...position, epoch: place.epoch }))
-  const request = { who: toPeerMessage(hooks.who()), positions: [...positions] }
+  const positions = recent.positions().map((position) => ({ ...position, epoch: place.epoch }))
+  const request = { who: toPeerMessage(hooks.who()), positions }
   const reply = await connection.call('commonPosition', request, { timeoutMs: times.connectTimeoutMs, signal })
   const isKnown = reply.common_index > 0
   const forkIndex = isKnown ? reply.common_index : Math.min(reply.last_index, place.index)
@@ -117,7 +117,7 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
     await stream.send({
       open: {
         who: toPeerMessage(hooks.who()),
-        position: place ? toPositionMessage(place) : null,
+        position: place ?? null,
         filter: kind === 'performance' ? hooks.filterFingerprint() : '',
       },
     })

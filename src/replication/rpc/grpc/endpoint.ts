@@ -1,11 +1,10 @@
 import type { ServerHttp2Session } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import { LIMITS } from '../../../base/limits.js'
 import { ReplicationService } from '../proto.js'
 import type { ClusterService } from '../service.js'
 import { toHandlers } from './handlers.js'
-import { type KeepaliveTimes, pingOptions } from './silence.js'
+import { connectionOptions, type KeepaliveTimes } from './silence.js'
 
 /**
  * Bytes that a client may send before this server must read. With Node's 64 KiB, 32 KiB pass per round trip, so a body
@@ -15,12 +14,7 @@ const RECEIVE_WINDOW_BYTES = 8 * 1024 * 1024
 
 /** A gRPC server without a port, which receives accepted connections. */
 export const createEndpoint = (service: ClusterService, times: KeepaliveTimes) => {
-  const server = new Server({
-    'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
-    'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
-    ...pingOptions(times),
-    'grpc.enable_channelz': 0,
-  })
+  const server = new Server(connectionOptions(times))
   server.addService(ReplicationService.service, toHandlers(service))
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
   // The library has no server option for it: `grpc-node.flow_control_window` applies to clients.

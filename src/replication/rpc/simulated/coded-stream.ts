@@ -29,6 +29,5 @@ export const codedStream = <Out, In>(
 export const errorOf = (end: CallEnd): LogicalError | undefined => {
   if ('lost' in end) return end.lost
   if (!end.refusal) return undefined
-  const { code, text, overtaker } = end.refusal
-  return fromCarried({ code, text, overtaker }) ?? new LogicalError('unavailable', text)
+  return fromCarried(end.refusal) ?? new LogicalError('unavailable', end.refusal.text)
 }
