@@ -3,7 +3,7 @@ import type { CompiledFilter } from '../model/compile-filter.js'
 import type { Mode } from '../model/machine.js'
 import type { RunningRole } from '../roles/running-role.js'
 import { ownFilterId } from '../roles/secondary-role.js'
-import { type Ahead, aheadOf, type Fence, isCopy, type KindRecord } from '../model/state.js'
+import { type Ahead, aheadOf, type Fence, isCopy } from '../model/state.js'
 import type { Kind, PrimaryView } from '../model/types.js'
 
 /**
