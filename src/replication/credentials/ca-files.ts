@@ -20,13 +20,13 @@ interface CaSources {
  * system's CA certificates apply. Reads and parses every source. Throws a 400 error if a source is unreadable or
  * invalid.
  */
-export const loadCaPems = async ({ ca_file: caFile, ca_path: caPath, ca_cert: caCert }: CaSources): Promise<string[]> => {
+export const loadCaPems = async ({ ca_file, ca_path, ca_cert }: CaSources): Promise<string[]> => {
   const found: string[] = []
-  if (caCert !== '') found.push(...parse('ca_cert', caCert))
-  if (caFile !== '') found.push(...parse(`ca_file "${caFile}"`, await read('ca_file', caFile)))
-  if (caPath !== '') {
-    for (const name of await listFiles(caPath)) {
-      const file = join(caPath, name)
+  if (ca_cert !== '') found.push(...parse('ca_cert', ca_cert))
+  if (ca_file !== '') found.push(...parse(`ca_file "${ca_file}"`, await read('ca_file', ca_file)))
+  if (ca_path !== '') {
+    for (const name of await listFiles(ca_path)) {
+      const file = join(ca_path, name)
       found.push(...parse(`"${file}" of ca_path`, await read('ca_path', file, readListedText)))
     }
   }

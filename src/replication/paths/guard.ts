@@ -1,4 +1,4 @@
-import { type Call, definePath, type Handler, type PathSpec } from '../../logical/backend.js'
+import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { FieldTable } from '../../logical/fields.js'
 import type { Request } from '../../logical/request.js'
@@ -35,10 +35,10 @@ export const pathsBelow = (prefix: string, kind: Kind, context: PathContext) => 
    * this order: the cluster is a DR secondary, a token is present, the token permits the request, and the checks of the
    * operation.
    */
-  const writeWithToken: DefinePath = <T extends FieldTable>(name: string, fields: T, summary: string, run: Handler<T>) =>
+  const writeWithToken: DefinePath = (name, fields, summary, run) =>
     write(name, { ...fields, ...OPERATION_TOKEN_FIELDS }, summary, (call) => {
       requireOperationToken(context, call.request, String(call.values.dr_operation_token))
-      return run(call as unknown as Call<T>)
+      return run(call as unknown as Parameters<typeof run>[0])
     })
   return { read, write, writeWithToken }
 }

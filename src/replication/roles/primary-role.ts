@@ -53,7 +53,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
     }
   }
 
-  admit({ method, commonName, who }: { method: Model.RpcMethod; commonName: string; who: Model.PeerIdentity }): Model.Admission {
+  admit({ method, commonName, who }: Parameters<Model.PrimaryHooks['admit']>[0]): Model.Admission {
     const { host, kind } = this.#options
     const record = this.#options.roles.record(kind)
     if (record.mode !== 'primary' || this.#options.roles.isLeaving || !host.isLeading()) {

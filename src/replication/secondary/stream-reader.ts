@@ -164,7 +164,7 @@ export class StreamReader {
   }
 
   async #goOn(place: RemotePosition): Promise<void> {
-    const { epoch, recent, enter, onApplied } = this.#options
+    const { log, epoch, recent, enter, onApplied } = this.#options
     recent.begin(place)
     const beforeFilterChange = (ids: readonly string[]) => this.#options.hooks.beforeFilterChange(ids)
     this.#applier = new Applier(this.#options.store, place, { epoch, recent, beforeFilterChange })
@@ -173,6 +173,6 @@ export class StreamReader {
       await this.#options.hooks.onSynced()
       onApplied(place)
     } else enter('merkle-diff')
-    this.#options.log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })
+    log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })
   }
 }

@@ -43,15 +43,17 @@ export class EtcdAnnouncement {
     this.#renewal?.cancel()
     const lease = this.#lease
     this.#lease = undefined
-    if (lease !== undefined) await this.#parts.connection.ask('LeaseRevoke', { ID: lease }, signal).catch(() => undefined)
+    if (lease === undefined) return
+    await this.#parts.connection.ask('LeaseRevoke', { ID: lease }, signal).catch(() => undefined)
   }
 
   async #put(): Promise<void> {
     const node = this.#node
     if (!node) return
-    this.#lease ??= (await this.#parts.connection.ask('LeaseGrant', { TTL: Math.ceil(this.#parts.leaseMs / 1000) })).ID
-    const put = { key: this.#parts.layout.node(node.id), value: Buffer.from(JSON.stringify(node)), lease: this.#lease }
-    await this.#parts.connection.ask('Txn', { compare: [], success: [{ request_put: put }] }).catch((error: unknown) => {
+    const { connection, layout, leaseMs } = this.#parts
+    this.#lease ??= (await connection.ask('LeaseGrant', { TTL: Math.ceil(leaseMs / 1000) })).ID
+    const put = { key: layout.node(node.id), value: Buffer.from(JSON.stringify(node)), lease: this.#lease }
+    await connection.ask('Txn', { compare: [], success: [{ request_put: put }] }).catch((error: unknown) => {
       // An expired lease cannot be renewed.
       this.#lease = undefined
       throw error
@@ -62,7 +64,8 @@ export class EtcdAnnouncement {
     if (this.#isRenewing) return
     this.#isRenewing = true
     try {
-      const seconds = this.#lease === undefined ? 0 : await this.#parts.connection.keepAlive(this.#lease, this.#parts.leaseMs / 3)
+      const { connection, leaseMs } = this.#parts
+      const seconds = this.#lease === undefined ? 0 : await connection.keepAlive(this.#lease, leaseMs / 3)
       if (seconds <= 0) {
         this.#lease = undefined
         await this.#put()
