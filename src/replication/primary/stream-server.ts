@@ -127,7 +127,10 @@ export class StreamServer implements ClusterService, PrimaryService {
     }
   }
 
-  async conflictingPages(caller: Caller, request: Messages.ConflictingPagesRequest): Promise<Messages.ConflictingPagesReply> {
+  async conflictingPages(
+    caller: Caller,
+    request: Messages.ConflictingPagesRequest,
+  ): Promise<Messages.ConflictingPagesReply> {
     this.#admit('ConflictingPages', caller, request.who)
     const session = this.#sessions.find(request.session, caller.commonName)
     return { who: this.#who(), ...session.conflictingPages(treeOf(request.tree), request.pages) }

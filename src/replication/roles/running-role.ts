@@ -1,6 +1,13 @@
 import type { Timer } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { type Announced, isSamePosition, keepAnnounced, lastIndexOf, measureProgress, readAnnounced } from '../host/announced.js'
+import {
+  type Announced,
+  isSamePosition,
+  keepAnnounced,
+  lastIndexOf,
+  measureProgress,
+  readAnnounced,
+} from '../host/announced.js'
 import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
 import { EPOCH_ENDED, type Fences } from './fences.js'

@@ -36,7 +36,8 @@ export class StepWriter {
   }
 
   async add({ mutations, filtered }: Step): Promise<void> {
-    if (filtered.length > 0 && mutations.some(({ value }) => value === undefined)) await this.#options.hooks.beforeFiltered()
+    if (filtered.length > 0 && mutations.some(({ value }) => value === undefined))
+      await this.#options.hooks.beforeFiltered()
     for (const mutation of mutations) {
       this.#mutations.push(mutation)
       this.#bytes += mutation.key.length + (mutation.value?.length ?? 0)
@@ -89,9 +90,11 @@ export class StepWriter {
     this.#filtered = []
     this.#bytes = 0
     // Awaited before the next import, which reports a failure.
-    this.#writing = this.#options.store.importMutations(mutations, position, filtered, this.#copy).catch((error: unknown) => {
-      this.#failure = error
-    })
+    this.#writing = this.#options.store
+      .importMutations(mutations, position, filtered, this.#copy)
+      .catch((error: unknown) => {
+        this.#failure = error
+      })
   }
 
   async #written(): Promise<void> {

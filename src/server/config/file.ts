@@ -40,7 +40,8 @@ export interface Stanza {
 }
 
 const BLOCKS: ReadonlySet<string> = new Set([
-  ...['listener', 'storage', 'backend', 'ha_storage', 'ha_backend', 'seal', 'replication', 'understudy', 'user_lockout'],
+  ...['listener', 'storage', 'backend', 'ha_storage', 'ha_backend', 'seal'],
+  ...['replication', 'understudy', 'user_lockout'],
 ])
 
 const SEAL_KEYS: Readonly<Record<string, KeyTable>> = { static: STATIC_SEAL_KEYS, transit: TRANSIT_SEAL_KEYS }

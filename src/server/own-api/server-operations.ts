@@ -192,7 +192,8 @@ export const SERVER_OPERATIONS = {
     },
     'POST image/release': { summary: 'Writes go on without an image' },
     'POST image/stop': {
-      summary: 'The cluster serves no client and stops replication, until an image is loaded or five seconds have passed',
+      summary:
+        'The cluster serves no client and stops replication, until an image is loaded or five seconds have passed',
     },
     'POST image/load': { summary: 'Replaces the data by the image in the data directory (lab-image.in), once stopped' },
     'POST image/resume': { summary: 'Goes on with the data that was there, once stopped' },

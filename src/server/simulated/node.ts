@@ -21,12 +21,14 @@ import { Disk } from './disk.js'
 import { type History, toldLog } from './history.js'
 import type { Chance } from './chance.js'
 import { beginLife, type Life, LogLink, simulatedSecrets } from './life.js'
+import type { Network } from './network.js'
 import { MortalClock } from './simulated-clock.js'
 
-export interface Surroundings extends Pick<Facilities, 'clock' | 'network'> {
+export interface Surroundings extends Pick<Facilities, 'clock'> {
   readonly seed: string
   readonly chance: Chance
   readonly history: History
+  readonly network: Network
   readonly identities: Identities
   /** Maximum duration in milliseconds of a disk step, and of a message between a node and its shared log. */
   readonly diskDelayMsMax: number

@@ -2,11 +2,7 @@ import fc from 'fast-check'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readTar, TAR_END, tarFile } from '../../../src/base/tar.js'
-import {
-  readSnapshot,
-  verifySnapshot,
-  writeSnapshot,
-} from '../../../src/storage/store/snapshot-file.js'
+import { readSnapshot, verifySnapshot, writeSnapshot } from '../../../src/storage/store/snapshot-file.js'
 import type { Entry } from '../../../src/storage/engine/engine.js'
 
 const META = { clusterId: 'id', clusterName: 'A', index: 7 }

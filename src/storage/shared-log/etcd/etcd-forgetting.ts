@@ -86,9 +86,7 @@ export const findForgettable = async ({
   connection,
   layout,
   ended,
-}: Pick<EtcdWork, 'connection' | 'layout' | 'ended'>): Promise<
-  'nothing' | 'later' | { readonly revision: string }
-> => {
+}: Pick<EtcdWork, 'connection' | 'layout' | 'ended'>): Promise<'nothing' | 'later' | { readonly revision: string }> => {
   const success = [layout.base, layout.forgotten].map((key) => ({ request_range: { key } }))
   const { responses } = await connection.ask('Txn', { compare: [], success }, ended)
   const [base, forgotten] = responses.map(({ response_range }) => response_range?.kvs[0])
