@@ -24,11 +24,19 @@ export const linkSignals = (signals: readonly AbortSignal[]): LinkedSignal => {
   }
 }
 
-/** Returns a signal that is aborted with another signal, or after `ms` milliseconds with an error of this text. */
-export const limitSignal = (clock: Clock, ms: number, signal: AbortSignal, text: string): LinkedSignal => {
-  const late = new AbortController()
-  const timer = clock.setTimer(ms, () => late.abort(new Error(text)))
-  const linked = linkSignals([signal, late.signal])
+/**
+ * Returns a signal that is aborted with another signal, if given, or after `ms` milliseconds with this error or an error
+ * of this text.
+ */
+export const limitSignal = (
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal | undefined,
+  late: Error | string,
+): LinkedSignal => {
+  const limit = new AbortController()
+  const timer = clock.setTimer(ms, () => limit.abort(typeof late === 'string' ? new Error(late) : late))
+  const linked = linkSignals(signal ? [signal, limit.signal] : [limit.signal])
   return {
     signal: linked.signal,
     [Symbol.dispose]() {

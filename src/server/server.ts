@@ -11,7 +11,7 @@ import type { ClusterPort, ClusterTransport } from '../replication/rpc/transport
 import type { IncomingRequest, Rendered } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
-import { EncryptionCount } from '../storage/barrier/encryption-count.js'
+import type { EncryptionCount } from '../storage/barrier/barrier.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import { ClusterImages } from './own-api/cluster-images.js'
 import { ApiListeners } from './api-listeners.js'
@@ -59,7 +59,7 @@ export class Server implements ShellView {
   /** The states in which a lab holds replication. They survive a rebuild of the runtime. */
   readonly holds = new Holds()
   readonly meter = new Meter()
-  readonly encryptions = new EncryptionCount()
+  readonly encryptions: EncryptionCount = { total: 0 }
   readonly labState = new LabState()
   readonly passwords: Passwords
   readonly systemRules: PathRuleTable

@@ -1,3 +1,4 @@
+import { messageOf } from '../base/printable.js'
 import { systemClock } from '../base/clock.js'
 import { uuid } from '../base/id.js'
 import type { Log } from '../base/log.js'
@@ -43,8 +44,7 @@ export const startServerFrom = async (
     return await Server.start({ ...shared, ...parts, log, network: routed })
   } catch (error) {
     const taken = await describeTaken(error, config)
-    const message = error instanceof Error ? error.message : String(error)
-    throw new StartFailure(taken === undefined ? 'failed' : 'taken', taken ?? message, error)
+    throw new StartFailure(taken === undefined ? 'failed' : 'taken', taken ?? messageOf(error), error)
   }
 }
 

@@ -7,7 +7,7 @@ import { MemoryLog } from '../../src/storage/shared-log/memory-log.js'
 import { MemorySharedLog } from '../../src/storage/shared-log/memory-shared-log.js'
 import type { EngineSource } from '../../src/storage/engine/engine-source.js'
 import type { Store } from '../../src/storage/store/store.js'
-import { copyRest } from '../../src/storage/generations/rest-copy.js'
+import { copyRest } from '../../src/storage/generations/live-copy.js'
 import { startServer } from './memory-server.js'
 import { nodeConfig, TestNode, TestNodes } from './nodes.js'
 

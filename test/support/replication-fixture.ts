@@ -340,6 +340,7 @@ export class TestFollower {
       credentials,
       addresses: options.addresses ?? [options.primary.listener.address],
       times: TIMES,
+      importBytes: 2 * 1024 * 1024,
       clock: systemClock,
       random: createSeededRandom(options.id),
       transport: options.transport ?? transportOver(systemNetwork),

@@ -6,7 +6,6 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'src/core/pipeline/request-handler.ts': 270,
   'src/core/mounts/router.ts': 280,
   'src/core/tokens/tokens.ts': 300,
-  'src/replication/primary/stream-server.ts': 280,
   'src/replication/secondary/follower.ts': 280,
   'src/server/own-api/lab-api.ts': 280,
   'src/server/runtime/runtime-host.ts': 300,

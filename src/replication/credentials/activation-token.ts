@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../base/json.js'
 import type { Random } from '../../base/random.js'
 import { AEAD_NONCE_BYTES, openSealed, sealInto } from '../../crypto/aead.js'
 import { createExchangeKey, deriveSharedKey } from '../../crypto/exchange.js'
@@ -108,7 +109,7 @@ export const openBundle = (fields: JsonObject, privateKey: Buffer): Bundle | und
 /** Parses the bundle of an unwrap response. Returns undefined if a field is missing or malformed. */
 export const parseBundle = (data: JsonObject): Bundle | undefined => {
   const key = data.client_key
-  if (!isObject(key)) return undefined
+  if (!isJsonObject(key)) return undefined
   const { x, y, d } = key
   if (typeof x !== 'string' || typeof y !== 'string' || typeof d !== 'string') return undefined
   const privateKey = fromP521Numbers({ x, y, d })
@@ -138,13 +139,11 @@ export const parsePublicKey = (text: string): Buffer | undefined => {
 
 const bytesOf = (value: JsonValue | undefined): Buffer => Buffer.from(typeof value === 'string' ? value : '', 'base64')
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const parseObject = (text: string): JsonObject | undefined => {
+/** Returns undefined if the text is not the JSON of an object. */
+export const parseObject = (text: string): JsonObject | undefined => {
   try {
     const value = JSON.parse(text) as JsonValue
-    return isObject(value) ? value : undefined
+    return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
   }

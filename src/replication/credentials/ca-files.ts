@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readListedText, readNamedText } from '../../base/named-file.js'
@@ -7,11 +8,11 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 
 interface CaSources {
   /** A PEM file on this server. */
-  readonly caFile: string
+  readonly ca_file: string
   /** A directory of PEM files on this server. */
-  readonly caPath: string
+  readonly ca_path: string
   /** PEM text. */
-  readonly caCert: string
+  readonly ca_cert: string
 }
 
 /**
@@ -19,13 +20,13 @@ interface CaSources {
  * system's CA certificates apply. Reads and parses every source. Throws a 400 error if a source is unreadable or
  * invalid.
  */
-export const loadCaPems = async ({ caFile, caPath, caCert }: CaSources): Promise<string[]> => {
+export const loadCaPems = async ({ ca_file, ca_path, ca_cert }: CaSources): Promise<string[]> => {
   const found: string[] = []
-  if (caCert !== '') found.push(...parse('ca_cert', caCert))
-  if (caFile !== '') found.push(...parse(`ca_file "${caFile}"`, await read('ca_file', caFile)))
-  if (caPath !== '') {
-    for (const name of await listFiles(caPath)) {
-      const file = join(caPath, name)
+  if (ca_cert !== '') found.push(...parse('ca_cert', ca_cert))
+  if (ca_file !== '') found.push(...parse(`ca_file "${ca_file}"`, await read('ca_file', ca_file)))
+  if (ca_path !== '') {
+    for (const name of await listFiles(ca_path)) {
+      const file = join(ca_path, name)
       found.push(...parse(`"${file}" of ca_path`, await read('ca_path', file, readListedText)))
     }
   }
@@ -46,8 +47,7 @@ const orFail = async <T>(field: string, path: string, fn: () => Promise<T>): Pro
   try {
     return await inNoTime(fn)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    const text = `error loading CA certificates: ${field} "${path}" cannot be read: ${why}`
+    const text = `error loading CA certificates: ${field} "${path}" cannot be read: ${messageOf(cause)}`
     throw new LogicalError('invalid-request', text, { cause })
   }
 }

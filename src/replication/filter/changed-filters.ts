@@ -1,5 +1,6 @@
 import { KEYS } from '../../storage/keys/key-families.js'
-import type { WalEntry } from '../../storage/keys/replicable.js'
+import type { Frame, WalEntry } from '../../storage/keys/replicable.js'
+import { decodeFrame } from '../../storage/log/frame.js'
 
 /** Returns the IDs of the changed filters, one per change. */
 export const filterIdsIn = (changes: Iterable<{ readonly key: string }>): readonly string[] => {
@@ -11,3 +12,16 @@ export const filterIdsIn = (changes: Iterable<{ readonly key: string }>): readon
 /** Returns the IDs of the filters that these log entries change. */
 export const changedFilters = (entries: readonly WalEntry[]): readonly string[] =>
   entries.flatMap(({ operations }) => filterIdsIn(operations))
+
+/**
+ * Returns the index of the last of these frames that changes one of these filters. The secondary was disconnected
+ * during the change. It may lack entries that were withheld for a time, even if the filter is now the same as before.
+ */
+export const findFilterChange = (frames: readonly Frame[], ids: readonly string[]): number | undefined => {
+  const isChanging = (frame: Frame) =>
+    frame.hasReplicated &&
+    // Most frames contain no filter and need no decoding.
+    frame.bytes.includes(KEYS.filters) &&
+    changedFilters(decodeFrame(frame)).some((id) => ids.includes(id))
+  return frames.findLast(isChanging)?.lastIndex
+}

@@ -1,7 +1,6 @@
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
-import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
-import { putJson, readJson } from '../../logical/storage.js'
+import { putJson, readJson, type ReadStorage, type Storage, type Transaction } from '../../logical/storage.js'
 import type { CompiledFilter, FilterRule, MountFact, NamespaceFact } from '../model/compile-filter.js'
 import {
   compileRecord,
@@ -36,23 +35,20 @@ interface FilterStoreOptions {
  */
 export class FilterStore {
   readonly #options: FilterStoreOptions
-  readonly #storage: Storage
   readonly #remembered = new Map<string, KnownFilter>()
   readonly #compiled = new Map<string, { readonly facts: string; readonly filter: CompiledFilter }>()
   /** The IDs of all current and former filters. */
   readonly #ids = new Set<string>()
   readonly #inMotion = new Set<InMotion>()
-  /** The last noted digest of each filter. */
   readonly #digests = new Map<string, string>()
 
   constructor(options: FilterStoreOptions) {
     this.#options = options
-    this.#storage = options.storage
   }
 
   /** Loads the IDs of all filters. Must complete before mounts can be moved. */
   async load(): Promise<void> {
-    for (const id of await this.#storage.list(KEYS.filters)) {
+    for (const id of await this.#options.storage.list(KEYS.filters)) {
       this.#ids.add(id)
       this.noteChange(id)
     }
@@ -63,7 +59,7 @@ export class FilterStore {
    * or than at loading: the filter was replaced or deleted, or it withholds a mount that was visible before.
    */
   noteChange(id: string): boolean {
-    const { digest } = this.#read(id)
+    const { digest } = this.known(id)
     const before = this.#digests.get(id) ?? ''
     if (digest === '') this.#digests.delete(id)
     else this.#digests.set(id, digest)
@@ -71,16 +67,8 @@ export class FilterStore {
   }
 
   find(id: string): FilterRule | undefined {
-    const { record } = this.#read(id)
+    const { record } = this.known(id)
     return record && { mode: record.mode, paths: record.paths }
-  }
-
-  /**
-   * Returns the stored filter and its digest. Filters with equal digests require the same data. Without a filter, the
-   * digest is empty.
-   */
-  known(id: string): KnownFilter {
-    return this.#read(id)
   }
 
   /**
@@ -88,7 +76,7 @@ export class FilterStore {
    * filtered, because its data is deleted key by key afterwards.
    */
   compiled(id: string): CompiledFilter | undefined {
-    const { record } = this.#read(id)
+    const { record } = this.known(id)
     if (!record) return undefined
     const known = this.#compiled.get(id)
     const facts = this.#facts()
@@ -116,7 +104,7 @@ export class FilterStore {
 
   /** Replaces the whole rule. `formerId` is the ID under which it was stored before. */
   async put(id: string, rule: FilterRule, formerId = id): Promise<void> {
-    await this.#storage.write((tx) => {
+    await this.#options.storage.write((tx) => {
       const former = readJson<FilterRecord>(tx, filterKey(formerId))
       if (!former && this.#count() >= LIMITS.filtersMax)
         throw invalid(`the limit of ${LIMITS.filtersMax} filters is reached`)
@@ -128,11 +116,11 @@ export class FilterStore {
   }
 
   #count(): number {
-    return [...this.#ids].filter((id) => this.#read(id).record !== undefined).length
+    return [...this.#ids].filter((id) => this.known(id).record !== undefined).length
   }
 
   delete(id: string): Promise<void> {
-    return this.#storage.write((tx) => tx.delete(filterKey(id)))
+    return this.#options.storage.write((tx) => tx.delete(filterKey(id)))
   }
 
   /**
@@ -185,12 +173,15 @@ export class FilterStore {
     this.#compiled.delete(id)
   }
 
-  /** Reads a filter. The result is cached, including absence, because every request on a secondary needs it. */
-  #read(id: string): KnownFilter {
+  /**
+   * Returns the stored filter and its digest. Filters with equal digests require the same data. Without a filter, the
+   * digest is empty. The result is cached, including absence, because every request on a secondary needs it.
+   */
+  known(id: string): KnownFilter {
     const known = this.#remembered.get(id)
     if (known) return known
     if (this.#remembered.size > REMEMBERED_MAX) this.#remembered.clear()
-    const record = readJson<FilterRecord>(this.#storage, filterKey(id))
+    const record = readJson<FilterRecord>(this.#options.storage, filterKey(id))
     const read = knownFilter(record)
     this.#remembered.set(id, read)
     return read

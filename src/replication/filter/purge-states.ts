@@ -60,6 +60,15 @@ const markAnew = (_: Destruction, { stage = 'hidden' }: { readonly stage: PurgeS
 const destroy = () => to<Destruction, DestructionEffect>({ is: 'asked' }, { do: 'destroy' })
 const unmark = (state: Destruction) => to(state, { do: 'unmark' } as const)
 
+/** The cells of the states in which the mark on disk does not cover further data. */
+const ANEW = {
+  'deletion-ahead': markDeleted,
+  found: markAnew,
+  gone: destroy,
+  lifted: unmark,
+  'not-marked': stay,
+}
+
 export const DESTRUCTION: StateTable<Destruction, DestructionEvent, DestructionEffect> = {
   open: {
     'deletion-ahead': (state, { stage }) => (stage === 'deleted' ? stay(state) : markDeleted()),
@@ -69,20 +78,6 @@ export const DESTRUCTION: StateTable<Destruction, DestructionEvent, DestructionE
     marked: stay,
     'not-marked': () => to(OUTDATED),
   },
-  asked: {
-    'deletion-ahead': markDeleted,
-    found: markAnew,
-    gone: destroy,
-    lifted: unmark,
-    marked: stay,
-    'not-marked': stay,
-  },
-  outdated: {
-    'deletion-ahead': markDeleted,
-    found: markAnew,
-    gone: destroy,
-    lifted: unmark,
-    marked: () => to(OPEN),
-    'not-marked': stay,
-  },
+  asked: { ...ANEW, marked: stay },
+  outdated: { ...ANEW, marked: () => to(OPEN) },
 }

@@ -1,5 +1,4 @@
-import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import { makePurgeMark, type PurgeStage, readPurgeStage } from './purge-mark.js'
@@ -14,7 +13,7 @@ import {
 import { step } from '../model/state-table.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-interface PurgeOptions {
+interface PurgeOptions extends Pick<Facilities, 'random' | 'log'> {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'isResyncing' | 'remotePosition' | 'firstIndex' | 'framesAfter' | 'cutLog'>
   /**
@@ -23,8 +22,6 @@ interface PurgeOptions {
   readonly filteredMounts: () => ReadonlySet<string>
   /** Requests a new generation of the directory that contains the remaining data and no mark. */
   readonly destroy: () => void
-  readonly random: Random
-  readonly log: Log
 }
 
 /**
@@ -124,14 +121,12 @@ export class FilteredDataPurge {
     // The filter was lifted before it took effect: nothing was deleted.
     if (filtered.size === 0 && stage === 'hidden') return this.#happened({ on: 'lifted' })
     if (store.isResyncing || (filtered.size > 0 && !store.remotePosition)) return
-    if (isLogged) await this.#forgetLog()
+    if (isLogged) {
+      // The log holds earlier deletions of the filtered data.
+      await this.mark()
+      await store.cutLog()
+    }
     return this.#happened({ on: 'gone' })
-  }
-
-  /** Removes earlier deletions of the filtered data from the log. */
-  async #forgetLog(): Promise<void> {
-    await this.mark()
-    await this.#options.store.cutLog()
   }
 
   async #happened(event: DestructionEvent): Promise<void> {
@@ -141,21 +136,16 @@ export class FilteredDataPurge {
   }
 
   async #execute(effect: DestructionEffect): Promise<void> {
-    const { storage, destroy } = this.#options
+    const { storage, random, log, destroy } = this.#options
     switch (effect.do) {
       case 'mark':
-        return this.#write(effect.stage)
+        await storage.write((tx) => tx.put(KEYS.purgeMark, makePurgeMark(effect.stage, random)))
+        return log.info('destruction of filtered data requested', { stage: effect.stage })
       case 'unmark':
         return storage.write((tx) => tx.delete(KEYS.purgeMark))
       case 'destroy':
         return destroy()
     }
-  }
-
-  async #write(stage: PurgeStage): Promise<void> {
-    const { storage, random, log } = this.#options
-    await storage.write((tx) => tx.put(KEYS.purgeMark, makePurgeMark(stage, random)))
-    log.info('destruction of filtered data requested', { stage })
   }
 
   async #hasDataOf(mounts: ReadonlySet<string>): Promise<boolean> {

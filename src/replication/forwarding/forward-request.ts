@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../../base/turn.js'
 import type { JsonValue } from '../../logical/json.js'
 import { printJson } from '../../base/json-print.js'
 import { isWrite, type NamespaceRef, type Operation, type Request } from '../../logical/request.js'
-import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
+import { fieldsOf, junk, objectOf, requestOf, textOf } from './travelling-fields.js'
 
 /**
  * Encodes a request from a performance secondary to its primary. The secondary has already authorized the request, so
@@ -23,17 +23,12 @@ export const encodeRequest = async (request: Request): Promise<Buffer> => {
 /** Decodes a request. Throws at once if no secondary would send it. */
 export const decodeRequest = (payload: Buffer): Request => {
   const fields = fieldsOf(payload)
-  const path = textOf('path', fields.path, LIMITS.headerBytesMax)
-  if (path === '') throw junk('path')
+  const request = requestOf(fields, (name) => !SECRET_HEADERS.has(name))
+  if (request.path === '') throw junk('path')
   return {
-    id: textOf('id', fields.id, LIMITS.requestIdBytesMax),
+    ...request,
     operation: operationOf(fields.operation),
-    path,
     namespace: namespaceOf(fields.namespace),
-    data: dataOf(fields.data),
-    headers: headersOf(fields.headers, (name) => !SECRET_HEADERS.has(name)),
-    remoteAddress: addressOf(fields.remoteAddress),
-    remotePort: portOf(fields.remotePort),
     clientToken: undefined,
     wrap: undefined,
   }

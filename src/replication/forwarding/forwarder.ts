@@ -1,3 +1,4 @@
+import { awaitChange } from '../../base/await-change.js'
 import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn, yieldToEventLoop } from '../../base/turn.js'
@@ -75,22 +76,13 @@ export class Forwarder {
   }
 
   /** Resolves to true when this store has applied the index, or to false after the configured wait. */
-  #sees(index: number, epochs: EpochChain): Promise<boolean> {
+  async #sees(index: number, epochs: EpochChain): Promise<boolean> {
     const { clock, store, settings, appliedIndex, follower } = this.#options
     // The log of another primary has different indexes.
     const isSame = () => compareEpochs(epochs, follower()?.primaryEpochs ?? epochs) === 'same'
     const isReached = () => isSame() && appliedIndex() >= index
-    if (isReached()) return Promise.resolve(true)
-    return new Promise((resolve) => {
-      const finish = (isSeen: boolean) => {
-        timer.cancel()
-        unsubscribe()
-        resolve(isSeen)
-      }
-      const unsubscribe = store.onCommit(() => {
-        if (isReached()) finish(true)
-      })
-      const timer = clock.setTimer(settings.bestEffortWalWaitMs, () => finish(isReached()))
-    })
+    if (isReached()) return true
+    const limits = { clock, timeoutMs: settings.bestEffortWalWaitMs }
+    return (await awaitChange((listener) => store.onCommit(listener), isReached, limits)) || isReached()
   }
 }

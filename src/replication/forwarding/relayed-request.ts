@@ -5,7 +5,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import type { JsonValue } from '../../logical/json.js'
 import { type Operation, ROOT_NAMESPACE, WITHHOLDABLE, type Withheld, type WrapRequest } from '../../logical/request.js'
-import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
+import { fieldsOf, junk, objectOf, requestOf, textOf } from './travelling-fields.js'
 
 /**
  * The result that a standby requests from the active node:
@@ -52,15 +52,10 @@ export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise
 export const decodeRelayed = (payload: Buffer): Relayed => {
   const fields = fieldsOf(payload)
   const request: IncomingRequest = {
-    id: textOf('id', fields.id, LIMITS.requestIdBytesMax),
+    ...requestOf(fields, () => true),
     operation: operationOf(fields.operation),
-    path: textOf('path', fields.path, LIMITS.headerBytesMax),
     namespaceHeader: textIn('namespace', fields.namespaceHeader),
     namespace: ROOT_NAMESPACE,
-    data: dataOf(fields.data),
-    headers: headersOf(fields.headers, () => true),
-    remoteAddress: addressOf(fields.remoteAddress),
-    remotePort: portOf(fields.remotePort),
     clientToken: textIn('token', fields.clientToken),
     wrap: wrapOf(fields.wrap),
     isHead: fields.isHead === true,

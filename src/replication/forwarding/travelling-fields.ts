@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { RawNumber } from '../../base/json.js'
+import { isJsonObject } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { type JsonObject, type JsonValue, parseJsonBytes } from '../../logical/json.js'
 import { refusalError } from '../rpc/refusal.js'
@@ -20,9 +20,8 @@ const parsed = (payload: Buffer): JsonValue => {
 }
 
 export const objectOf = (what: string, value: JsonValue | undefined): JsonObject => {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
-  if (!isObject) throw junk(what)
-  return value as JsonObject
+  if (!isJsonObject(value)) throw junk(what)
+  return value
 }
 
 /**
@@ -36,12 +35,22 @@ export const textOf = (what: string, value: JsonValue | undefined, bytesMax: num
 
 export const fieldsOf = (payload: Buffer): JsonObject => objectOf('request', parsed(payload))
 
+/** Returns the fields that every forwarded request has, with the headers that `isKept` selects. */
+export const requestOf = (fields: JsonObject, isKept: (name: string) => boolean) => ({
+  id: textOf('id', fields.id, LIMITS.requestIdBytesMax),
+  path: textOf('path', fields.path, LIMITS.headerBytesMax),
+  data: dataOf(fields.data),
+  headers: headersOf(fields.headers, isKept),
+  remoteAddress: addressOf(fields.remoteAddress),
+  remotePort: portOf(fields.remotePort),
+})
+
 /** Returns the client's fields in the form of an `IncomingRequest`. */
-export const dataOf = (value: JsonValue | undefined): JsonObject =>
+const dataOf = (value: JsonValue | undefined): JsonObject =>
   Object.assign(Object.create(null) as JsonObject, objectOf('data', value))
 
 /** Returns the names and values of the headers that `isKept` selects. */
-export const headersOf = (
+const headersOf = (
   value: JsonValue | undefined,
   isKept: (name: string) => boolean,
 ): Record<string, string | string[]> => {
@@ -57,13 +66,13 @@ export const headersOf = (
 }
 
 /** Returns an address. It must be valid, because address rules use it; empty if the sender did not know it. */
-export const addressOf = (value: JsonValue | undefined): string => {
+const addressOf = (value: JsonValue | undefined): string => {
   const address = textOf('remoteAddress', value, LIMITS.requestIdBytesMax)
   if (address !== '' && isIP(address) === 0) throw junk('remoteAddress')
   return address
 }
 
-export const portOf = (value: JsonValue | undefined): number => {
+const portOf = (value: JsonValue | undefined): number => {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > 65_535) throw junk('remotePort')
   return value
 }

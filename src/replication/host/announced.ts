@@ -2,6 +2,7 @@ import { putJson, readJson } from '../../logical/storage.js'
 import type { EpochChain } from '../model/epoch.js'
 import type { ReplicationHost } from './host.js'
 import { KEYS } from '../../storage/keys/key-families.js'
+import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import type { Kind, PrimaryPosition } from '../model/types.js'
 
 /**
@@ -50,3 +51,9 @@ export const measureProgress = (
     ? { applied: 0, announced: announced.index, isBehindEpoch }
     : { applied, announced: 0, isBehindEpoch }
 }
+
+/** Returns the last index that secondaries of a kind must reach. */
+export const lastIndexOf = (
+  store: Pick<ReplicableStore, 'lastShippedIndex' | 'lastReplicatedIndex'>,
+  kind: Kind,
+): number => (kind === 'dr' ? store.lastShippedIndex : store.lastReplicatedIndex)

@@ -1,3 +1,4 @@
+import { nextChange } from '../../base/await-change.js'
 import type { HoldState, Kind } from '../model/types.js'
 
 export const HOLD_STATES: readonly HoldState[] = ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply']
@@ -34,17 +35,10 @@ export class Holds {
     const waiting = this.#held.get(`${kind}/${state}`)
     if (!waiting) return
     signal.throwIfAborted()
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = () => {
-        waiting.delete(go)
-        reject(signal.reason)
-      }
-      const go = () => {
-        signal.removeEventListener('abort', onAbort)
-        resolve()
-      }
+    await nextChange((go) => {
       waiting.add(go)
-      signal.addEventListener('abort', onAbort, { once: true })
-    })
+      return () => void waiting.delete(go)
+    }, signal)
+    signal.throwIfAborted()
   }
 }

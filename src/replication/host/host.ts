@@ -1,12 +1,11 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { Recorder } from '../../base/meter.js'
-import type { Random } from '../../base/random.js'
 import type { CertificateKeys } from '../../crypto/certificates.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response, WrapInfo } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
-import type { ReplicableStore, MaintainedTrees } from '../../storage/keys/replicable.js'
+import type { Entry } from '../../storage/engine/engine.js'
+import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import type { MountFact, NamespaceFact } from '../model/compile-filter.js'
 import type { MountChange } from '../model/filter-record.js'
 import type { License } from '../model/machine.js'
@@ -14,11 +13,7 @@ import type { GenerationAttempt } from '../model/operation-token.js'
 import type { Kind, ReplicationTimes } from '../model/types.js'
 
 /** The injected clock, random source, log and network calls of a process. */
-export interface Surroundings {
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
-  /** Counts traffic on the links. */
+export interface Surroundings extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly recorder?: Recorder | undefined
   /**
    * Calls `PUT {address}/v1/sys/wrapping/{step}` with the whole token: a look-up, which does not consume it, or an
@@ -30,21 +25,22 @@ export interface Surroundings {
   readonly certificateKeys?: CertificateKeys | undefined
 }
 
-interface OwnCluster {
+/**
+ * All dependencies of replication, which exist before it starts. The composition root implements them over engine,
+ * barrier, mount tables and listeners; replication uses nothing beyond them.
+ */
+export interface ReplicationHost extends Surroundings {
   readonly identity: ClusterIdentity
   readonly settings: ReplicationSettings
   readonly license: License
   /** Returns false once another node of this cluster may have written data that this node does not know. */
   isLeading(): boolean
-}
 
-interface StoredData {
   /**
    * The barrier with full keys (`core/cluster/...`). On a DR secondary, only ignored keys can be written through it.
    */
   readonly storage: Storage
   readonly store: ReplicableStore
-  readonly trees: MaintainedTrees
 
   /**
    * Commits a role in one durable batch. This is the only way to write local keys on a DR secondary and replicated keys
@@ -57,10 +53,7 @@ interface StoredData {
    * data.
    */
   exportKeyMaterial(): KeyMaterial
-}
 
-/** The functions with which a role change controls the current runtime. */
-interface RuntimeControl {
   /**
    * Durably decides to drop all data. Creates a new generation of the directory with the key material and `records`,
    * then restarts the runtime from it. `records` have full keys and plain values, which are encrypted with the new
@@ -83,21 +76,19 @@ interface RuntimeControl {
    * old one with all data ever deleted in it. The store stays in use. Returns at once.
    */
   destroyDeleted(): void
-}
 
-/** The current mount tables and namespaces, for path filters. */
-interface MountFacts {
+  /** The current mount tables and namespaces, for path filters. */
   mounts(): readonly MountFact[]
   namespaces(): readonly NamespaceFact[]
-  /** From now on, calls `follower` in every transaction that moves or removes a mount or a namespace. */
-  followMounts(follower: MountFollower): void
+  /**
+   * From now on, calls `follower` in every transaction that moves or removes a mount or a namespace. Call the function
+   * that each method returns when the transaction is stored or has failed.
+   */
+  followMounts(follower: {
+    mountChanged(tx: Transaction, change: MountChange): () => void
+    namespaceGone(tx: Transaction, gone: NamespaceFact): () => void
+  }): void
 }
-
-/**
- * All dependencies of replication, which exist before it starts. The composition root implements them over engine,
- * barrier, mount tables and listeners; replication uses nothing beyond them.
- */
-export type ReplicationHost = Surroundings & OwnCluster & StoredData & RuntimeControl & MountFacts
 
 /**
  * The functions of core that a primary, and a secondary at the end of its first copy, need. They are passed at the
@@ -131,12 +122,6 @@ export interface PathServices {
   licenseStatus(): JsonObject
 }
 
-/** Call the function that each method returns when the transaction is stored or has failed. */
-interface MountFollower {
-  mountChanged(tx: Transaction, change: MountChange): () => void
-  namespaceGone(tx: Transaction, gone: NamespaceFact): () => void
-}
-
 interface ClusterIdentity {
   /** `cluster_id` of sys/health: the ID of this cluster, not of its replication set. */
   readonly clusterId: string
@@ -162,10 +147,7 @@ export interface ReplicationSettings {
   readonly hasSeveralNodes: boolean
 }
 
-export interface PlainRecord {
-  readonly key: string
-  readonly value: Buffer
-}
+export type PlainRecord = Entry
 
 /** Access to the root token of a development server. A primary sends its token to a secondary that requests it. */
 export interface DevServer {

@@ -1,45 +1,28 @@
 import type { EpochChain } from '../model/epoch.js'
 import type { SurplusEntries } from '../model/recent-frames.js'
-import type {
-  BootstrapPackage,
-  ConnectionState,
-  Kind,
-  PrimaryPosition,
-  PrimaryCredentials,
-  PrimaryHooks,
-  Overtaker,
-  PrimaryView,
-  Refusal,
-  RefusalCode,
-  SecondaryHooks,
-  SecondaryView,
-  ServerIdentity,
-  StreamState,
-  SyncProgress,
-  PeerIdentity,
-} from '../model/types.js'
+import type * as Model from '../model/types.js'
 
 /** The running services of replication, as the control plane uses them. */
 export interface DataPlane {
   /** Serves followers of one kind on the cluster port. */
   startPrimary(
-    kind: Kind,
+    kind: Model.Kind,
     options: {
-      readonly identity: ServerIdentity
-      readonly hooks: PrimaryHooks
+      readonly identity: Model.ServerIdentity
+      readonly hooks: Model.PrimaryHooks
       /** Called when a secondary connects, disconnects or changes its position. */
       readonly onChange: () => void
     },
   ): PrimaryService
   /** Follows a primary until it is stopped. Reconnects after connection failures. */
   startFollower(
-    kind: Kind,
+    kind: Model.Kind,
     options: {
-      readonly credentials: PrimaryCredentials
+      readonly credentials: Model.PrimaryCredentials
       readonly addresses: readonly string[]
       /** Tried if none of the addresses responds. */
       readonly formerAddresses?: readonly string[] | undefined
-      readonly hooks: SecondaryHooks
+      readonly hooks: Model.SecondaryHooks
     },
   ): FollowerService
   /**
@@ -48,7 +31,7 @@ export interface DataPlane {
    */
   bootstrap(
     call: OneCall & { readonly wantsDevRoot: boolean },
-  ): Promise<{ readonly primary: PeerIdentity; readonly package: BootstrapPackage }>
+  ): Promise<{ readonly primary: Model.PeerIdentity; readonly package: Model.BootstrapPackage }>
   /** Presents this cluster's identity to the server at an address. Never rejects. */
   tell(call: OneCall): Promise<Told>
 }
@@ -59,13 +42,13 @@ export interface DataPlane {
  */
 export interface Told {
   readonly isHeard: boolean
-  readonly overtaker?: Overtaker | undefined
+  readonly overtaker?: Model.Overtaker | undefined
 }
 
 export interface OneCall {
-  readonly credentials: PrimaryCredentials
+  readonly credentials: Model.PrimaryCredentials
   readonly addresses: readonly string[]
-  readonly who: PeerIdentity
+  readonly who: Model.PeerIdentity
   readonly signal: AbortSignal
 }
 
@@ -78,7 +61,7 @@ export interface ForwardReply {
 export interface PrimaryService {
   /** The secondaries that have connected since the start. */
   readonly registry: {
-    views(): readonly SecondaryView[]
+    views(): readonly Model.SecondaryView[]
     /**
      * Calls the listener whenever a secondary connects, disconnects or applies more. Returns the unsubscribe function.
      */
@@ -86,7 +69,7 @@ export interface PrimaryService {
   }
   /** Ends every connection with that certificate at once. The registration must be removed first. */
   revoke(secondaryId: string, commonName: string): void
-  /** Must be called when the set of keys that a secondary may receive has changed. */
+  /** Must be called when the set of keys that a secondary may receive has changed, before the response. */
   filterChanged(secondaryId: string): void
   /**
    * Must be called when the addresses of the primary or its possible successors have changed. Informs secondaries at
@@ -94,25 +77,24 @@ export interface PrimaryService {
    */
   addressesChanged(): void
   /** Ends every stream and sends the refusal to its secondary. */
-  refuseAll(refusal: Refusal): void
-  /** Ends every link with a reason. */
+  refuseAll(refusal: Model.Refusal): void
   stop(reason?: string): Promise<void>
 }
 
 export interface FollowerService {
-  readonly state: StreamState
-  readonly connectionState: ConnectionState
-  readonly primary: PrimaryView | undefined
+  readonly state: Model.StreamState
+  readonly connectionState: Model.ConnectionState
+  readonly primary: Model.PrimaryView | undefined
   /** `https://host:port` in use, or used last. */
   readonly primaryAddress: string
   readonly knownPrimaryAddresses: readonly string[]
   /** The position applied from its primary's log; undefined if nothing was ever applied. */
-  readonly applied: PrimaryPosition | undefined
+  readonly applied: Model.PrimaryPosition | undefined
   /** The last position that the primary announced since the start; undefined before its first response. */
-  readonly announced: PrimaryPosition | undefined
-  readonly syncProgress: SyncProgress | undefined
+  readonly announced: Model.PrimaryPosition | undefined
+  readonly syncProgress: Model.SyncProgress | undefined
   /** The primary's current reason to refuse this cluster. */
-  readonly refusal: RefusalCode | undefined
+  readonly refusal: Model.RefusalCode | undefined
   /** Returns the frames applied after the primary's `index` that are still in memory. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'>
   /**

@@ -14,80 +14,39 @@ export type Stage = Mode | 'detached'
 
 const modeOf = (stage: Stage): Mode => (stage === 'detached' ? 'secondary' : stage)
 
-export type Event =
-  | 'enable-primary'
-  | 'demote'
-  | 'disable-primary'
-  | 'enable-secondary'
-  | 'finish-bootstrap'
-  | 'promote'
-  | 'disable-secondary'
-  | 'update-primary'
-  | 'forget-primary'
-  | 'update-addresses'
+/** In the order of the columns of `TRANSITIONS`. */
+export const EVENTS = [
+  'enable-primary',
+  'demote',
+  'disable-primary',
+  'enable-secondary',
+  'finish-bootstrap',
+  'promote',
+  'disable-secondary',
+  'update-primary',
+  'forget-primary',
+  'update-addresses',
+] as const
+export type Event = (typeof EVENTS)[number]
+
+const NO = 'rejected'
+const BOOT = 'bootstrapping'
+
+/** One cell per column. */
+type Row<Columns extends readonly unknown[]> = { readonly [Column in keyof Columns]: Stage | typeof NO }
 
 /** All combinations of stage and event. A new stage or event does not compile until all its cells are defined. */
-export const TRANSITIONS: Readonly<Record<Stage, Readonly<Record<Event, Stage | 'rejected'>>>> = {
-  disabled: {
-    'enable-primary': 'primary',
-    demote: 'rejected',
-    'disable-primary': 'rejected',
-    'enable-secondary': 'bootstrapping',
-    'finish-bootstrap': 'rejected',
-    promote: 'rejected',
-    'disable-secondary': 'rejected',
-    'update-primary': 'rejected',
-    'forget-primary': 'rejected',
-    'update-addresses': 'rejected',
-  },
-  primary: {
-    'enable-primary': 'rejected',
-    demote: 'detached',
-    'disable-primary': 'disabled',
-    'enable-secondary': 'rejected',
-    'finish-bootstrap': 'rejected',
-    promote: 'rejected',
-    'disable-secondary': 'rejected',
-    'update-primary': 'rejected',
-    'forget-primary': 'rejected',
-    'update-addresses': 'rejected',
-  },
-  bootstrapping: {
-    'enable-primary': 'rejected',
-    demote: 'rejected',
-    'disable-primary': 'rejected',
-    'enable-secondary': 'rejected',
-    'finish-bootstrap': 'secondary',
-    promote: 'primary',
-    'disable-secondary': 'disabled',
-    'update-primary': 'bootstrapping',
-    'forget-primary': 'bootstrapping',
-    'update-addresses': 'bootstrapping',
-  },
-  secondary: {
-    'enable-primary': 'rejected',
-    demote: 'rejected',
-    'disable-primary': 'rejected',
-    'enable-secondary': 'rejected',
-    'finish-bootstrap': 'rejected',
-    promote: 'primary',
-    'disable-secondary': 'disabled',
-    'update-primary': 'secondary',
-    'forget-primary': 'detached',
-    'update-addresses': 'secondary',
-  },
-  detached: {
-    'enable-primary': 'rejected',
-    demote: 'rejected',
-    'disable-primary': 'rejected',
-    'enable-secondary': 'rejected',
-    'finish-bootstrap': 'rejected',
-    promote: 'primary',
-    'disable-secondary': 'disabled',
-    'update-primary': 'secondary',
-    'forget-primary': 'detached',
-    'update-addresses': 'rejected',
-  },
+export const TRANSITIONS: Readonly<Record<Stage, Row<typeof EVENTS>>> = {
+  disabled: ['primary', NO, NO, BOOT, NO, NO, NO, NO, NO, NO],
+  primary: [NO, 'detached', 'disabled', NO, NO, NO, NO, NO, NO, NO],
+  bootstrapping: [NO, NO, NO, NO, 'secondary', 'primary', 'disabled', BOOT, BOOT, BOOT],
+  secondary: [NO, NO, NO, NO, NO, 'primary', 'disabled', 'secondary', 'detached', 'secondary'],
+  detached: [NO, NO, NO, NO, NO, 'primary', 'disabled', 'secondary', 'detached', NO],
+}
+
+export const findTransition = (stage: Stage, event: Event): Stage | undefined => {
+  const to = TRANSITIONS[stage][EVENTS.indexOf(event)]
+  return to === NO ? undefined : to
 }
 
 /**
@@ -96,7 +55,6 @@ export const TRANSITIONS: Readonly<Record<Stage, Readonly<Record<Event, Stage | 
  */
 export type License = 'enterprise' | 'plus' | 'none'
 
-/** The stages that every decision uses. */
 export interface Facts {
   readonly stages: Readonly<Record<Kind, Stage>>
 }
@@ -168,10 +126,18 @@ export type Decision = Acceptance | Refusal
 
 export const refuse = (reason: string, code: ErrorCode = 'invalid-request'): Refusal => ({ ok: false, code, reason })
 
-/** Returns the decision for `event` in `stage`. The caller must have handled every refusal with its own text. */
-export const accept = (stage: Stage, event: Event, effects: Effects): Decision => {
-  const to = TRANSITIONS[stage][event]
-  return to === 'rejected' ? refuse(`${event} is not possible while ${modeOf(stage)}`) : { ok: true, to, ...effects }
+/**
+ * Returns the decision for `event` in `stage`. By default, nothing is prepared, and the runtime restarts after the commit.
+ * The caller must have handled every refusal with its own text.
+ */
+export const accept = (
+  stage: Stage,
+  event: Event,
+  change: readonly RecordChange[],
+  { prepare = [], end = 'commit-and-restart' }: Partial<Omit<Effects, 'change'>> = {},
+): Decision => {
+  const to = findTransition(stage, event)
+  return to ? { ok: true, to, prepare, change, end } : refuse(`${event} is not possible while ${modeOf(stage)}`)
 }
 
 export const isSecondaryStage = (stage: Stage): boolean =>

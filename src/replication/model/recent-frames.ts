@@ -8,7 +8,6 @@ const POSITIONS_MAX = 50_000
 
 /** The entries that a follower has beyond the point at which another primary continues. */
 export interface SurplusEntries {
-  /** The epoch of the surplus. */
   readonly epoch: string
   /** The last index of that epoch's log that the new primary builds on. */
   readonly forkIndex: number

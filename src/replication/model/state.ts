@@ -173,6 +173,8 @@ export const ownEpochsOf = ({ dr, performance }: Readonly<Record<Kind, KindRecor
 export const setIdOf = (record: KindRecord): string | undefined =>
   record.mode === 'disabled' ? undefined : record.setId
 
+export const aheadOf = (record: KindRecord): Ahead | undefined => ('ahead' in record ? record.ahead : undefined)
+
 export const epochIdOf = (record: KindRecord): string =>
   record.mode === 'disabled' ? '' : (currentEpoch(record.epochs)?.id ?? '')
 

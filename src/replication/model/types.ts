@@ -30,7 +30,6 @@ export interface PrimaryPosition {
 export interface PeerIdentity {
   /** ID of the replication set; equal on all members. */
   readonly setId: string
-  /** ID of the sending cluster. */
   readonly clusterId: string
   /** Version of the sender, for example `1.20.4+ent`. */
   readonly version: string
@@ -47,31 +46,33 @@ export interface PeerIdentity {
   readonly ended?: EpochChain
 }
 
-export type RefusalCode =
+export const REFUSAL_CODES = [
   /** The certificate belongs to no registration, or to a revoked one. */
-  | 'revoked'
+  'revoked',
   /** The caller's version cannot follow this primary's version. */
-  | 'version'
+  'version',
   /** The caller's epoch does not descend from this primary's epoch, or that epoch was overtaken. */
-  | 'epoch'
+  'epoch',
   /** The primary was demoted, and no copy is left that could continue: its epoch has ended. */
-  | 'over'
+  'over',
   /** The caller belongs to another set. */
-  | 'set'
+  'set',
   /** Another server with the same secondary ID and a newer epoch replaced the caller. */
-  | 'superseded'
+  'superseded',
   /** The caller is ahead of this primary in its own epoch: this primary was rewound. */
-  | 'rewound'
+  'rewound',
   /** This node is not the active node of its cluster. */
-  | 'standby'
+  'standby',
   /** Temporarily impossible; can be retried. */
-  | 'unavailable'
+  'unavailable',
   /** No member of the set would send this message. */
-  | 'invalid'
+  'invalid',
   /** The caller is not permitted to make this call. */
-  | 'forbidden'
+  'forbidden',
   /** An error of the caller, or a failure during the call. */
-  | 'failed'
+  'failed',
+] as const
+export type RefusalCode = (typeof REFUSAL_CODES)[number]
 
 /** Another primary of the set with a newer epoch. Contains only its epochs if only a follower of it was detected. */
 export interface Overtaker {
@@ -150,7 +151,7 @@ export interface SecondaryHooks {
   /** Awaited before the follower enters a state, so that a lab can hold it there. */
   beforeState(state: HoldState, signal: AbortSignal): Promise<void>
   /** Called on each change of state or connection, and when the primary's addresses change. */
-  onChange(): void
+  onChange?(): void
   /** Returns the fingerprint of the filter under which the local data was compared; empty without a filter. */
   filterFingerprint(): string
   /** Rebuilds the trees from the data, if roots stay different although the data is equal. */

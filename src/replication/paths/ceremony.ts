@@ -1,6 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
-import type { PathSpec } from '../../logical/backend.js'
-import { definePath } from '../../logical/backend.js'
+import { definePath, type PathSpec } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { NO_ATTEMPT } from '../model/operation-token.js'

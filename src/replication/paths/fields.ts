@@ -1,8 +1,5 @@
-import type { Values } from '../../logical/fields.js'
 import { bool, commaList, string } from '../../logical/fields.js'
-import type { JoinFields } from '../roles/join.js'
-
-/** The parameters of the replication endpoints. */
+import { JOIN_FIELDS } from '../roles/join.js'
 
 export const CLUSTER_ADDR_FIELDS = {
   primary_cluster_addr: string('Cluster address that secondaries use in place of the configured one.'),
@@ -16,16 +13,6 @@ export const SECONDARY_TOKEN_FIELDS = {
   ...SECONDARY_ID_FIELDS,
   ttl: string('TTL of the activation token.', '30m'),
   secondary_public_key: string('Public key of the secondary in base64, which encrypts the credentials.'),
-} as const
-
-export const JOIN_FIELDS = {
-  token: string('Activation token of the primary.', '', { isSecret: true }),
-  primary_api_addr: string('Address of the primary API, instead of the one in the token.'),
-  ca_file: string('PEM file with the CA certificates that verify the API of the primary.'),
-  ca_path: string('Directory of PEM files with CA certificates.'),
-  ca_cert: string('CA certificates in PEM.'),
-  client_cert_pem: string('Client certificate for the primary API, in PEM.'),
-  client_key_pem: string('Key of the client certificate, in PEM.', '', { isSecret: true }),
 } as const
 
 export const UPDATE_PRIMARY_FIELDS = {
@@ -61,13 +48,3 @@ export const FILTER_FIELDS = {
   mode: string('Mode of the filter: allow or deny.', 'allow'),
   paths: commaList('Paths of mounts and namespaces.'),
 } as const
-
-export const toJoinFields = (values: Values<typeof JOIN_FIELDS>): JoinFields => ({
-  token: values.token,
-  primaryApiAddr: values.primary_api_addr,
-  caFile: values.ca_file,
-  caPath: values.ca_path,
-  caCert: values.ca_cert,
-  clientCertPem: values.client_cert_pem,
-  clientKeyPem: values.client_key_pem,
-})

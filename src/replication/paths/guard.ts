@@ -1,15 +1,12 @@
-import type { Call, Handler, PathSpec } from '../../logical/backend.js'
-import { definePath } from '../../logical/backend.js'
+import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { FieldTable } from '../../logical/fields.js'
-import type { Request, Response } from '../../logical/request.js'
+import type { Request } from '../../logical/request.js'
 import type { PathContext, ReplicationContext } from '../roles/context.js'
 import { GUARDS } from '../model/guard-texts.js'
 import { isSecondaryStage, type License } from '../model/machine.js'
 import { OPERATION_TOKEN_FIELDS } from './fields.js'
 import type { Kind } from '../model/types.js'
-
-type Answer = Response | undefined
 
 /** Throws if the license does not include this kind. */
 export const requireLicense = (license: License, kind: Kind): void => {
@@ -17,62 +14,33 @@ export const requireLicense = (license: License, kind: Kind): void => {
   if (license === 'plus' && kind === 'dr') throw invalid(GUARDS.drNotLicensed)
 }
 
-type Run<T extends FieldTable> = (context: PathContext, call: Call<T>) => Answer | Promise<Answer>
+type DefinePath = <T extends FieldTable>(name: string, fields: T, summary: string, run: Handler<T>) => PathSpec
 
-const licensed =
-  <T extends FieldTable>(kind: Kind, context: PathContext, run: Run<T>): Handler<T> =>
-  (call) => {
-    requireLicense(context.host.license, kind)
-    return run(context, call)
-  }
-
-interface KindPath<T extends FieldTable> {
-  readonly pattern: string
-  /** The kind of replication that the license must include. */
-  readonly kind: Kind
-  readonly fields: T
-  readonly summary: string
-}
-
-/** Defines a write-only path. */
-export const write = <T extends FieldTable>(
-  context: PathContext,
-  { pattern, kind, fields, summary }: KindPath<T>,
-  run: Run<T>,
-): PathSpec => definePath(pattern, fields, summary, { update: licensed(kind, context, run) })
-
-/** Defines a read-only path. */
-export const read = <T extends FieldTable>(
-  context: PathContext,
-  { pattern, kind, fields, summary }: KindPath<T>,
-  run: Run<T>,
-): PathSpec => definePath(pattern, fields, summary, { read: licensed(kind, context, run) })
-
-type WithToken<T extends FieldTable> = T & typeof OPERATION_TOKEN_FIELDS
-
-interface OperationPath<T extends FieldTable> {
-  /** The path below `replication/dr/secondary/`. */
-  readonly operation: string
-  readonly fields: T
-  readonly summary: string
-}
-
-/**
- * Defines a path below `replication/dr/secondary/` that accepts an operation token in place of a client token. Checks
- * in this order: the cluster is a DR secondary, a token is present, the token permits the request, and the checks of
- * the operation.
- */
-export const writeWithToken = <T extends FieldTable>(
-  context: PathContext,
-  { operation, fields, summary }: OperationPath<T>,
-  run: Run<WithToken<T>>,
-): PathSpec => {
-  const pattern = `replication/dr/secondary/${operation}`
-  const all: WithToken<T> = { ...fields, ...OPERATION_TOKEN_FIELDS }
-  return write(context, { pattern, kind: 'dr', fields: all, summary }, (current, call) => {
-    requireOperationToken(current, call.request, String(call.values.dr_operation_token))
-    return run(current, call)
-  })
+/** Returns functions that define paths below `prefix`. Requests need a license that includes the kind. */
+export const pathsBelow = (prefix: string, kind: Kind, context: PathContext) => {
+  const licensed =
+    <T extends FieldTable>(run: Handler<T>): Handler<T> =>
+    (call) => {
+      requireLicense(context.host.license, kind)
+      return run(call)
+    }
+  /** Defines a write-only path. */
+  const write: DefinePath = (name, fields, summary, run) =>
+    definePath(`${prefix}/${name}`, fields, summary, { update: licensed(run) })
+  /** Defines a read-only path. */
+  const read: DefinePath = (name, fields, summary, run) =>
+    definePath(`${prefix}/${name}`, fields, summary, { read: licensed(run) })
+  /**
+   * Defines a write-only path of a DR secondary that accepts an operation token in place of a client token. Checks in
+   * this order: the cluster is a DR secondary, a token is present, the token permits the request, and the checks of the
+   * operation.
+   */
+  const writeWithToken: DefinePath = (name, fields, summary, run) =>
+    write(name, { ...fields, ...OPERATION_TOKEN_FIELDS }, summary, (call) => {
+      requireOperationToken(context, call.request, String(call.values.dr_operation_token))
+      return run(call as unknown as Parameters<typeof run>[0])
+    })
+  return { read, write, writeWithToken }
 }
 
 /** Returns true if `token` permits this request: an operation token, or a batch token with the required policy. */

@@ -3,8 +3,9 @@ import type { Response } from '../../logical/request.js'
 import type { ReplicationContext } from '../roles/context.js'
 import { GUARDS } from '../model/guard-texts.js'
 import { isSecondaryStage } from '../model/machine.js'
+import { aheadOf } from '../model/state.js'
 import { KINDS } from '../roles/role-records.js'
-import { WARNINGS } from '../roles/texts.js'
+import { WARNINGS, warned } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 
 /** Repair and inspection of the trees, and a restart of replication. */
@@ -39,7 +40,7 @@ export const reindex = (context: ReplicationContext, { diff, force, skipFlush }:
     }
     follow().catch((error: unknown) => host.log.error('could not follow the primary again', { error: String(error) }))
   }
-  return { data: null, warnings: [WARNINGS.reindexing] }
+  return warned(WARNINGS.reindexing)
 }
 
 /**
@@ -53,14 +54,11 @@ export const recover = async (context: ReplicationContext, { force }: { force: b
   } else {
     context.host.restart('recovery requested')
   }
-  return { data: null, warnings: [WARNINGS.recovering] }
+  return warned(WARNINGS.recovering)
 }
 
 const aheadKind = ({ roles }: ReplicationContext): Kind | undefined =>
-  KINDS.find((kind) => {
-    const record = roles.record(kind)
-    return 'ahead' in record && record.ahead !== undefined
-  })
+  KINDS.find((kind) => aheadOf(roles.record(kind)) !== undefined)
 
 /**
  * Follows a rewound primary again. Removes the stored position last: if the server crashes before, the cluster detects
@@ -80,5 +78,3 @@ const followAgain = (context: ReplicationContext): Promise<void> =>
     await host.store.forgetRemote()
     host.restart('recovery requested')
   })
-
-export const checkTrees = async ({ maintenance }: ReplicationContext): Promise<Response> => maintenance.check()

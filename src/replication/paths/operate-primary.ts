@@ -19,13 +19,11 @@ import { filterIdOf } from '../roles/primary-role.js'
 import { orThrow } from '../roles/role-records.js'
 import { type PrimaryRecord, type Registration, registeredIds } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
-import { WARNINGS } from '../roles/texts.js'
+import { WARNINGS, warned } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 import { hasPublicKeyTokens } from '../model/version.js'
 
 /** The operations of a primary, and those that start or end this role. */
-
-const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 
 export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryClusterAddr: string): Promise<Response> =>
   context.roles.exclusively(async () => {
@@ -85,7 +83,7 @@ export const issueToken = (context: PathContext, kind: Kind, fields: IssueFields
     orThrow(decideIssueToken(kind, roles.facts(), request, registered))
     if (record.mode !== 'primary') throw invalid(GUARDS.notPrimary(kind))
     const { bundle, registration } = await register(context, kind, record, fields)
-    await roles.update(kind, (latest) => (latest.mode === 'primary' ? withRegistration(latest, registration) : latest))
+    await roles.updatePrimary(kind, (latest) => withRegistration(latest, registration))
     if (publicKey) {
       const token = sealBundle(bundle, publicKey, host.random)
       if (token === undefined) throw invalid(GUARDS.invalidPublicKey)
@@ -148,11 +146,10 @@ export const revokeSecondary = (context: ReplicationContext, kind: Kind, id: str
     const row = record.mode === 'primary' ? record.registrations.find((candidate) => candidate.id === id) : undefined
     if (record.mode !== 'primary' || !row) return undefined
     const filterId = kind === 'performance' ? filterIdOf(record, id, filters) : undefined
-    await roles.update(kind, (latest) =>
-      latest.mode === 'primary'
-        ? { ...latest, registrations: latest.registrations.filter((other) => other.id !== id) }
-        : latest,
-    )
+    await roles.updatePrimary(kind, (latest) => ({
+      ...latest,
+      registrations: latest.registrations.filter((other) => other.id !== id),
+    }))
     running[kind].primary?.revoke(id, row.commonName)
     if (filterId !== undefined && filters.find(filterId)) await filters.delete(filterId)
     context.host.log.info('secondary revoked', { kind, secondary: id })

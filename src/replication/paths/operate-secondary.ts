@@ -19,15 +19,13 @@ import { execute } from '../roles/execute.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
 import { orThrow } from '../roles/role-records.js'
 import { whoOfJoiner } from '../roles/secondary-role.js'
-import { exchangeKeyKey, setIdOf } from '../model/state.js'
+import { aheadOf, exchangeKeyKey, setIdOf } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
-import { WARNINGS } from '../roles/texts.js'
+import { WARNINGS, warned } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 import { hasPublicKeyTokens } from '../model/version.js'
 
 /** The operations that make a cluster join a set, follow another primary, be promoted, or leave. */
-
-const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 
 /**
  * Generates a key pair. The private key is stored encrypted until a token arrives for it. A new pair replaces the old
@@ -77,7 +75,7 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
     const before = roles.record(kind)
     const joined = await redeem(context, kind, { ...fields, token: fields.token ?? '' }, setIdOf(before))
     await execute(context, kind, decide, { joining: joiningOf(joined) })
-    const ahead = 'ahead' in before ? before.ahead : undefined
+    const ahead = aheadOf(before)
     const isAhead = ahead?.epoch === currentEpoch(joined.primary.epochs)?.id
     return warned(WARNINGS.joining, ...(ahead && isAhead ? [WARNINGS.aheadOfPrimary(ahead)] : []))
   })
@@ -88,8 +86,7 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
  */
 const moveTo = async (context: ReplicationContext, kind: Kind, addresses: readonly string[]): Promise<string> => {
   const { follower } = context.running[kind]
-  const record = context.roles.record(kind)
-  if ('ahead' in record && record.ahead) throw invalid(GUARDS.aheadOfPrimary)
+  if (aheadOf(context.roles.record(kind))) throw invalid(GUARDS.aheadOfPrimary)
   if (!follower) throw invalid(GUARDS.needsCredentials)
   try {
     const { address } = await follower.updateAddresses(addresses)
@@ -131,8 +128,8 @@ const redeem = (
   kind: Kind,
   fields: JoinFields,
   setId: string | undefined,
-): Promise<Joined> => {
-  return redeemToken(
+): Promise<Joined> =>
+  redeemToken(
     {
       host,
       dataPlane,
@@ -143,7 +140,6 @@ const redeem = (
     kind,
     fields,
   )
-}
 
 const joiningOf = ({ bundle, credentials, primary }: Joined) => ({
   setId: bundle.setId,

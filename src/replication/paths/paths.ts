@@ -1,12 +1,12 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
-import { checkTrees, recover, reindex, requireEnabled } from './operate-maintenance.js'
+import { recover, reindex, requireEnabled } from './operate-maintenance.js'
 import { ceremonyPaths } from './ceremony.js'
 import { RECOVER_FIELDS, REINDEX_FIELDS } from './fields.js'
 import { filterPaths } from './filters.js'
-import { write } from './guard.js'
+import { pathsBelow } from './guard.js'
 import type { PathContext } from '../roles/context.js'
 import { primaryPaths } from './primary.js'
-import { drSecondaryPaths, performancePublicKeyPath, performanceSecondaryPaths } from './secondary.js'
+import { drSecondaryPaths, performancePublicKeyPath, secondaryPaths } from './secondary.js'
 import { renderStatus } from './status.js'
 import type { Kind } from '../model/types.js'
 
@@ -20,8 +20,8 @@ export const replicationPaths = (context: PathContext): PathSpec[] => [
   ...primaryPaths('replication/performance', 'performance', context),
   ...primaryPaths('replication', 'performance', context),
   ...drSecondaryPaths(context),
-  ...performanceSecondaryPaths('replication/performance', context),
-  ...performanceSecondaryPaths('replication', context),
+  ...secondaryPaths('replication/performance', 'performance', context),
+  ...secondaryPaths('replication', 'performance', context),
   performancePublicKeyPath(context),
   ...ceremonyPaths(context),
   ...filterPaths(context),
@@ -40,44 +40,28 @@ const statusPaths = (context: PathContext): PathSpec[] => {
 }
 
 const maintenancePaths = (context: PathContext): PathSpec[] => {
-  const reindexPath = (pattern: string, kind: Kind | undefined): PathSpec =>
-    write(
-      context,
-      { pattern, kind: kind ?? 'performance', fields: REINDEX_FIELDS, summary: 'Rebuild the Merkle trees.' },
-      (current, { values }) => {
-        requireEnabled(current, kind)
-        return reindex(current, { diff: values.diff, force: values.force, skipFlush: values.skip_flush })
+  const { write } = pathsBelow('replication', 'performance', context)
+  const reindexPath = (prefix: string, kind: Kind | undefined): PathSpec =>
+    pathsBelow(prefix, kind ?? 'performance', context).write(
+      'reindex',
+      REINDEX_FIELDS,
+      'Rebuild the Merkle trees.',
+      ({ values }) => {
+        requireEnabled(context, kind)
+        return reindex(context, { diff: values.diff, force: values.force, skipFlush: values.skip_flush })
       },
     )
   return [
-    reindexPath('replication/reindex', undefined),
-    reindexPath('replication/dr/reindex', 'dr'),
-    reindexPath('replication/performance/reindex', 'performance'),
-    write(
-      context,
-      {
-        pattern: 'replication/recover',
-        kind: 'performance',
-        fields: RECOVER_FIELDS,
-        summary: 'Restart replication from its stored state.',
-      },
-      (current, { values }) => {
-        requireEnabled(current, undefined)
-        return recover(current, { force: values.force })
-      },
-    ),
-    write(
-      context,
-      {
-        pattern: 'replication/merkle-check',
-        kind: 'performance',
-        fields: {},
-        summary: 'Compare the Merkle trees with the data.',
-      },
-      (current) => {
-        requireEnabled(current, undefined)
-        return checkTrees(current)
-      },
-    ),
+    reindexPath('replication', undefined),
+    reindexPath('replication/dr', 'dr'),
+    reindexPath('replication/performance', 'performance'),
+    write('recover', RECOVER_FIELDS, 'Restart replication from its stored state.', ({ values }) => {
+      requireEnabled(context, undefined)
+      return recover(context, { force: values.force })
+    }),
+    write('merkle-check', {}, 'Compare the Merkle trees with the data.', () => {
+      requireEnabled(context, undefined)
+      return context.maintenance.check()
+    }),
   ]
 }

@@ -1,5 +1,5 @@
-import { encodeEntry, encodeFrame, epochOf } from '../../storage/log/frame.js'
-import type { Frame, ReplicableStore, WalEntry, WalOperation } from '../../storage/keys/replicable.js'
+import { decodeFrame, encodeEntry, encodeFrame, epochOf } from '../../storage/log/frame.js'
+import type { Frame, WalEntry, WalOperation } from '../../storage/keys/replicable.js'
 import { subPageOf } from '../../storage/trees/leaf.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
 import type { KeyFilter, Kind } from '../model/types.js'
@@ -19,16 +19,16 @@ const NOTHING = Buffer.alloc(0)
  * - a re-encoded frame without local keys and with hashes in place of filtered keys, if it may receive some
  * - only the log position, if it may receive none
  */
-export const sliceOf = (store: ReplicableStore, frame: Frame, audience: Audience): FrameSliceMessage => {
+export const sliceOf = (frame: Frame, audience: Audience): FrameSliceMessage => {
   const place = { first_index: frame.firstIndex, last_index: frame.lastIndex, hash: frame.hash }
   if (audience.kind === 'dr') return { ...place, frame: frame.bytes }
   if (!frame.hasReplicated) return { ...place, frame: NOTHING }
   if (!frame.hasLocal && audience.filter === undefined) return { ...place, frame: frame.bytes }
-  return { ...place, frame: rewrite(store, frame, audience.filter) }
+  return { ...place, frame: rewrite(frame, audience.filter) }
 }
 
-const rewrite = (store: ReplicableStore, frame: Frame, filter: KeyFilter | undefined): Buffer => {
-  const entries = store.decodeFrame(frame).map((entry) => strip(entry, filter))
+const rewrite = (frame: Frame, filter: KeyFilter | undefined): Buffer => {
+  const entries = decodeFrame(frame).map((entry) => strip(entry, filter))
   const head = {
     firstIndex: frame.firstIndex,
     previousHash: frame.previousHash,

@@ -8,29 +8,18 @@ const REST = 3
 const REST_MAX_MS = 100
 
 /**
- * Throttles a copy in favor of writers: it pauses between its slices while there are writes, and continues at once
- * otherwise.
+ * Throttles a copy in favor of writers: returns a function that pauses if there are writes, and continues at once
+ * otherwise. It must be awaited between two slices. `lastIndex` returns the last index of the log, which grows with every
+ * write.
  */
-export class Pacer {
-  readonly #clock: Clock
-  readonly #lastIndex: () => number
-  #index: number
-  #sinceMs: number
-
-  /** `lastIndex` returns the last index of the log, which grows with every write. */
-  constructor(clock: Clock, lastIndex: () => number) {
-    this.#clock = clock
-    this.#lastIndex = lastIndex
-    this.#index = lastIndex()
-    this.#sinceMs = clock.monotonic()
-  }
-
-  /** Pauses if there are writes. Must be awaited between two slices. */
-  async rest(): Promise<void> {
-    const index = this.#lastIndex()
-    const workedMs = this.#clock.monotonic() - this.#sinceMs
-    if (index !== this.#index) await this.#clock.sleep(Math.min(workedMs * REST, REST_MAX_MS))
-    this.#index = index
-    this.#sinceMs = this.#clock.monotonic()
+export const createPacer = (clock: Clock, lastIndex: () => number): (() => Promise<void>) => {
+  let index = lastIndex()
+  let sinceMs = clock.monotonic()
+  return async () => {
+    const before = index
+    index = lastIndex()
+    const workedMs = clock.monotonic() - sinceMs
+    if (index !== before) await clock.sleep(Math.min(workedMs * REST, REST_MAX_MS))
+    sinceMs = clock.monotonic()
   }
 }

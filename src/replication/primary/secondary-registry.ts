@@ -1,26 +1,17 @@
 import type { Clock } from '../../base/clock.js'
+import { Listeners } from '../../base/listeners.js'
 import type { PrimaryStream } from '../rpc/service.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { SecondaryView, StreamState, PeerIdentity } from '../model/types.js'
 
+/** The measurements of a heartbeat. The clock skew is the time of this clock minus that of the secondary's clock. */
+type Heartbeat = Pick<SecondaryView, 'lastHeartbeatDurationMs' | 'clockSkewMs' | 'canaryAgeMs' | 'state'>
+
 interface Seen {
   who: PeerIdentity
   stream: PrimaryStream | undefined
-  commonName: string
-  lastHeartbeatMs: number | undefined
-  lastHeartbeatDurationMs: number
-  clockSkewMs: number
-  canaryAgeMs: number
-  appliedIndex: number
-  state: StreamState
-}
-
-interface Heartbeat {
-  readonly durationMs: number
-  /** The time of this cluster's clock minus that of the secondary's clock, in milliseconds. */
-  readonly clockSkewMs: number
-  readonly canaryAgeMs: number
-  readonly state: StreamState
+  readonly commonName: string
+  measured: Heartbeat & Pick<SecondaryView, 'lastHeartbeatMs' | 'appliedIndex'>
 }
 
 /**
@@ -31,23 +22,15 @@ export class SecondaryRegistry {
   readonly #seen = new Map<string, Seen>()
   readonly #clock: Clock
   readonly #onChange: () => void
-  readonly #watchers = new Set<() => void>()
+  readonly #watchers = new Listeners()
+  readonly watch = this.#watchers.add
 
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock
     this.#onChange = () => {
       onChange()
-      this.#tell()
+      this.#watchers.tell()
     }
-  }
-
-  watch(listener: () => void): () => void {
-    this.#watchers.add(listener)
-    return () => void this.#watchers.delete(listener)
-  }
-
-  #tell(): void {
-    for (const listener of [...this.#watchers]) listener()
   }
 
   /**
@@ -63,17 +46,10 @@ export class SecondaryRegistry {
         ? refusalError('unavailable', 'this secondary has opened another stream')
         : refusalError('superseded', `another cluster with a newer epoch replaced secondary "${secondaryId}"`),
     )
-    this.#seen.set(secondaryId, {
-      lastHeartbeatMs: this.#clock.now(),
-      lastHeartbeatDurationMs: before?.lastHeartbeatDurationMs ?? 0,
-      clockSkewMs: before?.clockSkewMs ?? 0,
-      canaryAgeMs: before?.canaryAgeMs ?? 0,
-      appliedIndex: 0,
-      state: 'merkle-diff',
-      who,
-      stream,
-      commonName,
-    })
+    const { lastHeartbeatDurationMs = 0, clockSkewMs = 0, canaryAgeMs = 0 } = before?.measured ?? {}
+    const heartbeat = { lastHeartbeatMs: this.#clock.now(), lastHeartbeatDurationMs, clockSkewMs, canaryAgeMs }
+    const measured = { ...heartbeat, appliedIndex: 0, state: 'merkle-diff' } as const
+    this.#seen.set(secondaryId, { who, stream, commonName, measured })
     this.#onChange()
   }
 
@@ -88,9 +64,8 @@ export class SecondaryRegistry {
   applied(secondaryId: string, stream: PrimaryStream, index: number, state: StreamState): void {
     const seen = this.#seen.get(secondaryId)
     if (seen?.stream !== stream) return
-    seen.appliedIndex = index
-    seen.state = state
-    this.#tell()
+    seen.measured = { ...seen.measured, appliedIndex: index, state }
+    this.#watchers.tell()
   }
 
   /** Ignores a heartbeat without a stream, as after a revocation or from a superseded cluster. */
@@ -100,11 +75,7 @@ export class SecondaryRegistry {
     const isMoved =
       seen.who.apiAddress !== who.apiAddress || String(seen.who.clusterAddresses) !== String(who.clusterAddresses)
     seen.who = who
-    seen.lastHeartbeatMs = this.#clock.now()
-    seen.lastHeartbeatDurationMs = heartbeat.durationMs
-    seen.clockSkewMs = heartbeat.clockSkewMs
-    seen.canaryAgeMs = heartbeat.canaryAgeMs
-    seen.state = heartbeat.state
+    seen.measured = { ...seen.measured, ...heartbeat, lastHeartbeatMs: this.#clock.now() }
     if (isMoved) this.#onChange()
   }
 
@@ -137,16 +108,11 @@ export class SecondaryRegistry {
 const isOlder = (newcomer: PeerIdentity, known: PeerIdentity): boolean =>
   newcomer.clusterId !== known.clusterId && (newcomer.incarnation ?? 0) < (known.incarnation ?? 0)
 
-const toView = (secondaryId: string, seen: Seen): SecondaryView => ({
+const toView = (secondaryId: string, { who, stream, measured }: Seen): SecondaryView => ({
   secondaryId,
-  isConnected: seen.stream !== undefined,
-  apiAddress: seen.who.apiAddress,
-  clusterAddresses: seen.who.clusterAddresses,
-  clusterId: seen.who.clusterId,
-  lastHeartbeatMs: seen.lastHeartbeatMs,
-  lastHeartbeatDurationMs: seen.lastHeartbeatDurationMs,
-  clockSkewMs: seen.clockSkewMs,
-  canaryAgeMs: seen.canaryAgeMs,
-  appliedIndex: seen.appliedIndex,
-  state: seen.state,
+  isConnected: stream !== undefined,
+  apiAddress: who.apiAddress,
+  clusterAddresses: who.clusterAddresses,
+  clusterId: who.clusterId,
+  ...measured,
 })

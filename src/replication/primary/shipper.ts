@@ -1,13 +1,16 @@
+import { nextChange } from '../../base/await-change.js'
+import { Listeners } from '../../base/listeners.js'
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Frame, ReplicableStore } from '../../storage/keys/replicable.js'
 import type { FrameSliceMessage, PositionMessage } from '../rpc/messages.js'
 import type { PrimaryStream } from '../rpc/service.js'
+import { findFilterChange } from '../filter/changed-filters.js'
 import { filteredDigest } from '../filter/filtered-digest.js'
+import { lastIndexOf } from '../host/announced.js'
 import { step } from '../model/state-table.js'
 import type { KeyFilter, Kind, StreamState } from '../model/types.js'
-import { findFilterChange } from './filter-change.js'
 import { addSlice, sliceOf } from './filter-frame.js'
 import { findResyncReason, SHIPPING, type Shipping, type ShippingEvent } from './shipping.js'
 import type { SyncSessions } from './sync-sessions.js'
@@ -44,7 +47,7 @@ interface OpenedAt {
  */
 export class Shipper {
   readonly #options: ShipperOptions
-  readonly #wakers = new Set<() => void>()
+  readonly #wakers = new Listeners()
   #state: Shipping = { is: 'opening', changedAt: undefined }
 
   constructor(options: ShipperOptions) {
@@ -54,9 +57,7 @@ export class Shipper {
   /** Sends the log. Never resolves; rejects with the reason of the stream's end. */
   async run(opened: OpenedAt): Promise<never> {
     const { store, stream } = this.#options
-    const unsubscribe = store.onCommit(() => this.#wake())
-    const onEnd = () => this.#wake()
-    stream.ended.addEventListener('abort', onEnd)
+    const unsubscribe = store.onCommit(() => this.#wakers.tell())
     const loops = [this.#ship(opened), this.#listen(), this.#announce()]
     try {
       return await Promise.race(loops)
@@ -66,7 +67,6 @@ export class Shipper {
     } finally {
       await Promise.allSettled(loops)
       unsubscribe()
-      stream.ended.removeEventListener('abort', onEnd)
       await this.#happened({ on: 'ended' })
     }
   }
@@ -77,12 +77,12 @@ export class Shipper {
    */
   filterChanged(): void {
     this.#take({ on: 'filter-changed', at: this.#options.store.position.index })
-    this.#wake()
+    this.#wakers.tell()
   }
 
   /** Sends a changed list of possible successors now, instead of with the next heartbeat. */
   addressesChanged(): void {
-    this.#wake()
+    this.#wakers.tell()
   }
 
   /** Sends changed addresses independently of the log, which may be waiting for the secondary. */
@@ -126,7 +126,7 @@ export class Shipper {
         this.#count('scanned_entries', frames.length)
         await this.#send(frames)
         const missed = frames.filter(({ firstIndex }) => firstIndex <= openedAt)
-        const at = findFilterChange(store, missed, filterIds)
+        const at = findFilterChange(missed, filterIds)
         if (at !== undefined) this.#take({ on: 'filter-changed', at })
         cursor = frames[frames.length - 1]?.lastIndex ?? cursor
         if (cursor >= store.position.index) await this.#happened({ on: 'caught-up' })
@@ -148,7 +148,7 @@ export class Shipper {
     const slices: FrameSliceMessage[] = []
     let bytes = 0
     for (const frame of frames) {
-      const slice = sliceOf(store, frame, { kind, filter })
+      const slice = sliceOf(frame, { kind, filter })
       bytes += slice.frame.length
       addSlice(slices, slice)
     }
@@ -210,7 +210,7 @@ export class Shipper {
         if (up.message === 'lost_place')
           this.#take({ on: 'place-lost', reason: up.lost_place ?? '', session: up.last_session })
       }
-      this.#wake()
+      this.#wakers.tell()
     }
   }
 
@@ -231,19 +231,6 @@ export class Shipper {
   }
 
   #changed(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#options.stream.ended.aborted) resolve()
-      else this.#wakers.add(resolve)
-    })
-  }
-
-  #wake(): void {
-    const wakers = [...this.#wakers]
-    this.#wakers.clear()
-    for (const resolve of wakers) resolve()
+    return nextChange(this.#wakers.add, this.#options.stream.ended)
   }
 }
-
-/** Returns the last index that secondaries of a kind must reach. */
-export const lastIndexOf = (store: ReplicableStore, kind: Kind): number =>
-  kind === 'dr' ? store.lastShippedIndex : store.lastReplicatedIndex

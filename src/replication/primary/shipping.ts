@@ -90,6 +90,15 @@ const offer = (state: Compared & Holding): Outcome =>
 const release = <State extends Holding & Shipping>(state: State): Outcome =>
   state.session ? to({ ...state, session: undefined }, ...closing(state)) : stay(state)
 
+/** The cells that all states share after the first, except where they have their own. */
+const OPENED_ROW = { opened: never, offered: never, start: stay, resumed: never, applied: stay }
+
+/** The cells that the states share in which frames are sent and no comparison is under way. */
+const SENDING_ROW = { ...OPENED_ROW, 'place-lost': lose, resync: offer, 'caught-up': release, ended: end }
+
+/** The cells that the states of a comparison share. */
+const COMPARING_ROW = { ...OPENED_ROW, resync: never, 'caught-up': never, ended: end }
+
 export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
   opening: {
     opened: ({ changedAt }, { isKnown, filter: under, isOtherFilter }) => {
@@ -112,93 +121,42 @@ export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
     ended: () => to({ is: 'ended' }),
   },
   streaming: {
-    opened: never,
+    ...SENDING_ROW,
     'filter-changed': streamUpTo,
-    'place-lost': lose,
-    resync: offer,
-    offered: never,
-    start: stay,
-    resumed: never,
     applied: (state, { index }) => to(state, { do: 'report', index, state: 'stream-wals' }),
-    'caught-up': release,
-    ended: end,
   },
-  'filter-changed': {
-    opened: never,
-    'filter-changed': streamUpTo,
-    'place-lost': lose,
-    resync: offer,
-    offered: never,
-    start: stay,
-    resumed: never,
-    applied: stay,
-    'caught-up': release,
-    ended: end,
-  },
+  'filter-changed': { ...SENDING_ROW, 'filter-changed': streamUpTo },
   lost: {
-    opened: never,
+    ...SENDING_ROW,
     'filter-changed': (state) => to({ ...state, under: undefined }, COMPARING),
-    'place-lost': lose,
-    resync: offer,
     offered: (state, { session }) => to({ ...state, session }),
-    start: stay,
-    resumed: never,
-    applied: stay,
-    'caught-up': release,
-    ended: end,
   },
   offering: {
-    opened: never,
+    ...COMPARING_ROW,
     'filter-changed': (state) => to({ ...state, under: undefined }, COMPARING),
     'place-lost': (_, { reason }) => to({ is: 'lost', reason, under: undefined, session: undefined }),
-    resync: never,
     offered: (_, { session, filter }) => to({ is: 'comparing', session, filter, changedAt: undefined }),
-    start: stay,
-    resumed: never,
-    applied: stay,
-    'caught-up': never,
     ended: () => to({ is: 'ended' }),
   },
   comparing: {
-    opened: never,
+    ...COMPARING_ROW,
     'filter-changed': (state, { at }) => to({ ...state, changedAt: at }, COMPARING),
     // The secondary lost its position because of frames before this offer, which it receives next.
     'place-lost': (state, event) => (event.session === state.session.id ? lose(state, event) : stay(state)),
-    resync: never,
-    offered: never,
     start: (state, { start }) => to({ ...state, is: 'placed', start }),
-    resumed: never,
-    applied: stay,
-    'caught-up': never,
-    ended: end,
   },
   placed: {
-    opened: never,
+    ...COMPARING_ROW,
     'filter-changed': (state, { at }) => to({ ...state, changedAt: at }, COMPARING),
     'place-lost': lose,
     resync: ({ filter, session, changedAt }) => offer({ under: changedAt === undefined ? filter : undefined, session }),
-    offered: never,
     start: (state, { start }) => to({ ...state, start }),
     resumed: ({ filter, session, start, changedAt }) =>
       changedAt === undefined
         ? to({ is: 'streaming', under: filter, session }, { do: 'report', index: start.index, state: 'stream-wals' })
         : to({ is: 'filter-changed', at: changedAt, under: undefined, session }),
-    applied: stay,
-    'caught-up': never,
-    ended: end,
   },
-  ended: {
-    opened: never,
-    'filter-changed': stay,
-    'place-lost': stay,
-    resync: never,
-    offered: never,
-    start: stay,
-    resumed: never,
-    applied: stay,
-    'caught-up': never,
-    ended: stay,
-  },
+  ended: { ...OPENED_ROW, 'filter-changed': stay, 'place-lost': stay, resync: never, 'caught-up': never, ended: stay },
 }
 
 /** Returns the reason why the secondary must compare at this log position; undefined if it need not. */

@@ -1,30 +1,12 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import { type Recorder, silentRecorder } from '../../base/meter.js'
 import type { Tree } from '../../storage/keys/key-families.js'
 import type { ReplicableStore } from '../../storage/keys/replicable.js'
+import { lastIndexOf } from '../host/announced.js'
+import type { PrimaryService } from '../host/services.js'
 import { currentEpoch } from '../model/epoch.js'
 import type { ClusterPort } from '../rpc/transport.js'
-import type {
-  BootstrapReply,
-  BootstrapRequest,
-  CommonPositionReply,
-  CommonPositionRequest,
-  ConflictingPagesReply,
-  ConflictingPagesRequest,
-  EchoReply,
-  EchoRequest,
-  FetchKeysReply,
-  FetchKeysRequest,
-  ForwardReply,
-  ForwardRequest,
-  PingReply,
-  PingRequest,
-  PositionMessage,
-  SubPageHashesReply,
-  SubPageHashesRequest,
-  PeerIdentityMessage,
-} from '../rpc/messages.js'
+import type * as Messages from '../rpc/messages.js'
 import { countedService } from '../rpc/counted-service.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { Caller, ClusterService, PrimaryStream } from '../rpc/service.js'
@@ -38,26 +20,24 @@ import {
   type ServerIdentity,
   type PeerIdentity,
 } from '../model/types.js'
-import { Pacer } from './pacer.js'
+import { createPacer } from './pacer.js'
 import { SecondaryRegistry } from './secondary-registry.js'
-import { lastIndexOf, Shipper } from './shipper.js'
+import { Shipper } from './shipper.js'
 import { SyncSessions } from './sync-sessions.js'
 
-interface StreamServerOptions {
+interface StreamServerOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly kind: Kind
   readonly store: ReplicableStore
   readonly hooks: PrimaryHooks
   /** Maximum size of a log message, in bytes, unless one transaction is larger. */
   readonly shipBatchBytes: number
-  readonly clock: Clock
-  readonly log: Log
   /** Called when a secondary connects, disconnects or changes its position. */
   readonly onChange?: () => void
   readonly recorder?: Recorder | undefined
 }
 
 /** The primary side of one kind of replication: answers the calls of its secondaries and streams the log to each. */
-export class StreamServer implements ClusterService {
+export class StreamServer implements ClusterService, PrimaryService {
   readonly registry: SecondaryRegistry
   readonly #options: StreamServerOptions
   readonly #sessions: SyncSessions
@@ -91,20 +71,14 @@ export class StreamServer implements ClusterService {
     }
   }
 
-  /**
-   * Starts a comparison. Must be called when the set of keys withheld from a secondary has changed, before the
-   * response.
-   */
   filterChanged(secondaryId: string): void {
     this.#shippers.get(secondaryId)?.filterChanged()
   }
 
-  /** Sends every secondary the current addresses of its primary and of possible successors. */
   addressesChanged(): void {
     for (const shipper of this.#shippers.values()) shipper.addressesChanged()
   }
 
-  /** Ends all streams because this primary was overtaken, and redirects the secondaries. */
   refuseAll({ code, text, overtaker }: Refusal): void {
     for (const stream of this.registry.streams) stream.end(refusalError(code, text, { overtaker }))
   }
@@ -117,7 +91,7 @@ export class StreamServer implements ClusterService {
     this.#attached?.port.withdraw(this.#attached.serverName)
   }
 
-  async bootstrap(caller: Caller, request: BootstrapRequest): Promise<BootstrapReply> {
+  async bootstrap(caller: Caller, request: Messages.BootstrapRequest): Promise<Messages.BootstrapReply> {
     const { secondaryId, who } = this.#admit('Bootstrap', caller, request.who)
     const { hooks } = this.#options
     const { commonName } = caller
@@ -126,10 +100,10 @@ export class StreamServer implements ClusterService {
     return { who: this.#who(), root_key: rootKey, records: [...records], extra }
   }
 
-  async echo(caller: Caller, request: EchoRequest): Promise<EchoReply> {
+  async echo(caller: Caller, request: Messages.EchoRequest): Promise<Messages.EchoReply> {
     const { secondaryId, who } = this.#admit('Echo', caller, request.who)
     this.registry.heard(secondaryId, who, {
-      durationMs: request.last_duration_ms,
+      lastHeartbeatDurationMs: request.last_duration_ms,
       clockSkewMs: request.clock_skew_ms,
       canaryAgeMs: request.canary_age_ms,
       state: parseStreamState(request.state),
@@ -153,44 +127,47 @@ export class StreamServer implements ClusterService {
     }
   }
 
-  async conflictingPages(caller: Caller, request: ConflictingPagesRequest): Promise<ConflictingPagesReply> {
+  async conflictingPages(
+    caller: Caller,
+    request: Messages.ConflictingPagesRequest,
+  ): Promise<Messages.ConflictingPagesReply> {
     this.#admit('ConflictingPages', caller, request.who)
     const session = this.#sessions.find(request.session, caller.commonName)
     return { who: this.#who(), ...session.conflictingPages(treeOf(request.tree), request.pages) }
   }
 
-  async subPageHashes(caller: Caller, request: SubPageHashesRequest): Promise<SubPageHashesReply> {
+  async subPageHashes(caller: Caller, request: Messages.SubPageHashesRequest): Promise<Messages.SubPageHashesReply> {
     this.#admit('SubPageHashes', caller, request.who)
     const session = this.#sessions.find(request.session, caller.commonName)
     return { who: this.#who(), sub_pages: session.subPageHashes(treeOf(request.tree), request.groups) }
   }
 
-  async *fetchKeys(caller: Caller, request: FetchKeysRequest): AsyncGenerator<FetchKeysReply> {
+  async *fetchKeys(caller: Caller, request: Messages.FetchKeysRequest): AsyncGenerator<Messages.FetchKeysReply> {
     this.#admit('FetchKeys', caller, request.who)
     const session = this.#sessions.find(request.session, caller.commonName)
     const tree = treeOf(request.tree)
-    const pacer = new Pacer(this.#options.clock, () => this.#options.store.position.index)
+    const rest = createPacer(this.#options.clock, () => this.#options.store.position.index)
     const replies = request.is_whole ? session.fetchTree(tree) : session.fetchSubPages(tree, request.sub_pages)
     for await (const reply of replies) {
       // A session ends with its stream, and a revocation ends the stream. Nothing is sent after either.
       this.#sessions.find(session.id, caller.commonName)
       yield reply
-      await pacer.rest()
+      await rest()
     }
   }
 
-  async forward(caller: Caller, request: ForwardRequest): Promise<ForwardReply> {
+  async forward(caller: Caller, request: Messages.ForwardRequest): Promise<Messages.ForwardReply> {
     const { secondaryId } = this.#admit('Forward', caller, request.who)
     const payload = await this.#options.hooks.forward(secondaryId, request.payload, caller.gone)
     return { who: this.#who(), payload }
   }
 
-  async ping(caller: Caller, request: PingRequest): Promise<PingReply> {
+  async ping(caller: Caller, request: Messages.PingRequest): Promise<Messages.PingReply> {
     this.#admit('Ping', caller, request.who)
     return { who: this.#who() }
   }
 
-  async commonPosition(caller: Caller, request: CommonPositionRequest): Promise<CommonPositionReply> {
+  async commonPosition(caller: Caller, request: Messages.CommonPositionRequest): Promise<Messages.CommonPositionReply> {
     this.#admit('CommonPosition', caller, request.who)
     const { store } = this.#options
     const common = request.positions.find((position) => store.hasPosition(position))
@@ -237,7 +214,7 @@ export class StreamServer implements ClusterService {
    * data that this primary lost, and that must not be overwritten silently. Positions that were trimmed, or that a
    * restored snapshot skipped, are before the kept log.
    */
-  #requireNotRewound(secondaryId: string, position: PositionMessage | null): void {
+  #requireNotRewound(secondaryId: string, position: Messages.PositionMessage | null): void {
     const { store, hooks, kind, log } = this.#options
     if (!position || position.epoch !== currentEpoch(hooks.who().epochs)?.id) return
     if (!store.isAstray(position)) return
@@ -254,7 +231,7 @@ export class StreamServer implements ClusterService {
   #admit(
     method: RpcMethod,
     caller: Caller,
-    message: PeerIdentityMessage | null,
+    message: Messages.PeerIdentityMessage | null,
   ): { secondaryId: string; who: PeerIdentity } {
     if (this.#isStopped) throw refusalError('unavailable', 'the primary is stopping')
     const who = parsePeer(message)
@@ -263,7 +240,7 @@ export class StreamServer implements ClusterService {
     return { secondaryId: admission.secondaryId, who }
   }
 
-  #who(): PeerIdentityMessage {
+  #who(): Messages.PeerIdentityMessage {
     return toPeerMessage(this.#options.hooks.who())
   }
 }

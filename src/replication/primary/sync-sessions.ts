@@ -1,6 +1,6 @@
 import { LIMITS } from '../../base/limits.js'
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
-import { NO_LEAF, xorInto } from '../../storage/trees/leaf.js'
+import { differingHashes, NO_LEAF, xorInto } from '../../storage/trees/leaf.js'
 import type { Tree } from '../../storage/keys/key-families.js'
 import type { ReplicableStore, SubPageKeys, SyncSnapshot } from '../../storage/keys/replicable.js'
 import type { CallerSubPage, ConflictingPagesReply, FetchKeysReply, FilteredSubPageMessage } from '../rpc/messages.js'
@@ -29,12 +29,7 @@ export class SyncSession {
   conflictingPages(tree: Tree, pages: Buffer): Omit<ConflictingPagesReply, 'who'> {
     this.#check(tree)
     if (pages.length !== PAGES * HASH) throw refusalError('failed', 'a tree has 256 page hashes')
-    const own = this.snapshot.trees[tree].pages()
-    const conflicting: number[] = []
-    for (let page = 0; page < PAGES; page++) {
-      if (own.compare(pages, page * HASH, (page + 1) * HASH, page * HASH, (page + 1) * HASH) !== 0)
-        conflicting.push(page)
-    }
+    const conflicting = differingHashes(this.snapshot.trees[tree].pages(), pages, PAGES)
     const groups = conflicting.map((page) => this.snapshot.trees[tree].groups(page))
     return { pages: conflicting, groups: Buffer.concat(groups) }
   }

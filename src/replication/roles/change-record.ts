@@ -1,7 +1,6 @@
 import { type EpochChain, extendChain, type Fork } from '../model/epoch.js'
 import type { RecordChange } from '../model/machine.js'
-import type { CaRecord, Credentials, KindRecord, SecondaryRecord } from '../model/state.js'
-import { DISABLED } from '../model/state.js'
+import { type CaRecord, type Credentials, DISABLED, type KindRecord, type SecondaryRecord } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
 /** The inputs of effects besides the record. They are created or read before the first effect is applied. */

@@ -23,11 +23,7 @@ export const decideEnablePrimary = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   if (stage === 'primary') return refuse(GUARDS.alreadyPrimary(kind))
   if (isSecondaryStage(stage)) return refuse(GUARDS.promoteInstead(kind))
-  return accept(stage, 'enable-primary', {
-    prepare: [],
-    change: [{ do: 'become-primary', kind, set: 'new' }],
-    end: 'commit-and-restart',
-  })
+  return accept(stage, 'enable-primary', [{ do: 'become-primary', kind, set: 'new' }])
 }
 
 /** Accepts the request on a primary of this kind. Rejects it on a DR secondary, which hides its performance role. */
@@ -39,24 +35,17 @@ export const checkIsPrimary = (kind: Kind, facts: Facts): Check => {
 export const decideDemote = (kind: Kind, facts: Facts): Decision => {
   const check = checkIsPrimary(kind, facts)
   if (!check.ok) return check
-  return accept('primary', 'demote', {
+  return accept('primary', 'demote', [{ do: 'become-detached', kind }], {
     prepare: [
       { do: 'fence-writes', kind },
       { do: 'drain', kind },
     ],
-    change: [{ do: 'become-detached', kind }],
-    end: 'commit-and-restart',
   })
 }
 
 export const decideDisablePrimary = (kind: Kind, facts: Facts): Decision => {
   const check = checkIsPrimary(kind, facts)
-  if (!check.ok) return check
-  return accept('primary', 'disable-primary', {
-    prepare: [],
-    change: [{ do: 'become-disabled', kind }],
-    end: 'commit-and-restart',
-  })
+  return check.ok ? accept('primary', 'disable-primary', [{ do: 'become-disabled', kind }]) : check
 }
 
 /** Word characters, with dots and dashes inside. */

@@ -25,11 +25,8 @@ export const decideEnableSecondary = (kind: Kind, facts: Facts): Decision => {
   if (stage !== 'disabled') return refuse(GUARDS.alreadyEnabled(kind))
   if (kind === 'dr' && facts.stages.performance !== 'disabled') return refuse(GUARDS.performanceFirst)
   if (kind === 'performance' && facts.stages.dr !== 'disabled') return refuse(GUARDS.disableDrFirst)
-  return accept(stage, 'enable-secondary', {
-    prepare: [],
-    change: [{ do: 'take-credentials', kind, mode: 'bootstrapping' }],
-    end: 'wipe-and-restart',
-  })
+  const change = [{ do: 'take-credentials', kind, mode: 'bootstrapping' }] as const
+  return accept(stage, 'enable-secondary', change, { end: 'wipe-and-restart' })
 }
 
 export interface BundleFacts {
@@ -70,27 +67,18 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
       return refuse(GUARDS.oneRequired)
     case 'addresses':
       if (stage === 'detached') return refuse(GUARDS.needsCredentials)
-      return accept(stage, 'update-addresses', {
-        prepare: [],
-        change: [{ do: 'take-addresses', kind }],
-        end: 'commit',
-      })
+      return accept(stage, 'update-addresses', [{ do: 'take-addresses', kind }], { end: 'commit' })
     case 'blank':
-      return accept(stage, 'forget-primary', {
-        prepare: [],
-        change: [{ do: 'become-detached', kind }],
-        end: 'commit-and-restart',
-      })
-    case 'token':
-      return accept(stage, 'update-primary', {
-        // The received log must not change while it is compared with the log that the new primary builds on.
-        prepare: [
-          { do: 'stop-following', kind },
-          { do: 'list-surplus', kind },
-        ],
-        change: [{ do: 'take-credentials', kind, mode: stage === 'bootstrapping' ? 'bootstrapping' : 'secondary' }],
-        end: 'commit-and-restart',
-      })
+      return accept(stage, 'forget-primary', [{ do: 'become-detached', kind }])
+    case 'token': {
+      const mode = stage === 'bootstrapping' ? 'bootstrapping' : 'secondary'
+      // The received log must not change while it is compared with the log that the new primary builds on.
+      const prepare = [
+        { do: 'stop-following', kind },
+        { do: 'list-surplus', kind },
+      ] as const
+      return accept(stage, 'update-primary', [{ do: 'take-credentials', kind, mode }], { prepare })
+    }
   }
 }
 
@@ -143,7 +131,7 @@ export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, for
     { do: 'stop-following', kind },
     { do: 'list-missing', kind, safety },
   ] as const
-  return accept(stage, 'promote', { prepare, change, end: 'commit-and-restart' })
+  return accept(stage, 'promote', change, { prepare })
 }
 
 export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
@@ -157,8 +145,7 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
     change.push({ do: 'delete-operation-token' })
   }
   // Data from the primary must not be applied to a disabled cluster.
-  const prepare = [{ do: 'stop-following', kind }] as const
-  return accept(stage, 'disable-secondary', { prepare, change, end: 'commit-and-restart' })
+  return accept(stage, 'disable-secondary', change, { prepare: [{ do: 'stop-following', kind }] })
 }
 
 /**
@@ -168,9 +155,6 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
 export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   // The running services continue, because all caches were updated while the copy was written.
-  return accept(facts.stages[kind], 'finish-bootstrap', {
-    prepare: [{ do: 'plant-dev-root' }],
-    change: [{ do: 'become-secondary', kind }],
-    end: 'commit',
-  })
+  const prepare = [{ do: 'plant-dev-root' }] as const
+  return accept(facts.stages[kind], 'finish-bootstrap', [{ do: 'become-secondary', kind }], { prepare, end: 'commit' })
 }

@@ -1,3 +1,4 @@
+import { awaitChange } from '../../base/await-change.js'
 import type { Clock } from '../../base/clock.js'
 import type { PrimaryService } from '../host/services.js'
 import type { SecondaryView } from '../model/types.js'
@@ -33,7 +34,7 @@ export const drain = async (options: DrainOptions): Promise<readonly Straggler[]
   const awaited = new Set(registry.views().flatMap((view) => (view.isConnected ? [view.secondaryId] : [])))
   const isOver = () =>
     !registry.views().some((view) => (view.isConnected || awaited.has(view.secondaryId)) && isBehind(view))
-  if (!isOver()) await waitUntil(isOver, options)
+  if (!isOver()) await awaitChange((listener) => registry.watch(listener), isOver, options)
   const views = new Map(registry.views().map((view) => [view.secondaryId, view]))
   return options.registrations.flatMap(({ id, state }) => {
     const view = views.get(id)
@@ -41,25 +42,3 @@ export const drain = async (options: DrainOptions): Promise<readonly Straggler[]
     return [{ secondaryId: id, isConnected: view?.isConnected ?? false, fromIndex: (view?.appliedIndex ?? 0) + 1 }]
   })
 }
-
-const waitUntil = (isOver: () => boolean, { registry, timeoutMs, clock, signal }: DrainOptions): Promise<void> =>
-  new Promise<void>((resolve, reject) => {
-    const end = () => {
-      timer.cancel()
-      unwatch()
-      signal.removeEventListener('abort', onAbort)
-    }
-    const finish = () => {
-      end()
-      resolve()
-    }
-    const onAbort = () => {
-      end()
-      reject(signal.reason)
-    }
-    const timer = clock.setTimer(timeoutMs, finish)
-    const unwatch = registry.watch(() => {
-      if (isOver()) finish()
-    })
-    signal.addEventListener('abort', onAbort, { once: true })
-  })

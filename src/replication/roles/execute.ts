@@ -10,7 +10,7 @@ import { keepOwnLoss, keepPromotionLoss, keepSurplusLoss, LOSS_REASONS } from '.
 import { decideFinishBootstrap } from './decide-secondary.js'
 import type { Decision, Preparation } from '../model/machine.js'
 import { orThrow, type WipeMaterial } from './role-records.js'
-import { lastIndexOf } from './tree-maintenance.js'
+import { lastIndexOf } from '../host/announced.js'
 
 /** The inputs of a decision that cannot be read here: created before, or received from another cluster. */
 interface Given extends Partial<Omit<Ingredients, 'newId' | 'epochId' | 'ended' | 'fork'>> {
@@ -18,7 +18,6 @@ interface Given extends Partial<Omit<Ingredients, 'newId' | 'epochId' | 'ended' 
   readonly dev?: DevServer | undefined
 }
 
-/** The results of the preparations. */
 interface Prepared {
   /** The secondaries that have not applied everything, and the index they must reach. */
   stragglers: readonly Straggler[]

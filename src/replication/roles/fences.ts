@@ -13,6 +13,13 @@ import { KINDS, type RoleRecords } from './role-records.js'
 import type { Fence, KindRecord, PrimaryRecord } from '../model/state.js'
 import type { Kind, Overtaker, Refusal, PeerIdentity } from '../model/types.js'
 
+/** The reason that a stopping primary sends to its secondaries, which may then follow another primary of the set. */
+export const EPOCH_ENDED: Refusal = {
+  ok: false,
+  code: 'over',
+  text: 'this primary was demoted, and its epoch has ended',
+}
+
 interface FencesOptions {
   readonly host: Pick<ReplicationHost, 'clock' | 'log' | 'random' | 'store'>
   readonly roles: RoleRecords
@@ -138,7 +145,7 @@ export class Fences {
     // Applied from memory until it is stored. Otherwise this primary could still send data or acknowledge writes in
     // between.
     roles
-      .update(kind, (latest) => (latest.mode === 'primary' ? { ...latest, fenced: fence } : latest))
+      .updatePrimary(kind, (latest) => ({ ...latest, fenced: fence }))
       .then(() => {
         if (this.#met.get(kind) === fence) this.#met.delete(kind)
       })

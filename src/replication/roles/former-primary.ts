@@ -60,11 +60,7 @@ const hasJoined = ({ registry }: FormerPrimaryOptions, addresses: readonly strin
  */
 const isForgotten = ({ roles, kind, host }: FormerPrimaryOptions): Promise<boolean> =>
   roles
-    .update(kind, (latest) => {
-      if (latest.mode !== 'primary') return latest
-      const { former: _, ...rest } = latest
-      return rest
-    })
+    .updatePrimary(kind, ({ former: _, ...rest }) => rest)
     .then(
       () => true,
       (error: unknown) => {

@@ -1,6 +1,15 @@
-import type { JsonObject, JsonValue } from '../../logical/json.js'
+import { isJsonObject } from '../../base/json.js'
+import { limitSignal } from '../../base/linked-signal.js'
+import type { JsonObject } from '../../logical/json.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
-import { type Bundle, openBundle, parseActivationToken, parseBundle } from '../credentials/activation-token.js'
+import { string, type Values } from '../../logical/fields.js'
+import {
+  type Bundle,
+  openBundle,
+  parseActivationToken,
+  parseBundle,
+  parseObject,
+} from '../credentials/activation-token.js'
 import { loadCaPems } from '../credentials/ca-files.js'
 import { primaryCredentialsOf } from '../credentials/ca.js'
 import { findCommonName } from '../../crypto/certificates.js'
@@ -13,15 +22,17 @@ import { withScheme } from '../rpc/addresses.js'
 import type { BootstrapPackage, Kind, PeerIdentity } from '../model/types.js'
 
 /** The fields about the primary in enable and update-primary. */
-export interface JoinFields {
-  readonly token: string
-  readonly primaryApiAddr: string
-  readonly caFile: string
-  readonly caPath: string
-  readonly caCert: string
-  readonly clientCertPem: string
-  readonly clientKeyPem: string
-}
+export const JOIN_FIELDS = {
+  token: string('Activation token of the primary.', '', { isSecret: true }),
+  primary_api_addr: string('Address of the primary API, instead of the one in the token.'),
+  ca_file: string('PEM file with the CA certificates that verify the API of the primary.'),
+  ca_path: string('Directory of PEM files with CA certificates.'),
+  ca_cert: string('CA certificates in PEM.'),
+  client_cert_pem: string('Client certificate for the primary API, in PEM.'),
+  client_key_pem: string('Key of the client certificate, in PEM.', '', { isSecret: true }),
+} as const
+
+export type JoinFields = Values<typeof JOIN_FIELDS>
 
 export interface Joined {
   readonly bundle: Bundle
@@ -51,14 +62,9 @@ interface JoinDeps {
 export const redeemToken = async (deps: JoinDeps, kind: Kind, fields: JoinFields): Promise<Joined> => {
   const { host } = deps
   const timeoutMs = host.settings.times.bootstrapTimeoutMs
-  const overtime = new AbortController()
   const late = new LogicalError('unavailable', `no answer within ${timeoutMs} ms`)
-  const timer = host.clock.setTimer(timeoutMs, () => overtime.abort(late))
-  try {
-    return await redeem(deps, kind, fields, overtime.signal)
-  } finally {
-    timer.cancel()
-  }
+  using limit = limitSignal(host.clock, timeoutMs, undefined, late)
+  return await redeem(deps, kind, fields, limit.signal)
 }
 
 const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: AbortSignal): Promise<Joined> => {
@@ -74,7 +80,9 @@ const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: Ab
     wantsDevRoot: deps.wantsDevRoot,
     signal,
   }
-  const reply = await orInvalid(() => deps.dataPlane.bootstrap(call))
+  const reply = await deps.dataPlane.bootstrap(call).catch((cause: unknown) => {
+    throw cause instanceof LogicalError ? new LogicalError('invalid-request', cause.message, { cause }) : cause
+  })
   const { primary } = reply
   if (primary.setId !== bundle.setId)
     throw invalid('error fetching secondary bootstrap package: the address belongs to another replication set')
@@ -91,11 +99,11 @@ const openToken = async (
   const token = parseActivationToken(fields.token)
   if (!token) throw invalid(GUARDS.invalidToken)
   if (token.form === 'wrapped') {
-    const address = (fields.primaryApiAddr || token.address).replace(/\/+$/, '')
+    const address = (fields.primary_api_addr || token.address).replace(/\/+$/, '')
     if (address === '') throw invalid('the token has no address of the primary; set primary_api_addr')
     const own = host.identity.apiAddress.replace(/\/+$/, '')
     if (own !== '' && address === own) throw invalid(GUARDS.ownSecondary)
-    const { clientCertPem, clientKeyPem, caPems } = fields
+    const { caPems, client_cert_pem: clientCertPem, client_key_pem: clientKeyPem } = fields
     const call = { address: withApiScheme(address), token: token.jwt, caPems, clientCertPem, clientKeyPem, signal }
     const ask = (step: WrappedCall['step']) => fetchAnswer(() => host.fetchWrapped({ ...call, step }))
     refuseOther(await ask('lookup'), (found) => {
@@ -124,9 +132,14 @@ interface Answer {
   readonly body: JsonObject
 }
 
+/** A failure becomes a 400 that names the step. */
 const fetchAnswer = async (call: () => Promise<{ status: number; body: string }>): Promise<Answer> => {
-  const { status, body } = await nested(UNWRAPPING, call)
-  return { status, body: parseAnswer(body) }
+  try {
+    const { status, body } = await call()
+    return { status, body: parseObject(body) ?? {} }
+  } catch (cause) {
+    throw new LogicalError('invalid-request', `${UNWRAPPING}: ${causeText(cause)}`, { cause })
+  }
 }
 
 const TOKEN_PATH = /^sys\/replication\/(?:(dr|performance)\/)?primary\/secondary-token$/
@@ -136,7 +149,7 @@ const TOKEN_PATH = /^sys\/replication\/(?:(dr|performance)\/)?primary\/secondary
  * nothing, or does not know the token, the unwrap reports the error.
  */
 const refuseOther = ({ status, body }: Answer, check: (kind: Kind) => void): void => {
-  const path = status === 200 && isObject(body.data) ? body.data.creation_path : undefined
+  const path = status === 200 && isJsonObject(body.data) ? body.data.creation_path : undefined
   if (typeof path !== 'string') return
   const match = TOKEN_PATH.exec(path)
   if (!match) throw invalid(GUARDS.noActivationToken(path))
@@ -148,28 +161,9 @@ const bundleOf = ({ status, body }: Answer): Bundle => {
     const texts = Array.isArray(body.errors) ? body.errors.filter((text) => typeof text === 'string') : []
     throw invalid(`${UNWRAPPING}: the primary responded with status ${status}: ${texts.join('; ') || 'no details'}`)
   }
-  const bundle = isObject(body.data) ? parseBundle(body.data) : undefined
+  const bundle = isJsonObject(body.data) ? parseBundle(body.data) : undefined
   if (!bundle) throw invalid(`${UNWRAPPING}: the response contains no activation bundle`)
   return bundle
-}
-
-/** Runs a step. A failure becomes a 400 that names the step. */
-const nested = async <T>(what: string, step: () => Promise<T>): Promise<T> => {
-  try {
-    return await step()
-  } catch (cause) {
-    throw new LogicalError('invalid-request', `${what}: ${causeText(cause)}`, { cause })
-  }
-}
-
-/** Runs a step whose errors are already descriptive. They become a 400. */
-const orInvalid = async <T>(step: () => Promise<T>): Promise<T> => {
-  try {
-    return await step()
-  } catch (cause) {
-    if (!(cause instanceof LogicalError)) throw cause
-    throw new LogicalError('invalid-request', cause.message, { cause })
-  }
 }
 
 const causeText = (error: unknown): string => {
@@ -193,15 +187,3 @@ const withApiScheme = (address: string): string => (/^[a-z]+:\/\//i.test(address
 
 const isOwnAddress = (host: Host, address: string): boolean =>
   address !== '' && host.identity.clusterAddresses.map(withScheme).includes(withScheme(address))
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const parseAnswer = (body: string): JsonObject => {
-  try {
-    const value = JSON.parse(body) as JsonValue
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
-}

@@ -95,7 +95,6 @@ const collectSurplus = (host: Host, kind: Kind, surplus: SurplusEntries): Promis
   if (ownIndex !== undefined) return collectOwn(host, kind, ownIndex, forkIndex)
   const log = {
     framesAfter: async (index: number) => frames.filter((frame) => frame.lastIndex > index),
-    decodeFrame: (frame: Frame) => host.store.decodeFrame(frame),
     position: { index: lastIndex, hash: Buffer.alloc(0) },
     firstIndex: forkIndex + 1,
   }

@@ -1,8 +1,8 @@
 import { LIMITS } from '../../base/limits.js'
-import type { Storage } from '../../logical/storage.js'
-import { putJson, readJson } from '../../logical/storage.js'
+import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import { type Category, findMountOf, KEYS } from '../../storage/keys/key-families.js'
 import type { Frame, ReplicableStore } from '../../storage/keys/replicable.js'
+import { decodeFrame } from '../../storage/log/frame.js'
 import type { MountFact } from '../model/compile-filter.js'
 import { recordKey } from '../model/state.js'
 import type { Kind } from '../model/types.js'
@@ -13,7 +13,6 @@ import type { Kind } from '../model/types.js'
  * each are limited, and a list states what it omits.
  */
 export interface Loss {
-  /** The epoch whose entries were lost. */
   readonly epoch: string
   readonly firstIndex: number
   readonly lastIndex: number
@@ -35,11 +34,8 @@ export interface LostEntry {
 const ENTRIES_PER_RECORD = 1000
 const FRAMES_BYTES_READ = 1024 * 1024
 
-export interface LostSuffix {
-  readonly entries: readonly LostEntry[]
-  readonly entriesBeyond: number
+export interface LostSuffix extends Required<Pick<Loss, 'entries' | 'entriesBeyond' | 'framesBeyond'>> {
   readonly frames: readonly Frame[]
-  readonly framesBeyond: number
   /** True if part of the loss is no longer on disk. */
   readonly isTrimmed: boolean
 }
@@ -56,7 +52,7 @@ export const isOwnOf =
 
 /** Returns the entries of this store's log after `index` whose category `isOwn`. */
 export const collectSuffix = async (
-  store: Pick<ReplicableStore, 'framesAfter' | 'decodeFrame' | 'position' | 'firstIndex'>,
+  store: Pick<ReplicableStore, 'framesAfter' | 'position' | 'firstIndex'>,
   isOwn: (category: Category) => boolean,
   index: number,
   mounts: readonly MountFact[],
@@ -69,8 +65,7 @@ export const collectSuffix = async (
     const next = at < store.position.index ? await store.framesAfter(at, FRAMES_BYTES_READ) : []
     if (!next || next.length === 0) return { ...suffix.all(), isTrimmed: isTrimmed || next === undefined }
     for (const frame of next) {
-      const lost = store
-        .decodeFrame(frame)
+      const lost = decodeFrame(frame)
         .filter((entry) => entry.index > index)
         .flatMap((entry) =>
           entry.operations

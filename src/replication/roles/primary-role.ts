@@ -10,18 +10,9 @@ import { decodeRequest } from '../forwarding/forward-request.js'
 import type { ReplicationHost, RoleServices } from '../host/host.js'
 import type { RoleRecords } from './role-records.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import type { KindRecord, PrimaryRecord, Registration } from '../model/state.js'
+import type { PrimaryRecord, Registration } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
-import type {
-  Admission,
-  BootstrapPackage,
-  KeyFilter,
-  Kind,
-  PrimaryHooks,
-  RpcMethod,
-  SecondaryView,
-  PeerIdentity,
-} from '../model/types.js'
+import type * as Model from '../model/types.js'
 import { findVersionObjection } from '../model/version.js'
 
 export type PrimaryHost = Pick<
@@ -30,25 +21,25 @@ export type PrimaryHost = Pick<
 >
 
 interface PrimaryRoleOptions {
-  readonly kind: Kind
+  readonly kind: Model.Kind
   readonly host: PrimaryHost
   readonly services: RoleServices
   readonly roles: RoleRecords
   readonly fences: Fences
   readonly filters: FilterStore
   /** Returns the connected DR secondaries, which may replace this cluster. */
-  readonly standbys: () => readonly SecondaryView[]
+  readonly standbys: () => readonly Model.SecondaryView[]
 }
 
 /** Handles the calls of a primary's streams: admission of secondaries, their credentials, and the data each may see. */
-export class PrimaryRole implements PrimaryHooks {
+export class PrimaryRole implements Model.PrimaryHooks {
   readonly #options: PrimaryRoleOptions
 
   constructor(options: PrimaryRoleOptions) {
     this.#options = options
   }
 
-  who(): PeerIdentity {
+  who(): Model.PeerIdentity {
     const { clusterId, reportedVersion, apiAddress } = this.#options.host.identity
     const record = this.#record()
     return {
@@ -62,7 +53,7 @@ export class PrimaryRole implements PrimaryHooks {
     }
   }
 
-  admit({ method, commonName, who }: { method: RpcMethod; commonName: string; who: PeerIdentity }): Admission {
+  admit({ method, commonName, who }: Parameters<Model.PrimaryHooks['admit']>[0]): Model.Admission {
     const { host, kind } = this.#options
     const record = this.#options.roles.record(kind)
     if (record.mode !== 'primary' || this.#options.roles.isLeaving || !host.isLeading()) {
@@ -81,7 +72,7 @@ export class PrimaryRole implements PrimaryHooks {
     return { ok: true, secondaryId: row.id }
   }
 
-  #objectionTo(row: Registration, method: RpcMethod, who: PeerIdentity): Admission | undefined {
+  #objectionTo(row: Registration, method: Model.RpcMethod, who: Model.PeerIdentity): Model.Admission | undefined {
     const { fences, kind } = this.#options
     if (method !== 'Bootstrap' && fences.isBelow(who.ended)) {
       this.#background(fences.goBeyond(who.ended))
@@ -117,13 +108,13 @@ export class PrimaryRole implements PrimaryHooks {
 
   async bootstrap(
     { secondaryId, commonName }: { readonly secondaryId: string; readonly commonName: string },
-    who: PeerIdentity,
+    who: Model.PeerIdentity,
     wantsDevRoot: boolean,
-  ): Promise<BootstrapPackage> {
+  ): Promise<Model.BootstrapPackage> {
     const { roles, kind, host, services, fences } = this.#options
     let isTaken = false
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
-    await roles.update(kind, (record) =>
+    await roles.updatePrimary(kind, (record) =>
       changeRegistration(record, secondaryId, (row) => {
         // Several calls may use one token, or one cluster may repeat its call. Exactly one call is the first.
         isTaken = row.state === 'issued' && row.commonName === commonName
@@ -168,7 +159,7 @@ export class PrimaryRole implements PrimaryHooks {
     }
   }
 
-  filterFor(secondaryId: string): KeyFilter | undefined {
+  filterFor(secondaryId: string): Model.KeyFilter | undefined {
     const { kind, filters } = this.#options
     if (kind !== 'performance') return undefined
     const record = this.#record()
@@ -196,7 +187,7 @@ export class PrimaryRole implements PrimaryHooks {
    * Stores the addresses of a secondary for the time when it is disconnected, and which of two clusters with one ID is
    * valid.
    */
-  #remember(row: Registration, who: PeerIdentity): void {
+  #remember(row: Registration, who: Model.PeerIdentity): void {
     const { roles, kind, host } = this.#options
     const known = addressesOf(who)
     const incarnation = who.incarnation ?? 0
@@ -208,7 +199,7 @@ export class PrimaryRole implements PrimaryHooks {
     if (isKnown) return
     const next = { ...known, clusterId: who.clusterId, incarnation, lastSeenMs: host.clock.now() }
     this.#background(
-      roles.update(kind, (record) => changeRegistration(record, row.id, (latest) => ({ ...latest, ...next }))),
+      roles.updatePrimary(kind, (record) => changeRegistration(record, row.id, (latest) => ({ ...latest, ...next }))),
     )
   }
 
@@ -225,19 +216,23 @@ export class PrimaryRole implements PrimaryHooks {
  */
 const ALREADY_USED = 'the activation token was already used; revoke its id and issue a new one'
 
-type Refused = Extract<Admission, { ok: false }>
+type Refused = Extract<Model.Admission, { ok: false }>
 
 const refused = (code: Refused['code'], text: string): Refused => ({ ok: false, code, text })
 
-const addressesOf = (who: PeerIdentity): Pick<Registration, 'apiAddress' | 'clusterAddress'> => ({
+const addressesOf = (who: Model.PeerIdentity): Pick<Registration, 'apiAddress' | 'clusterAddress'> => ({
   apiAddress: who.apiAddress,
   clusterAddress: who.clusterAddresses[0] ?? '',
 })
 
-const changeRegistration = (record: KindRecord, id: string, change: (row: Registration) => Registration): KindRecord =>
-  record.mode === 'primary'
-    ? { ...record, registrations: record.registrations.map((row) => (row.id === id ? change(row) : row)) }
-    : record
+const changeRegistration = (
+  record: PrimaryRecord,
+  id: string,
+  change: (row: Registration) => Registration,
+): PrimaryRecord => ({
+  ...record,
+  registrations: record.registrations.map((row) => (row.id === id ? change(row) : row)),
+})
 
 /**
  * Returns the ID of the filter, which may be stored under the secondary's cluster ID if that cluster was unknown then.

@@ -1,12 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { CLOSED_REFUSAL, LogicalError, RESTARTING_REFUSAL } from '../../logical/errors.js'
-import type { Transaction } from '../../logical/storage.js'
 import { applyEffect, type Drafts, type Ingredients, type Records } from './change-record.js'
 import type { FreshStart, KeyMaterial, PlainRecord, ReplicationHost } from '../host/host.js'
 import type { Acceptance, Facts, Refusal } from '../model/machine.js'
 import { deleteOperationToken } from '../model/operation-token.js'
-import { encodeRecord, type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../model/state.js'
+import {
+  encodeRecord,
+  type KindRecord,
+  type PrimaryRecord,
+  putRecord,
+  readRecord,
+  recordKey,
+  stageOf,
+} from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
 export const KINDS = ['dr', 'performance'] as const satisfies readonly Kind[]
@@ -26,7 +33,6 @@ export class RoleRecords {
   #records: Records
   #isLeaving = false
   #hasEnded = false
-  /** A pending commit. */
   #committing: Promise<void> = Promise.resolve()
 
   constructor(host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>) {
@@ -112,18 +118,19 @@ export class RoleRecords {
     return this.updateAll([kind], change)
   }
 
+  /** Changes a record like `update`, unless the role is no longer primary. */
+  updatePrimary(kind: Kind, change: (record: PrimaryRecord) => PrimaryRecord): Promise<void> {
+    return this.update(kind, (record) => (record.mode === 'primary' ? change(record) : record))
+  }
+
   /** Changes several records in one durable batch. */
   async updateAll(kinds: readonly Kind[], change: (record: KindRecord) => KindRecord): Promise<void> {
     await this.#lock.run('record', async () => {
       this.#requireOpen()
       const before = this.#records
-      const after = { ...before, ...Object.fromEntries(kinds.map((kind) => [kind, change(before[kind])])) }
-      const changed = kinds.filter((kind) => after[kind] !== before[kind])
-      if (changed.length === 0) return
-      await this.#store((tx) => {
-        for (const kind of changed) putRecord(tx, kind, after[kind])
-      })
-      this.#adopt(after)
+      const records = { ...before, ...Object.fromEntries(kinds.map((kind) => [kind, change(before[kind])])) }
+      if (kinds.some((kind) => records[kind] !== before[kind]))
+        await this.#commit({ records, keepsOperationToken: true })
     })
   }
 
@@ -154,20 +161,16 @@ export class RoleRecords {
 
   async #commit({ records, keepsOperationToken }: Drafts): Promise<void> {
     const changed = KINDS.filter((kind) => records[kind] !== this.#records[kind])
-    await this.#store((tx) => {
+    this.#committing = this.#host.commit((tx) => {
       for (const kind of changed) putRecord(tx, kind, records[kind])
       if (!keepsOperationToken) deleteOperationToken(tx)
     })
+    await this.#committing
     this.#adopt(records)
   }
 
   #requireOpen(): void {
     if (this.#hasEnded) throw new LogicalError('unavailable', CLOSED_REFUSAL)
-  }
-
-  #store(write: (tx: Transaction) => void): Promise<void> {
-    this.#committing = this.#host.commit(write)
-    return this.#committing
   }
 
   #adopt(next: Records): void {
@@ -200,10 +203,8 @@ const joiningOf = (records: Records): FreshStart['joining'] => {
   throw new Error('a cluster is wiped only to join a set')
 }
 
-const refusalToError = (refusal: Refusal): LogicalError => new LogicalError(refusal.code, refusal.reason)
-
 /** Returns the accepted value, or throws the refusal. */
 export const orThrow = <Accepted extends { readonly ok: true }>(check: Accepted | Refusal): Accepted => {
   if (check.ok) return check
-  throw refusalToError(check)
+  throw new LogicalError(check.code, check.reason)
 }

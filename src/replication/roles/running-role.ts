@@ -1,10 +1,16 @@
 import type { Timer } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { type Announced, isSamePosition, keepAnnounced, measureProgress, readAnnounced } from '../host/announced.js'
+import {
+  type Announced,
+  isSamePosition,
+  keepAnnounced,
+  lastIndexOf,
+  measureProgress,
+  readAnnounced,
+} from '../host/announced.js'
 import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
-import type { Fences } from './fences.js'
-import { EPOCH_ENDED, hasEpochEnded } from './farewell.js'
+import { EPOCH_ENDED, type Fences } from './fences.js'
 import { tellFormerPrimary } from './former-primary.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../host/holds.js'
@@ -19,7 +25,7 @@ import type { DataPlane, FollowerService, PrimaryService } from '../host/service
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from '../model/state.js'
 import { type StatusFacts, statusOf } from './status-facts.js'
 import type { Kind, PrimaryPosition, SecondaryView } from '../model/types.js'
-import { lastIndexOf, type TreeMaintenance } from './tree-maintenance.js'
+import type { TreeMaintenance } from './tree-maintenance.js'
 
 interface RunningRoleOptions {
   readonly kind: Kind
@@ -134,7 +140,10 @@ export class RunningRole {
   async stop(): Promise<void> {
     this.#stopped.abort(new LogicalError('unavailable', 'replication is stopping'))
     this.#timer?.cancel()
-    if (hasEpochEnded(this.#options)) this.#primary?.refuseAll(EPOCH_ENDED)
+    const { kind, roles, hasCopies } = this.#options
+    // A primary has given up its role, and no copy can continue its epoch.
+    const isOver = roles.record(kind).mode === 'disabled' || (isDormant(kind, roles.facts()) && !hasCopies())
+    if (isOver) this.#primary?.refuseAll(EPOCH_ENDED)
     try {
       await this.#keepAnnounced()
     } finally {
@@ -159,16 +168,12 @@ export class RunningRole {
     const { kind, dataPlane, host } = this.#options
     if (!record.credentials) return
     if (record.ahead) {
-      host.log.error('ahead of the primary, which lost entries; replication is stopped', {
-        kind,
-        ...record.ahead,
-      })
+      host.log.error('ahead of the primary, which lost entries; replication is stopped', { kind, ...record.ahead })
       return
     }
     const hooks = new SecondaryRole({
       ...this.#options,
       finishBootstrap,
-      onChange: () => undefined,
       reindex: () => this.#options.maintenance.reindexNow(),
       signal: this.#stopped.signal,
     })

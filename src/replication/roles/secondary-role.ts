@@ -26,7 +26,6 @@ interface SecondaryRoleOptions {
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter
   readonly holds: Holds
-  readonly onChange: () => void
   /** Completes the first copy: changes the role from bootstrapping to secondary. */
   readonly finishBootstrap: () => Promise<void>
   readonly reindex: () => Promise<void>
@@ -85,10 +84,6 @@ export class SecondaryRole implements SecondaryHooks {
     const { holds, kind } = this.#options
     if (state === 'merkle-diff' && !this.servesReads()) await holds.pass(kind, 'bootstrapping', signal)
     await holds.pass(kind, state, signal)
-  }
-
-  onChange(): void {
-    this.#options.onChange()
   }
 
   /** Returns the fingerprint of the filter in effect. Until then, returns one that makes the primary compare. */

@@ -1,40 +1,12 @@
+import { lastIndexOf } from '../host/announced.js'
 import type { ReplicationHost } from '../host/host.js'
 import type { FollowerService, PrimaryService } from '../host/services.js'
-import type { ConnectionState, Kind, PrimaryView, SecondaryView, StreamState, SyncProgress } from '../model/types.js'
-import type { KindRecord, Registration, SecondaryRecord } from '../model/state.js'
-import { lastIndexOf, merkleRootOf, type TreeMaintenance, type MaintenanceStatus } from './tree-maintenance.js'
+import type { Kind, SyncProgress } from '../model/types.js'
+import type { KindRecord, PrimaryRecord, SecondaryRecord } from '../model/state.js'
+import { merkleRootOf, type TreeMaintenance } from './tree-maintenance.js'
 
-export interface PrimaryFacts {
-  readonly mode: 'primary'
-  readonly setId: string
-  readonly kind: Kind
-  readonly primaryClusterAddr: string
-  readonly lastWal: number
-  /** The last index that secondaries of this kind must reach. */
-  readonly lastKindWal: number
-  readonly merkleRoot: Buffer
-  readonly registrations: readonly Registration[]
-  readonly views: readonly SecondaryView[]
-  readonly maintenance: MaintenanceStatus
-}
-
-export interface SecondaryFacts {
-  readonly mode: 'secondary'
-  readonly setId: string
-  readonly secondaryId: string
-  readonly state: StreamState
-  readonly connectionState: ConnectionState
-  /** The address in use, or used last; empty if detached. */
-  readonly primaryClusterAddr: string
-  /** All known addresses of the primary, best first. */
-  readonly knownAddresses: readonly string[]
-  readonly primary: PrimaryView | undefined
-  readonly lastRemoteWal: number
-  readonly lastStartMs: number
-  readonly merkleRoot: Buffer
-  readonly progress: SyncProgress | undefined
-  readonly maintenance: MaintenanceStatus
-}
+export type PrimaryFacts = ReturnType<typeof primaryStatus>
+export type SecondaryFacts = ReturnType<typeof secondaryStatus>
 
 export type StatusFacts =
   | { readonly mode: 'disabled' }
@@ -55,40 +27,44 @@ interface Running {
 }
 
 export const statusOf = (record: KindRecord, running: Running): StatusFacts => {
-  const { kind, host, maintenance, views, follower } = running
   switch (record.mode) {
     case 'disabled':
       return { mode: 'disabled' }
     case 'bootstrapping':
-      return { mode: 'bootstrapping', setId: record.setId, progress: follower?.syncProgress }
+      return { mode: 'bootstrapping', setId: record.setId, progress: running.follower?.syncProgress }
     case 'primary':
-      return {
-        mode: 'primary',
-        kind,
-        setId: record.setId,
-        primaryClusterAddr: record.primaryClusterAddr,
-        lastWal: host.store.position.index,
-        lastKindWal: lastIndexOf(host.store, kind),
-        merkleRoot: merkleRootOf(host.store, kind),
-        registrations: record.registrations,
-        views,
-        maintenance: maintenance.status(),
-      }
+      return primaryStatus(record, running)
     case 'secondary':
       return secondaryStatus(record, running)
   }
 }
 
-const secondaryStatus = (record: SecondaryRecord, running: Running): StatusFacts => {
+const primaryStatus = (record: PrimaryRecord, { kind, host, maintenance, views }: Running) => ({
+  mode: 'primary' as const,
+  kind,
+  setId: record.setId,
+  primaryClusterAddr: record.primaryClusterAddr,
+  lastWal: host.store.position.index,
+  /** The last index that secondaries of this kind must reach. */
+  lastKindWal: lastIndexOf(host.store, kind),
+  merkleRoot: merkleRootOf(host.store, kind),
+  registrations: record.registrations,
+  views,
+  maintenance: maintenance.status(),
+})
+
+const secondaryStatus = (record: SecondaryRecord, running: Running) => {
   const { host, kind, maintenance, follower, appliedIndex, startMs } = running
   const addresses = record.credentials?.primaryAddresses ?? []
   return {
-    mode: 'secondary',
+    mode: 'secondary' as const,
     setId: record.setId,
     secondaryId: record.secondaryId,
     state: follower?.state ?? 'idle',
     connectionState: follower?.connectionState ?? 'shutdown',
+    /** The address in use, or used last; empty if detached. */
     primaryClusterAddr: follower?.primaryAddress ?? '',
+    /** All known addresses of the primary, best first. */
     knownAddresses: follower?.knownPrimaryAddresses ?? addresses,
     primary: follower?.primary,
     lastRemoteWal: appliedIndex,

@@ -1,7 +1,10 @@
+import type { Response } from '../../logical/request.js'
 import { kindName } from '../model/guard-texts.js'
 import type { Straggler } from './drain.js'
 import type { Ahead } from '../model/state.js'
 import type { Kind } from '../model/types.js'
+
+export const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 
 /** Warnings of role changes. Clients match fragments of them; the sentences are specific to Understudy. */
 

@@ -1,12 +1,11 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import { shortHash } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import type { JsonObject } from '../../logical/json.js'
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import { KEYS, type Tree } from '../../storage/keys/key-families.js'
-import type { CorruptPages, ReplicableStore, MaintainedTrees } from '../../storage/keys/replicable.js'
+import type { CorruptPages, ReplicableStore } from '../../storage/keys/replicable.js'
 import { GUARDS } from '../model/guard-texts.js'
 import { WARNINGS } from './texts.js'
 import type { Kind } from '../model/types.js'
@@ -16,12 +15,6 @@ export const merkleRootOf = (store: Pick<ReplicableStore, 'trees'>, kind: Kind):
   const replicated = store.trees.replicated.root()
   return kind === 'performance' ? replicated : shortHash(Buffer.concat([replicated, store.trees.local.root()]))
 }
-
-/** Returns the last index that secondaries of a kind must reach. */
-export const lastIndexOf = (
-  store: Pick<ReplicableStore, 'lastShippedIndex' | 'lastReplicatedIndex'>,
-  kind: Kind,
-): number => (kind === 'dr' ? store.lastShippedIndex : store.lastReplicatedIndex)
 
 interface ReindexOptions {
   /** Compares key by key first and logs the differences. */
@@ -49,12 +42,9 @@ export interface MaintenanceStatus {
   readonly reindex: { readonly stage: string; readonly done: number; readonly total: number } | undefined
 }
 
-interface MaintenanceOptions {
+interface MaintenanceOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly storage: Storage
-  readonly store: Pick<ReplicableStore, 'trees'>
-  readonly trees: MaintainedTrees
-  readonly clock: Clock
-  readonly log: Log
+  readonly store: Pick<ReplicableStore, 'trees' | 'examine' | 'rebuild'>
   /** Awaited before a rebuild begins, so that a lab can hold it. */
   readonly beforeReindex: (signal: AbortSignal) => Promise<void>
 }
@@ -107,11 +97,11 @@ export class TreeMaintenance {
   }
 
   async #reindex({ diff, skipFlush, needsWhole }: ReindexOptions): Promise<void> {
-    const { trees, clock, log, beforeReindex } = this.#options
+    const { store, clock, log, beforeReindex } = this.#options
     const { signal } = this.#stopped
     await beforeReindex(signal)
     if (diff || needsWhole) {
-      const { pages, damage } = await trees.examine(signal)
+      const { pages, damage } = await store.examine(signal)
       if (diff) log.info('compared trees with data', { ...countPages(pages) })
       if (needsWhole && damage.length > 0) {
         await this.#keep({ ...this.#record(), lastCheckMs: clock.now(), isCorrupted: true })
@@ -121,15 +111,15 @@ export class TreeMaintenance {
     const onProgress = (done: number, total: number) => {
       this.#progress = { stage: 'building', done, total }
     }
-    const found = await trees.rebuild({ skipFlush, signal, onProgress })
+    const found = await store.rebuild({ skipFlush, signal, onProgress })
     log.info('trees rebuilt', { ...countPages(found) })
     await this.#keep({ ...this.#record(), lastReindexMs: clock.now(), isCorrupted: false })
   }
 
   /** Compares both trees with the data. Returns the response of merkle-check. */
   async check(): Promise<Response> {
-    const { trees, clock, store, log } = this.#options
-    const { pages: found, damage } = await trees.examine(this.#stopped.signal)
+    const { clock, store, log } = this.#options
+    const { pages: found, damage } = await store.examine(this.#stopped.signal)
     const nowMs = clock.now()
     const isCorrupted = found.replicated.size > 0 || found.local.size > 0 || damage.length > 0
     await this.#keep({ ...this.#record(), lastCheckMs: nowMs, isCorrupted })

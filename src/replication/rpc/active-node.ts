@@ -1,6 +1,7 @@
 import type { LogicalError } from '../../logical/errors.js'
 import { withoutScheme } from './addresses.js'
 import { overtakerIn, refusalCodeOf, refusalError } from './refusal.js'
+import type { ClusterService } from './service.js'
 
 /** Returns the response of a primary's standby node to every call: the address of the active node, if known. */
 export const standbyRefusal = (
@@ -17,6 +18,26 @@ export const standbyRefusal = (
   return refusalError('standby', `this node is not the active node; the active node is at ${clusterAddress}`, {
     overtaker,
   })
+}
+
+/** Returns a service whose every call fails with the current result of `reason`. */
+export const refusingService = (reason: () => LogicalError): ClusterService => {
+  const refuse = async (): Promise<never> => {
+    throw reason()
+  }
+  return {
+    bootstrap: refuse,
+    echo: refuse,
+    streamWals: refuse,
+    conflictingPages: refuse,
+    subPageHashes: refuse,
+    fetchKeys: () => {
+      throw reason()
+    },
+    forward: refuse,
+    ping: refuse,
+    commonPosition: refuse,
+  }
 }
 
 /**

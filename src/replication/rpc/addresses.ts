@@ -1,5 +1,3 @@
-/** Addresses of cluster ports. */
-
 /** Returns `host:port` of an address that may include a scheme. */
 export const withoutScheme = (address: string): string => address.replace(/^[a-z]+:\/\//i, '').replace(/\/+$/, '')
 

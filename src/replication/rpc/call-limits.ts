@@ -2,19 +2,13 @@ import type { Clock } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { CallLimits } from './transport.js'
 
-interface Watched {
-  readonly clock: Clock
-  /** The address of the called cluster. */
-  readonly address: string
-}
-
 /**
  * Calls `giveUp` with the reason when a call times out or its signal is aborted. Returns a function that ends the
  * watch.
  */
 export const watchLimits = (
   { timeoutMs, signal }: CallLimits,
-  { clock, address }: Watched,
+  { clock, address }: { readonly clock: Clock; readonly address: string },
   giveUp: (why: unknown) => void,
 ): (() => void) => {
   const onAbort = () => giveUp(signal?.reason)

@@ -35,14 +35,9 @@ export const countedService = (
     return ((caller: unknown, request: unknown) =>
       timed(NAMES[method], () => call(caller, request))) as ClusterService[M]
   }
+  const counted = Object.keys(NAMES).map((method) => [method, unary(method as UnaryMethod)])
   return {
-    bootstrap: unary('bootstrap'),
-    echo: unary('echo'),
-    conflictingPages: unary('conflictingPages'),
-    subPageHashes: unary('subPageHashes'),
-    forward: unary('forward'),
-    ping: unary('ping'),
-    commonPosition: unary('commonPosition'),
+    ...(Object.fromEntries(counted) as Pick<ClusterService, UnaryMethod>),
     streamWals: (caller, stream) => {
       recorder.record(`${prefix}.stream_wals_request`, 0)
       return service.streamWals(caller, stream)

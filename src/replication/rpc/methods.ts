@@ -21,7 +21,6 @@ export const isUnary = (method: string): method is UnaryMethod => Object.hasOwn(
 export const methodOf = <M extends UnaryMethod>(method: M) =>
   UNARY[method] as unknown as MethodDefinition<RequestOf<M>, ReplyOf<M>>
 
-/** The two streaming calls. */
 export const { StreamWals: STREAM_WALS, FetchKeys: FETCH_KEYS } = service
 
 /** Counts a call on the caller's side. `ms`: its duration, 0 for a streaming call. */

@@ -1,7 +1,6 @@
-import type { RemotePosition } from '../../storage/keys/replicable.js'
 import type { EpochChain } from '../model/epoch.js'
 import type { PeerIdentity } from '../model/types.js'
-import type { EpochMessage, PositionMessage, PeerIdentityMessage } from './messages.js'
+import type { EpochMessage, PeerIdentityMessage } from './messages.js'
 
 /** Conversions between the identity that is sent with every call and its internal form. */
 
@@ -47,10 +46,4 @@ export const parsePeer = (message: PeerIdentityMessage | null | undefined): Peer
   incarnation: message?.incarnation ?? 0,
   isPrimary: message?.is_primary ?? false,
   ended: parseEpochs(message?.ended),
-})
-
-export const toPositionMessage = (position: RemotePosition): PositionMessage => ({
-  index: position.index,
-  hash: position.hash,
-  epoch: position.epoch,
 })

@@ -1,5 +1,5 @@
 import { LogicalError } from '../../logical/errors.js'
-import type { Overtaker, RefusalCode } from '../model/types.js'
+import { type Overtaker, REFUSAL_CODES, type RefusalCode } from '../model/types.js'
 
 /** A refusal as it is sent: a reason code and a text. The receiver converts it back into a `LogicalError`. */
 export interface CarriedRefusal {
@@ -7,21 +7,6 @@ export interface CarriedRefusal {
   readonly text: string
   /** The newer primary to contact instead, encoded. */
   readonly overtaker?: string | undefined
-}
-
-const CODES: Readonly<Record<RefusalCode, true>> = {
-  revoked: true,
-  version: true,
-  epoch: true,
-  over: true,
-  set: true,
-  superseded: true,
-  rewound: true,
-  standby: true,
-  unavailable: true,
-  invalid: true,
-  forbidden: true,
-  failed: true,
 }
 
 /** Maximum number of epochs of the newer primary to send, so that they fit into the headers of a call. */
@@ -62,7 +47,7 @@ const parseOvertaker = (text: string): Overtaker | undefined => {
   }
 }
 
-const isRefusalCode = (value: unknown): value is RefusalCode => typeof value === 'string' && Object.hasOwn(CODES, value)
+const isRefusalCode = (value: unknown): value is RefusalCode => REFUSAL_CODES.some((code) => code === value)
 
 /** Returns the reason code of the other side; undefined if the link failed. */
 export const refusalCodeOf = (error: unknown): RefusalCode | undefined => {
@@ -92,5 +77,5 @@ export const fromCarried = ({ code, text, overtaker }: Received): LogicalError |
 interface Received {
   readonly code: unknown
   readonly text: string
-  readonly overtaker: unknown
+  readonly overtaker?: unknown
 }

@@ -42,7 +42,6 @@ export interface ConnectOptions {
   readonly credentials: PrimaryCredentials
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
   readonly signal: AbortSignal
-  /** Counts and times the calls. */
   readonly recorder?: Recorder | undefined
 }
 

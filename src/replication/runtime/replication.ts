@@ -18,13 +18,12 @@ import { KINDS, RoleRecords } from '../roles/role-records.js'
 import type { DataPlane } from '../host/services.js'
 import { FilteredDataPurge } from '../filter/purge.js'
 import { SettledFilter } from '../filter/settled-filter.js'
-import { findOwnFilter } from '../roles/own-filter.js'
 import { ownFilterId } from '../roles/secondary-role.js'
 import { isCopy } from '../model/state.js'
 import { renderStatus } from '../paths/status.js'
 import type { Kind, SecondaryView } from '../model/types.js'
 import { TreeMaintenance } from '../roles/tree-maintenance.js'
-import { ReplicationView } from './view.js'
+import { findOwnFilter, ReplicationView } from './view.js'
 import type { Commit } from '../../storage/keys/replicable.js'
 
 interface ReplicationOptions {
@@ -59,11 +58,7 @@ export class Replication {
         for (const kind of KINDS) this.context.running[kind].primary?.refuseAll(NEW_EPOCH)
       },
     })
-    const filters = new FilterStore({
-      storage: host.storage,
-      mounts: () => host.mounts(),
-      namespaces: () => host.namespaces(),
-    })
+    const filters = new FilterStore(host)
     host.followMounts({
       mountChanged: (tx, change) => filters.followMount(tx, change),
       namespaceGone: (tx, gone) => filters.followNamespaceGone(tx, gone),
@@ -71,22 +66,13 @@ export class Replication {
     const settledFilter = new SettledFilter(host.storage)
     const operationTokens = new OperationTokens(host)
     const purge = new FilteredDataPurge({
-      storage: host.storage,
-      store: host.store,
+      ...host,
       filteredMounts: () => this.#filteredMounts(),
       destroy: () => host.destroyDeleted(),
-      random: host.random,
-      log: host.log,
     })
     const followed: Kind = isSecondaryStage(roles.facts().stages.dr) ? 'dr' : 'performance'
-    const maintenance = new TreeMaintenance({
-      storage: host.storage,
-      store: host.store,
-      trees: host.trees,
-      clock: host.clock,
-      log: host.log,
-      beforeReindex: (signal) => holds.pass(followed, 'reindex', signal),
-    })
+    const beforeReindex = (signal: AbortSignal) => holds.pass(followed, 'reindex', signal)
+    const maintenance = new TreeMaintenance({ ...host, beforeReindex })
     const parts = { host, roles, fences, dataPlane, filters, settledFilter, maintenance, operationTokens }
     const roleOf = (kind: Kind): RunningRole =>
       new RunningRole({

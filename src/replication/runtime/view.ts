@@ -3,7 +3,7 @@ import type { CompiledFilter } from '../model/compile-filter.js'
 import type { Mode } from '../model/machine.js'
 import type { RunningRole } from '../roles/running-role.js'
 import { ownFilterId } from '../roles/secondary-role.js'
-import { type Ahead, type Fence, isCopy, type KindRecord } from '../model/state.js'
+import { type Ahead, aheadOf, type Fence, isCopy } from '../model/state.js'
 import type { Kind, PrimaryView } from '../model/types.js'
 
 /**
@@ -52,11 +52,6 @@ export class ReplicationView {
     return (this.#followed.follower?.connectionState ?? 'transient_failure') === 'transient_failure'
   }
 
-  /** True if a role has changed and this runtime is about to end. */
-  get isRestarting(): boolean {
-    return this.#context.roles.isLeaving
-  }
-
   /** The last applied index of the primary's log, for the kind that this cluster follows. */
   get lastRemoteWal(): number {
     return this.#followed.appliedIndex
@@ -67,26 +62,14 @@ export class ReplicationView {
     return this.#followed.follower?.announced?.index ?? 0
   }
 
+  /** The primary that this cluster follows; undefined if none has responded. */
+  get primary(): PrimaryView | undefined {
+    return this.#followed.follower?.primary
+  }
+
   /** The cluster ID of the current primary; empty if none has responded. */
   get primaryClusterId(): string {
-    return this.#primary?.clusterId ?? ''
-  }
-
-  get echoDurationMs(): number {
-    return Math.round(this.#primary?.lastHeartbeatDurationMs ?? 0)
-  }
-
-  get clockSkewMs(): number {
-    return Math.round(this.#primary?.clockSkewMs ?? 0)
-  }
-
-  get canaryAgeMs(): number {
-    return Math.round(this.#primary?.canaryAgeMs ?? 0)
-  }
-
-  /** Age of the oldest announced index that is not applied, in milliseconds; 0 if all are applied. */
-  get lagMs(): number {
-    return this.#primary?.lagMs ?? 0
+    return this.primary?.clusterId ?? ''
   }
 
   get fence(): Fence | undefined {
@@ -112,14 +95,20 @@ export class ReplicationView {
 
   /** The filter that withholds data from this performance secondary; undefined if it receives all data. */
   get ownFilter(): CompiledFilter | undefined {
-    return ownFilterOf(this.#context)
+    const id = findOwnFilterId(this.#context)
+    return id === undefined ? undefined : this.#context.filters.compiled(id)
   }
 
   /**
    * Mounts that a filter withheld from this performance secondary until recently: their data is still incomplete here.
    */
   get arrivingMounts(): ReadonlySet<string> {
-    return arrivingMountsOf(this.#context)
+    const { filters, settledFilter } = this.#context
+    const id = findOwnFilterId(this.#context)
+    const { record } = settledFilter.current
+    if (id === undefined || !record || settledFilter.is(filters.known(id).digest)) return NONE
+    const filtered = filters.compiled(id)?.filteredMounts ?? NONE
+    return new Set([...filters.compile(record).filteredMounts].filter((uuid) => !filtered.has(uuid)))
   }
 
   get #drMode(): Mode {
@@ -134,15 +123,9 @@ export class ReplicationView {
     const { running } = this.#context
     return this.isDrSecondary ? running.dr : running.performance
   }
-
-  get #primary(): PrimaryView | undefined {
-    return this.#followed.follower?.primary
-  }
 }
 
 const isSecondary = (mode: Mode): boolean => mode === 'secondary' || mode === 'bootstrapping'
-
-const aheadOf = (record: KindRecord): Ahead | undefined => ('ahead' in record ? record.ahead : undefined)
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -152,16 +135,13 @@ const findOwnFilterId = ({ host, roles, running, filters }: ReplicationContext):
   return running.performance.mode === 'secondary' && isCopy(record) ? ownFilterId(record, host, filters) : undefined
 }
 
-const ownFilterOf = (context: ReplicationContext): CompiledFilter | undefined => {
-  const id = findOwnFilterId(context)
-  return id === undefined ? undefined : context.filters.compiled(id)
-}
-
-const arrivingMountsOf = (context: ReplicationContext): ReadonlySet<string> => {
-  const { filters, settledFilter } = context
-  const id = findOwnFilterId(context)
-  const { record } = settledFilter.current
-  if (id === undefined || !record || settledFilter.is(filters.known(id).digest)) return NONE
-  const filtered = filters.compiled(id)?.filteredMounts ?? NONE
-  return new Set([...filters.compile(record).filteredMounts].filter((uuid) => !filtered.has(uuid)))
+/**
+ * Returns the filter of this performance secondary, or of the one it is a DR copy of; undefined if nothing is withheld.
+ */
+export const findOwnFilter = ({ host, roles, filters, running }: ReplicationContext): CompiledFilter | undefined => {
+  const record = roles.record('performance')
+  if (!isCopy(record)) return undefined
+  const original = running.dr.follower?.primary?.clusterId ?? ''
+  const id = ownFilterId(record, host, filters)
+  return filters.compiled(id) ?? (original === '' ? undefined : filters.compiled(original))
 }

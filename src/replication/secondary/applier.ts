@@ -1,5 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/keys/replicable.js'
+import { decodeFrame, parseFrame } from '../../storage/log/frame.js'
 import { changedFilters } from '../filter/changed-filters.js'
 import { isSamePosition } from '../host/announced.js'
 import type { Received, RecentFrames } from '../model/recent-frames.js'
@@ -12,13 +13,13 @@ const MERGED_BYTES_MAX = 8 * 1024 * 1024
 
 type Applied = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
-type BeforeFilterChange = (ids: readonly string[]) => Promise<void>
-
 interface ApplierOptions {
+  /** The primary's epoch. */
+  readonly epoch: string
   /** Remembers the applied frames. */
-  readonly recent?: RecentFrames
+  readonly recent: RecentFrames
   /** Awaited before entries that change filters are applied. Receives the IDs of the filters' secondaries. */
-  readonly beforeFilterChange?: BeforeFilterChange
+  readonly beforeFilterChange: (ids: readonly string[]) => Promise<void>
 }
 
 const APPLIED: Applied = { ok: true }
@@ -31,18 +32,14 @@ const APPLIED: Applied = { ok: true }
  */
 export class Applier {
   readonly #store: ReplicableStore
-  readonly #epoch: string
-  readonly #recent: RecentFrames | undefined
-  readonly #beforeFilterChange: BeforeFilterChange
+  readonly #options: ApplierOptions
   #position: RemotePosition
   #stored: PrimaryPosition | undefined
 
-  /** `position` is the store's position; `epoch` is the primary's epoch. */
-  constructor(store: ReplicableStore, position: RemotePosition, epoch: string, options: ApplierOptions = {}) {
-    this.#recent = options.recent
-    this.#beforeFilterChange = options.beforeFilterChange ?? (async () => undefined)
+  /** `position` is the store's position. */
+  constructor(store: ReplicableStore, position: RemotePosition, options: ApplierOptions) {
     this.#store = store
-    this.#epoch = epoch
+    this.#options = options
     this.#position = position
     this.#stored = store.remotePosition
   }
@@ -54,7 +51,7 @@ export class Applier {
 
   /** Moves the position to the primary's epoch, because the primary has found the position in its log. */
   confirm(): void {
-    this.#position = { ...this.#position, epoch: this.#epoch }
+    this.#position = { ...this.#position, epoch: this.#options.epoch }
   }
 
   /** Applies all slices, or those before the first one that does not fit. */
@@ -87,28 +84,29 @@ export class Applier {
     for (const slice of slices) {
       if (slice.first_index !== index + 1) return refuse(`expected index ${index + 1}, got ${slice.first_index}`)
       if (slice.frame.length > 0) {
-        const frame = await this.#store.parseFrame(slice.frame)
+        const frame = await parseFrame(slice.frame)
         if (frame?.firstIndex !== slice.first_index || frame.lastIndex !== slice.last_index) {
           return refuse(`the frame at ${slice.first_index} is damaged`)
         }
         if (!frame.previousHash.equals(hash)) return refuse(`the frame at ${slice.first_index} does not chain`)
         received.push({ frame, hash: slice.hash })
-        for (const entry of this.#store.decodeFrame(frame)) if (entry.operations.length > 0) entries.push(entry)
+        for (const entry of decodeFrame(frame)) if (entry.operations.length > 0) entries.push(entry)
       }
       index = slice.last_index
       hash = slice.hash
     }
-    const position = { index, hash, epoch: this.#epoch }
+    const { epoch, recent, beforeFilterChange } = this.#options
+    const position = { index, hash, epoch }
     if (entries.length > 0) {
       const changed = changedFilters(entries)
-      if (changed.length > 0) await this.#beforeFilterChange(changed)
+      if (changed.length > 0) await beforeFilterChange(changed)
       requirePositionAt(this.#store, this.#stored)
       const isApplied = await this.#store.applyEntries(entries, position)
       if (!isApplied) return refuse(`the data has diverged between ${this.#position.index} and ${index}`)
       this.#stored = position
     }
     this.#position = position
-    this.#recent?.add(received, position)
+    recent.add(received, position)
     return APPLIED
   }
 }

@@ -1,5 +1,6 @@
 import { messageOf } from '../../base/printable.js'
 import type { Clock } from '../../base/clock.js'
+import { limitSignal } from '../../base/linked-signal.js'
 import { LogicalError } from '../../logical/errors.js'
 import { atActiveNode } from '../rpc/active-node.js'
 import { withoutScheme } from '../rpc/addresses.js'
@@ -32,12 +33,8 @@ interface Bootstrapped {
  */
 export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstrapped> => {
   const { clock, times, signal } = options
-  const limit = new AbortController()
-  const timer = clock.setTimer(times.bootstrapTimeoutMs, () =>
-    limit.abort(new LogicalError('unavailable', `no bootstrap within ${times.bootstrapTimeoutMs} ms`)),
-  )
-  const onAbort = () => limit.abort(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
+  const late = new LogicalError('unavailable', `no bootstrap within ${times.bootstrapTimeoutMs} ms`)
+  using limit = limitSignal(clock, times.bootstrapTimeoutMs, signal, late)
   try {
     return await fetchOnce(options, limit.signal)
   } catch (error) {
@@ -46,9 +43,6 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
       cause: error,
       ...data,
     })
-  } finally {
-    timer.cancel()
-    signal.removeEventListener('abort', onAbort)
   }
 }
 

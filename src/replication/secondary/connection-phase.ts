@@ -50,52 +50,41 @@ const refuse = (redial: AbortController, refusal: RefusalCode): Outcome => {
 
 const stop = ({ refusal }: Refused): Outcome => to({ is: 'over', refusal })
 
+/** The cells of the events that most states do not expect. */
+const UNEXPECTED = { dial: never, accepted: never, ended: never, wait: never, stop: never }
+
 export const CONNECTION_PHASES: StateTable<ConnectionPhase, ConnectionEvent, ConnectionEffect> = {
   unstarted: {
+    ...UNEXPECTED,
     dial: (_, { redial }) => to({ is: 'dialling', shown: 'connecting', refusal: undefined, redial }),
-    accepted: never,
-    ended: never,
     wait: () => to({ is: 'waiting', refusal: undefined }),
     stop: () => to({ is: 'over', refusal: undefined }),
   },
   dialling: {
-    dial: never,
+    ...UNEXPECTED,
     accepted: ({ redial }, { connection }) => to({ is: 'connected', connection, redial }),
     ended: ({ shown, refusal: before, redial }, { refusal }) =>
       refusal === undefined ? to({ is: 'ended', shown, refusal: before, redial }) : refuse(redial, refusal),
-    wait: never,
-    stop: never,
   },
   connected: {
-    dial: never,
-    accepted: never,
+    ...UNEXPECTED,
     ended: ({ redial }, { refusal }) =>
       refusal === undefined ? to({ is: 'ended', shown: 'ready', refusal, redial }) : refuse(redial, refusal),
-    wait: never,
-    stop: never,
   },
   ended: {
+    ...UNEXPECTED,
     dial: ({ shown, refusal }, { redial }) =>
       to({ is: 'dialling', shown: shown === 'transient_failure' ? shown : 'connecting', refusal, redial }),
-    accepted: never,
-    ended: never,
     wait,
     stop,
   },
   waiting: {
+    ...UNEXPECTED,
     dial: ({ refusal }, { redial }) => to({ is: 'dialling', shown: 'transient_failure', refusal, redial }),
-    accepted: never,
-    ended: never,
     wait,
     stop,
   },
-  over: {
-    dial: never,
-    accepted: never,
-    ended: never,
-    wait: never,
-    stop,
-  },
+  over: { ...UNEXPECTED, stop },
 }
 
 /** Returns the link state in the terms of the status endpoints. */

@@ -1,6 +1,7 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import type { Tree } from '../../storage/keys/key-families.js'
 import type { TreeHashes } from '../../storage/keys/replicable.js'
+import { differingHashes } from '../../storage/trees/leaf.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
 import type { PeerIdentityMessage } from '../rpc/messages.js'
 
@@ -64,13 +65,5 @@ const EMPTY_GROUP = Buffer.alloc(FAN_OUT * HASH)
 export const treeNumber = (tree: Tree): 0 | 1 => (tree === 'local' ? 1 : 0)
 
 /** Returns which of 16 hashes differ, counted from `base`. */
-const differing = (own: Buffer, theirs: Buffer, base: number): number[] => {
-  const found: number[] = []
-  // Most groups of a small store are empty.
-  if (own.compare(theirs, 0, FAN_OUT * HASH) === 0) return found
-  for (let i = 0; i < FAN_OUT; i++) {
-    const at = i * HASH
-    if (own.compare(theirs, at, at + HASH, at, at + HASH) !== 0) found.push(base + i)
-  }
-  return found
-}
+const differing = (own: Buffer, theirs: Buffer, base: number): number[] =>
+  differingHashes(own, theirs, FAN_OUT).map((n) => base + n)

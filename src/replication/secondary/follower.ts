@@ -1,20 +1,14 @@
+import { awaitChange } from '../../base/await-change.js'
 import { Backoff } from '../../base/backoff.js'
+import { linkSignals } from '../../base/linked-signal.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EpochChain } from '../model/epoch.js'
-import type { ForwardReply } from '../host/services.js'
+import type { FollowerService, ForwardReply } from '../host/services.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../model/guard-texts.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
 import { atActiveNode } from '../rpc/active-node.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import type {
-  ConnectionState,
-  PrimaryPosition,
-  PrimaryView,
-  RefusalCode,
-  StreamState,
-  SyncProgress,
-  PeerIdentity,
-} from '../model/types.js'
+import type * as Model from '../model/types.js'
 import { Addresses } from './addresses.js'
 import {
   CONNECTION_PHASES,
@@ -25,12 +19,9 @@ import {
   refusalIn,
   shownAs,
 } from './connection-phase.js'
-import { Pause } from './pause.js'
-import { forwardOver } from './forward-over.js'
-import type { FollowerOptions } from './follower-options.js'
 import { Heartbeat } from './heartbeat.js'
 import { epochOf, KnownPrimary } from './known-primary.js'
-import { followOver, type LinkEvents } from './link.js'
+import { type FollowerOptions, followOver, forwardOver, type LinkEvents } from './link.js'
 import { type SurplusEntries, RecentFrames } from '../model/recent-frames.js'
 import { type Pong, pingPrimaries } from './pinger.js'
 import { SYNC_STATES, type SyncState, type SyncStateEvent, initialSyncState } from './sync-state.js'
@@ -43,21 +34,20 @@ const ROUNDS_BEFORE_FORMER = 3
  * The secondary side of one kind of replication: keeps one connection to the primary, at any of its addresses, and keeps the
  * store in sync with it. `state` describes the data and survives the connection; `connectionState` describes the link.
  */
-export class Follower {
+export class Follower implements FollowerService {
   readonly #options: FollowerOptions
   readonly #addresses: Addresses
   readonly #heartbeat: Heartbeat
   readonly #recent = new RecentFrames()
   readonly #primary = new KnownPrimary()
   readonly #stop = new AbortController()
-  readonly #pause: Pause
+  #endPause: () => void = () => undefined
   #phase: ConnectionPhase = { is: 'unstarted' }
   #syncState: SyncState
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: FollowerOptions) {
     this.#options = options
-    this.#pause = new Pause(options.clock)
     this.#addresses = new Addresses(options.addresses, options.formerAddresses)
     const { remotePosition, isResyncing } = options.store
     this.#syncState = initialSyncState(remotePosition, isResyncing)
@@ -78,25 +68,23 @@ export class Follower {
   /** Closes the connection and waits for pending work. */
   async stop(): Promise<void> {
     this.#stop.abort(new LogicalError('unavailable', 'the follower is stopping'))
-    this.#pause.end()
+    this.#endPause()
     await this.#running
     this.#link({ on: 'stop' })
   }
 
-  get state(): StreamState {
+  get state(): Model.StreamState {
     return this.#syncState.is
   }
 
-  get connectionState(): ConnectionState {
+  get connectionState(): Model.ConnectionState {
     return shownAs(this.#phase)
   }
 
-  /** The primary's current reason to refuse this cluster. */
-  get refusal(): RefusalCode | undefined {
+  get refusal(): Model.RefusalCode | undefined {
     return refusalIn(this.#phase)
   }
 
-  /** `https://host:port` in use, or used last. */
   get primaryAddress(): string {
     return this.#addresses.current
   }
@@ -113,27 +101,25 @@ export class Follower {
    * The position applied from the primary's log. After another primary has accepted this cluster, the index is 0 until the
    * position in its log is known.
    */
-  get applied(): PrimaryPosition | undefined {
+  get applied(): Model.PrimaryPosition | undefined {
     return this.#syncState.applied
   }
 
-  /** The last position that the primary announced since this follower started; undefined before the first announcement. */
-  get announced(): PrimaryPosition | undefined {
+  get announced(): Model.PrimaryPosition | undefined {
     return this.#primary.announced
   }
 
-  /** Returns the frames applied after the primary's `index` that are still in memory. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     return this.#recent.after(index)
   }
 
   /** Set while a Merkle sync runs, from its start. */
-  get syncProgress(): SyncProgress | undefined {
+  get syncProgress(): Model.SyncProgress | undefined {
     return this.#syncState.is === 'merkle-sync' ? this.#syncState.progress : undefined
   }
 
   /** Undefined until the primary has responded once. */
-  get primary(): PrimaryView | undefined {
+  get primary(): Model.PrimaryView | undefined {
     return this.#primary.view(this.connectionState === 'ready', this.#addresses.current, this.#heartbeat)
   }
 
@@ -147,7 +133,6 @@ export class Follower {
     return forwardOver(link.connection, this.#options, payload, signal)
   }
 
-  /** Switches to the first address that responds as the expected primary. Rejects, and changes nothing, if none does. */
   async updateAddresses(addresses: readonly string[]): Promise<Pong> {
     const { hooks } = this.#options
     const pong = await pingPrimaries(addresses, {
@@ -161,7 +146,7 @@ export class Follower {
       this.#phase.redial.abort(new LogicalError('unavailable', 'redialling'))
     }
     hooks.onPrimaryAddresses(this.#addresses)
-    this.#pause.end()
+    this.#endPause()
     return pong
   }
 
@@ -184,29 +169,31 @@ export class Follower {
       this.#link({ on: 'wait' })
       const delayMs = backoff.next()
       this.#options.log.debug('encountered error, applying backoff', { backoffMs: Math.round(delayMs) })
-      await this.#pause.wait(delayMs)
+      const watch = (end: () => void) => {
+        this.#endPause = end
+        return () => undefined
+      }
+      await awaitChange(watch, () => true, { clock: this.#options.clock, timeoutMs: delayMs })
     }
   }
 
   /** Runs one connection from start to end. Returns true if the primary had accepted it. */
   async #attempt(address: string): Promise<boolean> {
     const redial = new AbortController()
-    const onStop = () => redial.abort(this.#stop.signal.reason)
-    this.#stop.signal.addEventListener('abort', onStop)
+    using linked = linkSignals([this.#stop.signal, redial.signal])
+    const { signal } = linked
     this.#link({ on: 'dial', redial })
     try {
       return await atActiveNode(address, async (at) => {
-        const connection = await this.#options.transport.connect(at, { ...this.#options, signal: redial.signal })
+        const connection = await this.#options.transport.connect(at, { ...this.#options, signal })
         const events = { ...this.#eventsOf(connection), heartbeat: this.#heartbeat }
-        return followOver(connection, this.#options, events, redial.signal)
+        return followOver(connection, this.#options, events, signal)
       })
     } catch (error) {
       const wasConnected = this.#phase.is === 'connected'
-      if (!redial.signal.aborted) this.#failed(address, error)
-      this.#link({ on: 'ended', refusal: redial.signal.aborted ? undefined : refusalCodeOf(error) })
+      if (!signal.aborted) this.#failed(address, error)
+      this.#link({ on: 'ended', refusal: signal.aborted ? undefined : refusalCodeOf(error) })
       return wasConnected
-    } finally {
-      this.#stop.signal.removeEventListener('abort', onStop)
     }
   }
 
@@ -229,7 +216,7 @@ export class Follower {
     }
   }
 
-  #heard(primary: PeerIdentity, addresses: readonly string[], lastIndex: number): void {
+  #heard(primary: Model.PeerIdentity, addresses: readonly string[], lastIndex: number): void {
     const objection = this.#options.hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', objection)
     this.#primary.heard(primary, lastIndex)
@@ -259,7 +246,7 @@ export class Follower {
     const { to, effects } = step(CONNECTION_PHASES, this.#phase, event)
     this.#phase = to
     for (const effect of effects) if (effect.do === 'stand-still') this.#enterSyncState({ on: 'idle' })
-    if (this.connectionState !== before) this.#options.hooks.onChange()
+    if (this.connectionState !== before) this.#options.hooks.onChange?.()
   }
 
   #enterSyncState(event: SyncStateEvent): void {
@@ -267,11 +254,11 @@ export class Follower {
     this.#syncState = step(SYNC_STATES, this.#syncState, event).to
     if (this.state === from) return
     this.#options.log.info('transitioning state', { state: this.state, from, kind: this.#options.kind })
-    this.#options.hooks.onChange()
+    this.#options.hooks.onChange?.()
   }
 
   #tellAddresses(): void {
     this.#options.hooks.onPrimaryAddresses(this.#addresses)
-    this.#options.hooks.onChange()
+    this.#options.hooks.onChange?.()
   }
 }

@@ -7,15 +7,11 @@ import type { Heartbeat } from './heartbeat.js'
  * updates them.
  */
 export class KnownPrimary {
+  /** Undefined until the primary has responded once. */
   #who: PeerIdentity | undefined
   /** Time of the primary's first message; heartbeats follow it. */
   #acceptedMs: number | undefined
   #announced: PrimaryPosition | undefined
-
-  /** Undefined until the primary has responded once. */
-  get who(): PeerIdentity | undefined {
-    return this.#who
-  }
 
   get epochs(): EpochChain {
     return this.#who?.epochs ?? []

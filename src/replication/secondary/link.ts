@@ -1,24 +1,45 @@
+import type { Facilities } from '../../base/facilities.js'
+import { linkSignals } from '../../base/linked-signal.js'
+import type { Recorder } from '../../base/meter.js'
 import { LogicalError } from '../../logical/errors.js'
+import type { ReplicableStore } from '../../storage/keys/replicable.js'
+import type { ForwardReply } from '../host/services.js'
 import { chainUpTo, currentEpoch, findSurplus } from '../model/epoch.js'
+import { PRIMARY_UNREACHABLE_TEXT } from '../model/guard-texts.js'
 import type { ReceivedDown } from '../rpc/messages.js'
-import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
+import type { ClusterTransport, FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import { parsePeer, toPositionMessage, toPeerMessage } from '../rpc/peer-identity.js'
-import type { PrimaryPosition, SyncProgress, PeerIdentity } from '../model/types.js'
-import type { FollowerOptions } from './follower-options.js'
+import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
+import type * as Model from '../model/types.js'
 import type { Heartbeat } from './heartbeat.js'
 import { surplusEntriesOf, type RecentFrames } from '../model/recent-frames.js'
 import type { EnteredState } from './sync-state.js'
 import { StreamReader } from './stream-reader.js'
 
+export interface FollowerOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
+  readonly kind: Model.Kind
+  readonly store: ReplicableStore
+  readonly hooks: Model.SecondaryHooks
+  readonly credentials: Model.PrimaryCredentials
+  /** Addresses of the primary, best first, as `https://host:port` or `host:port`. */
+  readonly addresses: readonly string[]
+  /** Tried if none of `addresses` responds. */
+  readonly formerAddresses?: readonly string[] | undefined
+  readonly times: Model.ReplicationTimes
+  /** Size of one import of a resync, in bytes. */
+  readonly importBytes: number
+  readonly transport: ClusterTransport
+  readonly recorder?: Recorder | undefined
+}
+
 /** The events that one connection reports to the follower. */
 export interface LinkEvents {
   /** The primary and this cluster have accepted each other; `lastIndex` is the index to reach. */
-  onAccepted(primary: PeerIdentity, lastIndex: number): void
+  onAccepted(primary: Model.PeerIdentity, lastIndex: number): void
   enter(state: EnteredState): void
-  onProgress(progress: SyncProgress): void
+  onProgress(progress: Model.SyncProgress): void
   onAnnounced(lastIndex: number): void
-  onApplied(place: PrimaryPosition): void
+  onApplied(place: Model.PrimaryPosition): void
   /** Reports the current addresses of the primary and its possible successors. */
   onAddresses(addresses: readonly string[]): void
   /** The last applied frames, across all connections. */
@@ -37,11 +58,9 @@ export const followOver = async (
 ): Promise<never> => {
   const ending = new AbortController()
   const stream = connection.streamWals()
-  const onOuterEnd = () => ending.abort(signal.reason)
-  signal.addEventListener('abort', onOuterEnd, { once: true })
-  if (signal.aborted) onOuterEnd()
-  stream.ended.addEventListener('abort', () => ending.abort(stream.ended.reason), { once: true })
-  ending.signal.addEventListener('abort', () => stream.end(), { once: true })
+  using linked = linkSignals([signal, stream.ended, ending.signal])
+  const ends = linked.signal
+  ends.addEventListener('abort', () => stream.end(), { once: true })
   let work: Promise<never>[] = []
   try {
     const { primary, rest, place } = await openStream(stream, options, events)
@@ -57,7 +76,7 @@ export const followOver = async (
       epoch: currentEpoch(primary.epochs)?.id ?? '',
       lagMs: () => heartbeat.lagMs,
     })
-    work = [reader.run(place, rest, ending.signal), heartbeat.run(connection, ending.signal)]
+    work = [reader.run(place, rest, ends), heartbeat.run(connection, ends)]
     return await Promise.race(work)
   } catch (error) {
     if (refusalCodeOf(error) === 'rewound') await stopAhead(connection, options, events.recent, signal)
@@ -66,7 +85,6 @@ export const followOver = async (
     ending.abort(new LogicalError('unavailable', 'the connection has ended'))
     connection.close()
     await Promise.allSettled(work)
-    signal.removeEventListener('abort', onOuterEnd)
   }
 }
 
@@ -79,8 +97,8 @@ const stopAhead = async (
 ): Promise<void> => {
   const place = store.remotePosition
   if (!place) return
-  const positions = recent.positions().map((position) => toPositionMessage({ ...position, epoch: place.epoch }))
-  const request = { who: toPeerMessage(hooks.who()), positions: [...positions] }
+  const positions = recent.positions().map((position) => ({ ...position, epoch: place.epoch }))
+  const request = { who: toPeerMessage(hooks.who()), positions }
   const reply = await connection.call('commonPosition', request, { timeoutMs: times.connectTimeoutMs, signal })
   const isKnown = reply.common_index > 0
   const forkIndex = isKnown ? reply.common_index : Math.min(reply.last_index, place.index)
@@ -99,7 +117,7 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
     await stream.send({
       open: {
         who: toPeerMessage(hooks.who()),
-        position: place ? toPositionMessage(place) : null,
+        position: place ?? null,
         filter: kind === 'performance' ? hooks.filterFingerprint() : '',
       },
     })
@@ -114,9 +132,34 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
   }
 }
 
-const parseAccepted = (first: ReceivedDown | undefined): { primary: PeerIdentity; lastIndex: number } => {
+const parseAccepted = (first: ReceivedDown | undefined): { primary: Model.PeerIdentity; lastIndex: number } => {
   if (first?.message !== 'accepted' || !first.accepted) {
     throw new LogicalError('unavailable', 'the primary sent an unexpected message')
   }
   return { primary: parsePeer(first.accepted.who), lastIndex: first.accepted.last_index }
+}
+
+/**
+ * Forwards a request over the connection. Rejects with `outcome unknown` if the request may have been executed and
+ * lost.
+ */
+export const forwardOver = async (
+  connection: PrimaryConnection,
+  { hooks, times }: Pick<FollowerOptions, 'hooks' | 'times'>,
+  payload: Buffer,
+  signal: AbortSignal | undefined,
+): Promise<ForwardReply> => {
+  const request = { who: toPeerMessage(hooks.who()), payload }
+  const limits = { timeoutMs: times.forwardingTimeoutMs, ...(signal ? { signal } : {}) }
+  try {
+    const reply = await connection.call('forward', request, limits)
+    const primary = parsePeer(reply.who)
+    // The primary may have been overtaken while its response was in transit.
+    const objection = hooks.findObjection(primary)
+    if (objection !== undefined) throw refusalError('epoch', `${objection}: outcome unknown`)
+    return { payload: reply.payload, epochs: primary.epochs }
+  } catch (error) {
+    if (refusalCodeOf(error) !== undefined) throw error
+    throw new LogicalError('unavailable', `${PRIMARY_UNREACHABLE_TEXT}: outcome unknown`, { cause: error })
+  }
 }

@@ -4,22 +4,18 @@ import type { RemotePosition, ReplicableStore, SyncSnapshot } from '../../storag
 import type { PrimaryConnection } from '../rpc/transport.js'
 import type { PeerIdentityMessage, ResyncNeeded } from '../rpc/messages.js'
 import { filteredDigest } from '../filter/filtered-digest.js'
-import type { Kind, SecondaryHooks, SyncProgress } from '../model/types.js'
+import type { Kind, SecondaryHooks } from '../model/types.js'
 import { type DiffCall, findConflicts, treeNumber, usedSubPages } from './diff.js'
 import { fetchSubPages } from './fetch.js'
 import type { EnteredState } from './sync-state.js'
-import { StepWriter } from './step-writer.js'
+import { StepWriter, type StepWriterOptions } from './step-writer.js'
 
-export interface ResyncOptions {
+export interface ResyncOptions extends StepWriterOptions {
   readonly kind: Kind
-  readonly store: ReplicableStore
   readonly hooks: SecondaryHooks
   readonly log: Log
   readonly who: () => PeerIdentityMessage
   readonly enter: (state: EnteredState) => void
-  readonly onProgress: (progress: SyncProgress) => void
-  /** Size of one import, in bytes. */
-  readonly importBytes?: number | undefined
 }
 
 /** If a tree has at most this many keys, the store copies the primary's whole tree instead of comparing. */
@@ -48,14 +44,14 @@ export const resync = async (
   options: ResyncOptions,
   signal: AbortSignal,
 ): Promise<ResyncResult> => {
-  const { kind, store, hooks, enter, onProgress, log, who, importBytes } = options
+  const { kind, store, hooks, enter, log, who } = options
   const position = offer.position ?? { index: 0, hash: Buffer.alloc(0), epoch: '' }
   const call: DiffCall = { connection, session: offer.session, who, signal }
   enter('merkle-diff')
   await hooks.beforeState('merkle-diff', signal)
   log.info('starting merkle diff', { reason: offer.reason })
   const snapshot = store.snapshot()
-  const writer = new StepWriter(store, hooks, onProgress, importBytes)
+  const writer = new StepWriter(options)
   try {
     const trees: readonly Tree[] = kind === 'dr' ? ['replicated', 'local'] : ['replicated']
     const plans: Plan[] = []

@@ -1,11 +1,10 @@
 import type { Clock } from '../../base/clock.js'
 import type { Recorder } from '../../base/meter.js'
-import type { Log } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { RemotePosition, ReplicableStore } from '../../storage/keys/replicable.js'
+import type { RemotePosition } from '../../storage/keys/replicable.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import type { FrameSliceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
-import type { PrimaryPosition, SecondaryHooks } from '../model/types.js'
+import type { PrimaryPosition } from '../model/types.js'
 import { Applier, requirePositionAt } from './applier.js'
 import { comparingOver, PATIENCE_MS, withPatience } from './patience.js'
 import type { RecentFrames } from '../model/recent-frames.js'
@@ -41,9 +40,6 @@ export class StreamReader {
   readonly #comparing: Pick<PrimaryConnection, 'call' | 'fetchKeys'>
   readonly #stream: FollowerStream
   readonly #options: StreamReaderOptions
-  readonly #store: ReplicableStore
-  readonly #hooks: SecondaryHooks
-  readonly #log: Log
   /** Undefined while the position is lost, until a resync is complete. */
   #applier: Applier | undefined
   #unequal = 0
@@ -58,9 +54,6 @@ export class StreamReader {
     this.#comparing = comparingOver(connection, { clock: options.clock, onSilence })
     this.#stream = stream
     this.#options = options
-    this.#store = options.store
-    this.#hooks = options.hooks
-    this.#log = options.log
   }
 
   /**
@@ -68,7 +61,7 @@ export class StreamReader {
    * of the stream's end, or with a failure.
    */
   async run(place: RemotePosition | undefined, early: readonly ReceivedDown[], signal: AbortSignal): Promise<never> {
-    requirePositionAt(this.#store, place)
+    requirePositionAt(this.#options.store, place)
     if (place) await this.#goOn(place)
     try {
       await this.#take(early, signal)
@@ -119,21 +112,21 @@ export class StreamReader {
   async #advance(applier: Applier, slices: readonly FrameSliceMessage[], signal: AbortSignal): Promise<void> {
     const isFound = applier.position.epoch !== this.#options.epoch || slices.length === 0
     if (slices.length > 0) {
-      await this.#hooks.beforeState('apply', signal)
+      await this.#options.hooks.beforeState('apply', signal)
       const applied = await applier.apply(slices)
       if (!applied.ok) return this.#losePlace(applied.reason)
     } else applier.confirm()
     const { position } = applier
-    const unstored = position.index - (this.#store.remotePosition?.index ?? 0)
+    const unstored = position.index - (this.#options.store.remotePosition?.index ?? 0)
     if (isFound || unstored > UNSTORED_INDEXES_MAX) await applier.flush()
-    if (isFound) await this.#hooks.onSynced()
+    if (isFound) await this.#options.hooks.onSynced()
     this.#options.onApplied(position)
     await this.#stream.send({ applied_index: position.index })
   }
 
   /** Requests a resync. Until it is offered, the content of the stream is dropped. */
   async #losePlace(reason: string): Promise<void> {
-    this.#log.warn('non-matching guard, exiting', { reason })
+    this.#options.log.warn('non-matching guard, exiting', { reason })
     this.#applier = undefined
     this.#options.enter('merkle-diff')
     await this.#stream.send({ lost_place: reason, last_session: this.#lastSession })
@@ -149,37 +142,37 @@ export class StreamReader {
       this.#options.enter(state)
     }
     const { position, isEqual, changes } = await resync(this.#comparing, offer, { ...this.#options, enter }, signal)
-    this.#log.info('merkle sync done', { changes, index: position.index })
+    this.#options.log.info('merkle sync done', { changes, index: position.index })
     const endMs = clock.monotonic()
     recorder?.record('vault.replication.merkleDiff', (syncStartMs ?? endMs) - startMs)
     if (syncStartMs !== undefined) recorder?.record('vault.replication.merkleSync', endMs - syncStartMs)
     if (isEqual) {
       this.#unequal = 0
-      await this.#hooks.onCompared(offer.rule)
+      await this.#options.hooks.onCompared(offer.rule)
       await this.#goOn(position)
       await this.#stream.send({ start: position })
       return
     }
     this.#unequal++
-    if (this.#unequal === UNEQUAL_BEFORE_REINDEX) await this.#hooks.reindex()
+    if (this.#unequal === UNEQUAL_BEFORE_REINDEX) await this.#options.hooks.reindex()
     if (this.#unequal >= UNEQUAL_MAX) {
       const text = 'state is still irreconcilable after reindex, try reindexing primary cluster'
-      this.#log.error(text)
+      this.#options.log.error(text)
       throw new LogicalError('unavailable', text)
     }
     await this.#losePlace('the roots differ after the sync')
   }
 
   async #goOn(place: RemotePosition): Promise<void> {
-    const { epoch, recent, enter, onApplied } = this.#options
+    const { log, epoch, recent, enter, onApplied } = this.#options
     recent.begin(place)
-    const beforeFilterChange = (ids: readonly string[]) => this.#hooks.beforeFilterChange(ids)
-    this.#applier = new Applier(this.#store, place, epoch, { recent, beforeFilterChange })
+    const beforeFilterChange = (ids: readonly string[]) => this.#options.hooks.beforeFilterChange(ids)
+    this.#applier = new Applier(this.#options.store, place, { epoch, recent, beforeFilterChange })
     // An index in another epoch is meaningless until the primary has found it in its own log.
     if (place.epoch === epoch) {
-      await this.#hooks.onSynced()
+      await this.#options.hooks.onSynced()
       onApplied(place)
     } else enter('merkle-diff')
-    this.#log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })
+    log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })
   }
 }

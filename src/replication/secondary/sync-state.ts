@@ -44,39 +44,14 @@ const apply = (_: SyncState, { place }: { readonly place: PrimaryPosition }): Ou
 const take = (state: SyncState, { epoch }: { readonly epoch: string }): Outcome =>
   state.applied?.epoch === epoch ? stay(state) : to({ is: 'merkle-diff', applied: { epoch, index: 0 } })
 
+/** The cells that all states share, except where they have their own. */
+const ROW = { idle, 'merkle-diff': diff, 'merkle-sync': sync, taken: take, applied: apply, progress: stay }
+
 export const SYNC_STATES: StateTable<SyncState, SyncStateEvent, never> = {
-  idle: {
-    idle: stay,
-    'merkle-diff': diff,
-    'merkle-sync': sync,
-    taken: take,
-    applied: apply,
-    progress: stay,
-  },
-  'merkle-diff': {
-    idle,
-    'merkle-diff': stay,
-    'merkle-sync': sync,
-    taken: take,
-    applied: apply,
-    progress: stay,
-  },
-  'merkle-sync': {
-    idle,
-    'merkle-diff': diff,
-    'merkle-sync': stay,
-    taken: take,
-    applied: apply,
-    progress: (state, { progress }) => to({ ...state, progress }),
-  },
-  'stream-wals': {
-    idle,
-    'merkle-diff': diff,
-    'merkle-sync': sync,
-    taken: take,
-    applied: apply,
-    progress: stay,
-  },
+  idle: { ...ROW, idle: stay },
+  'merkle-diff': { ...ROW, 'merkle-diff': stay },
+  'merkle-sync': { ...ROW, 'merkle-sync': stay, progress: (state, { progress }) => to({ ...state, progress }) },
+  'stream-wals': ROW,
 }
 
 /** Returns the state of a follower whose store was just opened. */

@@ -10,6 +10,7 @@ import {
   ETCD_STORAGE_KEYS,
   type KeyTable,
   LISTENER_KEYS,
+  LOCKOUT_KEYS,
   OWN_KEYS,
   REPLICATION_KEYS,
   ROOT_KEYS,
@@ -39,25 +40,11 @@ export interface Stanza {
 }
 
 const BLOCKS: ReadonlySet<string> = new Set([
-  'listener',
-  'storage',
-  'backend',
-  'ha_storage',
-  'ha_backend',
-  'seal',
-  'replication',
-  'understudy',
-  'user_lockout',
+  ...['listener', 'storage', 'backend', 'ha_storage', 'ha_backend', 'seal'],
+  ...['replication', 'understudy', 'user_lockout'],
 ])
 
 const SEAL_KEYS: Readonly<Record<string, KeyTable>> = { static: STATIC_SEAL_KEYS, transit: TRANSIT_SEAL_KEYS }
-
-const LOCKOUT_KEYS = {
-  lockout_threshold: { kind: 'int' },
-  lockout_duration: { kind: 'duration' },
-  lockout_counter_reset: { kind: 'duration' },
-  disable_lockout: { kind: 'bool' },
-} as const
 
 type Values = Record<string, Sourced>
 

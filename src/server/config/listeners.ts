@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import { createSecureContext } from 'node:tls'
 import { readNamedFile } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
@@ -188,7 +189,7 @@ const readFile = (settings: ResolvedSettings, key: string): Buffer | undefined =
   try {
     return readNamedFile(file)
   } catch (error) {
-    settings.refuse(key, `${file} cannot be read: ${error instanceof Error ? error.message : error}`)
+    settings.refuse(key, `${file} cannot be read: ${messageOf(error)}`)
     return undefined
   }
 }
@@ -204,8 +205,7 @@ const accepts = (
     createSecureContext(material)
     return true
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    settings.refuse(key, `${textOf(settings.values[key])} ${problem}: ${reason}`)
+    settings.refuse(key, `${textOf(settings.values[key])} ${problem}: ${messageOf(error)}`)
     return false
   }
 }

@@ -81,6 +81,12 @@ export const REPLICATION_KEYS: KeyTable = {
   ...real('duration', 'best_effort_wal_wait_duration'),
 }
 
+export const LOCKOUT_KEYS: KeyTable = {
+  ...real('int', 'lockout_threshold'),
+  ...real('duration', 'lockout_duration lockout_counter_reset'),
+  ...real('bool', 'disable_lockout'),
+}
+
 /**
  * Below 1.21 and with `+ent`: for later versions, clients also send, read and test fields that this server lacks
  * (docs/reference/compatibility.md).

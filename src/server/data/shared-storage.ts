@@ -1,6 +1,7 @@
 import type { Facilities } from '../../base/facilities.js'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { limitSignal } from '../../base/linked-signal.js'
 import { readNamedFile } from '../../base/named-file.js'
 import type { Log } from '../../base/log.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
@@ -43,10 +44,8 @@ const openEtcd = async (
   const read = (file: string) => (file === '' ? undefined : readNamedFile(file))
   const files = { ca: read(tls.caFile), cert: read(tls.certFile), key: read(tls.keyFile) }
   const { EtcdSharedLog } = await import('../../storage/shared-log/etcd/etcd-shared-log.js')
-  const late = new AbortController()
-  const timer = surroundings.clock.setTimer(requestTimeoutMs * FIRST_ANSWER_TIMES, () =>
-    late.abort(new Error('no member has answered')),
-  )
+  const timeoutMs = requestTimeoutMs * FIRST_ANSWER_TIMES
+  using limit = limitSignal(surroundings.clock, timeoutMs, undefined, 'no member has answered')
   const options = {
     ...surroundings,
     addresses,
@@ -57,12 +56,10 @@ const openEtcd = async (
     tls: isTls ? files : undefined,
   }
   try {
-    return await EtcdSharedLog.open(options, late.signal)
+    return await EtcdSharedLog.open(options, limit.signal)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : cause
     throw new LogicalError('unavailable', `the etcd at ${addresses.join(', ')} cannot be used: ${reason}`, { cause })
-  } finally {
-    timer.cancel()
   }
 }
 

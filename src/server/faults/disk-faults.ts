@@ -5,11 +5,10 @@ import { failedDisk, noSpace } from '../../storage/engine/level-failure.js'
 import { watchSource } from '../../storage/engine/watched-source.js'
 
 export const DISK_STATES = ['ok', 'full', 'fail', 'slow'] as const
-type DiskState = (typeof DISK_STATES)[number]
 
 /** The disk faults that a lab has injected into this process. Reads are not affected, since most come from memory. */
 export class DiskFaults {
-  state: DiskState = 'ok'
+  state: (typeof DISK_STATES)[number] = 'ok'
   delayMs = 0
 
   /** Throws the error for writes, if there is one. */

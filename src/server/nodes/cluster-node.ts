@@ -73,7 +73,6 @@ export class ClusterNode implements NodeMembership {
     return this.#state === 'active' && this.isLeading
   }
 
-  /** True while no other node can have written data that this node lacks. */
   get isLeading(): boolean {
     return this.leadingTerm !== undefined
   }

@@ -1,4 +1,5 @@
 import type { Facilities } from '../../base/facilities.js'
+import { limitSignal } from '../../base/linked-signal.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Candidate, Leadership, SharedLog } from '../../storage/shared-log/shared-log.js'
 
@@ -53,15 +54,9 @@ export class Election {
 
   /** Becomes leader within seconds. Rejects with LogicalError 503 if that is not possible. */
   async leadSoon(): Promise<Leadership> {
-    const stop = new AbortController()
-    const timer = this.#options.clock.setTimer(SOON_MS, () =>
-      stop.abort(new LogicalError('unavailable', 'the shared log of the cluster gives no answer')),
-    )
-    try {
-      return await this.#campaign(stop.signal)
-    } finally {
-      timer.cancel()
-    }
+    const late = new LogicalError('unavailable', 'the shared log of the cluster gives no answer')
+    using limit = limitSignal(this.#options.clock, SOON_MS, undefined, late)
+    return await this.#campaign(limit.signal)
   }
 
   #campaign(signal: AbortSignal): Promise<Leadership> {

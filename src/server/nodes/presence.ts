@@ -1,5 +1,6 @@
 import type { Facilities } from '../../base/facilities.js'
 import type { Timer } from '../../base/clock.js'
+import { Listeners } from '../../base/listeners.js'
 import type { NodeFacts } from '../../core/status/cluster-status.js'
 import type { NodeRecord, SharedLog } from '../../storage/shared-log/shared-log.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -16,7 +17,8 @@ const ECHO_MS = 5000
 export class Presence {
   readonly #options: PresenceOptions
   readonly #echo: Timer
-  readonly #listeners = new Set<() => void>()
+  readonly #others = new Listeners()
+  readonly onOthers = this.#others.add
   #otherAddresses: readonly string[] = []
   #told: NodeRecord | undefined
   #telling: Promise<void> | undefined
@@ -29,11 +31,6 @@ export class Presence {
 
   get otherAddresses(): readonly string[] {
     return this.#otherAddresses
-  }
-
-  onOthers(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
   }
 
   async nodes(activeId: string | undefined): Promise<readonly NodeFacts[]> {
@@ -79,6 +76,6 @@ export class Presence {
     const addresses = others.map(({ clusterAddress }) => clusterAddress)
     if (String(addresses) === String(this.#otherAddresses)) return
     this.#otherAddresses = addresses
-    for (const listener of [...this.#listeners]) listener()
+    this.#others.tell()
   }
 }

@@ -5,7 +5,6 @@ import type { ResponseReservation } from '../../logical/request.js'
 import { encodeRelayFailure, encodeRendered } from '../../replication/forwarding/relayed-answer.js'
 import { decodeRelayed, type Relayed } from '../../replication/forwarding/relayed-request.js'
 import { refusalError } from '../../replication/rpc/refusal.js'
-import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterService } from '../../replication/rpc/service.js'
 import { goneOf } from '../runtime/admission.js'
 import { ensureAuthority, memberSerialOf } from './node-authority.js'
@@ -13,7 +12,7 @@ import type { Facilities } from '../../base/facilities.js'
 import type { CertificateKeys } from '../../crypto/certificates.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ClusterPort } from '../../replication/rpc/transport.js'
-import { standbyRefusal } from '../../replication/rpc/active-node.js'
+import { refusingService, standbyRefusal } from '../../replication/rpc/active-node.js'
 import { serverIdentityOf } from '../../replication/credentials/ca.js'
 import { isDormant } from '../../replication/model/machine.js'
 import { KINDS } from '../../replication/roles/role-records.js'
@@ -143,29 +142,24 @@ export class StandbyPort {
     this.#served = names
   }
 
-  /** Returns undefined if the storage cannot be read, as during shutdown: the current identities stay. */
+  /**
+   * Returns the identities that the active node presents to its secondaries, without those that a DR secondary keeps for a
+   * later role; undefined if the storage cannot be read, as during shutdown: the current identities stay.
+   */
   #findIdentities(): readonly ServerIdentity[] | undefined {
     try {
-      return this.#identities()
+      const { barrier } = this.#options.following() ?? {}
+      if (!barrier || barrier.isSealed) return []
+      const storage = barrier.view('')
+      const records = { dr: readRecord(storage, 'dr'), performance: readRecord(storage, 'performance') }
+      const stages = { dr: stageOf(records.dr), performance: stageOf(records.performance) }
+      return KINDS.flatMap((kind) => {
+        const record = records[kind]
+        return record.mode === 'primary' && !isDormant(kind, { stages }) ? [serverIdentityOf(record.ca)] : []
+      })
     } catch (error) {
       this.#options.log.warn('the authorities of the cluster could not be read', { error })
       return undefined
     }
-  }
-
-  /**
-   * Returns the identities that the active node presents to its secondaries, without those that a DR secondary keeps for a
-   * later role.
-   */
-  #identities(): readonly ServerIdentity[] {
-    const { barrier } = this.#options.following() ?? {}
-    if (!barrier || barrier.isSealed) return []
-    const storage = barrier.view('')
-    const records = { dr: readRecord(storage, 'dr'), performance: readRecord(storage, 'performance') }
-    const stages = { dr: stageOf(records.dr), performance: stageOf(records.performance) }
-    return KINDS.flatMap((kind) => {
-      const record = records[kind]
-      return record.mode === 'primary' && !isDormant(kind, { stages }) ? [serverIdentityOf(record.ca)] : []
-    })
   }
 }

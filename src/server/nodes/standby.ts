@@ -132,15 +132,13 @@ interface StandbyOptions {
   readonly membership: Pick<NodeMembership, 'isServing' | 'isTakingOver'>
   readonly relay: Relay
   /** Returns the copy from which a performance standby answers; undefined while it is incomplete. */
-  readonly copy: () => RequestCopy | undefined
+  readonly copy: () => Pick<OpenCluster, 'pipeline'> | undefined
   readonly queue: RequestQueue
   readonly rulesOf: (path: string) => PathRules
   readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
   /** Resolves when the runtime for the request is ready, or after a timeout. */
   readonly admit: (request: IncomingRequest) => Promise<void>
 }
-
-type RequestCopy = Pick<OpenCluster, 'pipeline'>
 
 /** Seals the receiving node, after the active node has authorized it. */
 const SEAL_PATH = 'sys/seal'
@@ -214,7 +212,6 @@ export class Standby {
 const bodySize = ({ body }: Rendered): number => (Buffer.isBuffer(body) ? body.length : 0)
 
 /** Returns the head-only request with which a standby asks the active node for the limits of a body. */
-
 export const headOf = (sender: BodySender, gone: AbortSignal): IncomingRequest => ({
   ...sender,
   id: '',

@@ -260,12 +260,8 @@ async function expireToken(server: LabServer, body: JsonObject): Promise<void> {
   if (record.mode !== 'primary' || !record.registrations.some(isIssued)) {
     throw invalid(`no unused activation token was issued for the id "${id}"`)
   }
-  await roles.update(kind, (latest) =>
-    latest.mode === 'primary'
-      ? {
-          ...latest,
-          registrations: latest.registrations.map((row) => (isIssued(row) ? { ...row, expiresAtMs: 0 } : row)),
-        }
-      : latest,
-  )
+  await roles.updatePrimary(kind, (latest) => ({
+    ...latest,
+    registrations: latest.registrations.map((row) => (isIssued(row) ? { ...row, expiresAtMs: 0 } : row)),
+  }))
 }

@@ -3,7 +3,6 @@ import { printJson } from '../../base/json-print.js'
 import { LIMITS } from '../../base/limits.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { Kind } from '../../replication/model/types.js'
 import { HANDLED, REFUSED } from '../../core/status/metrics.js'
 import { secondaryLags, upstreamLag } from '../wiring/metric-reading.js'
 import { describeNode, type LabServer } from './lab-server.js'
@@ -85,15 +84,11 @@ const lookAt = (server: LabServer, nowMs: number): JsonObject => {
     sealed: runtime?.seal.isSealed ?? null,
     node: describeNode(server) ?? null,
     requests: { handled: meter.times(HANDLED), refused: meter.times(REFUSED) },
-    dr: statusOf(server, 'dr'),
-    performance: statusOf(server, 'performance'),
+    dr: runtime?.cluster?.replication.statusData('dr') ?? null,
+    performance: runtime?.cluster?.replication.statusData('performance') ?? null,
     lags: lagsOf(server),
   }
 }
-
-/** Returns `sys/replication/status`; null if it is empty. */
-const statusOf = ({ runtime }: LabServer, kind: Kind): JsonObject | null =>
-  runtime?.cluster?.replication.statusData(kind) ?? null
 
 /** Returns the lag of each secondary of this primary by its ID, and of this secondary behind its primary. */
 const lagsOf = ({ runtime }: LabServer): JsonObject => {
@@ -101,12 +96,7 @@ const lagsOf = ({ runtime }: LabServer): JsonObject => {
   if (!runtime || !parts) return { secondaries: [], upstream: null }
   const upstream = upstreamLag(parts)
   return {
-    secondaries: secondaryLags(runtime, parts).map(({ kind, secondary, entries, ms }) => ({
-      kind,
-      secondary,
-      entries,
-      ms,
-    })),
+    secondaries: secondaryLags(runtime, parts).map(({ lastHeartbeatMs: _, ...lag }) => lag),
     upstream: upstream ? { entries: upstream.entries, ms: upstream.ms } : null,
   }
 }

@@ -78,6 +78,12 @@ export const AUDIT_LINES = object({
   lines: listOf(object({ device: text('file/'), text: text(AUDIT_LINE) })),
 })
 
+/** Marks operations as available only with `lab_api`. */
+const labOnly = <Name extends string>(operations: Readonly<Record<Name, OwnOperation>>) =>
+  Object.fromEntries(
+    Object.entries<OwnOperation>(operations).map(([name, operation]) => [name, { ...operation, isLabOnly: true }]),
+  ) as Readonly<Record<Name, OwnOperation>>
+
 /** All operations of a server below `/_understudy/v1/`. The implementation is looked up by these names. */
 export const SERVER_OPERATIONS = {
   'GET info': {
@@ -147,61 +153,51 @@ export const SERVER_OPERATIONS = {
     summary: 'Metrics for Prometheus; unsealed, with lab_api or unauthenticated_metrics_access',
     answer: 'text',
   },
-  'GET states': {
-    summary: 'States in which replication is to stop, and whether it has',
-    isLabOnly: true,
-    answer: object({ states: listOf(object({ kind, state: holdState, isReached: flag(false) })) }),
-  },
-  'POST states/hold': {
-    summary: 'Replication stops when it comes to this state; without a kind, both',
-    isLabOnly: true,
-    body: object({ state: holdState }, { kind }),
-  },
-  'POST states/release': {
-    summary: 'Replication goes on; without a state or a kind, all of them',
-    isLabOnly: true,
-    body: object({}, { state: holdState, kind }),
-  },
-  'POST clock': { summary: 'What the server adds to the time', isLabOnly: true, body: object({ skew: text('5m') }) },
-  'GET faults': {
-    summary: 'The skew of the clock, and how the disk behaves',
-    isLabOnly: true,
-    answer: object({ skew_ms: whole(0), disk: object({ state: oneOf(DISK_STATES, 'ok'), delay_ms: whole(0) }) }),
-  },
-  'POST faults/disk': {
-    summary: 'How writes fare; the delay is for a slow disk',
-    isLabOnly: true,
-    body: object({ state: oneOf(DISK_STATES, 'slow') }, { delay: text('200ms') }),
-  },
-  'POST faults/corrupt': {
-    summary: 'Damages a page of a merkle tree, from 0 to 255; the next comparison finds it',
-    isLabOnly: true,
-    body: object({ tree: oneOf(['replicated', 'local'], 'local'), page: whole(7) }),
-  },
-  'POST faults/expire-token': {
-    summary: 'Expires an unused activation token',
-    isLabOnly: true,
-    body: object({ kind, id: text('b') }),
-  },
-  'POST image/pause': {
-    summary: 'Nothing is written from now on, until an image is taken or three seconds have passed',
-    isLabOnly: true,
-  },
-  'POST image/take': {
-    summary: 'Writes an image of all data into the data directory (lab-image.out) and lets writes go on',
-    isLabOnly: true,
-    answer: object({ sha256: text('9f86d081884c7d65'), bytes: whole(127060), paused_ms: whole(12) }),
-  },
-  'POST image/release': { summary: 'Writes go on without an image', isLabOnly: true },
-  'POST image/stop': {
-    summary: 'The cluster serves no client and stops replication, until an image is loaded or five seconds have passed',
-    isLabOnly: true,
-  },
-  'POST image/load': {
-    summary: 'Replaces the data by the image in the data directory (lab-image.in), once stopped',
-    isLabOnly: true,
-  },
-  'POST image/resume': { summary: 'Goes on with the data that was there, once stopped', isLabOnly: true },
+  ...labOnly({
+    'GET states': {
+      summary: 'States in which replication is to stop, and whether it has',
+      answer: object({ states: listOf(object({ kind, state: holdState, isReached: flag(false) })) }),
+    },
+    'POST states/hold': {
+      summary: 'Replication stops when it comes to this state; without a kind, both',
+      body: object({ state: holdState }, { kind }),
+    },
+    'POST states/release': {
+      summary: 'Replication goes on; without a state or a kind, all of them',
+      body: object({}, { state: holdState, kind }),
+    },
+    'POST clock': { summary: 'What the server adds to the time', body: object({ skew: text('5m') }) },
+    'GET faults': {
+      summary: 'The skew of the clock, and how the disk behaves',
+      answer: object({ skew_ms: whole(0), disk: object({ state: oneOf(DISK_STATES, 'ok'), delay_ms: whole(0) }) }),
+    },
+    'POST faults/disk': {
+      summary: 'How writes fare; the delay is for a slow disk',
+      body: object({ state: oneOf(DISK_STATES, 'slow') }, { delay: text('200ms') }),
+    },
+    'POST faults/corrupt': {
+      summary: 'Damages a page of a merkle tree, from 0 to 255; the next comparison finds it',
+      body: object({ tree: oneOf(['replicated', 'local'], 'local'), page: whole(7) }),
+    },
+    'POST faults/expire-token': {
+      summary: 'Expires an unused activation token',
+      body: object({ kind, id: text('b') }),
+    },
+    'POST image/pause': {
+      summary: 'Nothing is written from now on, until an image is taken or three seconds have passed',
+    },
+    'POST image/take': {
+      summary: 'Writes an image of all data into the data directory (lab-image.out) and lets writes go on',
+      answer: object({ sha256: text('9f86d081884c7d65'), bytes: whole(127060), paused_ms: whole(12) }),
+    },
+    'POST image/release': { summary: 'Writes go on without an image' },
+    'POST image/stop': {
+      summary:
+        'The cluster serves no client and stops replication, until an image is loaded or five seconds have passed',
+    },
+    'POST image/load': { summary: 'Replaces the data by the image in the data directory (lab-image.in), once stopped' },
+    'POST image/resume': { summary: 'Goes on with the data that was there, once stopped' },
+  }),
 } as const satisfies Readonly<Record<string, OwnOperation>>
 
 export type ServerOperation = keyof typeof SERVER_OPERATIONS

@@ -1,3 +1,4 @@
+import { awaitChange } from '../../base/await-change.js'
 import type { Facilities } from '../../base/facilities.js'
 import type { Clock } from '../../base/clock.js'
 import { limitSignal } from '../../base/linked-signal.js'
@@ -63,20 +64,9 @@ export class FollowerStore {
   /** Resolves when reads of this copy include the entry, after `waitMs`, or when following ends. */
   async reach(index: number, waitMs: number): Promise<void> {
     if (this.#follower.seen >= index || this.#stop.signal.aborted) return
-    const { signal } = this.#stop
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        timer.cancel()
-        unsubscribe()
-        signal.removeEventListener('abort', end)
-        resolve()
-      }
-      const timer = this.#clock.setTimer(waitMs, end)
-      const unsubscribe = this.#follower.onSeen(() => {
-        if (this.#follower.seen >= index) end()
-      })
-      signal.addEventListener('abort', end, { once: true })
-    })
+    const limits = { clock: this.#clock, timeoutMs: waitMs, signal: this.#stop.signal }
+    const isSeen = () => this.#follower.seen >= index
+    await awaitChange(this.#follower.onSeen, isSeen, limits).catch(() => undefined)
   }
 
   /**

@@ -1,3 +1,4 @@
+import { awaitChange } from '../../base/await-change.js'
 import { PeriodicWork } from '../../base/periodic-work.js'
 import { readAutopilot } from '../../core/system/autopilot-settings.js'
 import { Contacts, findDeadServer, type WatchedServer } from './contacts.js'
@@ -109,17 +110,11 @@ const removeOwn = (
   { etcd, node }: { readonly etcd: EtcdProcess; readonly node: NodeMembership },
 ): void => {
   /** Resolves when another node leads, or when this one may lead again. */
-  const led = new Promise<void>((resolve) => {
-    const end = () => {
-      timer.cancel()
-      unsubscribe()
-      resolve()
-    }
-    const timer = clock.setTimer(config.own.stepDownRestMs, end)
-    const unsubscribe = node.sharedLog.onLeader((leader) => {
-      if (leader && leader.nodeId !== config.storage.nodeId) end()
-    })
-  })
+  const led = awaitChange(
+    (listener) => node.sharedLog.onLeader(listener),
+    () => ![undefined, config.storage.nodeId].includes(node.sharedLog.leader?.nodeId),
+    { clock, timeoutMs: config.own.stepDownRestMs },
+  )
   node.stepDown()
   led
     .then(() => etcd.members.remove(ID))

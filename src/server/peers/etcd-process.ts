@@ -2,6 +2,8 @@ import path from 'node:path'
 import net from 'node:net'
 import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { unlessAborted } from '../../base/await-change.js'
+import { linkSignals } from '../../base/linked-signal.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createRevocationList } from '../../crypto/certificates.js'
 import { derOf } from '../../crypto/pem.js'
@@ -50,22 +52,22 @@ export const nodeIdOf = (name: string): string => Buffer.from(name, 'hex').toStr
 
 export const peerUrl = (peerAddress: string): string => `https://${peerAddress}`
 
+interface EtcdProcessParts {
+  readonly options: PeersOptions
+  readonly connection: EtcdConnectionOptions
+  readonly child: EtcdChild
+  readonly members: EtcdMembers
+}
+
 export class EtcdProcess {
   readonly members: EtcdMembers
-  readonly #child: EtcdChild
-  readonly #connection: EtcdConnectionOptions
-  readonly #options: PeersOptions
+  readonly connection: EtcdConnectionOptions
+  readonly #parts: EtcdProcessParts
 
-  private constructor(
-    options: PeersOptions,
-    connection: EtcdConnectionOptions,
-    child: EtcdChild,
-    members: EtcdMembers,
-  ) {
-    this.#options = options
-    this.#connection = connection
-    this.#child = child
-    this.members = members
+  private constructor(parts: EtcdProcessParts) {
+    this.#parts = parts
+    this.connection = parts.connection
+    this.members = parts.members
   }
 
   /** Creates an empty member directory with the required certificates. */
@@ -101,24 +103,20 @@ export class EtcdProcess {
     })
     const connection = { clock, random, addresses: [child.address], requestTimeoutMs: REQUEST_TIMEOUT_MS }
     child.start(onEnd)
-    return new EtcdProcess(options, connection, child, new EtcdMembers(connection))
-  }
-
-  get connection(): EtcdConnectionOptions {
-    return this.#connection
+    return new EtcdProcess({ options, connection, child, members: new EtcdMembers(connection) })
   }
 
   /** Resolves when this member takes part in the consensus. */
   async openLog(signal: AbortSignal): Promise<EtcdSharedLog> {
-    const { config, log } = this.#options
+    const { config, log } = this.#parts.options
     const { leaderLeaseMs: leaseMs } = config.own
     const { EtcdSharedLog } = await import('../../storage/shared-log/etcd/etcd-shared-log.js')
-    return EtcdSharedLog.open({ ...this.#connection, log, prefix: PREFIX, leaseMs, isOwnMember: true }, signal)
+    return EtcdSharedLog.open({ ...this.connection, log, prefix: PREFIX, leaseMs, isOwnMember: true }, signal)
   }
 
   async close(): Promise<void> {
     this.members.close()
-    await this.#child.stop()
+    await this.#parts.child.stop()
   }
 }
 
@@ -159,25 +157,18 @@ export const startFirst = async (
   member: MemberRecord,
   { signal, onRemoved }: { readonly signal: AbortSignal; readonly onRemoved: () => void },
 ): Promise<EtcdProcess> => {
-  let fail: (error: Error) => void = () => undefined
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject
-  })
-  failed.catch(() => undefined)
-  const stop = () => fail(signal.reason)
-  signal.addEventListener('abort', stop, { once: true })
+  const failure = new AbortController()
+  using end = linkSignals([signal, failure.signal])
   const etcd = await EtcdProcess.start(options, member, onRemoved, (reason) =>
-    fail(new LogicalError('unavailable', reason)),
+    failure.abort(new LogicalError('unavailable', reason)),
   )
   try {
-    signal.throwIfAborted()
-    await Promise.race([etcd.members.list(), failed])
+    end.signal.throwIfAborted()
+    await unlessAborted(etcd.members.list(), end.signal)
     return etcd
   } catch (error) {
     await etcd.close()
     throw error
-  } finally {
-    signal.removeEventListener('abort', stop)
   }
 }
 

@@ -1,4 +1,6 @@
+import { messageOf } from '../../base/printable.js'
 import { Backoff } from '../../base/backoff.js'
+import { isJsonObject } from '../../base/json.js'
 import type { SealJoin } from '../../core/seal/seal-records.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -117,7 +119,7 @@ export class JoinClient {
           if (signal.aborted || this.#pending || this.#context.runtime.seal.isInitialized) return
           return await this.#joinAtEach(await atEachAddress(readLeader(), network))
         } catch (error) {
-          log.info('this server could not join yet', { reason: error instanceof Error ? error.message : String(error) })
+          log.info('this server could not join yet', { reason: messageOf(error) })
         }
       }
       try {
@@ -135,8 +137,8 @@ export class JoinClient {
         return await this.join(leader)
       } catch (error) {
         if (at === leaders.length - 1) throw error
-        const reason = error instanceof Error ? error.message : String(error)
-        this.#context.options.log.info('this server could not join at one of the addresses', { reason })
+        const { log } = this.#context.options
+        log.info('this server could not join at one of the addresses', { reason: messageOf(error) })
       }
     }
   }
@@ -144,7 +146,7 @@ export class JoinClient {
   async #askChallenge(leader: LeaderAddress): Promise<{ sealConfig: SealConfig; challenge: Buffer }> {
     const data = await this.#ask(leader, 'challenge', {})
     const { challenge, seal_config: sealConfig } = data
-    if (typeof challenge !== 'string' || !isObject(sealConfig)) throw unreadable(leader)
+    if (typeof challenge !== 'string' || !isJsonObject(sealConfig)) throw unreadable(leader)
     const { type, secret_shares: shares, secret_threshold: threshold } = sealConfig
     const own = this.#context.runtime.seal.keys.type
     if (type !== own)
@@ -160,8 +162,7 @@ export class JoinClient {
     try {
       await this.#enter(welcome)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new LogicalError('internal', `what a node needs could not be kept here: ${reason}`, { cause })
+      throw new LogicalError('internal', `what a node needs could not be kept here: ${messageOf(cause)}`, { cause })
     }
     pending.shares = 'needless'
     // Another leader may have been configured in the meantime.
@@ -203,9 +204,6 @@ export class JoinClient {
     return askLeader(leader, what, { server_id: options.config.storage.nodeId, ...body }, { ...options, signal })
   }
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isCount = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 255

@@ -176,7 +176,7 @@ export const requireEtcd = ({ own }: ServerConfig): void => {
 /** Throws LogicalError if the cluster cannot admit servers in its current state. */
 export const requireJoinable = ({ cluster }: Runtime): void => {
   if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
-  const { dr, performance } = cluster.replication.modes
+  const { dr, performance } = cluster.replication.view.healthModes
   if ([dr, performance].includes('bootstrapping')) {
     throw new LogicalError('unavailable', 'this cluster has no copy of its primary yet, try again')
   }

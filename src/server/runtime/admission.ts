@@ -1,4 +1,6 @@
+import { awaitChange } from '../../base/await-change.js'
 import type { Clock } from '../../base/clock.js'
+import { Listeners } from '../../base/listeners.js'
 import { isServedWhile } from '../../core/pipeline/gate.js'
 import { LogicalError, RESTARTING_REFUSAL } from '../../logical/errors.js'
 import type { BodySender, IncomingRequest } from '../../logical/incoming.js'
@@ -192,7 +194,7 @@ export interface InFlight {
 
 export class InFlightRequests {
   readonly #clock: Clock
-  readonly #waiting = new Set<() => void>()
+  readonly #ends = new Listeners()
   readonly #requests = new TransientMap<string, { request: IncomingRequest; startTimeMs: number }>()
 
   constructor(clock: Clock) {
@@ -204,27 +206,18 @@ export class InFlightRequests {
     this.#requests.set(request.id, { request, startTimeMs: this.#clock.now() })
     return () => {
       this.#requests.delete(request.id)
-      for (const check of this.#waiting) check()
+      this.#ends.tell()
     }
   }
 
   /** Resolves when the selected requests that are in flight now have been answered, or after `timeoutMs`. */
-  settle(timeoutMs: number, isAwaited: (request: IncomingRequest) => boolean = () => true): Promise<void> {
+  async settle(timeoutMs: number, isAwaited: (request: IncomingRequest) => boolean = () => true): Promise<void> {
     const awaited = new Set([...this.#requests].flatMap(([id, { request }]) => (isAwaited(request) ? [id] : [])))
-    return new Promise((resolve) => {
-      const finish = () => {
-        timer.cancel()
-        this.#waiting.delete(check)
-        resolve()
-      }
-      const check = () => {
-        for (const id of awaited) if (this.#requests.has(id)) return
-        finish()
-      }
-      const timer = this.#clock.setTimer(timeoutMs, finish)
-      this.#waiting.add(check)
-      check()
-    })
+    const isOver = () => {
+      for (const id of awaited) if (this.#requests.has(id)) return false
+      return true
+    }
+    if (!isOver()) await awaitChange(this.#ends.add, isOver, { clock: this.#clock, timeoutMs })
   }
 
   all(): ReadonlyMap<string, InFlight> {

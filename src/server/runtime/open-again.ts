@@ -2,9 +2,8 @@ import type { Facilities } from '../../base/facilities.js'
 import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
 import type { Runtime } from './runtime.js'
 import { OutcomeUnknown } from '../../storage/shared-log/shared-log.js'
-import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
-import type { NewData } from '../parts/parts.js'
+import type { NewData, NodeMembership } from '../parts/parts.js'
 
 interface OpenAgainOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly open: () => Promise<Runtime>
@@ -43,17 +42,13 @@ const unseal = async ({ seal }: Runtime, { rootKey, log }: OpenAgainOptions): Pr
   }
 }
 
-interface Publisher {
-  publish(fresh: Engine): Promise<void>
-}
-
 /**
  * Replaces the data of a server and of its cluster's other nodes. Throws OutcomeUnknown if this node has published the data
  * but cannot adopt it: the others adopt it, and this one gets it from them.
  */
 export const replaceForAll = async (
   source: EngineSource,
-  publisher: Publisher | undefined,
+  publisher: Pick<NodeMembership, 'publish'> | undefined,
   { prepare }: Pick<NewData, 'prepare'>,
 ): Promise<void> => {
   let isPublished = false

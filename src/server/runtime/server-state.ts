@@ -16,6 +16,7 @@ import { withhold } from '../../core/status/cluster-status.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { FreshStart } from '../../replication/host/host.js'
+import type { Kind } from '../../replication/model/types.js'
 
 export type ServerState = { readonly name: ClosedState; readonly backend: Backend } | OpenServerState
 
@@ -119,10 +120,7 @@ export class RestartView {
 
 type PreparedResponse = Response & { readonly data: JsonObject }
 
-interface Kinds {
-  readonly dr: JsonObject
-  readonly performance: JsonObject
-}
+type Kinds = Readonly<Record<Kind, JsonObject>>
 
 /** Returns undefined if the storage cannot be read. Status reads get a 503 then, and the change still runs. */
 const readIfPossible = <T>(read: () => T): T | undefined => {

@@ -132,15 +132,16 @@ const createReader = (runtime: Runtime): (() => Facts) => {
     const { cluster, copy, identity } = runtime
     const readable = cluster ?? copy
     const view = cluster?.replication.view
+    const primary = view?.primary
     return {
       clusterName: identity.clusterName,
       clusterId: identity.clusterId,
-      replicationModes: readable?.replication.modes ?? modesOfStandby(),
+      replicationModes: readable?.replication.view.healthModes ?? modesOfStandby(),
       lastWal: store.position.index,
       lastRemoteWal: (readable && store.remotePosition?.index) ?? 0,
-      echoDurationMs: view?.echoDurationMs ?? 0,
-      clockSkewMs: view?.clockSkewMs ?? 0,
-      canaryAgeMs: view?.canaryAgeMs ?? 0,
+      echoDurationMs: Math.round(primary?.lastHeartbeatDurationMs ?? 0),
+      clockSkewMs: Math.round(primary?.clockSkewMs ?? 0),
+      canaryAgeMs: Math.round(primary?.canaryAgeMs ?? 0),
       activeSinceMs: cluster?.openedAtMs,
       isFenced: view?.refusesWrites ?? false,
       hasCopy: copy !== undefined,

@@ -1,4 +1,3 @@
-import type { Facilities } from '../../base/facilities.js'
 import { GenerationAttempt, type GenerationSlot } from '../../core/seal/generate-root.js'
 import { Rekey } from '../../core/seal/rekey.js'
 import type { SealManager } from '../../core/seal/seal-manager.js'
@@ -10,14 +9,12 @@ import { sealPaths } from '../../core/system/seal-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
-import type { NodeMembership, RuntimeChanges, ShellView } from '../parts/parts.js'
+import type { NodeMembership, RuntimeChanges, RuntimeSurroundings } from '../parts/parts.js'
 
-interface StatePathsOptions extends Pick<Facilities, 'clock' | 'random'> {
+interface StatePathsOptions extends Pick<RuntimeSurroundings, 'clock' | 'random' | 'shell' | 'membership'> {
   readonly seal: SealManager
   readonly sealStorage: SealStorage
   readonly generationSlot: GenerationSlot
-  readonly shell: ShellView
-  readonly membership: NodeMembership | undefined
   readonly openCluster: () => OpenCluster
 }
 
@@ -46,15 +43,10 @@ const leadingInitializer = (seal: SealManager, membership: NodeMembership): Init
   initialize: (config, deliver) => membership.whileLeading(() => seal.initialize(config, deliver)),
 })
 
-interface SealScope {
-  readonly membership: NodeMembership | undefined
-  readonly changes: Pick<RuntimeChanges, 'runtime' | 'settled'>
-}
-
 /** Seals the server after a runtime was sealed. Resolves when whatever replaces that runtime is sealed too. */
 export const sealReplacement = async (
   sealed: NonNullable<RuntimeChanges['runtime']>,
-  { membership, changes }: SealScope,
+  { membership, changes }: Pick<RuntimeSurroundings, 'membership' | 'changes'>,
 ): Promise<void> => {
   await membership?.sealed()
   if (changes.runtime === sealed) return

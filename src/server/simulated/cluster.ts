@@ -102,7 +102,6 @@ export class SimulatedWorld {
     this.#byApi = new Map(this.nodes.map((node) => [node.apiAddress, node]))
   }
 
-  /** All servers of all clusters. */
   get nodes(): readonly SimulatedNode[] {
     return this.clusters.flatMap(({ nodes }) => nodes)
   }

@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import { Inbox } from '../../replication/rpc/simulated/inbox.js'
-import type { Wire, WireMessage } from '../../replication/rpc/simulated/wire.js'
+import { Inbox, type Wire, type WireMessage } from '../../replication/rpc/simulated/wire.js'
 import type { History } from './history.js'
 import type { Host } from './host.js'
 
@@ -16,7 +15,6 @@ interface EndOptions {
   readonly clock: Clock
   readonly history: History
   readonly network: Ways
-  /** The name of the connection. */
   readonly name: string
   readonly onGone: (end: End) => void
 }
@@ -29,17 +27,12 @@ export interface Sent {
   readonly bytes: number
 }
 
-interface UnderWay {
-  readonly dueMs: number
-  readonly message: WireMessage | 'close'
-}
-
 /** One end of a connection, with its data in transit. */
 export class End implements Wire {
   readonly host: Host
   other: End | undefined
   readonly #options: EndOptions
-  readonly #underWay: UnderWay[] = []
+  readonly #underWay: { readonly dueMs: number; readonly message: WireMessage | 'close' }[] = []
   readonly #inbox = new Inbox()
   #isTravelling = false
 

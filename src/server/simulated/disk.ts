@@ -15,12 +15,6 @@ interface DiskOptions {
   readonly delayMsMax: number
 }
 
-/** A flipped bit. */
-interface TurnedBit {
-  /** Restores the bit, unless the value was overwritten since. */
-  readonly back: () => void
-}
-
 /**
  * The disk of one cluster. Every step takes time before it is executed, and again until its completion is reported. A
  * process that dies in between learns the outcome at its next start. A loss of power discards some or all of the writes that
@@ -81,8 +75,11 @@ export class Disk {
     this.#directory = new MemoryDirectory()
   }
 
-  /** Flips a bit of a value whose key has this prefix, while no server is running. Returns undefined if there is none. */
-  turnBit(prefix: string, chance: Chance): TurnedBit | undefined {
+  /**
+   * Flips a bit of a value whose key has this prefix, while no server is running. Returns undefined if there is none.
+   * `back` restores the bit, unless the value was overwritten since.
+   */
+  turnBit(prefix: string, chance: Chance): { readonly back: () => void } | undefined {
     const { map } = this.#directory.disk
     const keys = map.frozen().flatMap((leaf) => leaf.keys.filter((key) => key.startsWith(prefix)))
     const key = keys.length > 0 ? chance.pick(keys) : ''

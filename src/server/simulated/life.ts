@@ -10,7 +10,6 @@ import { InlinePasswords } from '../../auth/userpass/inline-passwords.js'
 import { simulatedCertificateKeys, simulatedJwtKeys, simulatedPrivateKeys } from '../../crypto/simulated-keys.js'
 import type { SimulationOverrides } from '../parts/parts.js'
 
-/** One lifetime of a server. */
 export interface Life extends Host {
   isAlive: boolean
   readonly clock: MortalClock
@@ -42,7 +41,6 @@ export const beginLife = (name: string, clock: MortalClock, random: Random): Lif
 }
 
 interface LogLinkOptions {
-  /** The node's clock. */
   readonly clock: Clock
   readonly chance: Chance
   /** Maximum latency in ms of each request, response and notification. */

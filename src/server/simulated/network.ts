@@ -58,7 +58,6 @@ export class Network {
     for (const end of this.#ends) end.pump()
   }
 
-  /** Restores delivery in this direction. */
   restore(from: string, to: string): void {
     this.#tell(`the way ${pathOf(from, to)} is whole again`)
     this.#cuts.delete(pathOf(from, to))

@@ -1,5 +1,5 @@
+import type { Facilities } from '../../base/facilities.js'
 import { inspect } from 'node:util'
-import type { Clock } from '../../base/clock.js'
 import { uuid } from '../../base/id.js'
 import { createSeededRandom } from '../../base/random.js'
 import { renderError } from '../../http/message/status-codes.js'
@@ -24,9 +24,8 @@ import { beginLife, type Life, LogLink, simulatedSecrets } from './life.js'
 import type { Network } from './network.js'
 import { MortalClock } from './simulated-clock.js'
 
-export interface Surroundings {
+export interface Surroundings extends Pick<Facilities, 'clock'> {
   readonly seed: string
-  readonly clock: Clock
   readonly chance: Chance
   readonly history: History
   readonly network: Network

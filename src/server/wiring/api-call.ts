@@ -3,6 +3,7 @@ import net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 import { callHttp, type HttpCall } from '../../base/http-call.js'
 import { LIMITS } from '../../base/limits.js'
+import { isJsonObject } from '../../base/json.js'
 import { textsOfJson } from '../../base/json-print.js'
 import { limitSignal } from '../../base/linked-signal.js'
 import { linkText } from '../../base/link-text.js'
@@ -51,8 +52,7 @@ export const readPem = (file: string, reason: string): string => {
   }
 }
 
-export const asObject = (value: unknown): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {})
 
 /** Like `callApi`, within `timeoutMs`, with the body read as JSON. */
 export const askApi = async (

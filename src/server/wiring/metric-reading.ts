@@ -103,6 +103,6 @@ export const secondaryLags = ({ store }: Pick<RuntimeParts, 'store'>, { replicat
 
 /** Returns how far this secondary is behind the position announced by its primary; undefined if none was announced. */
 export const upstreamLag = ({
-  view: { lastRemoteWal, announcedIndex, lagMs },
+  view: { lastRemoteWal, announcedIndex, primary },
 }: Pick<ReplicationParts, 'view'>): Lag | undefined =>
-  announcedIndex === 0 ? undefined : { entries: Math.max(0, announcedIndex - lastRemoteWal), ms: lagMs }
+  announcedIndex === 0 ? undefined : { entries: Math.max(0, announcedIndex - lastRemoteWal), ms: primary?.lagMs ?? 0 }

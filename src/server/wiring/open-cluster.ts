@@ -100,7 +100,7 @@ export class OpenCluster {
     const { config, shell, isStandby } = this.#options
     if (isStandby) return this.replication.replication.follow()
     const { tokens, cleanup } = this.services
-    if (!this.replication.isDrSecondary) {
+    if (!this.replication.view.isDrSecondary) {
       tokens.start(this.#stop.signal)
       this.#inBackground(
         cleanup.resume({ isSharedReadOnly: this.replication.isSharedReadOnly }),
@@ -142,7 +142,7 @@ export class OpenCluster {
   }
 
   get #deletesWhatIsLeft(): boolean {
-    return !(this.#options.isStandby || this.replication.isDrSecondary)
+    return !(this.#options.isStandby || this.replication.view.isDrSecondary)
   }
 
   /**

@@ -1,4 +1,3 @@
-import type { ReplicationMode } from '../../core/status/cluster-status.js'
 import { type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
 import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
 import type { Presence } from '../../core/mounts/router.js'
@@ -62,16 +61,8 @@ export class ReplicationParts {
     return this.replication.view
   }
 
-  get modes(): { dr: ReplicationMode; performance: ReplicationMode } {
-    return this.view.healthModes
-  }
-
   get nodes(): number {
     return 1 + (this.#options.membership?.presence.otherAddresses.length ?? 0)
-  }
-
-  get isDrSecondary(): boolean {
-    return this.view.isDrSecondary
   }
 
   /** True if replicated keys cannot be written. */
@@ -130,7 +121,7 @@ export class ReplicationParts {
   }
 
   #writable(): ReadonlySet<Category> {
-    if (this.isDrSecondary) return NOTHING_SHARED
+    if (this.view.isDrSecondary) return NOTHING_SHARED
     return this.isSharedReadOnly ? OWN_DATA : ALL
   }
 
@@ -172,7 +163,6 @@ export class ReplicationParts {
       recorder: shell.meter,
       storage: barrier.view(''),
       store,
-      trees: store,
       commit: async (write) => {
         // The function runs synchronously, so no other write sees all categories writable.
         store.setWritable(ALL)

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import path from 'node:path'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { makeDirectory } from '../../base/make-directory.js'
@@ -172,9 +173,7 @@ const renewOnce = async (ask: Ask, log: Log, signal: AbortSignal): Promise<numbe
     return Math.max(1000, (Number(seconds) * 1000) / 2)
   } catch (error) {
     if (error instanceof NotRenewable || signal.aborted) throw error
-    log.warn('the token of the seal could not be renewed; it is tried again', {
-      error: error instanceof Error ? error.message : String(error),
-    })
+    log.warn('the token of the seal could not be renewed; it is tried again', { error: messageOf(error) })
     return AGAIN_MS
   }
 }

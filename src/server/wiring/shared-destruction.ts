@@ -1,7 +1,7 @@
 import type { Log } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
-import { copyRest } from '../../storage/generations/rest-copy.js'
+import { copyRest } from '../../storage/generations/live-copy.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { dataKey } from '../../storage/keys/raw-keys.js'
 import type { RuntimeChanges } from '../parts/parts.js'

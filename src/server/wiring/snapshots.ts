@@ -5,15 +5,15 @@ import type { PlainRecord } from '../../replication/host/host.js'
 import { openWithRoot, sealWithRoot } from '../../storage/barrier/barrier-codec.js'
 import { categoryOf, isPlainKey, KEYS } from '../../storage/keys/key-families.js'
 import type { SyncSnapshot } from '../../storage/keys/replicable.js'
-import { readSnapshot, type StoredEntry, verifySnapshot, writeSnapshot } from '../../storage/store/snapshot-file.js'
+import { readSnapshot, verifySnapshot, writeSnapshot } from '../../storage/store/snapshot-file.js'
 import type { OwnIdentity, RuntimeParts } from '../parts/parts.js'
 import type { SealRecord } from '../../core/seal/seal-records.js'
 import { Barrier } from '../../storage/barrier/barrier.js'
-import type { Engine } from '../../storage/engine/engine.js'
+import type { Engine, Entry } from '../../storage/engine/engine.js'
 import { openStore, type StoreSurroundings } from '../data/open-store.js'
 import type { Storage } from '../../logical/storage.js'
 import { LIMITS } from '../../base/limits.js'
-import { beginStoreAt } from '../../storage/commit/begin-at.js'
+import { beginStoreAt } from '../../storage/commit/load.js'
 import type { Store } from '../../storage/store/store.js'
 
 /** The name bound to the encrypted hashes as associated data. */
@@ -50,7 +50,7 @@ export const takeSnapshot = (
   })
 }
 
-async function* entriesOf(snapshot: SyncSnapshot): AsyncGenerator<readonly StoredEntry[]> {
+async function* entriesOf(snapshot: SyncSnapshot): AsyncGenerator<readonly Entry[]> {
   try {
     const wrapped = snapshot.get(KEYS.autoWrappedRoot)
     if (wrapped) yield [{ key: KEYS.autoWrappedRoot, value: wrapped }]
@@ -133,10 +133,8 @@ export const nodeRecords = async (storage: Storage): Promise<readonly PlainRecor
     return value ? [{ key, value }] : []
   })
 
-type RestoredContent = StoreSurroundings & Restoration
-
 /** Fills a new generation with a snapshot and the records that this cluster keeps. Secondaries find the log truncated. */
-export const prepareRestored = async (engine: Engine, content: RestoredContent): Promise<void> => {
+export const prepareRestored = async (engine: Engine, content: StoreSurroundings & Restoration): Promise<void> => {
   const { clock, random, file, rootKey, kept, beginAt } = content
   await beginStoreAt(engine, random, beginAt())
   const store = await openStore(engine, content, true)

@@ -151,7 +151,7 @@ const serverFamilies = (
     index: () => runtime.store.position.index,
     openedAtMs,
     nodes: shell.peers,
-    isDrSecondary: () => replication.isDrSecondary,
+    isDrSecondary: () => replication.view.isDrSecondary,
     isOperationTokenAllowed: (token, request) => isOperationAllowed(context, token, request),
     snapshot: () => takeSnapshot(runtime, { random, clock }),
     restore: async (file, options) => {

@@ -7,7 +7,6 @@ import type { Storage, Transaction } from '../../logical/storage.js'
 import { knowsTerm, openValue, openWithRoot, sealValue, sealWithRoot } from './barrier-codec.js'
 import type { KeyScan } from '../store/key-scan.js'
 import { DecryptionCache } from './decryption-cache.js'
-import { EncryptionCount } from './encryption-count.js'
 import { isPlainKey, KEYS } from '../keys/key-families.js'
 import type { Store, Written } from '../store/store.js'
 import { StorageView } from '../store/view.js'
@@ -18,6 +17,11 @@ interface BarrierOptions {
   readonly random?: Random
   /** Counter of encrypted values. Pass one if the count must continue across several barriers. */
   readonly encryptions?: EncryptionCount
+}
+
+/** Counts encrypted values. It outlives the barriers that use it, because a metrics counter must not go backwards. */
+export interface EncryptionCount {
+  total: number
 }
 
 interface Unsealed {
@@ -42,7 +46,7 @@ export class Barrier {
     this.#store = options.store
     this.#clock = options.clock
     this.#random = options.random ?? createSystemRandom()
-    this.#encryptions = options.encryptions ?? new EncryptionCount()
+    this.#encryptions = options.encryptions ?? { total: 0 }
     this.#store.onChange({
       seal: (key) => {
         if (key === KEYS.keyring) this.#reloadKeyring()
@@ -174,7 +178,7 @@ export class Barrier {
 
   #toStored(key: string, value: Buffer): Buffer {
     if (isPlainKey(key)) return value
-    this.#encryptions.add()
+    this.#encryptions.total++
     const stored = sealValue(this.#random, this.#requireUnsealed().keyring, key, value)
     this.#opened.renew(key, stored, value)
     return stored

@@ -1,11 +1,6 @@
 import { LIMITS } from '../../base/limits.js'
 import { RecentCache } from '../../base/recent-cache.js'
 
-interface Opened {
-  readonly stored: Buffer
-  readonly plain: Buffer
-}
-
 /**
  * Cache of recently decrypted values. An entry is valid only for the exact bytes it was decrypted from, so key changes
  * need no invalidation. The store is still read; only the decryption is saved. Holds at least the values of the
@@ -13,7 +8,7 @@ interface Opened {
  * Callers must not change a plain value.
  */
 export class DecryptionCache {
-  readonly #opened = new RecentCache<Opened>(LIMITS.decryptedValuesMax)
+  readonly #opened = new RecentCache<{ readonly stored: Buffer; readonly plain: Buffer }>(LIMITS.decryptedValuesMax)
 
   find(key: string, stored: Buffer): Buffer | undefined {
     const found = this.#opened.get(key)

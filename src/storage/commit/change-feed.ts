@@ -1,5 +1,5 @@
 import type { Log } from '../../base/log.js'
-import { findFamily, type Owner } from '../keys/key-families.js'
+import { findFamily } from '../keys/key-families.js'
 import type { Commit, KeyListener, KeyListeners } from '../keys/replicable.js'
 
 /**
@@ -8,7 +8,7 @@ import type { Commit, KeyListener, KeyListeners } from '../keys/replicable.js'
  * value read before a commit cannot enter a cache after it.
  */
 export class ChangeFeed {
-  readonly #byOwner = new Map<Owner, Set<KeyListener>>()
+  readonly #subscribed = new Set<KeyListeners>()
   readonly #log: Log
 
   constructor(log: Log) {
@@ -17,18 +17,15 @@ export class ChangeFeed {
 
   /** Subscribes to changes. Returns the unsubscribe function. */
   subscribe(listeners: KeyListeners): () => void {
-    const all = Object.entries(listeners) as [Owner, KeyListener][]
-    for (const [owner, listener] of all) this.#of(owner).add(listener)
-    return () => {
-      for (const [owner, listener] of all) this.#of(owner).delete(listener)
-    }
+    this.#subscribed.add(listeners)
+    return () => void this.#subscribed.delete(listeners)
   }
 
   announce({ mutations, origin }: Pick<Commit, 'mutations' | 'origin'>): void {
     for (const { key } of mutations) {
       const owner = findFamily(key)?.owner
-      const listeners = owner && this.#byOwner.get(owner)
-      if (listeners) for (const listener of listeners) this.#tell(listener, key, origin)
+      if (!owner) continue
+      for (const { [owner]: listener } of this.#subscribed) if (listener) this.#tell(listener, key, origin)
     }
   }
 
@@ -42,14 +39,5 @@ export class ChangeFeed {
         error,
       })
     }
-  }
-
-  #of(owner: Owner): Set<KeyListener> {
-    let listeners = this.#byOwner.get(owner)
-    if (!listeners) {
-      listeners = new Set()
-      this.#byOwner.set(owner, listeners)
-    }
-    return listeners
   }
 }

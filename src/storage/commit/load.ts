@@ -1,10 +1,9 @@
 import type { Random } from '../../base/random.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { CommitLog } from '../shared-log/commit-log.js'
-import type { Engine } from '../engine/engine.js'
-import { prefixRange } from '../engine/engine.js'
+import { type Engine, prefixRange } from '../engine/engine.js'
 import { DATA_PREFIX, STATE_KEY } from '../keys/raw-keys.js'
-import { freshState, parseState, type StoreState, serializeState } from '../state/store-state.js'
+import { freshHash, freshState, parseState, type StoreState, serializeState } from '../state/store-state.js'
 import { Trees } from '../trees/trees.js'
 import { Wal } from '../log/wal.js'
 import type { CompleteStoreOptions } from '../state/store-options.js'
@@ -25,18 +24,12 @@ type LoadOptions = Pick<
  * checkpoint plus the frames after it. Writes the initial state to a new engine, unless the store follows another node.
  */
 export const loadStore = async (options: LoadOptions, random: Random): Promise<Loaded> => {
-  const {
-    engine,
-    commitLog,
-    walRetentionEntries: retentionEntries,
-    walRetentionBytes: retentionBytes,
-    ringBytes,
-  } = options
+  const { engine, commitLog } = options
   const state = readState(engine) ?? (await beginState(engine, commitLog, random))
   // If the log is shared, later commits exist elsewhere.
   if (commitLog.isLocal) requireAcknowledged(engine, state)
   const trees = new Trees()
-  const wal = new Wal({ engine, retentionEntries, retentionBytes, ringBytes })
+  const wal = new Wal(options)
   if (state.checkpoint === undefined) {
     await wal.load(state, () => undefined)
     await trees.loadFromLeaves(engine)
@@ -77,8 +70,34 @@ const beginState = async (engine: Engine, commitLog: CommitLog, random: Random):
   const state = freshState(random)
   if (!commitLog.isLocal) return state
   requireAcknowledged(engine, undefined)
+  await writeState(engine, state)
+  return state
+}
+
+const writeState = async (engine: Engine, state: StoreState): Promise<void> => {
   const batch = engine.batch()
   batch.put(STATE_KEY, serializeState(state))
   await batch.write({ isDurable: true })
-  return state
+}
+
+/**
+ * Starts the log of a new store after a given index, so that indexes never decrease. No follower has the hash at that
+ * index.
+ */
+export const beginStoreAt = async (
+  engine: Engine,
+  random: Random,
+  { index, epoch }: { readonly index: number; readonly epoch: string },
+): Promise<void> => {
+  const base = { index, hash: freshHash(random) }
+  const state = {
+    ...freshState(random),
+    base,
+    last: base,
+    lastReplicatedIndex: index,
+    lastShippedIndex: index,
+    checkpoint: undefined,
+    epoch,
+  }
+  await writeState(engine, state)
 }

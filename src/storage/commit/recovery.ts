@@ -1,11 +1,9 @@
-import type { Clock, Timer } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
+import type { Timer } from '../../base/clock.js'
 
 const INTERVAL_MS = 1000
 
-interface RecoveryOptions {
-  readonly clock: Clock
-  readonly log: Log
+interface RecoveryOptions extends Pick<Facilities, 'clock' | 'log'> {
   /** Rejects while the failure persists. */
   readonly attempt: () => Promise<void>
 }

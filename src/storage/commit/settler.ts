@@ -1,14 +1,12 @@
-import type { Clock, Timer } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
+import type { Timer } from '../../base/clock.js'
 import type { Engine } from '../engine/engine.js'
 
 /** Maximum time until the acknowledged position survives a power loss. */
 const DELAY_MS = 1000
 
-interface SettlerOptions {
+interface SettlerOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly engine: Pick<Engine, 'acknowledged' | 'settleAcknowledged'>
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /**

@@ -148,7 +148,6 @@ export const stageImport = (
   }
 }
 
-/** Stages a change of the state alone. */
 export const stageState = (state: StoreState): Staged => ({ state, changes: [], filtered: [] })
 
 /** Stages a cut of the log without a data change: all frames are removed. The remote position and the trees stay. */

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
+import type { Timer } from '../../base/clock.js'
 import type { Recorder } from '../../base/meter.js'
 import type { StageFunction } from './stage.js'
 import { stageTrim } from './stage-trim.js'
@@ -8,9 +8,7 @@ import type { Wal } from '../log/wal.js'
 /** Delay between a commit that exceeds the retention and the trim. The contract allows one second. */
 const DELAY_MS = 500
 
-interface TrimmerOptions {
-  readonly clock: Clock
-  readonly log: Log
+interface TrimmerOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly recorder?: Recorder | undefined
   readonly wal: () => Wal
   /** Returns false while nothing can be written. */

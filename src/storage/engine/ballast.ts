@@ -37,14 +37,10 @@ export class Ballast {
     const found = await stat(this.#path).catch(() => undefined)
     if (found?.size === BALLAST_BYTES) return true
     try {
-      const file = await open(this.#path, 'w', 0o600)
-      try {
-        const piece = Buffer.alloc(PIECE_BYTES, 0x55)
-        for (let at = 0; at < BALLAST_BYTES; at += PIECE_BYTES) await file.writeFile(piece)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
+      await using file = await open(this.#path, 'w', 0o600)
+      const piece = Buffer.alloc(PIECE_BYTES, 0x55)
+      for (let at = 0; at < BALLAST_BYTES; at += PIECE_BYTES) await file.writeFile(piece)
+      await file.sync()
       return true
     } catch {
       await this.drop()

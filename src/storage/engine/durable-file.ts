@@ -1,5 +1,6 @@
-import { open, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { chmod, lstat, open, readdir, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 
 /**
  * Handles the error of an optional file: returns undefined if the file does not exist, and rethrows any other error.
@@ -10,24 +11,40 @@ export const absent = (error: NodeJS.ErrnoException): undefined => {
 
 /** Makes the names in a directory survive a power loss. */
 export const syncDirectory = async (directory: string): Promise<void> => {
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(directory, 'r')
+  await handle.sync()
 }
 
 /** Replaces a small file atomically: after a crash it has either its old or its new content. */
 export const writeFileDurably = async (path: string, text: string | Buffer): Promise<void> => {
   const temporary = `${path}.tmp`
-  const file = await open(temporary, 'w', 0o600)
-  try {
+  {
+    await using file = await open(temporary, 'w', 0o600)
     await file.writeFile(text)
     await file.sync()
-  } finally {
-    await file.close()
   }
   await rename(temporary, path)
   await syncDirectory(dirname(path))
+}
+
+const OTHERS = 0o077
+
+/** Ignores the error of a mode change: the volume may belong to another user, or the file may be gone. */
+const ownedByOthers = (_: unknown): undefined => undefined
+
+/**
+ * Restricts a directory and its files to their owner. LevelDB and earlier versions create them readable for all users.
+ * With `mayMake`, creates the directory if it is missing.
+ */
+export const closeToOthers = async (directory: string, mayMake: boolean): Promise<void> => {
+  if (mayMake) makeDirectory(directory, 0o700)
+  const found = await lstat(directory).catch(absent)
+  if (!found?.isDirectory()) return
+  if ((found.mode & OTHERS) !== 0) await chmod(directory, 0o700).catch(ownedByOthers)
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const file = join(directory, entry.name)
+    // A file that is replaced in the meantime has the mode that its creator set.
+    const facts = entry.isFile() ? await lstat(file).catch(absent) : undefined
+    if (facts?.isFile() && (facts.mode & OTHERS) !== 0) await chmod(file, 0o600).catch(ownedByOthers)
+  }
 }

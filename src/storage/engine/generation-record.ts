@@ -68,6 +68,13 @@ export const readGenerationRecord = async (path: string): Promise<GenerationReco
   return record
 }
 
+/** Returns the number of the live generation; undefined if it is unknown, for whatever reason. */
+export const findLive = (path: string): Promise<number | undefined> =>
+  readGenerationRecord(path).then(
+    (record) => record?.live,
+    () => undefined,
+  )
+
 const parseRecord = (text: string): GenerationRecord | undefined => {
   // A record without its final newline was truncated.
   if (!text.endsWith('\n')) return undefined

@@ -69,7 +69,6 @@ const requireLog = async (directory: string): Promise<void> => {
   }
 }
 
-/** A generation that is not live yet. */
 interface NextGeneration {
   readonly number: number
   readonly engine: LevelEngine
@@ -78,29 +77,24 @@ interface NextGeneration {
 interface GenerationsParts {
   readonly path: string
   readonly manifest: GenerationManifest
+  /** The engine of the generation that was live when the directory was opened. */
   readonly engine: LevelEngine
   readonly ballast: Ballast
   readonly log: Log
 }
 
 class Generations implements EngineSource {
-  readonly #path: string
+  readonly #parts: GenerationsParts
   readonly #manifest: GenerationManifest
-  readonly #ballast: Ballast
-  readonly #log: Log
   #level: LevelEngine
   #live: LiveEngine
-  readonly #isUnchecked: boolean
   #isDead = false
 
-  constructor({ path, manifest, engine, ballast, log }: GenerationsParts) {
-    this.#path = path
-    this.#manifest = manifest
-    this.#level = engine
-    this.#live = new LiveEngine(engine)
-    this.#isUnchecked = engine.isUnchecked
-    this.#ballast = ballast
-    this.#log = log
+  constructor(parts: GenerationsParts) {
+    this.#parts = parts
+    this.#manifest = parts.manifest
+    this.#level = parts.engine
+    this.#live = new LiveEngine(parts.engine)
   }
 
   get generation(): number {
@@ -112,7 +106,7 @@ class Generations implements EngineSource {
   }
 
   get isUnchecked(): boolean {
-    return this.#isUnchecked
+    return this.#parts.engine.isUnchecked
   }
 
   async replace(prepare: (fresh: Engine) => Promise<void>): Promise<Engine> {
@@ -139,7 +133,7 @@ class Generations implements EngineSource {
     let isSettled = true
     return createSuccessor(this.#live, {
       engine: next.engine,
-      requireRoom: () => this.#ballast.requireRoom(),
+      requireRoom: () => this.#parts.ballast.requireRoom(),
       commit: async () => {
         await next.engine.settleAcknowledged()
         isSettled = await this.#manifest.commitOrFind(next.number)
@@ -165,13 +159,14 @@ class Generations implements EngineSource {
 
   async #openNext(): Promise<NextGeneration> {
     const number = await this.#manifest.begin()
-    const directory = generationDirectory(this.#path, number)
-    return { number, engine: await LevelEngine.open({ directory, createIfMissing: true, ballast: this.#ballast }) }
+    const { path, ballast } = this.#parts
+    const directory = generationDirectory(path, number)
+    return { number, engine: await LevelEngine.open({ directory, createIfMissing: true, ballast }) }
   }
 
   #adopt({ number, engine }: NextGeneration): void {
     this.#level = engine
-    this.#log.info('storage generation replaced', { generation: number })
+    this.#parts.log.info('storage generation replaced', { generation: number })
   }
 
   async #discard({ number, engine }: NextGeneration): Promise<void> {

@@ -102,12 +102,10 @@ export class HighWater {
 const datasync = promisify(fdatasync)
 
 const create = async (path: string): Promise<void> => {
-  const file = await open(path, 'wx', 0o600)
-  try {
+  {
+    await using file = await open(path, 'wx', 0o600)
     await file.writeFile(Buffer.alloc(FILE_BYTES))
     await file.sync()
-  } finally {
-    await file.close()
   }
   await syncDirectory(dirname(path))
 }

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { closeToOthers } from './close-to-others.js'
+import { closeToOthers } from './durable-file.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Ballast } from './ballast.js'
 import { ABSENT, RecentValues } from './recent-values.js'
@@ -82,20 +82,16 @@ const openNative = async (directory: string, createIfMissing: boolean): Promise<
 /** An engine on LevelDB. Compression is off, because the values are ciphertext. */
 export class LevelEngine implements Engine {
   readonly name = 'level'
-  readonly #directory: string
-  readonly #ballast: Ballast | undefined
+  readonly #options: LevelEngineOptions
   readonly #highWater: HighWater
   /** True if the files were not sealed by the last close. */
   readonly isUnchecked: boolean
-  readonly #isDamageTaken: boolean
   readonly #recent = new RecentValues()
   #db: Native
   #large: LargeValues
 
   private constructor(options: LevelEngineOptions, isUnchecked: boolean, { db, large, highWater }: Opened) {
-    this.#directory = options.directory
-    this.#ballast = options.ballast
-    this.#isDamageTaken = options.isDamageTaken ?? false
+    this.#options = options
     this.#db = db
     this.#large = large
     this.isUnchecked = isUnchecked
@@ -180,7 +176,7 @@ export class LevelEngine implements Engine {
   }
 
   async findDamage(): Promise<readonly string[]> {
-    return [...(await findDamagedTables(this.#directory)), ...(await this.#large.findDamage())]
+    return [...(await findDamagedTables(this.#options.directory)), ...(await this.#large.findDamage())]
   }
 
   /** Returns the keys whose values cannot be read, with their file names. No batch may be written meanwhile. */
@@ -202,25 +198,26 @@ export class LevelEngine implements Engine {
 
   async sizeBytes(): Promise<number> {
     let total = 0
-    for (const name of await readdir(this.#directory)) {
+    for (const name of await readdir(this.#options.directory)) {
       // Compaction may remove the file in the meantime.
-      const found = await stat(join(this.#directory, name)).catch(() => undefined)
+      const found = await stat(join(this.#options.directory, name)).catch(() => undefined)
       total += found?.size ?? 0
     }
     return total
   }
 
   async reopen(): Promise<void> {
+    const { directory, ballast, isDamageTaken = false } = this.#options
     if (this.#db.status === 'open') {
-      await this.#ballast?.requireRoom()
-      await this.#ballast?.drop()
+      await ballast?.requireRoom()
+      await ballast?.drop()
       await this.#db.close()
     }
     await this.#large.close()
     this.#recent.clear()
-    this.#db = await openNative(this.#directory, false)
-    this.#large = await openLarge(this.#db, this.#directory, this.#isDamageTaken)
-    await this.#ballast?.restore()
+    this.#db = await openNative(directory, false)
+    this.#large = await openLarge(this.#db, directory, isDamageTaken)
+    await ballast?.restore()
   }
 
   /** Closes the database and seals its files, so that the next open detects changes. */
@@ -229,7 +226,7 @@ export class LevelEngine implements Engine {
     await this.discard()
     if (!isOpen) return
     // If sealing fails, for example on a full disk, the next open is unchecked.
-    await sealFiles(this.#directory).catch(() => undefined)
+    await sealFiles(this.#options.directory).catch(() => undefined)
   }
 
   /** Closes a database that will be removed, or that must look like after a crash. */

@@ -14,18 +14,14 @@ const DIGEST_BYTES = 32
  * name exists.
  */
 export const writeValueFile = async (path: string, key: string, value: Buffer): Promise<void> => {
-  const file = await open(path, 'wx', 0o600)
-  try {
-    const digest = createSha256()
-    for (const piece of piecesOf(headOf(key), value)) {
-      digest.add(piece)
-      await file.writeFile(piece)
-    }
-    await file.writeFile(Buffer.from(digest.hex(), 'hex'))
-    await file.datasync()
-  } finally {
-    await file.close()
+  await using file = await open(path, 'wx', 0o600)
+  const digest = createSha256()
+  for (const piece of piecesOf(headOf(key), value)) {
+    digest.add(piece)
+    await file.writeFile(piece)
   }
+  await file.writeFile(Buffer.from(digest.hex(), 'hex'))
+  await file.datasync()
 }
 
 const headOf = (key: string): Buffer => {
@@ -37,16 +33,12 @@ const headOf = (key: string): Buffer => {
 
 /** Returns the key of the value in a file; undefined if the key is incomplete or the entry is not a file. */
 export const readKeyOf = async (path: string): Promise<string | undefined> => {
-  const file = await openRegular(path)
+  await using file = await openRegular(path)
   if (!file) return undefined
-  try {
-    const length = await readAt(file, 0, LENGTH_BYTES)
-    const { size } = await file.stat()
-    const keyBytes = length?.readUInt32BE() ?? Number.POSITIVE_INFINITY
-    return keyBytes > size ? undefined : (await readAt(file, LENGTH_BYTES, keyBytes))?.toString('utf8')
-  } finally {
-    await file.close()
-  }
+  const length = await readAt(file, 0, LENGTH_BYTES)
+  const { size } = await file.stat()
+  const keyBytes = length?.readUInt32BE() ?? Number.POSITIVE_INFINITY
+  return keyBytes > size ? undefined : (await readAt(file, LENGTH_BYTES, keyBytes))?.toString('utf8')
 }
 
 const readAt = async (file: FileHandle, position: number, count: number): Promise<Buffer | undefined> => {
@@ -76,19 +68,15 @@ export const readValue = (path: string, key: string, bytes: number): Buffer | un
 /** Reads a value like `readValue`, but yields to the event loop after each piece. For callers that read many values. */
 export const readValueInTurns = async (path: string, key: string, bytes: number): Promise<Buffer | undefined> => {
   try {
-    const file = await openRegular(path)
+    await using file = await openRegular(path)
     if (!file) return undefined
-    try {
-      const value = Buffer.allocUnsafeSlow(bytes)
-      let position = LENGTH_BYTES + Buffer.byteLength(key)
-      for (const piece of piecesOf(value)) {
-        if (!(await readInto(file, piece, position))) return undefined
-        position += piece.length
-      }
-      return value
-    } finally {
-      await file.close()
+    const value = Buffer.allocUnsafeSlow(bytes)
+    let position = LENGTH_BYTES + Buffer.byteLength(key)
+    for (const piece of piecesOf(value)) {
+      if (!(await readInto(file, piece, position))) return undefined
+      position += piece.length
     }
+    return value
   } catch (error) {
     throw failedDisk(error)
   }

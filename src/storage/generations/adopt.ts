@@ -1,12 +1,7 @@
 import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { invalid, LogicalError } from '../../logical/errors.js'
-import {
-  findGenerations,
-  generationDirectory,
-  readGenerationRecord,
-  writeGenerationRecord,
-} from '../engine/generation-record.js'
+import { findGenerations, findLive, generationDirectory, writeGenerationRecord } from '../engine/generation-record.js'
 import { LevelEngine } from '../engine/level-engine.js'
 import { numberOf } from '../engine/value-reference.js'
 import { readState } from '../commit/load.js'
@@ -111,10 +106,7 @@ const describeProblem = (
 
 /** Throws if a server has the live generation open, because that server would continue with it. */
 const requireStopped = async (path: string, generation: number): Promise<void> => {
-  const live = await readGenerationRecord(path).then(
-    (record) => record?.live,
-    () => undefined,
-  )
+  const live = await findLive(path)
   if (live === undefined || live === generation) return
   const options = { directory: generationDirectory(path, live), createIfMissing: false, isDamageTaken: true }
   const engine = await LevelEngine.open(options).catch((error: unknown) => {

@@ -1,8 +1,6 @@
+import type { Facilities } from '../../base/facilities.js'
 import { linkSignals } from '../../base/linked-signal.js'
 import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
 import type { EngineSource, Predecessor, Successor } from '../engine/engine-source.js'
 import { LiveCopy } from './live-copy.js'
 import { dataKey } from '../keys/raw-keys.js'
@@ -16,12 +14,9 @@ const RESYNC_PAUSE_MS = 50
 
 const MARK = dataKey(KEYS.purgeMark)
 
-interface GenerationMoveOptions {
+interface GenerationMoveOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly source: EngineSource
   readonly store: Pick<Store, 'pauseWrites' | 'isResyncing'>
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
 }
 
 /** Aborts a copy: since it began, more data was marked for destruction, or the mark was removed. */

@@ -2,7 +2,7 @@ import { nextTurn } from '../../base/turn.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 import type { Successor } from '../engine/engine-source.js'
 import { readState } from '../commit/load.js'
-import { WAL_PREFIX, walIndexOf } from '../keys/raw-keys.js'
+import { APPLIED_KEY, WAL_PREFIX, walIndexOf } from '../keys/raw-keys.js'
 
 /** Maximum bytes of one batch. Small enough that writes of the live generation do not wait long for the disk. */
 const BATCH_BYTES = 1024 * 1024
@@ -31,14 +31,14 @@ interface LiveCopyOptions {
  */
 export class LiveCopy {
   readonly #options: LiveCopyOptions
-  readonly #base: number
+  readonly #goesAlong: (rawKey: string) => boolean
   #batch: EngineBatch
   #bytes = 0
 
   /** The successor must already record the written keys of the live generation. */
   constructor(options: LiveCopyOptions) {
     this.#options = options
-    this.#base = readState(options.from)?.base.index ?? 0
+    this.#goesAlong = goesAlongWith(options.from, options.isLeftOut)
     this.#batch = options.to.engine.batch()
   }
 
@@ -101,11 +101,6 @@ export class LiveCopy {
     this.#bytes += key.length + value.length
   }
 
-  #goesAlong(key: string): boolean {
-    if (this.#options.isLeftOut(key)) return false
-    return !key.startsWith(WAL_PREFIX) || walIndexOf(key) > this.#base
-  }
-
   get #isFull(): boolean {
     return this.#bytes >= BATCH_BYTES || this.#batch.length >= BATCH_KEYS
   }
@@ -119,5 +114,24 @@ export class LiveCopy {
     this.#batch = to.engine.batch()
     this.#bytes = 0
     await nextTurn()
+  }
+}
+
+/** Returns whether a record is copied: not the log before its cut, and not what `isLeftOut` selects. */
+const goesAlongWith = (from: Engine, isLeftOut: (rawKey: string) => boolean) => {
+  const base = readState(from)?.base.index ?? 0
+  return (key: string): boolean => !isLeftOut(key) && !(key.startsWith(WAL_PREFIX) && walIndexOf(key) <= base)
+}
+
+/**
+ * Copies the data of a store that is not in use, without the log before its cut and without the records that
+ * `isLeftOut` selects.
+ */
+export const copyRest = async (from: Engine, to: Engine, isLeftOut: (rawKey: string) => boolean): Promise<void> => {
+  const goesAlong = goesAlongWith(from, (key) => key === APPLIED_KEY || isLeftOut(key))
+  for await (const chunk of from.scan({}, { chunkBytes: BATCH_BYTES })) {
+    const batch = to.batch()
+    for (const { key, value } of chunk) if (goesAlong(key)) batch.put(key, value)
+    await batch.write({ isDurable: true })
   }
 }

@@ -5,7 +5,7 @@ import { LogicalError } from '../../logical/errors.js'
 import { findPlain, openWithRoot } from '../barrier/barrier-codec.js'
 import { LocalCommitLog } from '../shared-log/commit-log.js'
 import { type Engine, prefixRange } from '../engine/engine.js'
-import { findGenerations, generationDirectory, readGenerationRecord } from '../engine/generation-record.js'
+import { findGenerations, findLive, generationDirectory } from '../engine/generation-record.js'
 import { LevelEngine } from '../engine/level-engine.js'
 import { loadStore, readState } from '../commit/load.js'
 import { type Category, findCategory, isPlainKey, KEYS, type Tree } from '../keys/key-families.js'
@@ -36,10 +36,7 @@ export async function* openForInspection(path: string): AsyncGenerator<OpenGener
   const found = await findGenerations(path)
   if (found.length === 0)
     throw new LogicalError('not-found', `${path} is not a data directory: it contains no generation`)
-  const live = await readGenerationRecord(path).then(
-    (record) => record?.live,
-    () => undefined,
-  )
+  const live = await findLive(path)
   for (const generation of found) {
     const directory = generationDirectory(path, generation)
     const engine = await LevelEngine.open({ directory, createIfMissing: false, isDamageTaken: true })

@@ -127,7 +127,7 @@ export interface SyncSnapshot {
   close(): Promise<void>
 }
 
-export interface ReplicableStore {
+export interface ReplicableStore extends MaintainedTrees {
   readonly position: WalPosition
   /** Last index whose transaction changed a replicated key; a replicated or local key. */
   readonly lastReplicatedIndex: number
@@ -154,12 +154,6 @@ export interface ReplicableStore {
    * the end of the log; undefined if the frames were trimmed.
    */
   framesAfter(index: number, maxBytes: number): Promise<readonly Frame[] | undefined>
-  decodeFrame(frame: Frame): readonly WalEntry[]
-  /**
-   * Returns undefined if the bytes are not a frame or their hash is wrong. Yields to the event loop while it hashes a
-   * large frame.
-   */
-  parseFrame(bytes: Buffer): Promise<Frame | undefined>
   snapshot(): SyncSnapshot
 
   /**
@@ -237,9 +231,7 @@ export interface TreeReport {
 export interface MaintainedTrees {
   /** Recomputes both trees from the data and repairs differences in memory and on disk. Resolves to the differences. */
   rebuild(options?: RebuildOptions): Promise<Readonly<Record<Tree, CorruptPages>>>
-  /** Compares both trees with the data. Changes nothing. */
-  check(signal?: AbortSignal): Promise<Readonly<Record<Tree, CorruptPages>>>
-  /** Checks the trees, the data and the files. */
+  /** Checks the trees, the data and the files. Changes nothing. */
   examine(signal?: AbortSignal): Promise<TreeReport>
   /** Corrupts a page's hashes in memory, for fault injection. */
   corruptPage(tree: Tree, page: number): void

@@ -57,7 +57,6 @@ export const encodeEntry = (operations: readonly WalOperation[]): Buffer => {
   return out
 }
 
-/** An encoded transaction, or its operations. */
 export type FrameEntry = Buffer | readonly WalOperation[]
 
 const entryBytes = (operations: readonly WalOperation[]): number => {

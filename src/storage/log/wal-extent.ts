@@ -36,11 +36,6 @@ export class WalExtent {
     this.#bytes += bytes
   }
 
-  isOver(entriesMax: number, bytesMax: number): boolean {
-    const isOnlyFrame = this.#ends.length - this.#head <= 1
-    return !isOnlyFrame && (this.lastIndex - this.#baseIndex > entriesMax || this.#bytes > bytesMax)
-  }
-
   /**
    * Returns the last indexes of the oldest frames to remove to meet both limits, at most `countMax`. Keeps the newest
    * frame.

@@ -14,8 +14,8 @@ const TRIM_FRAMES_MAX = 16_384
 
 interface WalOptions {
   readonly engine: Engine
-  readonly retentionEntries: number
-  readonly retentionBytes: number
+  readonly walRetentionEntries: number
+  readonly walRetentionBytes: number
   readonly ringBytes: number
 }
 
@@ -42,8 +42,8 @@ export class Wal {
   constructor(options: WalOptions) {
     this.#engine = options.engine
     this.#retention = {
-      entries: Math.max(options.retentionEntries, LIMITS.walRetentionEntriesMin),
-      bytes: options.retentionBytes,
+      entries: Math.max(options.walRetentionEntries, LIMITS.walRetentionEntriesMin),
+      bytes: options.walRetentionBytes,
     }
     this.#ring = new WalRing(options.ringBytes)
   }
@@ -135,7 +135,7 @@ export class Wal {
 
   hasExcess(isPinned: boolean): boolean {
     const { entries, bytes } = this.#bounds(isPinned)
-    return this.#stale.length > 0 || this.#extent.isOver(entries, bytes)
+    return this.#stale.length > 0 || this.#extent.excess(entries, bytes, 1).length > 0
   }
 
   #bounds(isPinned: boolean): { readonly entries: number; readonly bytes: number } {

@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/engine.js'
+import type { Engine, EngineBatch } from '../engine/engine.js'
 import type { EngineSource } from '../engine/engine-source.js'
 import { APPLIED_KEY } from '../keys/raw-keys.js'
 import { findApplied, putApplied, putOperations } from './applied.js'
@@ -33,10 +33,13 @@ const readCopy = async (engine: Engine, log: SharedLog, signal: AbortSignal): Pr
 export const publishCopy = async (engine: Engine, leadership: Leadership): Promise<void> =>
   markCopy(engine, await leadership.replace(engine.scan({}, { chunkBytes: CHUNK_BYTES })))
 
-const markCopy = async (engine: Engine, position: LogPosition): Promise<void> => {
+const markCopy = (engine: Engine, position: LogPosition): Promise<void> =>
+  write(engine, { isDurable: true }, (batch) => putApplied(batch, position))
+
+const write = (engine: Engine, options: { isDurable: boolean }, fill: (batch: EngineBatch) => void): Promise<void> => {
   const batch = engine.batch()
-  putApplied(batch, position)
-  await batch.write({ isDurable: true })
+  fill(batch)
+  return batch.write(options)
 }
 
 const readWhole = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<LogPosition> => {
@@ -55,22 +58,18 @@ const readWhole = async (engine: Engine, log: SharedLog, signal: AbortSignal): P
 
 /** Deletes the applied position first: without it, the remaining data is ignored. */
 const empty = async (engine: Engine): Promise<void> => {
-  const first = engine.batch()
-  first.delete(APPLIED_KEY)
-  await first.write({ isDurable: true })
+  await write(engine, { isDurable: true }, (batch) => batch.delete(APPLIED_KEY))
   for await (const chunk of engine.scan({}, { values: false })) {
-    const batch = engine.batch()
-    for (const { key } of chunk) batch.delete(key)
-    await batch.write({ isDurable: false })
+    await write(engine, { isDurable: false }, (batch) => {
+      for (const { key } of chunk) batch.delete(key)
+    })
   }
 }
 
 const readChunks = async (engine: Engine, image: LogImage, signal: AbortSignal): Promise<void> => {
   for await (const chunk of image.chunks()) {
     signal.throwIfAborted()
-    const batch = engine.batch()
-    putOperations(batch, chunk)
-    await batch.write({ isDurable: false })
+    await write(engine, { isDurable: false }, (batch) => putOperations(batch, chunk))
   }
 }
 
@@ -79,9 +78,7 @@ const replay = async (engine: Engine, image: LogImage, signal: AbortSignal): Pro
   let { position } = image
   for await (const entry of image.rest()) {
     signal.throwIfAborted()
-    const batch = engine.batch()
-    putOperations(batch, decodeBatch(entry))
-    await batch.write({ isDurable: false })
+    await write(engine, { isDurable: false }, (batch) => putOperations(batch, decodeBatch(entry)))
     position = positionOf(entry)
   }
   return position

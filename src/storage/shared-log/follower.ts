@@ -1,9 +1,9 @@
+import { Listeners } from '../../base/listeners.js'
 import { linkSignals } from '../../base/linked-signal.js'
 import type { SharedCommitLog } from './shared-commit-log.js'
 import { type Leadership, LeadershipLost, type LogEntry, type LogPosition, type SharedLog } from './shared-log.js'
 
 interface FollowedStore {
-  /** Applies the next entry. */
   follow(entry: LogEntry): Promise<void>
   /** Commits a marker that the store exists, and nothing else. */
   settle(): Promise<void>
@@ -22,7 +22,9 @@ interface FollowerOptions {
  */
 export class Follower {
   readonly #options: FollowerOptions
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
+  /** Calls the listener whenever `seen` changes. Returns the unsubscribe function. */
+  readonly onSeen = this.#listeners.add
   #seen: number
   #stop = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
@@ -39,12 +41,6 @@ export class Follower {
   /** The last entry that was applied and announced to all caches of stored values. */
   get seen(): number {
     return this.#seen
-  }
-
-  /** Calls the listener whenever `seen` changes. Returns the unsubscribe function. */
-  onSeen(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
   }
 
   /**
@@ -99,7 +95,7 @@ export class Follower {
     for await (const entry of sharedLog.follow(this.applied, signal)) {
       await store.follow(entry)
       this.#seen = entry.index
-      for (const listener of [...this.#listeners]) listener()
+      this.#listeners.tell()
       if (entry.index >= last) return
     }
   }

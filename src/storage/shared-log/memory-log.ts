@@ -1,16 +1,10 @@
 import type { Clock, Timer } from '../../base/clock.js'
+import { Listeners } from '../../base/listeners.js'
 import type { Entry } from '../engine/engine.js'
 import { OrderedMap } from '../engine/ordered-map.js'
 import { decodeBatch, LOG_START, positionBehind, positionOf, previousHashOf } from './raw-batch.js'
-import {
-  type AnnouncedNode,
-  type Candidate,
-  ImageNeeded,
-  type LeaderRecord,
-  type LogEntry,
-  type LogImage,
-  type LogPosition,
-} from './shared-log.js'
+import { ImageNeeded } from './shared-log.js'
+import type * as Shared from './shared-log.js'
 
 interface MemoryLogOptions {
   /** The clock that expires leases. */
@@ -31,12 +25,14 @@ export class MemoryLog {
   readonly leaseMs: number
   readonly #entriesMax: number
   #image = new OrderedMap()
-  readonly #entries: LogEntry[] = []
-  readonly #nodes = new Map<string, { readonly node: AnnouncedNode; readonly expiry: Timer }>()
-  readonly #listeners = new Set<() => void>()
+  readonly #entries: Shared.LogEntry[] = []
+  readonly #nodes = new Map<string, { readonly node: Shared.AnnouncedNode; readonly expiry: Timer }>()
+  readonly #news = new Listeners()
+  /** Calls the listener after each change of the leader or the log. Returns the unsubscribe function. */
+  readonly onNews = this.#news.add
   #base = LOG_START
   #term = 0
-  #leader: { readonly record: LeaderRecord; expiry: Timer } | undefined
+  #leader: { readonly record: Shared.LeaderRecord; expiry: Timer } | undefined
 
   constructor({ clock, leaseMs, entriesMax = 65_536 }: MemoryLogOptions) {
     this.clock = clock
@@ -44,27 +40,21 @@ export class MemoryLog {
     this.#entriesMax = entriesMax
   }
 
-  get leader(): LeaderRecord | undefined {
+  get leader(): Shared.LeaderRecord | undefined {
     return this.#leader?.record
   }
 
-  get end(): LogPosition {
+  get end(): Shared.LogPosition {
     const last = this.#entries.at(-1)
     return last ? positionOf(last) : this.#base
   }
 
-  /** Calls the listener after each change of the leader or the log. Returns the unsubscribe function. */
-  onNews(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
   /** Makes the candidate the leader. Returns undefined if there is a leader already. */
-  tryLead(candidate: Candidate, activeSinceMs: number): LeaderRecord | undefined {
+  tryLead(candidate: Shared.Candidate, activeSinceMs: number): Shared.LeaderRecord | undefined {
     if (this.#leader) return undefined
     const record = { ...candidate, term: ++this.#term, activeSinceMs }
     this.#leader = { record, expiry: this.#expireLeader() }
-    this.#tell()
+    this.#news.tell()
     return record
   }
 
@@ -79,7 +69,7 @@ export class MemoryLog {
     if (this.#leader?.record.term === term) this.#dropLeader()
   }
 
-  append(term: number, entry: LogEntry): boolean {
+  append(term: number, entry: Shared.LogEntry): boolean {
     if (this.#leader?.record.term !== term) return false
     const { index, hash } = this.end
     if (entry.index !== index + 1 || !previousHashOf(entry.bytes).equals(hash)) {
@@ -87,32 +77,32 @@ export class MemoryLog {
     }
     this.#entries.push(entry)
     while (this.#entries.length > this.#entriesMax) this.#fold()
-    this.#tell()
+    this.#news.tell()
     return true
   }
 
-  replace(term: number, content: readonly Entry[]): LogPosition | undefined {
+  replace(term: number, content: readonly Entry[]): Shared.LogPosition | undefined {
     if (this.#leader?.record.term !== term) return undefined
     this.#base = positionBehind(this.end)
     this.#entries.length = 0
     this.#image = new OrderedMap()
     for (const { key, value } of content) this.#image.set(key, value)
-    this.#tell()
+    this.#news.tell()
     return this.#base
   }
 
-  reaches({ index, hash }: LogPosition): boolean {
+  reaches({ index, hash }: Shared.LogPosition): boolean {
     const entry = this.#entries[index - this.#base.index - 1]
     const found = entry ? positionOf(entry) : this.#base
     return found.index === index && found.hash.equals(hash)
   }
 
-  entriesAfter(after: LogPosition): readonly LogEntry[] {
+  entriesAfter(after: Shared.LogPosition): readonly Shared.LogEntry[] {
     if (!this.reaches(after)) throw new ImageNeeded(`the log does not reach back to entry ${after.index}`)
     return this.#entries.slice(after.index - this.#base.index)
   }
 
-  image(): LogImage {
+  image(): Shared.LogImage {
     const pairs = this.#image
       .frozen()
       .flatMap(({ keys, values }) => keys.map((key, at) => ({ key, value: values[at] })))
@@ -129,11 +119,11 @@ export class MemoryLog {
     }
   }
 
-  get nodes(): readonly AnnouncedNode[] {
+  get nodes(): readonly Shared.AnnouncedNode[] {
     return [...this.#nodes.values()].map(({ node }) => node).sort((a, b) => (a.id < b.id ? -1 : 1))
   }
 
-  announce(node: AnnouncedNode): void {
+  announce(node: Shared.AnnouncedNode): void {
     this.forget(node.id)
     const expiry = this.clock.setTimer(this.leaseMs, () => this.forget(node.id))
     this.#nodes.set(node.id, { node, expiry })
@@ -151,7 +141,7 @@ export class MemoryLog {
   #dropLeader(): void {
     this.#leader?.expiry.cancel()
     this.#leader = undefined
-    this.#tell()
+    this.#news.tell()
   }
 
   /** Merges the oldest entry into the image. */
@@ -163,9 +153,5 @@ export class MemoryLog {
       else this.#image.set(key, value)
     }
     this.#base = positionOf(entry)
-  }
-
-  #tell(): void {
-    for (const listener of [...this.#listeners]) listener()
   }
 }

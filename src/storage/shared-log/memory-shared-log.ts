@@ -1,32 +1,25 @@
+import { nextChange, unlessAborted } from '../../base/await-change.js'
 import type { Clock, Timer } from '../../base/clock.js'
+import { Listeners } from '../../base/listeners.js'
 import { linkSignals } from '../../base/linked-signal.js'
 import { LeasedLeadership } from './leased-leadership.js'
 import { MemoryLink } from './memory-link.js'
 import type { MemoryLog } from './memory-log.js'
 import type { Entry } from '../engine/engine.js'
 import { positionOf } from './raw-batch.js'
-import type {
-  AnnouncedNode,
-  Candidate,
-  LeaderRecord,
-  Leadership,
-  LogEntry,
-  LogImage,
-  LogPosition,
-  NodeRecord,
-  SharedLog,
-} from './shared-log.js'
+import type * as Shared from './shared-log.js'
 
 /** A node's connection to a shared log in memory. For clusters whose nodes all run in one process. */
-export class MemorySharedLog implements SharedLog {
+export class MemorySharedLog implements Shared.SharedLog {
   /** Controls the connection between the node and the log, for fault injection. */
   readonly link: MemoryLink
   readonly #log: MemoryLog
   readonly #clock: Clock
-  readonly #listeners = new Set<(leader: LeaderRecord | undefined) => void>()
+  readonly #leaders = new Listeners<[Shared.LeaderRecord | undefined]>()
+  readonly onLeader = this.#leaders.add
   readonly #ended = new AbortController()
   readonly #unsubscribe: () => void
-  #leader: LeaderRecord | undefined
+  #leader: Shared.LeaderRecord | undefined
   #announced: { readonly id: string; readonly renewal: Timer } | undefined
   #leadership: LeasedLeadership | undefined
 
@@ -39,16 +32,11 @@ export class MemorySharedLog implements SharedLog {
     this.#unsubscribe = log.onNews(() => void this.#learn())
   }
 
-  get leader(): LeaderRecord | undefined {
+  get leader(): Shared.LeaderRecord | undefined {
     return this.#leader
   }
 
-  onLeader(listener: (leader: LeaderRecord | undefined) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
-  async announce(record: NodeRecord): Promise<void> {
+  async announce(record: Shared.NodeRecord): Promise<void> {
     this.#announced?.renewal.cancel()
     const node = { ...record, lastEchoMs: this.#clock.now() }
     const renewal = this.#clock.setRepeating(this.#log.leaseMs / 3, () => void this.#announce(node))
@@ -56,11 +44,11 @@ export class MemorySharedLog implements SharedLog {
     await this.#announce(node)
   }
 
-  nodes(): Promise<readonly AnnouncedNode[]> {
+  nodes(): Promise<readonly Shared.AnnouncedNode[]> {
     return this.link.ask(() => this.#log.nodes)
   }
 
-  async campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership> {
+  async campaign(candidate: Shared.Candidate, signal: AbortSignal): Promise<Shared.Leadership> {
     using either = linkSignals([signal, this.#ended.signal])
     const ends = either.signal
     for (;;) {
@@ -77,7 +65,7 @@ export class MemorySharedLog implements SharedLog {
     }
   }
 
-  async *follow(after: LogPosition, signal: AbortSignal): AsyncGenerator<LogEntry> {
+  async *follow(after: Shared.LogPosition, signal: AbortSignal): AsyncGenerator<Shared.LogEntry> {
     using either = linkSignals([signal, this.#ended.signal])
     const ends = either.signal
     let position = after
@@ -99,24 +87,15 @@ export class MemorySharedLog implements SharedLog {
   }
 
   lastIndex(signal: AbortSignal): Promise<number> {
-    return unlessAborted(
-      this.link.ask(() => this.#log.end.index),
-      signal,
-    )
+    return this.#ask(() => this.#log.end.index, signal)
   }
 
-  reaches(applied: LogPosition, signal: AbortSignal): Promise<boolean> {
-    return unlessAborted(
-      this.link.ask(() => this.#log.reaches(applied)),
-      signal,
-    )
+  reaches(applied: Shared.LogPosition, signal: AbortSignal): Promise<boolean> {
+    return this.#ask(() => this.#log.reaches(applied), signal)
   }
 
-  readImage(signal: AbortSignal): Promise<LogImage> {
-    return unlessAborted(
-      this.link.ask(() => this.#log.image()),
-      signal,
-    )
+  readImage(signal: AbortSignal): Promise<Shared.LogImage> {
+    return this.#ask(() => this.#log.image(), signal)
   }
 
   /** Does nothing, because a node keeps no files of the log. */
@@ -143,7 +122,7 @@ export class MemorySharedLog implements SharedLog {
     this.#announced?.renewal.cancel()
   }
 
-  #lead(term: number, sentMs: number): Leadership {
+  #lead(term: number, sentMs: number): Shared.Leadership {
     this.#leadership = new LeasedLeadership({
       clock: this.#clock,
       leaseMs: this.#log.leaseMs,
@@ -164,7 +143,7 @@ export class MemorySharedLog implements SharedLog {
     return this.#leadership
   }
 
-  async #announce(node: AnnouncedNode): Promise<void> {
+  async #announce(node: Shared.AnnouncedNode): Promise<void> {
     await this.link.ask(() => {
       if (!this.#ended.signal.aborted) this.#log.announce(node)
     })
@@ -175,28 +154,15 @@ export class MemorySharedLog implements SharedLog {
     const { leader } = this.#log
     if (leader === this.#leader || this.#ended.signal.aborted) return
     this.#leader = leader
-    for (const listener of this.#listeners) listener(leader)
+    this.#leaders.tell(leader)
+  }
+
+  #ask<T>(read: () => T, signal: AbortSignal): Promise<T> {
+    return unlessAborted(this.link.ask(read), signal)
   }
 
   /** Resolves at the next change of the log or its leader, or when the signal is aborted. */
   #news(ends: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        unsubscribe()
-        ends.removeEventListener('abort', done)
-        resolve()
-      }
-      const unsubscribe = this.#log.onNews(done)
-      ends.addEventListener('abort', done)
-    })
+    return nextChange(this.#log.onNews, ends)
   }
 }
-
-/** Rejects with the signal's reason if the signal is aborted first. */
-const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })

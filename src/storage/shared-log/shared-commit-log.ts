@@ -32,7 +32,6 @@ export class SharedCommitLog implements CommitLog {
     this.#applied = readApplied(engine)
   }
 
-  /** The position that the engine has applied. */
   get applied(): LogPosition {
     return this.#applied
   }

@@ -1,23 +1,19 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { Facilities } from '../../base/facilities.js'
 import type { Recorder } from '../../base/meter.js'
 import type { Random } from '../../base/random.js'
 import type { CommitLog } from '../shared-log/commit-log.js'
 import type { Engine } from '../engine/engine.js'
 
-export interface StoreOptions {
+export interface StoreOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly engine: Engine
   /** The commit log; by default the engine itself, for a standalone store. */
   readonly commitLog?: CommitLog
-  readonly clock: Clock
-  readonly log: Log
   readonly random?: Random
   /** If false, writes complete before they survive a power loss. */
   readonly syncWrites: boolean
   readonly walRetentionEntries: number
   readonly walRetentionBytes: number
   readonly ringBytes: number
-  /** Counts and times writes. */
   readonly recorder?: Recorder | undefined
 }
 

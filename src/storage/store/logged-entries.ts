@@ -1,6 +1,5 @@
 import { type Change, operationOf } from '../trees/change.js'
-import type { FrameEntry } from '../log/frame.js'
-import type { WalEntry, WalOperation } from '../keys/replicable.js'
+import type { WalEntry } from '../keys/replicable.js'
 import type { LoggedEntry, LoggedUnit } from '../commit/stage.js'
 
 /** The log entries of a transaction, and the data logged with them. */
@@ -8,21 +7,14 @@ export type Logged = Pick<LoggedUnit, 'entries' | 'filtered' | 'remote'>
 
 /** Returns the log entries of a transaction of this cluster. */
 export const loggedOfOwn = (changes: readonly Change[]): Logged => {
-  const operations: WalOperation[] = []
-  for (const change of changes) {
-    const operation = operationOf(change)
-    if (operation) operations.push(operation)
-  }
-  const entries = operations.length === 0 ? [] : [entryOf(operations, operations)]
-  return { entries, filtered: [], remote: undefined }
+  const operations = changes.flatMap((change) => operationOf(change) ?? [])
+  return { entries: entriesOf({ operations }), filtered: [], remote: undefined }
 }
 
-/** Returns the log entries of an entry from another cluster's log. */
-export const entriesOfForeign = ({ operations, bytes }: WalEntry): LoggedEntry[] =>
-  operations.length === 0 ? [] : [entryOf(operations, bytes ?? operations)]
-
-const entryOf = (operations: readonly WalOperation[], content: FrameEntry): LoggedEntry => ({
-  content,
-  hasReplicated: operations.some(({ category }) => category === 'replicated'),
-  hasLocal: operations.some(({ category }) => category === 'local'),
-})
+/** Returns the log entries of a transaction, or of an entry from another cluster's log. */
+export const entriesOf = ({ operations, bytes }: Pick<WalEntry, 'operations' | 'bytes'>): LoggedEntry[] => {
+  if (operations.length === 0) return []
+  const hasReplicated = operations.some(({ category }) => category === 'replicated')
+  const hasLocal = operations.some(({ category }) => category === 'local')
+  return [{ content: bytes ?? operations, hasReplicated, hasLocal }]
+}

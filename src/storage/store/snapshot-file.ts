@@ -4,6 +4,7 @@ import { LIMITS } from '../../base/limits.js'
 import { readTar, TAR_END, TarError, type TarFile, tarFile } from '../../base/tar.js'
 import { sha256Hex } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
+import type { Entry } from '../engine/engine.js'
 
 /**
  * Format of a cluster snapshot: a gzipped tar archive with `meta.json`, numbered files of stored records, their hashes
@@ -17,14 +18,9 @@ interface SnapshotMeta {
   readonly index: number
 }
 
-export interface StoredEntry {
-  readonly key: string
-  readonly value: Buffer
-}
-
 interface SnapshotContent {
   readonly meta: SnapshotMeta
-  readonly entries: AsyncIterable<readonly StoredEntry[]>
+  readonly entries: AsyncIterable<readonly Entry[]>
   /** Encrypts the hashes with the root key. */
   readonly seal: (sums: Buffer) => Buffer
   readonly timeMs: number
@@ -70,7 +66,7 @@ async function* archive({ meta, entries, seal, timeMs }: SnapshotContent): Async
   yield TAR_END
 }
 
-async function* encode(entries: AsyncIterable<readonly StoredEntry[]>): AsyncGenerator<Buffer> {
+async function* encode(entries: AsyncIterable<readonly Entry[]>): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   let bytes = 0
   for await (const chunk of entries) {
@@ -110,7 +106,7 @@ export const verifySnapshot = async (file: Buffer): Promise<VerifiedSnapshot> =>
 }
 
 /** Yields the records of a verified file, in chunks. */
-export async function* readSnapshot(file: Buffer): AsyncGenerator<StoredEntry[]> {
+export async function* readSnapshot(file: Buffer): AsyncGenerator<Entry[]> {
   for await (const { name, content } of filesOf(file)) if (RECORDS.test(name)) yield decode(content)
 }
 
@@ -128,8 +124,8 @@ async function* filesOf(file: Buffer): AsyncGenerator<TarFile> {
 const isZlibError = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')
 
-const decode = (records: Buffer): StoredEntry[] => {
-  const entries: StoredEntry[] = []
+const decode = (records: Buffer): Entry[] => {
+  const entries: Entry[] = []
   let at = 0
   while (at < records.length) {
     if (at + LENGTHS_BYTES > records.length) throw damaged('a record is truncated')

@@ -6,7 +6,7 @@ import { changeBytes, type SubPageChange } from '../trees/change.js'
 import { type CommitListener, Committer } from '../commit/committer.js'
 import type { LogEntry } from '../shared-log/shared-log.js'
 import type { StoreOptions } from '../state/store-options.js'
-import { decodeFrame, EPOCH_BYTES, parseFrame } from '../log/frame.js'
+import { EPOCH_BYTES } from '../log/frame.js'
 import { FirstCopy } from '../sync/first-copy.js'
 import { type KeyScan, scanKeys } from './key-scan.js'
 import { SUB_PAGES_PER_PAGE } from '../trees/merkle.js'
@@ -14,7 +14,7 @@ import { WriteSet } from '../commit/overlay.js'
 import type { Category, Tree } from '../keys/key-families.js'
 import { dataKey } from '../keys/raw-keys.js'
 import type * as Repl from '../keys/replicable.js'
-import { entriesOfForeign, type Logged, loggedOfOwn } from './logged-entries.js'
+import { entriesOf, type Logged, loggedOfOwn } from './logged-entries.js'
 import { type StageFunction, stageCut, stageImport, stageState } from '../commit/stage.js'
 import { freshHash } from '../state/store-state.js'
 import { PinnedReads } from '../sync/pinned-reads.js'
@@ -38,7 +38,7 @@ const ALL_CATEGORIES: ReadonlySet<Category> = new Set(['replicated', 'local', 'i
  * over committed and queued data; it resolves when all of that is durable. One transaction is one entry of the log, except that a
  * transaction with ignored keys only has none. Callers must not change a buffer after `put`.
  */
-export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
+export class Store implements Repl.ReplicableStore {
   readonly #committer: Committer
   readonly #options: StoreOptions
   readonly #random: Random
@@ -191,14 +191,6 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return this.#committer.wal.framesAfter(index, maxBytes)
   }
 
-  decodeFrame(frame: Repl.Frame): readonly Repl.WalEntry[] {
-    return decodeFrame(frame)
-  }
-
-  parseFrame(bytes: Buffer): Promise<Repl.Frame | undefined> {
-    return parseFrame(bytes)
-  }
-
   snapshot(): Repl.SyncSnapshot {
     return openSnapshot(this.#options.engine, this.#committer)
   }
@@ -230,7 +222,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
         if (place?.tree !== operation.category || !place.delta.equals(operation.delta)) return false
       }
     }
-    await this.#submit('applied', writeSet, { entries: entries.flatMap(entriesOfForeign), filtered, remote })
+    await this.#submit('applied', writeSet, { entries: entries.flatMap(entriesOf), filtered, remote })
     return true
   }
 
@@ -268,10 +260,6 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
 
   rebuild(options: Repl.RebuildOptions = {}): ReturnType<Repl.MaintainedTrees['rebuild']> {
     return new TreeScan(this.#options.engine, this.#committer).rebuild(options)
-  }
-
-  async check(signal?: AbortSignal): ReturnType<Repl.MaintainedTrees['check']> {
-    return (await this.examine(signal)).pages
   }
 
   examine(signal?: AbortSignal): Promise<Repl.TreeReport> {

@@ -9,7 +9,6 @@ const LENGTH_BYTES = 4
 const UNIT_BYTES_MAX = 3
 const NOTHING = Buffer.alloc(0)
 
-/** Collects entries. */
 export class Packer {
   readonly #capacity: number
   #target = NOTHING
@@ -66,7 +65,6 @@ export const unpack = (packed: Buffer, take: (key: string, value: Buffer, entry:
   }
 }
 
-/** Returns all entries as an array. */
 export const unpackAll = (packed: Buffer): { key: string; value: Buffer }[] => {
   const entries: { key: string; value: Buffer }[] = []
   unpack(packed, (key, value) => entries.push({ key, value }))

@@ -4,9 +4,10 @@ import { nextTurn } from '../../base/turn.js'
 import { freeze } from '../commit/freeze.js'
 import { compareKeys } from '../engine/ordered-map.js'
 import { FAMILIES, type Tree } from '../keys/key-families.js'
-import { DATA_PREFIX, dataKey, filteredKey, filteredPrefix, LEAF_KEY_START, subPagePrefix } from '../keys/raw-keys.js'
+import { DATA_PREFIX, dataKey, filteredKey, LEAF_KEY_START, subPagePrefix } from '../keys/raw-keys.js'
 import type { SubPageKeys, SyncSnapshot } from '../keys/replicable.js'
 import type { MerkleTree } from '../trees/merkle.js'
+import { readFiltered } from '../trees/trees.js'
 
 /** Opens a snapshot for a follower that resyncs. The log is not trimmed until it is closed. */
 export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot => {
@@ -24,7 +25,7 @@ export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot
       }
       return found.flat()
     },
-    filtered: (tree) => readFiltered(engine, snapshot, tree),
+    filtered: (tree) => readFiltered(engine, tree, snapshot),
     get: (key) => engine.get(dataKey(key), snapshot),
     scan: (tree, after) => scanTree(engine, snapshot, tree, after),
     close: async () => {
@@ -32,14 +33,6 @@ export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot
       await snapshot.close()
     },
   }
-}
-
-const readFiltered = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree): Promise<Map<number, Buffer>> => {
-  const filtered = new Map<number, Buffer>()
-  for await (const chunk of engine.scan(prefixRange(filteredPrefix(tree)), { snapshot })) {
-    for (const { key, value } of chunk) filtered.set(Number.parseInt(key.slice(2), 16), value)
-  }
-  return filtered
 }
 
 /** Starting a scan costs about as much as reading the leaves of this many sub-pages. */

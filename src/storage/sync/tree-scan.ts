@@ -1,6 +1,5 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
-import type { SubPageChange } from '../trees/change.js'
-import { indexKey } from '../trees/change.js'
+import { indexKey, type SubPageChange } from '../trees/change.js'
 import type { Committer } from '../commit/committer.js'
 import type { StageFunction } from '../commit/stage.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
@@ -33,7 +32,7 @@ export class TreeScan {
   async examine(signal?: AbortSignal): Promise<TreeReport> {
     const frozen = freeze(this.#engine, this.#committer)
     try {
-      const options = signal === undefined ? {} : { signal }
+      const options = signal && { signal }
       const { corrupt, damage } = await compareTrees(this.#engine, frozen.snapshot, frozen.trees, options)
       return { pages: reportPages(corrupt), damage: [...(await this.#engine.findDamage()), ...damage] }
     } finally {

@@ -16,12 +16,8 @@ export interface SubPageChange {
 export interface Change {
   readonly key: string
   readonly value: Buffer | undefined
-  readonly place: LeafChange | undefined
-}
-
-interface LeafChange extends SubPageChange {
-  /** Undefined if the key is deleted. */
-  readonly leaf: Buffer | undefined
+  /** `leaf`: undefined if the key is deleted. */
+  readonly place: (SubPageChange & { readonly leaf: Buffer | undefined }) | undefined
 }
 
 /** Returns the current leaf hash of a key; undefined if the key does not exist. */

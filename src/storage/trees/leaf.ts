@@ -49,3 +49,14 @@ export const xorOf = (a: Buffer, b: Buffer): Buffer => {
   xorInto(out, 0, b)
   return out
 }
+
+/** Returns the numbers of the hashes in which two lists of `count` hashes differ. Most lists are equal. */
+export const differingHashes = (a: Buffer, b: Buffer, count: number): number[] => {
+  const found: number[] = []
+  if (a.compare(b, 0, count * SHORT_HASH_BYTES, 0, count * SHORT_HASH_BYTES) === 0) return found
+  for (let n = 0; n < count; n++) {
+    const [at, end] = [n * SHORT_HASH_BYTES, (n + 1) * SHORT_HASH_BYTES]
+    if (a.compare(b, at, end, at, end) !== 0) found.push(n)
+  }
+  return found
+}

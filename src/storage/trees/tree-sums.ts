@@ -1,11 +1,11 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
-import { leafHashInTurns, subPageOf, xorInto } from './leaf.js'
+import { differingHashes, leafHashInTurns, subPageOf, xorInto } from './leaf.js'
 import { type MerkleTree, PAGES, pageOf, SUB_PAGES } from './merkle.js'
 import { findCategory, type Tree } from '../keys/key-families.js'
-import { DATA_PREFIX, filteredPrefix } from '../keys/raw-keys.js'
+import { DATA_PREFIX } from '../keys/raw-keys.js'
 import type { CorruptPages, RebuildOptions } from '../keys/replicable.js'
-import { sumLeaves, TREES } from './trees.js'
+import { readFiltered, sumLeaves, TREES } from './trees.js'
 
 /** 65,536 hashes per tree. */
 export type Sums = Readonly<Record<Tree, Buffer>>
@@ -52,9 +52,9 @@ export const compareTrees = async (
   const unindexed: Record<Tree, number[]> = { replicated: [], local: [] }
   const corrupt: Record<Tree, number[]> = { replicated: [], local: [] }
   for (const tree of TREES) {
-    unindexed[tree] = differing(sums[tree], leafSums[tree])
-    await addFiltered(engine, snapshot, tree, sums[tree])
-    const inTree = differing(sums[tree], allSubPages(trees[tree]))
+    unindexed[tree] = differingHashes(sums[tree], leafSums[tree], SUB_PAGES)
+    for (const [subPage, hash] of await readFiltered(engine, tree, snapshot)) xorInto(sums[tree], subPage * HASH, hash)
+    const inTree = differingHashes(sums[tree], allSubPages(trees[tree]), SUB_PAGES)
     // The tree changes only with writes. If it matches the data, only the leaf record is wrong.
     const lost = unindexed[tree].filter(isAmong(inTree))
     if (lost.length > 0)
@@ -94,25 +94,8 @@ const sumData = async (
   return sums
 }
 
-const addFiltered = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree, sums: Buffer): Promise<void> => {
-  for await (const chunk of engine.scan(prefixRange(filteredPrefix(tree)), { snapshot })) {
-    for (const { key, value } of chunk) xorInto(sums, Number.parseInt(key.slice(2), 16) * HASH, value)
-  }
-}
-
 const allSubPages = (tree: MerkleTree): Buffer =>
   Buffer.concat(Array.from({ length: PAGES }, (_, page) => tree.pageRecord(page)))
-
-/** Returns the numbers of the sub-pages in which two lists of hashes differ. */
-const differing = (a: Buffer, b: Buffer): number[] => {
-  const found: number[] = []
-  if (a.equals(b)) return found
-  for (let subPage = 0; subPage < SUB_PAGES; subPage++) {
-    const at = subPage * HASH
-    if (a.compare(b, at, at + HASH, at, at + HASH) !== 0) found.push(subPage)
-  }
-  return found
-}
 
 /** Groups sub-pages by page, each numbered within its page. */
 export const reportPages = (corrupt: SubPages): Readonly<Record<Tree, CorruptPages>> => {

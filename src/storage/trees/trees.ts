@@ -1,7 +1,6 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import type { SubPageChange } from './change.js'
-import type { Engine, EngineBatch, EngineSnapshot } from '../engine/engine.js'
-import { prefixRange } from '../engine/engine.js'
+import { type Engine, type EngineBatch, type EngineSnapshot, prefixRange } from '../engine/engine.js'
 import { decodeFrame } from '../log/frame.js'
 import { NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
 import { MerkleTree, PAGE_BYTES, SUB_PAGES } from './merkle.js'
@@ -94,12 +93,21 @@ export class Trees {
   }
 
   async #loadFiltered(engine: Engine): Promise<void> {
-    for (const tree of TREES) {
-      for await (const chunk of engine.scan(prefixRange(filteredPrefix(tree)))) {
-        for (const { key, value } of chunk) this.#filtered[tree].set(Number.parseInt(key.slice(2), 16), value)
-      }
-    }
+    for (const tree of TREES) this.#filtered[tree] = await readFiltered(engine, tree)
   }
+}
+
+/** Returns all nonzero filtered hashes of a tree by sub-page. */
+export const readFiltered = async (
+  engine: Engine,
+  tree: Tree,
+  snapshot?: EngineSnapshot,
+): Promise<Map<number, Buffer>> => {
+  const filtered = new Map<number, Buffer>()
+  for await (const chunk of engine.scan(prefixRange(filteredPrefix(tree)), snapshot ? { snapshot } : {})) {
+    for (const { key, value } of chunk) filtered.set(Number.parseInt(key.slice(2), 16), value)
+  }
+  return filtered
 }
 
 /** Returns the XOR of the leaf hashes on disk for every sub-page of a tree. */

@@ -3,6 +3,7 @@ import { type ControlCluster, issueToken, openWorld, SHARED_KEY } from '../../su
 import { sliceOf } from '../../../src/replication/primary/filter-frame.js'
 import { until } from '../../support/until.js'
 import { KEYS } from '../../../src/storage/keys/key-families.js'
+import { decodeFrame, parseFrame } from '../../../src/storage/log/frame.js'
 
 /** A secondary compares all data when its filter has changed without its knowledge, or only partly. */
 
@@ -246,10 +247,10 @@ test('a key deleted behind the filter is deleted on the secondary, though its ha
   for (const frame of (await a.store.framesAfter(remotePosition.index, 1_000_000)) ?? []) {
     const rule = { mode: 'deny' as const, paths: ['secret/'] }
     const shown = { fingerprint: filter.fingerprint, rule, shows: (key: string) => !filter.isFiltered(key) }
-    const slice = sliceOf(a.store, frame, { kind: 'performance', filter: shown })
-    const sent = await c.store.parseFrame(slice.frame)
+    const slice = sliceOf(frame, { kind: 'performance', filter: shown })
+    const sent = await parseFrame(slice.frame)
     const position = { index: frame.lastIndex, hash: frame.hash, epoch: remotePosition.epoch }
-    expect(await c.store.applyEntries(sent ? c.store.decodeFrame(sent) : [], position)).toBe(true)
+    expect(await c.store.applyEntries(sent ? decodeFrame(sent) : [], position)).toBe(true)
   }
   expect(c.readValue(SHARED_KEY)).toBe('deleted later')
   c.network.isDown = false
@@ -268,7 +269,7 @@ test('data received while the filter was briefly removed, unknown to the seconda
   await a.writeValue(key, 'shown for a moment')
   for (const frame of (await a.store.framesAfter(remotePosition.index, 1_000_000)) ?? []) {
     const position = { index: frame.lastIndex, hash: frame.hash, epoch: remotePosition.epoch }
-    expect(await c.store.applyEntries(a.store.decodeFrame(frame), position)).toBe(true)
+    expect(await c.store.applyEntries(decodeFrame(frame), position)).toBe(true)
   }
   expect(c.readValue(key)).toBe('shown for a moment')
   c.network.isDown = false

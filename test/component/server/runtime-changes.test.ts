@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Server } from '../../../src/server/server.js'
-import { copyRest } from '../../../src/storage/generations/rest-copy.js'
+import { copyRest } from '../../../src/storage/generations/live-copy.js'
 import { sourceWith, startOpenServer } from '../../support/memory-server.js'
 import { until } from '../../support/until.js'
 

@@ -2,12 +2,8 @@ import fc from 'fast-check'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readTar, TAR_END, tarFile } from '../../../src/base/tar.js'
-import {
-  readSnapshot,
-  type StoredEntry,
-  verifySnapshot,
-  writeSnapshot,
-} from '../../../src/storage/store/snapshot-file.js'
+import { readSnapshot, verifySnapshot, writeSnapshot } from '../../../src/storage/store/snapshot-file.js'
+import type { Entry } from '../../../src/storage/engine/engine.js'
 
 const META = { clusterId: 'id', clusterName: 'A', index: 7 }
 
@@ -21,11 +17,11 @@ async function* chunks<T>(...items: T[]): AsyncGenerator<T> {
   yield* items
 }
 
-const write = (entries: readonly StoredEntry[], seal = (sums: Buffer) => Buffer.from(`sealed ${sums.length}`)) =>
+const write = (entries: readonly Entry[], seal = (sums: Buffer) => Buffer.from(`sealed ${sums.length}`)) =>
   bytesOf(writeSnapshot({ meta: META, entries: chunks(entries), seal, timeMs: 0 }))
 
-const read = async (file: Buffer): Promise<StoredEntry[]> => {
-  const all: StoredEntry[] = []
+const read = async (file: Buffer): Promise<Entry[]> => {
+  const all: Entry[] = []
   for await (const entries of readSnapshot(file)) all.push(...entries)
   return all
 }
@@ -86,7 +82,7 @@ describe('a snapshot file', () => {
 
   it('a snapshot file stops and closes its source if its reader goes away', async () => {
     let isClosed = false
-    async function* endless(): AsyncGenerator<StoredEntry[]> {
+    async function* endless(): AsyncGenerator<Entry[]> {
       try {
         for (;;) yield [{ key: 'logical/x', value: Buffer.alloc(100_000) }]
       } finally {
@@ -98,7 +94,7 @@ describe('a snapshot file', () => {
   })
 
   it('a snapshot file fails for its reader if its source fails', async () => {
-    async function* failing(): AsyncGenerator<StoredEntry[]> {
+    async function* failing(): AsyncGenerator<Entry[]> {
       yield ENTRIES
       throw new Error('the storage is gone')
     }

@@ -64,12 +64,12 @@ describe('a first copy', () => {
     await copyTrees(primary, store)
     expect(rootsOf(store)).toEqual(rootsOf(primary))
     expect(textOf(store, 'logical/uuid/7')).toBe('value 7')
-    expect(await store.check()).toEqual(CLEAN)
+    expect((await store.examine()).pages).toEqual(CLEAN)
     expect([store.remotePosition, store.isResyncing]).toEqual([remoteOf(primary), false])
     disk.crash()
     const { store: again } = await openFixture({}, disk)
     expect(rootsOf(again)).toEqual(rootsOf(primary))
-    expect(await again.check()).toEqual(CLEAN)
+    expect((await again.examine()).pages).toEqual(CLEAN)
   })
 
   it('a first copy continues with log entries of the primary', async () => {
@@ -81,7 +81,7 @@ describe('a first copy', () => {
     await primary.write((tx) => tx.delete('logical/uuid/8'))
     expect(await store.applyEntries(await entriesAfter(primary, index), remoteOf(primary))).toBe(true)
     expect(rootsOf(store)).toEqual(rootsOf(primary))
-    expect(await store.check()).toEqual(CLEAN)
+    expect((await store.examine()).pages).toEqual(CLEAN)
   })
 
   it('a first copy replaces the previous data and reports it', async () => {
@@ -97,7 +97,7 @@ describe('a first copy', () => {
     expect([copy.length, copy.bytes]).toEqual([0, 0])
     expect(rootsOf(store)[0]).toBe(rootsOf(primary)[0])
     expect(textOf(store, 'core/keyring')).toBe('keys')
-    expect(await store.check()).toEqual(CLEAN)
+    expect((await store.examine()).pages).toEqual(CLEAN)
   })
 
   it('a first copy discards the remembered deletion of a key', async () => {
@@ -124,7 +124,7 @@ describe('a first copy', () => {
     disk.crash()
     const { store: again } = await openFixture({}, disk)
     expect([again.isResyncing, again.remotePosition, rootsOf(again)]).toEqual([true, undefined, roots])
-    expect(await again.check()).toEqual(CLEAN)
+    expect((await again.examine()).pages).toEqual(CLEAN)
   })
 
   it('a first copy reports its keys after they are durable, and truncates the log', async () => {

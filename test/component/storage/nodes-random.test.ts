@@ -118,7 +118,7 @@ const play = async (seed: number): Promise<void> => {
   const happened = [...outcomes.unknown].filter(has).length
   expect(Number(store.get(COUNTER) ?? 0)).toBe(outcomes.acknowledged.size + happened)
   for (const node of nodes) {
-    const { replicated, local } = await node.store.check()
+    const { replicated, local } = (await node.store.examine()).pages
     expect([replicated.size, local.size]).toEqual([0, 0])
   }
   expect(outcomes.acknowledged.size).toBeGreaterThan(0)

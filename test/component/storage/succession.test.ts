@@ -155,7 +155,7 @@ describe.each(KINDS)('a successor generation %s', (_name, make) => {
     expect([...withoutFrames(before)].filter(([key, value]) => after.get(key) !== value)).toEqual([])
     expect(withoutFrames(after).size).toBe(withoutFrames(before).size)
     const roots = rootsOf(store)
-    expect(await store.check()).toEqual({ replicated: new Map(), local: new Map() })
+    expect((await store.examine()).pages).toEqual({ replicated: new Map(), local: new Map() })
     await store.close()
     expect((await verifyStored(source.engine)).isSound).toBe(true)
     await source.close()

@@ -54,7 +54,7 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
   },
   {
     name: 'filtered data stays on the copy of a secondary',
-    file: 'replication/roles/own-filter.ts',
+    file: 'replication/runtime/view.ts',
     from: "const original = running.dr.follower?.primary?.clusterId ?? ''",
     to: "if (running.dr.follower) return undefined\n  const original = ''",
     why: 'A second line of defense: the original cuts its log, so the copy compares all data and marks its deletions.',

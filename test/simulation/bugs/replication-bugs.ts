@@ -41,8 +41,8 @@ export const REPLICATION_BUGS: readonly Bug[] = [
   {
     name: 'a filter change does not reach a streaming secondary',
     file: 'replication/primary/shipping.ts',
-    from: "  streaming: {\n    opened: never,\n    'filter-changed': streamUpTo,",
-    to: "  streaming: {\n    opened: never,\n    'filter-changed': stay,",
+    from: "  streaming: {\n    ...SENDING_ROW,\n    'filter-changed': streamUpTo,",
+    to: "  streaming: {\n    ...SENDING_ROW,\n    'filter-changed': stay,",
   },
   {
     name: 'a removed filter compares only the differences',

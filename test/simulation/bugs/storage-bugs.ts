@@ -36,8 +36,8 @@ export const STORAGE_BUGS: readonly Bug[] = [
   {
     name: 'the stream sends filtered data',
     file: 'replication/primary/shipper.ts',
-    from: 'sliceOf(store, frame, { kind, filter })',
-    to: 'sliceOf(store, frame, { kind, filter: undefined })',
+    from: 'sliceOf(frame, { kind, filter })',
+    to: 'sliceOf(frame, { kind, filter: undefined })',
   },
   {
     name: 'changes of a resync are not announced',

@@ -66,7 +66,7 @@ it('a CA directory with a pipe or standard input is rejected', async () => {
       status: 1,
       stderr: expect.stringContaining('certificate or key cannot be read'),
     })
-    await expect(loadCaPems({ caFile: '', caPath: name, caCert: '' })).rejects.toThrow(/cannot be read/)
+    await expect(loadCaPems({ ca_file: '', ca_path: name, ca_cert: '' })).rejects.toThrow(/cannot be read/)
   }
 })
 

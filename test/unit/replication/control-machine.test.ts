@@ -7,15 +7,14 @@ import { compareEpochs, currentEpoch } from '../../../src/replication/model/epoc
 import {
   type Decision,
   type Event,
+  EVENTS,
   type Facts,
   isSecondaryStage,
-  TRANSITIONS,
+  findTransition,
 } from '../../../src/replication/model/machine.js'
 import { DISABLED, stageOf } from '../../../src/replication/model/state.js'
 import type { Kind } from '../../../src/replication/model/types.js'
 import { decisionsAt, SAFE } from '../../support/role-decisions.js'
-
-const EVENTS = Object.keys(TRANSITIONS.disabled) as Event[]
 
 const STEPS = 3000
 
@@ -44,7 +43,7 @@ test(`a walk of ${STEPS} random steps over both kinds never violates an invarian
       expect(decision.reason).not.toBe('')
       continue
     }
-    expect(TRANSITIONS[facts.stages[kind]][event]).toBe(decision.to)
+    expect(findTransition(facts.stages[kind], event)).toBe(decision.to)
     records = run(
       records,
       decision,

@@ -16,8 +16,10 @@ import { LogicalError } from '../../../src/logical/errors.js'
 import { RawNumber } from '../../../src/base/json.js'
 import type { Request } from '../../../src/logical/request.js'
 import { LIMITS } from '../../../src/base/limits.js'
-import type { Frame, WalEntry } from '../../../src/storage/keys/replicable.js'
+import type { Frame } from '../../../src/storage/keys/replicable.js'
 import { categoryOf } from '../../../src/storage/keys/key-families.js'
+import { encodeEntry, encodeFrame } from '../../../src/storage/log/frame.js'
+import { SHORT_HASH_BYTES } from '../../../src/crypto/digest.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
 const CREDENTIALS = {
@@ -174,21 +176,19 @@ test('losses are listed by time, with all their entries', async () => {
 test('a loss record is limited, and states how many entries and frames it omits', async () => {
   const perFrame = 10_000
   const frameBytes = LIMITS.lossFrameBytesMax / 4
-  const frames = Array.from({ length: 7 }, (_, n) => {
-    const lastIndex = (n + 1) * perFrame
-    return { firstIndex: lastIndex - perFrame + 1, lastIndex, bytes: Buffer.alloc(frameBytes) } as Frame
+  const delta = Buffer.alloc(SHORT_HASH_BYTES)
+  const operation = { key: 'logical/m/x', category: 'replicated', value: Buffer.alloc(0), delta } as const
+  const entries = Array.from({ length: perFrame }, () => encodeEntry([operation]))
+  const head = { previousHash: delta, epoch: 'e', timeMs: 0, hasReplicated: true, hasLocal: false }
+  const frames = Array.from({ length: 7 }, (_, n): Frame => {
+    const frame = encodeFrame({ ...head, firstIndex: n * perFrame + 1 }, entries)
+    return { ...frame, bytes: Buffer.alloc(frameBytes) }
   })
   const suffix = await collectSuffix(
     {
       position: { index: 70_000, hash: Buffer.alloc(0) },
       firstIndex: 1,
       framesAfter: async (index) => frames.filter((frame) => frame.lastIndex > index).slice(0, 2),
-      decodeFrame: ({ firstIndex }) =>
-        Array.from({ length: perFrame }, (_, n): WalEntry => {
-          const value = Buffer.alloc(0)
-          const operation = { key: 'logical/m/x', category: 'replicated', value, delta: value } as const
-          return { index: firstIndex + n, operations: [operation] }
-        }),
     },
     () => true,
     5,

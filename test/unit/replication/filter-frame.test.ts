@@ -3,6 +3,7 @@ import { addSlice, sliceOf } from '../../../src/replication/primary/filter-frame
 import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
 import type { KeyFilter } from '../../../src/replication/model/types.js'
 import type { Frame } from '../../../src/storage/keys/replicable.js'
+import { decodeFrame, parseFrame } from '../../../src/storage/log/frame.js'
 import type { Store } from '../../../src/storage/store/store.js'
 import { openStore } from '../../support/replication-fixture.js'
 
@@ -13,17 +14,17 @@ const lastFrame = async (store: Store): Promise<Frame> => {
   return last
 }
 
-const written = async (...keys: string[]): Promise<{ store: Store; frame: Frame }> => {
+const written = async (...keys: string[]): Promise<{ frame: Frame }> => {
   const store = await openStore()
   await store.write((tx) => {
     for (const key of keys) tx.put(key, Buffer.from(`VALUE of ${key}`))
   })
-  return { store, frame: await lastFrame(store) }
+  return { frame: await lastFrame(store) }
 }
 
-const keysIn = async (store: Store, slice: FrameSliceMessage): Promise<string[]> => {
-  const frame = await store.parseFrame(slice.frame)
-  return frame ? store.decodeFrame(frame).flatMap((entry) => entry.operations.map((operation) => operation.key)) : []
+const keysIn = async (slice: FrameSliceMessage): Promise<string[]> => {
+  const frame = await parseFrame(slice.frame)
+  return frame ? decodeFrame(frame).flatMap((entry) => entry.operations.map((operation) => operation.key)) : []
 }
 
 const everything = { filter: undefined }
@@ -36,34 +37,34 @@ const deny: KeyFilter = {
 describe('a frame on its way to a secondary', () => {
   test('a frame is sent unchanged to a copy, and to a performance secondary if nothing in it is local', async () => {
     const mixed = await written('logical/a', 'sys/token/id/1')
-    expect(sliceOf(mixed.store, mixed.frame, { kind: 'dr', ...everything }).frame).toBe(mixed.frame.bytes)
+    expect(sliceOf(mixed.frame, { kind: 'dr', ...everything }).frame).toBe(mixed.frame.bytes)
     const shared = await written('logical/a', 'sys/policy/root/p')
-    expect(sliceOf(shared.store, shared.frame, { kind: 'performance', ...everything }).frame).toBe(shared.frame.bytes)
+    expect(sliceOf(shared.frame, { kind: 'performance', ...everything }).frame).toBe(shared.frame.bytes)
   })
 
   test('a frame loses its local keys on the way to a performance secondary', async () => {
-    const { store, frame } = await written('logical/a', 'sys/token/id/1')
-    const slice = sliceOf(store, frame, { kind: 'performance', ...everything })
-    expect(await keysIn(store, slice)).toEqual(['logical/a'])
+    const { frame } = await written('logical/a', 'sys/token/id/1')
+    const slice = sliceOf(frame, { kind: 'performance', ...everything })
+    expect(await keysIn(slice)).toEqual(['logical/a'])
     expect(slice.frame.includes('sys/token')).toBe(false)
     expect(slice.hash).toEqual(frame.hash)
-    expect((await store.parseFrame(slice.frame))?.previousHash).toEqual(frame.previousHash)
+    expect((await parseFrame(slice.frame))?.previousHash).toEqual(frame.previousHash)
   })
 
   test('a frame of local keys only becomes an empty slice with its index', async () => {
-    const { store, frame } = await written('sys/token/id/1', 'cubbyhole/1/x')
-    const slice = sliceOf(store, frame, { kind: 'performance', ...everything })
+    const { frame } = await written('sys/token/id/1', 'cubbyhole/1/x')
+    const slice = sliceOf(frame, { kind: 'performance', ...everything })
     expect(slice).toMatchObject({ first_index: 1, last_index: 1 })
     expect(slice.frame).toHaveLength(0)
   })
 
   test('a frame carries no name or value of a filtered key, only its sub-page change', async () => {
-    const { store, frame } = await written('logical/open/a', 'logical/secret/b')
-    const slice = sliceOf(store, frame, { kind: 'performance', filter: deny })
+    const { frame } = await written('logical/open/a', 'logical/secret/b')
+    const slice = sliceOf(frame, { kind: 'performance', filter: deny })
     expect(slice.frame.includes('logical/secret')).toBe(false)
     expect(slice.frame.includes('VALUE of logical/secret')).toBe(false)
-    const parsed = await store.parseFrame(slice.frame)
-    const operations = parsed ? store.decodeFrame(parsed).flatMap((entry) => entry.operations) : []
+    const parsed = await parseFrame(slice.frame)
+    const operations = parsed ? decodeFrame(parsed).flatMap((entry) => entry.operations) : []
     expect(operations.map(({ key, filtered }) => ({ key, isFiltered: filtered !== undefined }))).toEqual([
       { key: 'logical/open/a', isFiltered: false },
       { key: '', isFiltered: true },

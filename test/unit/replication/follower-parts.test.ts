@@ -5,6 +5,7 @@ import { LogicalError } from '../../../src/logical/errors.js'
 import { MessageStream } from '../../../src/replication/rpc/message-stream.js'
 import { Addresses } from '../../../src/replication/secondary/addresses.js'
 import { Applier, requirePositionAt } from '../../../src/replication/secondary/applier.js'
+import { RecentFrames } from '../../../src/replication/model/recent-frames.js'
 import { Backoff } from '../../../src/base/backoff.js'
 import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
 import type { Store } from '../../../src/storage/store/store.js'
@@ -75,11 +76,13 @@ const piecesOf = async (store: Store): Promise<FrameSliceMessage[]> => {
   }))
 }
 
+const nothing = () => ({ recent: new RecentFrames(), beforeFilterChange: async () => undefined })
+
 const begin = async () => {
   const [a, b] = [await openStore(), await openStore()]
   const start = { index: 0, hash: a.position.hash, epoch: 'e' }
   for (let i = 0; i < 5; i++) await put(a, `logical/x/${i}`, `value ${i}`)
-  return { a, b, applier: new Applier(b, start, 'e'), slices: await piecesOf(a) }
+  return { a, b, applier: new Applier(b, start, { epoch: 'e', ...nothing() }), slices: await piecesOf(a) }
 }
 
 describe('what is received', () => {
@@ -98,7 +101,7 @@ describe('what is received', () => {
     await applier.apply(slices)
     const place = b.remotePosition
     if (!place) throw new Error('nothing was applied')
-    const next = new Applier(b, place, 'next')
+    const next = new Applier(b, place, { epoch: 'next', ...nothing() })
     await next.flush()
     expect(b.remotePosition).toMatchObject({ index: 5, epoch: 'e' })
     next.confirm()

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../support/manual-clock.js'
-import { Pacer } from '../../../src/replication/primary/pacer.js'
+import { createPacer } from '../../../src/replication/primary/pacer.js'
 
 /** How a copy for a secondary pauses in favor of writers on its primary. */
 const start = () => {
   const clock = new ManualClock()
   let index = 7
-  const pacer = new Pacer(clock, () => index)
+  const pace = createPacer(clock, () => index)
   const rest = () => {
     const resting = { isOver: false }
-    const ended = pacer.rest().then(() => {
+    const ended = pace().then(() => {
       resting.isOver = true
     })
     return { resting, ended }

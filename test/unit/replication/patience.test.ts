@@ -42,7 +42,16 @@ const begin = async ({ isPlaced = false, lagMs = 0 }) => {
   const connection = { call: silence, fetchKeys: async function* () {} }
   const nothing = () => undefined
   const reader = new StreamReader(connection, stream, {
-    ...{ kind: 'dr', store, hooks, log: silentLog, clock, epoch: 'e', recent: new RecentFrames() },
+    ...{
+      kind: 'dr',
+      store,
+      hooks,
+      log: silentLog,
+      clock,
+      epoch: 'e',
+      recent: new RecentFrames(),
+      importBytes: 1 << 21,
+    },
     ...{ who: () => ({}) as never, lagMs: () => lagMs },
     ...{ enter: nothing, onProgress: nothing, onAnnounced: nothing, onApplied: nothing, onAddresses: nothing },
   })

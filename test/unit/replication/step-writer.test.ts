@@ -7,7 +7,7 @@ const hooks = { beforeFiltered: async () => undefined }
 
 it('an aborted resync leaves no pending import', async () => {
   const { engine, store } = await openFixture()
-  const writer = new StepWriter(store, hooks, () => undefined)
+  const writer = new StepWriter({ store, hooks, onProgress: () => undefined, importBytes: 1 << 21 })
   const open = engine.shut()
   const packer = new Packer(64)
   packer.add('logical/a', Buffer.alloc(2 * 1024 * 1024))
@@ -25,7 +25,7 @@ it('an aborted resync leaves no pending import', async () => {
 
 it('a resync with a failed import leaves no pending import', async () => {
   const { engine, store } = await openFixture()
-  const writer = new StepWriter(store, hooks, () => undefined)
+  const writer = new StepWriter({ store, hooks, onProgress: () => undefined, importBytes: 1 << 21 })
   engine.failure = new Error('no space left on device')
   const mutations = [{ key: 'logical/a', value: Buffer.alloc(3 * 1024 * 1024) }]
   await writer.add({ mutations, filtered: [] })

@@ -4,6 +4,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import type { Engine, EngineBatch } from '../../../src/storage/engine/engine.js'
 import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { RemotePosition, SyncSnapshot, WalEntry } from '../../../src/storage/keys/replicable.js'
+import { decodeFrame } from '../../../src/storage/log/frame.js'
 import type { Store, StoreOptions } from '../../../src/storage/store/store.js'
 
 export const bytes = (text: string): Buffer => Buffer.from(text)
@@ -131,7 +132,7 @@ export const rootsOf = (store: Pick<SyncSnapshot, 'trees'>): string[] => [
 /** Returns all decoded entries of a store's log after an index. */
 export const entriesAfter = async (store: Store, index: number): Promise<WalEntry[]> => {
   const frames = await store.framesAfter(index, Number.MAX_SAFE_INTEGER)
-  return (frames ?? []).flatMap((frame) => [...store.decodeFrame(frame)])
+  return (frames ?? []).flatMap((frame) => [...decodeFrame(frame)])
 }
 
 /** Copies all data of a store into another one, as a resync does. */

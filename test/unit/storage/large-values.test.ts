@@ -8,6 +8,7 @@ import { checkAfterCrash } from '../../../src/server/data/open-store.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
 import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
+import { parseFrame } from '../../../src/storage/log/frame.js'
 import type { Store } from '../../../src/storage/store/store.js'
 import { subPageOf } from '../../../src/storage/trees/leaf.js'
 import { SUB_PAGES_PER_PAGE } from '../../../src/storage/trees/merkle.js'
@@ -353,7 +354,7 @@ describe('work on many large values', () => {
   it('checking a received frame yields to the event loop for each MiB', async () => {
     const store = await written()
     const [frame] = (await store.framesAfter(0, 1)) ?? []
-    const { given } = await watchTurns(() => store.parseFrame(frame?.bytes ?? bytes('')))
+    const { given } = await watchTurns(() => parseFrame(frame?.bytes ?? bytes('')))
     expect(given).toBeGreaterThanOrEqual(8)
   })
 
@@ -391,7 +392,7 @@ describe('work on many large values', () => {
     // The write itself hashes its value in one turn.
     expect(hashedMax).toBeLessThanOrEqual(9 * MIB)
     await writing
-    expect((await store.check()).replicated.size).toBe(0)
+    expect((await store.examine()).pages.replicated.size).toBe(0)
   })
 
   it('the position of a large frame is known without reading it', async () => {

@@ -138,7 +138,7 @@ describe('a store that shares its log', () => {
     await leader.store.close()
     await world.until(() => standby.applied === world.log.end.index)
     expect(contentOf(standby.disk)).toEqual(contentOf(leader.disk))
-    const reports = await standby.store.check()
+    const reports = (await standby.store.examine()).pages
     expect([reports.replicated.size, reports.local.size]).toEqual([0, 0])
   })
 

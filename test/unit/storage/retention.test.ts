@@ -94,7 +94,7 @@ describe('retention of the log', () => {
     const again = await openFixture({}, disk)
     expect(rootsOf(again.store)).toEqual(roots)
     expect(again.store.position).toEqual(position)
-    expect(await again.store.check()).toEqual({ replicated: new Map(), local: new Map() })
+    expect((await again.store.examine()).pages).toEqual({ replicated: new Map(), local: new Map() })
   })
 
   it('log retention continues at start after a crash', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { NO_LEAF, subPageOf } from '../../../src/storage/trees/leaf.js'
 import type { WalEntry } from '../../../src/storage/keys/replicable.js'
+import { decodeFrame, parseFrame } from '../../../src/storage/log/frame.js'
 import type { Store } from '../../../src/storage/store/store.js'
 import { bytes, copyAll, entriesAfter, openFixture, put, remoteOf, rootsOf, textOf } from './fixture.js'
 
@@ -39,9 +40,9 @@ describe('applying entries of another log', () => {
     await put(primary, 'logical/a', '1')
     const [frame] = (await primary.framesAfter(0, 1 << 20)) ?? []
     if (frame === undefined) throw new Error('no frame')
-    const parsed = await secondary.parseFrame(Buffer.from(frame.bytes))
+    const parsed = await parseFrame(Buffer.from(frame.bytes))
     expect(parsed).toMatchObject({ firstIndex: 1, lastIndex: 1, hasReplicated: true, hasLocal: false })
-    await secondary.applyEntries(secondary.decodeFrame(frame), remoteOf(primary))
+    await secondary.applyEntries(decodeFrame(frame), remoteOf(primary))
     const [copy] = (await secondary.framesAfter(secondary.firstIndex - 1, 1 << 20)) ?? []
     expect(copy?.body).toEqual(frame.body)
   })
@@ -106,7 +107,7 @@ describe('applying entries of another log', () => {
     expect(await secondary.applyEntries(filtered, remoteOf(primary))).toBe(true)
     expect(rootsOf(secondary)).toEqual(rootsOf(primary))
     expect(textOf(secondary, 'logical/secret')).toBeUndefined()
-    expect(await secondary.check()).toEqual({ replicated: new Map(), local: new Map() })
+    expect((await secondary.examine()).pages).toEqual({ replicated: new Map(), local: new Map() })
     const snapshot = secondary.snapshot()
     const [page] = await snapshot.leaves('replicated', [subPageOf('logical/secret')])
     expect(page?.filtered).toBeDefined()
@@ -125,7 +126,7 @@ describe('applying entries of another log', () => {
       { tree: 'replicated', subPage: subPageOf('logical/secret'), hash },
     ])
     expect(rootsOf(secondary)).toEqual(rootsOf(primary))
-    expect(await secondary.check()).toEqual({ replicated: new Map(), local: new Map() })
+    expect((await secondary.examine()).pages).toEqual({ replicated: new Map(), local: new Map() })
   })
 })
 
@@ -168,7 +169,7 @@ describe('importing a resync', () => {
     same.crash()
     const { store: third } = await openFixture({}, same)
     expect(rootsOf(third)).toEqual(complete)
-    expect(await third.check()).toEqual({ replicated: new Map(), local: new Map() })
+    expect((await third.examine()).pages).toEqual({ replicated: new Map(), local: new Map() })
   })
 
   it('a resync without changes does not truncate the log', async () => {

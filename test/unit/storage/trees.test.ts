@@ -136,10 +136,10 @@ describe('checking and rebuilding', () => {
     const { store, disk } = await openFixture()
     for (let i = 0; i < 100; i++) await put(store, `logical/${i}`, 'x')
     const roots = rootsOf(store)
-    expect(await store.check()).toEqual(clean)
+    expect((await store.examine()).pages).toEqual(clean)
     store.corruptPage('replicated', 17)
     expect(rootsOf(store)).not.toEqual(roots)
-    expect(await store.check()).toEqual({ replicated: new Map([[17, [0]]]), local: new Map() })
+    expect((await store.examine()).pages).toEqual({ replicated: new Map([[17, [0]]]), local: new Map() })
     const progress: number[] = []
     const found = await store.rebuild({ onProgress: (done, total) => progress.push(done / total) })
     expect(found.replicated).toEqual(new Map([[17, [0]]]))
@@ -168,9 +168,9 @@ describe('checking and rebuilding', () => {
     disk.map.set(raw('logical/a'), Buffer.alloc(20, 7))
     disk.map.delete(raw('logical/b'))
     disk.map.set(raw('logical/ghost'), Buffer.alloc(20, 9))
-    expect((await store.check()).replicated.size).toBeGreaterThan(0)
+    expect((await store.examine()).pages.replicated.size).toBeGreaterThan(0)
     await store.rebuild()
-    expect(await store.check()).toEqual(clean)
+    expect((await store.examine()).pages).toEqual(clean)
     expect(rootsOf(store)).toEqual(roots)
     expect(disk.map.get(raw('logical/ghost'))).toBeUndefined()
   })
@@ -198,14 +198,14 @@ describe('checking and rebuilding', () => {
     }
     await store.rebuild()
     engine.scan = scan
-    expect(await store.check()).toEqual(clean)
+    expect((await store.examine()).pages).toEqual(clean)
     expect((await store.rebuild()).replicated.size).toBe(0)
   })
 
   it('a check ends when its signal is aborted', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', 'x')
-    await expect(store.check(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
+    await expect(store.examine(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
   })
 })
 

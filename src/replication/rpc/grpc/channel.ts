@@ -7,9 +7,8 @@ import {
   type SubchannelConnector,
   type Transport,
 } from '@grpc/grpc-js/build/src/transport.js'
-import { LIMITS } from '../../../base/limits.js'
 import { ReplicationService } from '../proto.js'
-import { type KeepaliveTimes, pingOptions } from './silence.js'
+import { connectionOptions, type KeepaliveTimes } from './silence.js'
 
 /** Bytes in flight on a connection before the receiver must read. The default of 64 KiB halves the throughput. */
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024
@@ -30,14 +29,11 @@ export type ReplicationClient = InstanceType<typeof ReplicationService>
  */
 export const createClientOver = async (socket: tls.TLSSocket, times: KeepaliveTimes): Promise<ReplicationClient> => {
   const options = {
-    'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
-    'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
-    ...pingOptions(times),
+    ...connectionOptions(times),
     'grpc.client_idle_timeout_ms': NEVER_IDLE_MS,
     'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_retries': 0,
-    'grpc.enable_channelz': 0,
     'grpc.enable_http_proxy': 0,
     'grpc.service_config_disable_resolution': 1,
   }

@@ -1,29 +1,26 @@
+import type { Facilities } from '../../../base/facilities.js'
 import { constants } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
-import type { Clock, Timer } from '../../../base/clock.js'
+import type { Timer } from '../../../base/clock.js'
 import { LIMITS } from '../../../base/limits.js'
-import type { Log } from '../../../base/log.js'
-import type { Network, NetworkListener } from '../../../base/network.js'
+import type { NetworkListener } from '../../../base/network.js'
 import type { ReplicationTimes, ServerIdentity } from '../../model/types.js'
 import type { ClusterService } from '../service.js'
 import type { ClusterPort } from '../transport.js'
-import type { Endpoint } from './endpoint.js'
+import type { createEndpoint } from './endpoint.js'
 import type { SecureContexts } from './secure-contexts.js'
 import { cutWhenSilent } from './silence.js'
 
-export interface ListenerOptions {
-  readonly network: Network
-  readonly clock: Clock
+export interface ListenerOptions extends Pick<Facilities, 'clock' | 'network' | 'log'> {
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
-  readonly log: Log
   readonly contexts: SecureContexts
 }
 
 interface Served {
   readonly context: tls.SecureContext
   /** Created with the first served identity. */
-  readonly endpoint: Promise<Endpoint>
+  readonly endpoint: Promise<ReturnType<typeof createEndpoint>>
   readonly sockets: Set<tls.TLSSocket>
 }
 
@@ -61,7 +58,7 @@ export class ClusterListener implements ClusterPort {
         cert: identity.certificate,
         ca: identity.certificate,
       }),
-      endpoint: import('./endpoint.js').then((late) => new late.Endpoint(service, this.#options.times)),
+      endpoint: import('./endpoint.js').then((late) => late.createEndpoint(service, this.#options.times)),
       sockets: new Set(),
     })
   }

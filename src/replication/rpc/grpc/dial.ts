@@ -1,15 +1,12 @@
+import type { Facilities } from '../../../base/facilities.js'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
-import type { Clock } from '../../../base/clock.js'
-import type { Network } from '../../../base/network.js'
 import { LogicalError } from '../../../logical/errors.js'
 import type { PrimaryCredentials } from '../../model/types.js'
 import { withoutScheme } from '../addresses.js'
 import type { SecureContexts } from './secure-contexts.js'
 
-interface DialOptions {
-  readonly network: Network
-  readonly clock: Clock
+interface DialOptions extends Pick<Facilities, 'clock' | 'network'> {
   readonly credentials: PrimaryCredentials
   readonly contexts: SecureContexts
   readonly timeoutMs: number

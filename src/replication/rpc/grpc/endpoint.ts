@@ -1,11 +1,10 @@
 import type { ServerHttp2Session } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import { LIMITS } from '../../../base/limits.js'
 import { ReplicationService } from '../proto.js'
 import type { ClusterService } from '../service.js'
 import { toHandlers } from './handlers.js'
-import { type KeepaliveTimes, pingOptions } from './silence.js'
+import { connectionOptions, type KeepaliveTimes } from './silence.js'
 
 /**
  * Bytes that a client may send before this server must read. With Node's 64 KiB, 32 KiB pass per round trip, so a body
@@ -14,34 +13,22 @@ import { type KeepaliveTimes, pingOptions } from './silence.js'
 const RECEIVE_WINDOW_BYTES = 8 * 1024 * 1024
 
 /** A gRPC server without a port, which receives accepted connections. */
-export class Endpoint {
-  readonly #server: Server
-  readonly #injector: ReturnType<Server['createConnectionInjector']>
-
-  constructor(service: ClusterService, times: KeepaliveTimes) {
-    this.#server = new Server({
-      'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
-      'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
-      ...pingOptions(times),
-      'grpc.enable_channelz': 0,
+export const createEndpoint = (service: ClusterService, times: KeepaliveTimes) => {
+  const server = new Server(connectionOptions(times))
+  server.addService(ReplicationService.service, toHandlers(service))
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  // The library has no server option for it: `grpc-node.flow_control_window` applies to clients.
+  // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
+  for (const http2 of server['http2Servers'].keys())
+    http2.on('session', (session: ServerHttp2Session) => {
+      session.settings({ initialWindowSize: RECEIVE_WINDOW_BYTES })
+      session.setLocalWindowSize(RECEIVE_WINDOW_BYTES)
     })
-    this.#server.addService(ReplicationService.service, toHandlers(service))
-    this.#injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure())
-    // The library has no server option for it: `grpc-node.flow_control_window` applies to clients.
-    // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
-    for (const http2 of this.#server['http2Servers'].keys())
-      http2.on('session', (session: ServerHttp2Session) => {
-        session.settings({ initialWindowSize: RECEIVE_WINDOW_BYTES })
-        session.setLocalWindowSize(RECEIVE_WINDOW_BYTES)
-      })
-  }
-
-  take(connection: Duplex): void {
-    this.#injector.injectConnection(connection)
-  }
-
-  close(): void {
-    this.#injector.destroy()
-    this.#server.forceShutdown()
+  return {
+    take: (connection: Duplex): void => injector.injectConnection(connection),
+    close: (): void => {
+      injector.destroy()
+      server.forceShutdown()
+    },
   }
 }

@@ -1,9 +1,9 @@
+import type { Facilities } from '../../../base/facilities.js'
 import type tls from 'node:tls'
 import type { ServiceError } from '@grpc/grpc-js'
 import type { Clock } from '../../../base/clock.js'
 import { linkText } from '../../../base/link-text.js'
 import type { Recorder } from '../../../base/meter.js'
-import type { Network } from '../../../base/network.js'
 import { LogicalError } from '../../../logical/errors.js'
 import { withoutScheme } from '../addresses.js'
 import { watchLimits } from '../call-limits.js'
@@ -19,6 +19,7 @@ import { cutWhenSilent } from './silence.js'
 import { fromServiceError } from './status.js'
 
 interface Opened {
+  /** `host:port` of the peer. */
   readonly address: string
   readonly client: ReplicationClient
   readonly socket: tls.TLSSocket
@@ -27,9 +28,7 @@ interface Opened {
 }
 
 /** The dependencies of all connections of a process. */
-interface Dialler {
-  readonly network: Network
-  readonly clock: Clock
+interface Dialler extends Pick<Facilities, 'clock' | 'network'> {
   readonly contexts: SecureContexts
 }
 
@@ -37,20 +36,12 @@ const SURROUNDINGS = { isTls: true, authorityHint: 'does another replication set
 
 /** A connection that uses gRPC over TLS. */
 export class GrpcConnection implements PrimaryConnection {
-  /** `host:port` of the peer. */
-  readonly address: string
-  readonly #client: ReplicationClient
-  readonly #socket: tls.TLSSocket
-  readonly #clock: Clock
-  readonly #recorder: Recorder | undefined
+  readonly #opened: Opened
   readonly #lost = new AbortController()
 
-  private constructor({ address, client, socket, clock, recorder }: Opened) {
-    this.address = address
-    this.#client = client
-    this.#socket = socket
-    this.#clock = clock
-    this.#recorder = recorder
+  private constructor(opened: Opened) {
+    this.#opened = opened
+    const { socket, address } = opened
     socket.on('error', () => undefined)
     socket.once('close', () => this.#end(new LogicalError('unavailable', `the connection to ${address} was lost`)))
   }
@@ -88,6 +79,10 @@ export class GrpcConnection implements PrimaryConnection {
     }
   }
 
+  get address(): string {
+    return this.#opened.address
+  }
+
   get lost(): AbortSignal {
     return this.#lost.signal
   }
@@ -98,21 +93,21 @@ export class GrpcConnection implements PrimaryConnection {
 
   call<M extends UnaryMethod>(method: M, request: RequestOf<M>, limits: CallLimits): Promise<ReplyOf<M>> {
     const { path, requestSerialize, responseDeserialize } = methodOf(method)
-    const startMs = this.#clock.monotonic()
+    const startMs = this.#opened.clock.monotonic()
     return new Promise((resolve, reject) => {
       this.lost.throwIfAborted()
       limits.signal?.throwIfAborted()
       let reason: unknown
       const done = (error: ServiceError | null, reply?: ReplyOf<M>) => {
         unwatch()
-        recordCall(this.#recorder, method, this.#clock.monotonic() - startMs)
+        recordCall(this.#opened.recorder, method, this.#opened.clock.monotonic() - startMs)
         if (reason !== undefined) reject(reason)
         else if (error) reject(fromServiceError(error))
         else if (reply !== undefined) resolve(reply)
         else reject(new Error('a call ended without reply and without error'))
       }
-      const call = this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, done)
-      const unwatch = watchLimits(limits, { clock: this.#clock, address: this.address }, (why) => {
+      const call = this.#opened.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, done)
+      const unwatch = watchLimits(limits, { clock: this.#opened.clock, address: this.address }, (why) => {
         reason ??= why
         call.cancel()
       })
@@ -121,8 +116,8 @@ export class GrpcConnection implements PrimaryConnection {
 
   async *fetchKeys(request: FetchKeysRequest): AsyncGenerator<FetchKeysReply> {
     this.lost.throwIfAborted()
-    recordCall(this.#recorder, 'fetchKeys', 0)
-    const call = this.#client.FetchKeys(request)
+    recordCall(this.#opened.recorder, 'fetchKeys', 0)
+    const call = this.#opened.client.FetchKeys(request)
     try {
       for await (const reply of call as AsyncIterable<FetchKeysReply>) yield reply
     } catch (error) {
@@ -134,8 +129,8 @@ export class GrpcConnection implements PrimaryConnection {
 
   streamWals(): FollowerStream {
     this.lost.throwIfAborted()
-    recordCall(this.#recorder, 'streamWals', 0)
-    const call = this.#client.StreamWals()
+    recordCall(this.#opened.recorder, 'streamWals', 0)
+    const call = this.#opened.client.StreamWals()
     const stream: FollowerStream = new MessageStream(call, () => call.cancel())
     // One failure triggers both handlers; the stream uses the first.
     call.on('error', (error: ServiceError) => stream.markEnded(fromServiceError(error)))
@@ -147,8 +142,8 @@ export class GrpcConnection implements PrimaryConnection {
   #end(reason: LogicalError): void {
     if (this.#lost.signal.aborted) return
     this.#lost.abort(reason)
-    this.#client.close()
-    this.#socket.destroy()
+    this.#opened.client.close()
+    this.#opened.socket.destroy()
   }
 }
 

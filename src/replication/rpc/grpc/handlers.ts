@@ -1,17 +1,12 @@
-import type {
-  handleUnaryCall,
-  ServerDuplexStream,
-  ServerUnaryCall,
-  ServerWritableStream,
-  UntypedServiceImplementation,
-} from '@grpc/grpc-js'
+import type * as grpc from '@grpc/grpc-js'
+import { nextChange } from '../../../base/await-change.js'
 import { LogicalError } from '../../../logical/errors.js'
 import { MessageStream } from '../message-stream.js'
 import type { FetchKeysReply, FetchKeysRequest, ReceivedUp, StreamDown } from '../messages.js'
 import type { Caller, ClusterService, PrimaryStream } from '../service.js'
 import { toStatus } from './status.js'
 
-type AnyCall = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext'> & NodeJS.EventEmitter
+type AnyCall = Pick<grpc.ServerUnaryCall<unknown, unknown>, 'getAuthContext'> & NodeJS.EventEmitter
 
 const callerOf = (call: AnyCall): Caller => {
   const gone = new AbortController()
@@ -21,7 +16,7 @@ const callerOf = (call: AnyCall): Caller => {
 }
 
 const unary =
-  <Request, Reply>(run: (caller: Caller, request: Request) => Promise<Reply>): handleUnaryCall<Request, Reply> =>
+  <Request, Reply>(run: (caller: Caller, request: Request) => Promise<Reply>): grpc.handleUnaryCall<Request, Reply> =>
   (call, callback) => {
     run(callerOf(call), call.request).then(
       (reply) => callback(null, reply),
@@ -30,7 +25,7 @@ const unary =
   }
 
 const downStream =
-  (run: ClusterService['fetchKeys']) => (call: ServerWritableStream<FetchKeysRequest, FetchKeysReply>) => {
+  (run: ClusterService['fetchKeys']) => (call: grpc.ServerWritableStream<FetchKeysRequest, FetchKeysReply>) => {
     const caller = callerOf(call)
     const pump = async () => {
       for await (const reply of run(caller, call.request)) {
@@ -42,19 +37,15 @@ const downStream =
     pump().catch((error: unknown) => call.emit('error', toStatus(error)))
   }
 
-const drained = (call: NodeJS.EventEmitter, gone: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const go = () => {
-      call.off('drain', go)
-      gone.removeEventListener('abort', go)
-      resolve()
-    }
+const drained = async (call: NodeJS.EventEmitter, gone: AbortSignal): Promise<void> => {
+  const watch = (go: () => void) => {
     call.on('drain', go)
-    gone.addEventListener('abort', go)
-    if (gone.aborted) go()
-  })
+    return () => void call.off('drain', go)
+  }
+  await nextChange(watch, gone)
+}
 
-const duplex = (run: ClusterService['streamWals']) => (call: ServerDuplexStream<ReceivedUp, StreamDown>) => {
+const duplex = (run: ClusterService['streamWals']) => (call: grpc.ServerDuplexStream<ReceivedUp, StreamDown>) => {
   const caller = callerOf(call)
   const stream: PrimaryStream = new MessageStream<StreamDown, ReceivedUp>(call, (error) => {
     if (error === undefined) call.end()
@@ -66,7 +57,7 @@ const duplex = (run: ClusterService['streamWals']) => (call: ServerDuplexStream<
   stream.endAfter(run(caller, stream))
 }
 
-export const toHandlers = (service: ClusterService): UntypedServiceImplementation => ({
+export const toHandlers = (service: ClusterService): grpc.UntypedServiceImplementation => ({
   Bootstrap: unary(service.bootstrap.bind(service)),
   Echo: unary(service.echo.bind(service)),
   StreamWals: duplex(service.streamWals.bind(service)),

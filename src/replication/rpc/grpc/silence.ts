@@ -17,7 +17,10 @@ const DIGESTED_BYTES_PER_MS = 2 * 1024
  * Returns the gRPC options for a ping every `keepaliveTimeMs` from each side. The library's own timeout is disabled:
  * its timer fires before pending input is read, and ignores latency. `cutWhenSilent` replaces it.
  */
-export const pingOptions = ({ keepaliveTimeMs }: KeepaliveTimes) => ({
+export const connectionOptions = ({ keepaliveTimeMs }: KeepaliveTimes) => ({
+  'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
+  'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
+  'grpc.enable_channelz': 0,
   'grpc.keepalive_time_ms': keepaliveTimeMs,
   'grpc.keepalive_timeout_ms': NEVER_MS,
   'grpc.keepalive_permit_without_calls': 1,

@@ -3,16 +3,13 @@ import { MessageStream } from '../message-stream.js'
 import { fromCarried } from '../refusal.js'
 import type { CallEnd, WireCall } from './wire-call.js'
 
-/** Converts messages to the bytes that gRPC would send, and back. */
-interface Codec<Out, In> {
-  readonly encode: (message: Out) => Buffer
-  readonly decode: (payload: Buffer) => In
-}
-
-/** Wraps a call as the stream type that both transports share. */
+/**
+ * Wraps a call as the stream type that both transports share. The codec converts messages to the bytes that gRPC would
+ * send, and back.
+ */
 export const codedStream = <Out, In>(
   call: WireCall,
-  { encode, decode }: Codec<Out, In>,
+  { encode, decode }: { readonly encode: (message: Out) => Buffer; readonly decode: (payload: Buffer) => In },
   finish: (error: unknown) => void,
 ): MessageStream<Out, In> =>
   new MessageStream<Out, In>(
@@ -32,6 +29,5 @@ export const codedStream = <Out, In>(
 export const errorOf = (end: CallEnd): LogicalError | undefined => {
   if ('lost' in end) return end.lost
   if (!end.refusal) return undefined
-  const { code, text, overtaker } = end.refusal
-  return fromCarried({ code, text, overtaker }) ?? new LogicalError('unavailable', text)
+  return fromCarried(end.refusal) ?? new LogicalError('unavailable', end.refusal.text)
 }

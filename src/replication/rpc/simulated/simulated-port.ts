@@ -1,5 +1,4 @@
-import type { Clock } from '../../../base/clock.js'
-import type { Log } from '../../../base/log.js'
+import type { Facilities } from '../../../base/facilities.js'
 import { LogicalError } from '../../../logical/errors.js'
 import type { ReplicationTimes, ServerIdentity } from '../../model/types.js'
 import { carriedRefusal } from '../refusal.js'
@@ -12,11 +11,9 @@ import { Session } from './session.js'
 import type { MessageNetwork, Wire, WireMessage } from './wire.js'
 import type { WireCall } from './wire-call.js'
 
-export interface PortOptions {
+export interface PortOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly network: MessageNetwork
-  readonly clock: Clock
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
-  readonly log: Log
   readonly identities: Identities
 }
 

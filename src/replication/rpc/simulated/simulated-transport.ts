@@ -1,3 +1,4 @@
+import { limitSignal } from '../../../base/linked-signal.js'
 import { LogicalError } from '../../../logical/errors.js'
 import { withoutScheme } from '../addresses.js'
 import type { ClusterTransport, ConnectOptions, PrimaryConnection } from '../transport.js'
@@ -24,32 +25,22 @@ const connect = async (
   { network, clock, identities }: PortOptions,
   { credentials, times, signal, recorder }: ConnectOptions,
 ): Promise<PrimaryConnection> => {
-  const limit = new AbortController()
-  const onAbort = () => limit.abort(signal.reason)
   signal.throwIfAborted()
-  signal.addEventListener('abort', onAbort, { once: true })
-  const timer = clock.setTimer(times.connectTimeoutMs, () =>
-    limit.abort(
-      new LogicalError('unavailable', `no connection to ${address} within ${Math.round(times.connectTimeoutMs)} ms`),
-    ),
-  )
+  const timeoutMs = times.connectTimeoutMs
+  const late = new LogicalError('unavailable', `no connection to ${address} within ${Math.round(timeoutMs)} ms`)
+  using limit = limitSignal(clock, timeoutMs, signal, late)
+  const wire = await network.dial(address, limit.signal)
+  const { certificate, privateKey, serverName } = credentials
   try {
-    const wire = await network.dial(address, limit.signal)
-    const { certificate, privateKey, serverName } = credentials
-    try {
-      identities.requireOwnKey(certificate, privateKey)
-      wire.send({ is: 'hello', serverName, certificate })
-      return await welcomed(wire, address, limit.signal, (reply) => {
-        identities.requirePrimary(reply, credentials)
-        return new SimulatedConnection(address, new Session(wire, { clock, times }), clock, recorder)
-      })
-    } catch (error) {
-      wire.close()
-      throw error
-    }
-  } finally {
-    timer.cancel()
-    signal.removeEventListener('abort', onAbort)
+    identities.requireOwnKey(certificate, privateKey)
+    wire.send({ is: 'hello', serverName, certificate })
+    return await welcomed(wire, address, limit.signal, (reply) => {
+      identities.requirePrimary(reply, credentials)
+      return new SimulatedConnection(address, new Session(wire, { clock, times }), clock, recorder)
+    })
+  } catch (error) {
+    wire.close()
+    throw error
   }
 }
 

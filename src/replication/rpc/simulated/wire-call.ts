@@ -6,11 +6,6 @@ import type { WireMessage } from './wire.js'
 /** Flow-control window of a call in one direction, in bytes. Beyond it, the sender waits for the receiver. */
 const WINDOW_BYTES = 1024 * 1024
 
-interface Unsent {
-  readonly payload: Buffer
-  readonly done: () => void
-}
-
 /** How a call ended: successfully, with a refusal, or because the connection was lost. */
 export type CallEnd = { readonly refusal?: CarriedRefusal } | { readonly lost: LogicalError }
 
@@ -19,7 +14,7 @@ export class WireCall {
   readonly #id: number
   readonly #send: (message: WireMessage) => void
   readonly #onGone: () => void
-  readonly #unsent: Unsent[] = []
+  readonly #unsent: { readonly payload: Buffer; readonly done: () => void }[] = []
   readonly #unread: Buffer[] = []
   #credit = WINDOW_BYTES
   #isPaused = false

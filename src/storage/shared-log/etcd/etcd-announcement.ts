@@ -1,9 +1,9 @@
-import type { Clock, Timer } from '../../../base/clock.js'
+import type { Timer } from '../../../base/clock.js'
 import type { AnnouncedNode, NodeRecord } from '../shared-log.js'
 import type { EtcdConnection } from './etcd-connection.js'
+import type { EtcdWork } from './etcd-forgetting.js'
 import { endOf, type EtcdLayout } from './etcd-layout.js'
 
-/** Returns the records that the nodes announced. */
 export const readNodes = async (
   connection: EtcdConnection,
   layout: EtcdLayout,
@@ -14,32 +14,28 @@ export const readNodes = async (
   return kvs.map(({ value }) => JSON.parse(value.toString('utf8')) as AnnouncedNode)
 }
 
+type AnnouncementParts = Pick<EtcdWork, 'connection' | 'layout' | 'clock'> & { readonly leaseMs: number }
+
 /** Publishes the record of a node to the other nodes, for as long as the node lives. */
 export class EtcdAnnouncement {
-  readonly #connection: EtcdConnection
-  readonly #layout: EtcdLayout
-  readonly #clock: Clock
-  readonly #leaseMs: number
+  readonly #parts: AnnouncementParts
   #node: AnnouncedNode | undefined
   #lease: string | undefined
   #renewal: Timer | undefined
   #isRenewing = false
 
-  constructor(connection: EtcdConnection, layout: EtcdLayout, clock: Clock, leaseMs: number) {
-    this.#connection = connection
-    this.#layout = layout
-    this.#clock = clock
-    this.#leaseMs = leaseMs
+  constructor(parts: AnnouncementParts) {
+    this.#parts = parts
   }
 
   async announce(record: NodeRecord): Promise<void> {
-    this.#node = { ...record, lastEchoMs: this.#clock.now() }
+    this.#node = { ...record, lastEchoMs: this.#parts.clock.now() }
     await this.#put()
-    this.#renewal ??= this.#clock.setRepeating(this.#leaseMs / 3, () => void this.#renew())
+    this.#renewal ??= this.#parts.clock.setRepeating(this.#parts.leaseMs / 3, () => void this.#renew())
   }
 
   nodes(): Promise<readonly AnnouncedNode[]> {
-    return readNodes(this.#connection, this.#layout)
+    return readNodes(this.#parts.connection, this.#parts.layout)
   }
 
   /** Resolves when the announcement is withdrawn, or its lease is certain to expire. */
@@ -47,15 +43,17 @@ export class EtcdAnnouncement {
     this.#renewal?.cancel()
     const lease = this.#lease
     this.#lease = undefined
-    if (lease !== undefined) await this.#connection.ask('LeaseRevoke', { ID: lease }, signal).catch(() => undefined)
+    if (lease === undefined) return
+    await this.#parts.connection.ask('LeaseRevoke', { ID: lease }, signal).catch(() => undefined)
   }
 
   async #put(): Promise<void> {
     const node = this.#node
     if (!node) return
-    this.#lease ??= (await this.#connection.ask('LeaseGrant', { TTL: Math.ceil(this.#leaseMs / 1000) })).ID
-    const put = { key: this.#layout.node(node.id), value: Buffer.from(JSON.stringify(node)), lease: this.#lease }
-    await this.#connection.ask('Txn', { compare: [], success: [{ request_put: put }] }).catch((error: unknown) => {
+    const { connection, layout, leaseMs } = this.#parts
+    this.#lease ??= (await connection.ask('LeaseGrant', { TTL: Math.ceil(leaseMs / 1000) })).ID
+    const put = { key: layout.node(node.id), value: Buffer.from(JSON.stringify(node)), lease: this.#lease }
+    await connection.ask('Txn', { compare: [], success: [{ request_put: put }] }).catch((error: unknown) => {
       // An expired lease cannot be renewed.
       this.#lease = undefined
       throw error
@@ -66,7 +64,8 @@ export class EtcdAnnouncement {
     if (this.#isRenewing) return
     this.#isRenewing = true
     try {
-      const seconds = this.#lease === undefined ? 0 : await this.#connection.keepAlive(this.#lease, this.#leaseMs / 3)
+      const { connection, leaseMs } = this.#parts
+      const seconds = this.#lease === undefined ? 0 : await connection.keepAlive(this.#lease, leaseMs / 3)
       if (seconds <= 0) {
         this.#lease = undefined
         await this.#put()

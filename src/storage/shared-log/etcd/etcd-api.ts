@@ -66,7 +66,6 @@ export interface WatchResponse {
   readonly events: readonly { readonly type: 'PUT' | 'DELETE'; readonly kv: KeyValue }[]
 }
 
-/** One member of an etcd cluster. */
 export interface Member {
   /** A 64-bit number. */
   readonly ID: string
@@ -116,10 +115,19 @@ export type EtcdMember = {
 } & EtcdStreams & { close(): void }
 
 type Service = new (address: string, credentials: ChannelCredentials, options: object) => Client
+type ServiceName = 'KV' | 'Watch' | 'Lease' | 'Auth' | 'Cluster' | 'Maintenance'
 
-const SERVICES = ['KV', 'Watch', 'Lease', 'Auth', 'Cluster', 'Maintenance'] as const
+/** The calls of each service that are used here. */
+const CALLS: Readonly<Record<ServiceName, readonly (keyof EtcdCalls | keyof EtcdStreams)[]>> = {
+  KV: ['Range', 'Txn', 'Compact'],
+  Watch: ['Watch'],
+  Lease: ['LeaseGrant', 'LeaseRevoke', 'LeaseKeepAlive'],
+  Auth: ['Authenticate'],
+  Cluster: ['MemberAdd', 'MemberRemove', 'MemberList', 'MemberPromote'],
+  Maintenance: ['Defragment'],
+}
 
-const loadServices = (): Record<(typeof SERVICES)[number], Service> => {
+const loadServices = (): Record<ServiceName, Service> => {
   const definition = loadSync(fileURLToPath(new URL('../../../../proto/etcd.proto', import.meta.url)), {
     keepCase: true,
     longs: String,
@@ -128,46 +136,26 @@ const loadServices = (): Record<(typeof SERVICES)[number], Service> => {
     defaults: true,
     oneofs: true,
   })
-  const loaded = loadPackageDefinition(definition) as unknown as {
-    etcdserverpb: Record<(typeof SERVICES)[number], Service>
-  }
+  const loaded = loadPackageDefinition(definition) as unknown as { etcdserverpb: Record<ServiceName, Service> }
   return loaded.etcdserverpb
 }
 
-/** Creates clients of members by their addresses. */
 export const createMembers = (): ((
   address: string,
   credentials: ChannelCredentials,
   options: object,
 ) => EtcdMember) => {
   const services = loadServices()
-  return (address, credentials, options) => {
-    const clients = SERVICES.map((name) => new services[name](address, credentials, options))
-    const [kv, watch, lease, auth, cluster, maintenance] = clients as unknown as [
-      EtcdMember,
-      EtcdMember,
-      EtcdMember,
-      EtcdMember,
-      EtcdMember,
-      EtcdMember,
-    ]
-    return {
-      Range: kv.Range.bind(kv),
-      Txn: kv.Txn.bind(kv),
-      Compact: kv.Compact.bind(kv),
-      Defragment: maintenance.Defragment.bind(maintenance),
-      LeaseGrant: lease.LeaseGrant.bind(lease),
-      LeaseRevoke: lease.LeaseRevoke.bind(lease),
-      Authenticate: auth.Authenticate.bind(auth),
-      MemberAdd: cluster.MemberAdd.bind(cluster),
-      MemberRemove: cluster.MemberRemove.bind(cluster),
-      MemberList: cluster.MemberList.bind(cluster),
-      MemberPromote: cluster.MemberPromote.bind(cluster),
-      Watch: watch.Watch.bind(watch),
-      LeaseKeepAlive: lease.LeaseKeepAlive.bind(lease),
-      close: () => {
-        for (const client of clients) client.close()
-      },
+  return (...target) => {
+    const clients: EtcdMember[] = []
+    const bound = Object.entries(CALLS).flatMap(([service, calls]) => {
+      const client = new services[service as ServiceName](...target) as unknown as EtcdMember
+      clients.push(client)
+      return calls.map((name) => [name, (client[name] as (...args: never[]) => unknown).bind(client)] as const)
+    })
+    const close = () => {
+      for (const client of clients) client.close()
     }
+    return { ...Object.fromEntries(bound), close } as unknown as EtcdMember
   }
 }

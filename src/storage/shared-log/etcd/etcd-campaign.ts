@@ -1,23 +1,16 @@
-import type { Clock } from '../../../base/clock.js'
-import type { Log } from '../../../base/log.js'
-import type { Random } from '../../../base/random.js'
 import { LeasedLeadership } from '../leased-leadership.js'
 import type { Candidate, Leadership } from '../shared-log.js'
-import { type EtcdConnection, isFull } from './etcd-connection.js'
+import { isFull } from './etcd-connection.js'
+import type { EtcdWork } from './etcd-forgetting.js'
 import { LogCompactor, type LogBounds } from './log-compactor.js'
-import { encodeHeartbeat, type EtcdLayout, type LogMark, parseMark } from './etcd-layout.js'
+import { encodeHeartbeat, type LogMark, parseMark } from './etcd-layout.js'
 import type { EtcdWatcher } from './etcd-watcher.js'
 import type { EtcdReader } from './etcd-reader.js'
 import { EtcdTerm } from './etcd-term.js'
 
-interface EtcdCampaignOptions {
-  readonly connection: EtcdConnection
-  readonly layout: EtcdLayout
+interface EtcdCampaignOptions extends Omit<EtcdWork, 'ended'> {
   readonly watcher: EtcdWatcher
   readonly reader: EtcdReader
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
   readonly leaseMs: number
   readonly bounds: LogBounds
 }
@@ -116,14 +109,7 @@ const begin = (options: EtcdCampaignOptions, { term, lease, sentMs, end }: Won):
   const over = new AbortController()
   const ended = AbortSignal.any([over.signal, options.connection.ended])
   const compactor = new LogCompactor({ ...options, term, ended }, end)
-  const calls = new EtcdTerm({
-    ...options,
-    term,
-    lease,
-    end,
-    ended,
-    compactor,
-  })
+  const calls = new EtcdTerm({ ...options, term, lease, end, ended, compactor })
   const { index, hash } = end
   const leadership = new LeasedLeadership({ clock, leaseMs, sentMs, term: Number(term), end: { index, hash }, calls })
   void leadership.lost.then(() => over.abort(new Error('the term is over')))

@@ -1,3 +1,4 @@
+import type { Facilities } from '../../../base/facilities.js'
 import {
   type ChannelCredentials,
   type ClientDuplexStream,
@@ -7,16 +8,12 @@ import {
   status,
 } from '@grpc/grpc-js'
 import { Backoff } from '../../../base/backoff.js'
-import type { Clock } from '../../../base/clock.js'
 import { linkSignals } from '../../../base/linked-signal.js'
-import type { Random } from '../../../base/random.js'
 import { systemRoots } from '../../../base/system-roots.js'
 import { LogRefused } from '../shared-log.js'
 import { createMembers, type EtcdCalls, type EtcdMember, type WatchResponse } from './etcd-api.js'
 
-export interface EtcdConnectionOptions {
-  readonly clock: Clock
-  readonly random: Random
+export interface EtcdConnectionOptions extends Pick<Facilities, 'clock' | 'random'> {
   /** `host:port` of the members, which are tried in turn. */
   readonly addresses: readonly string[]
   /** If undefined, the connection uses plaintext HTTP/2. */

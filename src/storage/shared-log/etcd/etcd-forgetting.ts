@@ -1,14 +1,12 @@
 import { Backoff } from '../../../base/backoff.js'
-import type { Clock } from '../../../base/clock.js'
-import type { Random } from '../../../base/random.js'
+import type { Facilities } from '../../../base/facilities.js'
 import { type EtcdConnection, isFull } from './etcd-connection.js'
 import { type EtcdLayout, parseMark } from './etcd-layout.js'
 
-interface ForgettingOptions {
+/** The dependencies of an operation in etcd. */
+export interface EtcdWork extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly connection: EtcdConnection
   readonly layout: EtcdLayout
-  readonly clock: Clock
-  readonly random: Random
   /** Aborts the operation. */
   readonly ended: AbortSignal
 }
@@ -26,7 +24,7 @@ const TURN_BACKOFF = { initialMs: 50, maxMs: 2000 }
  * Removes data that was deleted up to the revision from the files of every configured member. Nodes take turns, because
  * members that defragment at the same time cannot form a quorum.
  */
-export const forgetUpTo = async (options: ForgettingOptions, revision: string): Promise<void> => {
+export const forgetUpTo = async (options: EtcdWork, revision: string): Promise<void> => {
   const { connection, ended } = options
   await connection.ask('Compact', { revision, physical: true }, ended).catch((error: unknown) => {
     // Another node has requested this compaction. The compaction on this member still completes before the response.
@@ -41,7 +39,7 @@ export const forgetUpTo = async (options: ForgettingOptions, revision: string): 
 }
 
 /** Resolves when this node holds the turn. If etcd is full and cannot store the turn, the node continues without it. */
-const awaitTurn = async ({ connection, layout, clock, random, ended }: ForgettingOptions): Promise<{ end(): void }> => {
+const awaitTurn = async ({ connection, layout, clock, random, ended }: EtcdWork): Promise<{ end(): void }> => {
   const { turn: key } = layout
   const backoff = new Backoff(TURN_BACKOFF, random)
   const revoke = (ID: string) => void connection.ask('LeaseRevoke', { ID }).catch(() => undefined)
@@ -88,9 +86,7 @@ export const findForgettable = async ({
   connection,
   layout,
   ended,
-}: Pick<ForgettingOptions, 'connection' | 'layout' | 'ended'>): Promise<
-  'nothing' | 'later' | { readonly revision: string }
-> => {
+}: Pick<EtcdWork, 'connection' | 'layout' | 'ended'>): Promise<'nothing' | 'later' | { readonly revision: string }> => {
   const success = [layout.base, layout.forgotten].map((key) => ({ request_range: { key } }))
   const { responses } = await connection.ask('Txn', { compare: [], success }, ended)
   const [base, forgotten] = responses.map(({ response_range }) => response_range?.kvs[0])

@@ -1,3 +1,4 @@
+import { limitSignal } from '../../../base/linked-signal.js'
 import type { AnnouncedNode } from '../shared-log.js'
 import { readNodes } from './etcd-announcement.js'
 import type { Member } from './etcd-api.js'
@@ -58,12 +59,7 @@ export class EtcdMembers {
   }
 
   async #inTime<T>(ask: (signal: AbortSignal) => Promise<T>, timeoutMs = PATIENCE_MS): Promise<T> {
-    const late = new AbortController()
-    const timer = this.#clock.setTimer(timeoutMs, () => late.abort(new Error('etcd did not respond in time')))
-    try {
-      return await ask(late.signal)
-    } finally {
-      timer.cancel()
-    }
+    using limit = limitSignal(this.#clock, timeoutMs, undefined, 'etcd did not respond in time')
+    return await ask(limit.signal)
   }
 }

@@ -1,30 +1,21 @@
-import type { Clock } from '../../../base/clock.js'
-import type { Log } from '../../../base/log.js'
-import type { Random } from '../../../base/random.js'
 import type { Entry } from '../../engine/engine.js'
 import { positionBehind } from '../raw-batch.js'
 import type { Compare, RequestOp } from './etcd-api.js'
-import { type EtcdConnection, refuseWhenFull } from './etcd-connection.js'
-import { forgetUpTo } from './etcd-forgetting.js'
+import { refuseWhenFull } from './etcd-connection.js'
+import { type EtcdWork, forgetUpTo } from './etcd-forgetting.js'
 import { EtcdImageWriter } from './etcd-image-writer.js'
-import { encodeMark, type EtcdLayout, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
+import { encodeMark, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
 
-type Forgetting = Pick<ReplacementOptions, 'connection' | 'layout' | 'clock' | 'random' | 'log' | 'ended' | 'change'>
+interface Forgetting extends EtcdWork {
+  /** Changes keys that are not read yet, or no longer read. Rejects if another node is the leader. */
+  readonly change: (operations: readonly RequestOp[]) => Promise<string>
+}
 
-interface ReplacementOptions {
-  readonly connection: EtcdConnection
-  readonly layout: EtcdLayout
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
+interface ReplacementOptions extends Forgetting {
   readonly term: string
-  /** Aborted when the term is over. */
-  readonly ended: AbortSignal
   /** The end of the log. Nothing is appended during the replacement. */
   readonly end: LogMark
   readonly isEnd: Compare
-  /** Changes keys that are not read yet, or no longer read. Rejects if another node is the leader. */
-  readonly change: (operations: readonly RequestOp[]) => Promise<string>
 }
 
 /**

@@ -1,18 +1,9 @@
+import { addAbortListener } from 'node:events'
 import { Backoff } from '../../../base/backoff.js'
 import type { Log } from '../../../base/log.js'
 import { positionOf } from '../raw-batch.js'
-import {
-  type AnnouncedNode,
-  type Candidate,
-  ImageNeeded,
-  type LeaderRecord,
-  type Leadership,
-  type LogEntry,
-  type LogImage,
-  type LogPosition,
-  type NodeRecord,
-  type SharedLog,
-} from '../shared-log.js'
+import { ImageNeeded } from '../shared-log.js'
+import type * as Shared from '../shared-log.js'
 import { EtcdAnnouncement } from './etcd-announcement.js'
 import { campaign } from './etcd-campaign.js'
 import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
@@ -47,14 +38,14 @@ const BOUNDS: LogBounds = {
 }
 
 /** A node's connection to the log of its cluster in etcd 3.4 or later. */
-export class EtcdSharedLog implements SharedLog {
+export class EtcdSharedLog implements Shared.SharedLog {
   readonly #options: EtcdSharedLogOptions
   readonly #layout: EtcdLayout
   readonly #connection: EtcdConnection
   readonly #watcher: EtcdWatcher
   readonly #reader: EtcdReader
   readonly #announcement: EtcdAnnouncement
-  #leadership: Leadership | undefined
+  #leadership: Shared.Leadership | undefined
 
   private constructor(options: EtcdSharedLogOptions) {
     const { clock, leaseMs } = options
@@ -63,14 +54,13 @@ export class EtcdSharedLog implements SharedLog {
     this.#connection = new EtcdConnection(options)
     this.#watcher = new EtcdWatcher({ connection: this.#connection, layout: this.#layout, clock, pollMs: leaseMs })
     this.#reader = new EtcdReader(this.#connection, this.#layout)
-    this.#announcement = new EtcdAnnouncement(this.#connection, this.#layout, clock, leaseMs)
+    this.#announcement = new EtcdAnnouncement({ connection: this.#connection, layout: this.#layout, clock, leaseMs })
   }
 
   /** Connects. Resolves when a member has answered. Rejects with the signal's reason, or with etcd's error. */
   static async open(options: EtcdSharedLogOptions, signal: AbortSignal): Promise<EtcdSharedLog> {
     const shared = new EtcdSharedLog(options)
-    const end = () => shared.#connection.close()
-    signal.addEventListener('abort', end, { once: true })
+    using _ = addAbortListener(signal, () => shared.#connection.close())
     try {
       signal.throwIfAborted()
       await shared.#watcher.start()
@@ -78,16 +68,14 @@ export class EtcdSharedLog implements SharedLog {
     } catch (error) {
       shared.#stop()
       throw signal.aborted ? signal.reason : error
-    } finally {
-      signal.removeEventListener('abort', end)
     }
   }
 
-  get leader(): LeaderRecord | undefined {
+  get leader(): Shared.LeaderRecord | undefined {
     return this.#watcher.leader
   }
 
-  onLeader(listener: (leader: LeaderRecord | undefined) => void): () => void {
+  onLeader(listener: (leader: Shared.LeaderRecord | undefined) => void): () => void {
     let term = this.leader?.term
     return this.#watcher.onNews(() => {
       if (this.leader?.term === term) return
@@ -96,15 +84,15 @@ export class EtcdSharedLog implements SharedLog {
     })
   }
 
-  announce(node: NodeRecord): Promise<void> {
+  announce(node: Shared.NodeRecord): Promise<void> {
     return this.#announcement.announce(node)
   }
 
-  nodes(): Promise<readonly AnnouncedNode[]> {
+  nodes(): Promise<readonly Shared.AnnouncedNode[]> {
     return this.#announcement.nodes()
   }
 
-  async campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership> {
+  async campaign(candidate: Shared.Candidate, signal: AbortSignal): Promise<Shared.Leadership> {
     const parts = { connection: this.#connection, layout: this.#layout, watcher: this.#watcher, reader: this.#reader }
     const { clock, random, log, leaseMs, bounds } = this.#options
     const options = { ...parts, clock, random, log, leaseMs, bounds: { ...BOUNDS, ...bounds } }
@@ -112,7 +100,7 @@ export class EtcdSharedLog implements SharedLog {
     return this.#leadership
   }
 
-  async *follow(after: LogPosition, signal: AbortSignal): AsyncGenerator<LogEntry> {
+  async *follow(after: Shared.LogPosition, signal: AbortSignal): AsyncGenerator<Shared.LogEntry> {
     const ends = AbortSignal.any([signal, this.#connection.ended])
     try {
       if (!(await this.#reader.reaches(after, ends))) {
@@ -137,11 +125,11 @@ export class EtcdSharedLog implements SharedLog {
     return this.#reader.lastIndex(signal)
   }
 
-  reaches(applied: LogPosition, signal: AbortSignal): Promise<boolean> {
+  reaches(applied: Shared.LogPosition, signal: AbortSignal): Promise<boolean> {
     return this.#reader.reaches(applied, signal)
   }
 
-  readImage(signal: AbortSignal): Promise<LogImage> {
+  readImage(signal: AbortSignal): Promise<Shared.LogImage> {
     return this.#reader.readImage(signal)
   }
 
@@ -160,10 +148,10 @@ export class EtcdSharedLog implements SharedLog {
 
   /** Removes replaced data from the member's files. Resolves to false if `isAwaited` returned false first. */
   async #forget(signal: AbortSignal, isAwaited: () => boolean): Promise<boolean> {
-    const { clock, random } = this.#options
+    const { clock, random, log } = this.#options
     const connection = this.#connection
     const ended = AbortSignal.any([signal, connection.ended])
-    const options = { connection, layout: this.#layout, clock, random, ended }
+    const options = { connection, layout: this.#layout, clock, random, log, ended }
     const backoff = new Backoff(FORGETTING_BACKOFF, random)
     for (;;) {
       const found = await findForgettable(options)

@@ -1,41 +1,25 @@
-import type { Clock } from '../../../base/clock.js'
 import { limitSignal } from '../../../base/linked-signal.js'
 import { SHORT_HASH_BYTES } from '../../../crypto/digest.js'
-import type { Log } from '../../../base/log.js'
-import type { Random } from '../../../base/random.js'
 import type { Entry } from '../../engine/engine.js'
 import type { LogPosition } from '../shared-log.js'
 import type { Compare, RequestOp, TxnResponse } from './etcd-api.js'
-import { type EtcdConnection, isFull, refuseWhenFull } from './etcd-connection.js'
+import { isFull, refuseWhenFull } from './etcd-connection.js'
+import type { EtcdWork } from './etcd-forgetting.js'
 import { type LogCompactor, OtherLeads } from './log-compactor.js'
 import { replaceContent } from './etcd-replacement.js'
-import {
-  encodeHeartbeat,
-  encodeMark,
-  entryHashOf,
-  type EtcdLayout,
-  type LogMark,
-  parseMark,
-  splitValue,
-} from './etcd-layout.js'
+import { encodeHeartbeat, encodeMark, entryHashOf, type LogMark, parseMark, splitValue } from './etcd-layout.js'
 
-interface EtcdTermOptions {
-  readonly connection: EtcdConnection
-  readonly layout: EtcdLayout
-  readonly clock: Clock
-  readonly random: Random
+/**
+ * `ended` is aborted when the term is over. No request is retried after that, because the writer has already received an
+ * unknown outcome.
+ */
+interface EtcdTermOptions extends EtcdWork {
   /** The revision at which this node became the leader. */
   readonly term: string
   readonly lease: string
   readonly leaseMs: number
   readonly end: LogMark
-  /**
-   * Aborted when the term is over. No request is retried after that, because the writer has already received an unknown
-   * outcome.
-   */
-  readonly ended: AbortSignal
   readonly compactor: LogCompactor
-  readonly log: Log
 }
 
 interface ChangeOptions {

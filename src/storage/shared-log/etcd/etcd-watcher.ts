@@ -1,5 +1,7 @@
 import type { ClientDuplexStream } from '@grpc/grpc-js'
+import { nextChange } from '../../../base/await-change.js'
 import type { Clock, Timer } from '../../../base/clock.js'
+import { Listeners } from '../../../base/listeners.js'
 import type { LeaderRecord } from '../shared-log.js'
 import type { KeyValue, WatchResponse } from './etcd-api.js'
 import type { EtcdConnection } from './etcd-connection.js'
@@ -37,7 +39,12 @@ export class EtcdWatcher {
   #heard: Heard | undefined
   #silence: Timer | undefined
   readonly #options: EtcdWatcherOptions
-  readonly #listeners = new Set<() => void>()
+  readonly #news = new Listeners()
+  /**
+   * Calls the listener after each change, and when the leader has sent no heartbeat for its lease. Returns the
+   * unsubscribe function.
+   */
+  readonly onNews = this.#news.add
   readonly #poll: Timer
   #isChecking = false
   #stream: ClientDuplexStream<object, WatchResponse> | undefined
@@ -69,26 +76,9 @@ export class EtcdWatcher {
     this.#stream?.cancel()
   }
 
-  /**
-   * Calls the listener after each change, and when the leader has sent no heartbeat for its lease. Returns the
-   * unsubscribe function.
-   */
-  onNews(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
   /** Resolves at the next change, or when the signal is aborted. */
   next(ends: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        unsubscribe()
-        ends.removeEventListener('abort', done)
-        resolve()
-      }
-      const unsubscribe = this.onNews(done)
-      ends.addEventListener('abort', done)
-    })
+    return nextChange(this.onNews, ends)
   }
 
   /** Reads the state. Resolves to the revision of the read. */
@@ -173,7 +163,7 @@ export class EtcdWatcher {
     this.#silence = clock.setTimer(ms, () => {
       const leftMs = this.#heard ? this.#heard.heardMs + leaseMs - clock.monotonic() : 0
       this.#awaitSilence(leftMs > 0 ? leftMs : leaseMs, leaseMs)
-      if (leftMs <= 0) this.#tell()
+      if (leftMs <= 0) this.#news.tell()
     })
   }
 
@@ -181,11 +171,7 @@ export class EtcdWatcher {
     if (leader?.term === this.leader?.term && end.index === this.end.index) return
     this.leader = leader
     this.end = end
-    this.#tell()
-  }
-
-  #tell(): void {
-    for (const listener of [...this.#listeners]) listener()
+    this.#news.tell()
   }
 }
 

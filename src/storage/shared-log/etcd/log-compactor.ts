@@ -1,13 +1,11 @@
-import type { Clock } from '../../../base/clock.js'
-import type { Log } from '../../../base/log.js'
-import type { Random } from '../../../base/random.js'
+import { addAbortListener } from 'node:events'
 import { decodeBatch, positionOf } from '../raw-batch.js'
 import { type LogEntry, LogRefused } from '../shared-log.js'
 import type { Compare, RequestOp } from './etcd-api.js'
-import { type EtcdConnection, isFull } from './etcd-connection.js'
-import { findForgettable } from './etcd-forgetting.js'
+import { isFull } from './etcd-connection.js'
+import { type EtcdWork, findForgettable } from './etcd-forgetting.js'
 import { EtcdImageWriter } from './etcd-image-writer.js'
-import { encodeMark, type EtcdLayout, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
+import { encodeMark, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
 import { forgetOthers } from './etcd-replacement.js'
 import type { EtcdReader } from './etcd-reader.js'
 
@@ -30,17 +28,11 @@ export class OtherLeads extends Error {
   override readonly name = 'OtherLeads'
 }
 
-interface LogCompactorOptions {
-  readonly connection: EtcdConnection
-  readonly layout: EtcdLayout
+/** `ended` is aborted when the term is over. */
+interface LogCompactorOptions extends EtcdWork {
   readonly reader: EtcdReader
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
   readonly term: string
   readonly bounds: LogBounds
-  /** Aborted when the term is over. */
-  readonly ended: AbortSignal
 }
 
 /**
@@ -92,7 +84,6 @@ export class LogCompactor {
     this.#wakeWriters()
   }
 
-  /** Records the new end of the log. */
   appended(end: LogMark): void {
     this.#end = end
     this.#wake()
@@ -157,13 +148,10 @@ export class LogCompactor {
       const { header } = await connection.ask('Range', { key: layout.base }, ended)
       return this.#forget(header.revision)
     }
-    const woken = new Promise<void>((resolve) => {
+    using _ = addAbortListener(ended, () => this.#wake())
+    await new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    const end = () => this.#wake()
-    ended.addEventListener('abort', end, { once: true })
-    if (!ended.aborted) await woken
-    ended.removeEventListener('abort', end)
   }
 
   async #fold(entries: readonly LogEntry[]): Promise<void> {
