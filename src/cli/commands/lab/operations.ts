@@ -11,6 +11,7 @@ import { parseAcceptedLoss } from '../../../lab/requests/expected-loss.js'
 import { chooseClusters } from '../../../lab/nodes/choose.js'
 import type { Runbook } from '../../../lab/operations/runbook.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
+import { confirmErasure, YES } from '../../terminal/confirm.js'
 import type { Output } from '../../terminal/output.js'
 import { parseTimeout } from './options.js'
 import { workOnServers } from '../../../lab/lifecycle/servers.js'
@@ -140,17 +141,25 @@ const parseFilter = ({
   return { mode: mode as 'allow' | 'deny', paths }
 }
 
-/** `understudy start|stop|restart|crash|pause|resume|seal|unseal`: one command each. */
+interface ServerFlags {
+  readonly name: string
+  readonly timeout: string
+  readonly yes?: true
+}
+
+/** `understudy start|stop|restart|crash|pause|resume|wipe|seal|unseal`: one command each. */
 export const serverCommands = (output: Output): Command[] =>
-  Object.entries(SERVER_VERBS).map(([verb, { about, needsName }]) =>
-    new TypedCommand(verb)
+  Object.entries(SERVER_VERBS).map(([verb, { about, needsName }]) => {
+    const command = new TypedCommand(verb)
       .description(about)
       .argument(needsName ? '<clusters...>' : '[clusters...]', 'A, B, ..., or a node such as A2')
       .lab()
       .timeout()
       .examples(`${verb} A`, `${verb} B C --name drill`)
-      .run(async (flags, clusters: string[]) => {
-        const options = { timeoutMs: parseTimeout(flags.timeout), onProgress: output.progress }
-        await workOnServers(flags.name, verb as ServerVerb, clusters, options, thisHost())
-      }),
-  )
+    if (verb === 'wipe') command.flag(...YES)
+    return command.run(async ({ name, timeout, yes }: ServerFlags, clusters: string[]) => {
+      const onErase = confirmErasure(output, yes === true)
+      const options = { timeoutMs: parseTimeout(timeout), onProgress: output.progress, onErase }
+      await workOnServers(name, verb as ServerVerb, clusters, options, thisHost())
+    })
+  })
