@@ -35,7 +35,7 @@ export const failOver = async (
     runbook.announce(
       `${lost} is running, so this is a planned failover without data loss: ${lost} is demoted first, then ${to} is promoted`,
     )
-    await handOver(runbook, lost, to, 'dr')
+    await handOver(runbook, { from: lost, to, kind: 'dr' })
     return true
   }
   if (living !== undefined)

@@ -64,7 +64,7 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   await requireMode(runbook, to, 'dr', 'secondary')
   await requireMode(runbook, from, 'dr', 'primary')
   await requireStream(runbook, from, to, 'dr')
-  await handOver(runbook, from, to, 'dr')
+  await handOver(runbook, { from, to, kind: 'dr' })
   await followAll(runbook, [from], to, 'dr')
 }
 
@@ -77,11 +77,19 @@ export const requireStream = async (runbook: Runbook, from: string, to: string, 
   await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to, kind))
 }
 
+interface HandOver {
+  readonly from: string
+  readonly to: string
+  readonly kind: Kind
+  /** Other secondaries. If the primary is promoted again, it has forgotten them, so that they must join it again. */
+  readonly others?: readonly string[]
+}
+
 /**
  * Demotes one cluster and promotes the other. Between the two steps there is no primary, and an error at that point says so. A
  * secondary that lacks data is not promoted. Only the demotion shows that reliably.
  */
-export const handOver = async (runbook: Runbook, from: string, to: string, kind: Kind): Promise<void> => {
+export const handOver = async (runbook: Runbook, { from, to, kind, others = [] }: HandOver): Promise<void> => {
   const token = await operationTokenFor(runbook, to, kind)
   const { secondaryId } = await runbook.status(to, kind)
   const isOfIt = (text: string) => secondaryId === '' || text.includes(`"${secondaryId}"`)
@@ -89,6 +97,7 @@ export const handOver = async (runbook: Runbook, from: string, to: string, kind:
   if (shortfall !== undefined) {
     // The demoted primary is promoted again, so that nothing is lost.
     await promote(runbook, from, kind, { token: await operationTokenFor(runbook, from, kind), isForced: false })
+    await followAll(runbook, others, from, kind).catch(() => undefined)
     throw new LabError(
       'remote',
       `${to} was not promoted, because writes would be lost; ${from} is the ${KIND_WORDS[kind]} primary again; to make ${to} follow it: ${rejoinLine(runbook, to, from, kind)}. Warning of ${from}: ${shortfall}`,

@@ -18,6 +18,7 @@ export const promoteCluster = async (runbook: Runbook, to: string, kind: Kind, i
   const primaries = members.filter(({ mode }) => mode === 'primary').map(({ name }) => name)
   if (!isForced) await requirePromotable(runbook, to, kind, primaries)
   const [from] = isForced ? [] : primaries
+  const followers = members.filter(isFollower).map(({ name }) => name)
   if (from === undefined) {
     runbook.announce(
       primaries.length > 0
@@ -26,14 +27,12 @@ export const promoteCluster = async (runbook: Runbook, to: string, kind: Kind, i
     )
     await promote(runbook, to, kind, { token: await operationTokenFor(runbook, to, kind), isForced })
     runbook.say(`${to} is the ${word} primary now`)
-  } else await handOver(runbook, from, to, kind)
+  } else await handOver(runbook, { from, to, kind, others: followers })
   for (const { name } of others.filter(({ mode }) => mode === NO_STATUS.mode))
     runbook.announce(
       `${name} does not respond; if it belongs to this replication set, start it, then run: ${rejoinLine(runbook, name, to, kind)}`,
     )
-  const followers = members.filter((member) => isFollower(member) || member.name === from)
-  const names = followers.map(({ name }) => name)
-  await followAll(runbook, names, to, kind)
+  await followAll(runbook, from === undefined ? followers : [from, ...followers], to, kind)
 }
 
 /** Throws before any change if a promotion without force would fail, or if `failover` must check its loss. */

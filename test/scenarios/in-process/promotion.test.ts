@@ -109,6 +109,24 @@ it('promote replaces a performance primary that is down, which can rejoin its su
   expect(await modesOf(lab, 'performance')).toEqual(['A secondary', 'C primary', 'E secondary'])
 })
 
+it('promote leaves the primary and all its secondaries as they were if writes would be lost', async () => {
+  const settings = { demote_drain_timeout: '500ms' }
+  await using inProcess = await InProcessLab.start(PERFORMANCE, { seed: 5, settings })
+  await using lab = openInProcessLab(inProcess)
+  await inProcess.converged()
+  const held = { name: 'hold-state', state: 'apply', kind: 'performance' } as const
+  const { id } = await lab.setFault({ cluster: 'C', fault: held })
+  await (await lab.root('A')).write('sys/mounts/late', { type: 'kv' })
+  const { book, said } = recording(lab)
+  await expect(promoteCluster(book, 'C', 'performance', false)).rejects.toThrow(
+    'C was not promoted, because writes would be lost; A is the performance primary again; to make C follow it: understudy rejoin C A --kind performance',
+  )
+  expect(said).toContain('E is a performance secondary of A and replicated')
+  await lab.heal([id])
+  await rejoin(book, 'C', 'A', 'performance')
+  expect(await modesOf(lab, 'performance')).toEqual(['A primary', 'C secondary', 'E secondary'])
+})
+
 it('operations reject clusters of the wrong role or set before they change anything', async () => {
   await using inProcess = await InProcessLab.start(MIXED, { seed: 3 })
   await using lab = openInProcessLab(inProcess)
