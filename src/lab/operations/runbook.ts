@@ -93,7 +93,9 @@ export class Runbook {
   read(name: string, path: string, isAuthenticated = true): Promise<Body> {
     return this.#throughRestart(this.cluster(name), async () => {
       const cluster = await this.#reachableNode(name)
-      const call: { readonly token?: string } = isAuthenticated ? { token: await this.#options.rootTokenOf(cluster) } : {}
+      const call: { readonly token?: string } = isAuthenticated
+        ? { token: await this.#options.rootTokenOf(cluster) }
+        : {}
       return withAnonymousClient(cluster, (client) => client.call<Body>('GET', path, call, [404]))
     })
   }

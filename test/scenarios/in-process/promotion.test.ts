@@ -135,7 +135,10 @@ it('operations reject clusters of the wrong role or set before they change anyth
   await refused(switchOver(book, 'B', 'A'), 'A is not a DR secondary: it is a DR primary')
   await refused(activate(book, 'B', 'D', 'performance'), 'B is a DR secondary, and cannot be a performance primary')
   await refused(activate(book, 'C', 'D', 'performance'), 'C is a performance secondary, and cannot be a performance')
-  await refused(activate(book, 'A', 'C', 'dr'), 'C is a performance secondary, and can join another replication set only')
+  await refused(
+    activate(book, 'A', 'C', 'dr'),
+    'C is a performance secondary, and can join another replication set only',
+  )
   await refused(rejoin(book, 'D', 'A'), 'D is not a DR secondary: its DR replication is disabled')
   await refused(promoteCluster(book, 'A', 'dr', false), 'A is not a DR secondary: it is a DR primary')
   await refused(setFilter(book, 'A', 'B', DENIED), 'B is not a performance secondary of A')

@@ -52,7 +52,9 @@ export const operationCommands = (output: Output): Command[] => {
     }
   }
   const makeFilter = (name: string, about: string, ...lines: readonly [string, string]) =>
-    make(name, about, ...lines).argument('<primary>').argument('<secondary>', 'its performance secondary')
+    make(name, about, ...lines)
+      .argument('<primary>')
+      .argument('<secondary>', 'its performance secondary')
   const filter = new TypedCommand('filter')
     .description('show, set and clear the path filters of performance secondaries')
     .examples('filter show A C', 'filter set A C --deny EU/')

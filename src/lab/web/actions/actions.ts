@@ -10,16 +10,7 @@ import { loadOver, resetLab } from '../../snapshot/reset.js'
 import { saveSnapshot, withSnapshot } from '../../snapshot/take-image.js'
 import type { PageAction, PageVerb } from '../page-facts.js'
 import { findDrill, playDrill, stepsOf } from './drill-job.js'
-import {
-  ending,
-  type LabAction,
-  linkFault,
-  role,
-  roleChange,
-  runbookOf,
-  server,
-  TIMEOUT_MS,
-} from './lab-action.js'
+import { ending, type LabAction, linkFault, role, roleChange, runbookOf, server, TIMEOUT_MS } from './lab-action.js'
 
 const named = ({ name = '' }: PageAction): string => shellWord(name)
 
