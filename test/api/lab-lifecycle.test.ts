@@ -11,6 +11,7 @@ import { LabHome } from '../support/lab-home.js'
 import { runProgram } from '../support/program.js'
 import { until } from '../support/until.js'
 
+const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
 const UP = ['--ports', 'random', '--name', 'one']
 
 describe('a lab', () => {
@@ -65,7 +66,14 @@ describe('a lab', () => {
     expect(await on('start', 'A')).toMatchObject({ status: 0, stderr: expect.stringContaining('is ready at') })
     expect((await on('status')).stdout).not.toContain('sealed')
     expect((await on('stop', 'B')).status).toBe(0)
-    expect((await on('wipe', 'B')).status).toBe(0)
+    expect(await on('wipe', 'B', 'A'), 'the data of B is not removed').toMatchObject({
+      status: 5,
+      stderr: expect.stringMatching(/^understudy: cluster A is running; .*stop A --name one/),
+    })
+    expect(await on('wipe', 'B')).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('WARNING: the data of cluster B is erased'),
+    })
     expect(await on('start', 'B')).toMatchObject({
       status: 0,
       stderr: expect.stringContaining('cluster B had no data and was initialized as a new cluster at'),
@@ -75,6 +83,33 @@ describe('a lab', () => {
       stderr: expect.stringContaining('B is a dr secondary of A and replicated'),
     })
     expect((await on('down')).status).toBe(0)
+  })
+
+  it('commands that erase data ask for confirmation on a terminal', async () => {
+    await using home = new LabHome()
+    expect((await home.run('up', 'single', ...UP, '--in-process')).status).toBe(0)
+    const down = async (answer: string, ...flags: readonly string[]) => {
+      const command = `${process.execPath} ${ENTRY} down one ${flags.join(' ')}`
+      const env = { PATH: process.env.PATH, XDG_STATE_HOME: home.directory, SHELL: '/bin/sh' }
+      const terminal = spawn('script', ['-qec', command, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'ignore'] })
+      let shown = ''
+      terminal.stdout.on('data', (chunk: Buffer) => {
+        shown += chunk.toString()
+        if (shown.endsWith('Continue? (y/N) ')) terminal.stdin.write(answer)
+      })
+      const status = await new Promise((resolve) => terminal.once('close', resolve))
+      return { status, shown }
+    }
+    expect(await down('n\n')).toEqual({ status: 130, shown: expect.stringContaining('not confirmed') })
+    expect((await down('\x03')).shown).not.toContain('is down')
+    expect(home.left()).toEqual(['one'])
+    expect(await down('y\n')).toEqual({
+      status: 0,
+      shown: expect.stringMatching(/WARNING: the data and keys of the lab "one" are erased(?:.|\s)*is down/),
+    })
+    expect((await home.run('up', 'single', ...UP, '--in-process')).status).toBe(0)
+    expect(await down('', '--yes')).toEqual({ status: 0, shown: expect.not.stringContaining('Continue?') })
+    expect([home.processes(), home.left()]).toEqual([[], []])
   })
 
   it('lab commands signal no unrelated process with a recorded ID', async () => {

@@ -77,14 +77,16 @@ const run = (program: string, args: readonly string[], at: Desk) =>
     child.stdin?.end()
   })
 
-/** Runs the file in a terminal, with a user who presses q to end commands that q ends. */
+/** Runs the file in a terminal, with a user who presses q to end commands that q ends, and confirms the erasure of data. */
 const runInTerminal = (program: string, file: string, at: Desk) =>
   new Promise<Ended>((resolve, reject) => {
     const child = spawn(program, ['-qefc', `bash ${file}`, '/dev/null'], { ...at, stdio: ['pipe', 'pipe', 'ignore'] })
     let stdout = ''
     let isTyped = false
+    let answers = 0
     child.stdout.on('data', (chunk: Buffer) => {
       stdout += String(chunk)
+      for (; answers < stdout.split('Continue? (y/N)').length - 1; answers += 1) child.stdin.write('y\n')
       if (isTyped || !stdout.includes('(press q to quit)')) return
       isTyped = true
       child.stdin.write('q')

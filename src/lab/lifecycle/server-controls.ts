@@ -27,7 +27,7 @@ export interface ServerControls {
   stop(): Promise<void>
   kill(): Promise<void>
   freeze?(isFrozen: boolean): Promise<void>
-  /** Deletes the data. Rejects if the server is running. */
+  /** Deletes the data of a stopped server. */
   wipe?(): Promise<void>
 }
 

@@ -45,6 +45,7 @@ export const workOnServers = async (
     const known = requireAnyLab(name)
     if (isAttached(known)) return await workOnAttached(known, verb, clusters, options, host)
     const chosen = chooseServers(known, clusters)
+    if (verb === 'wipe' && !known.isInProcess) await requireWipeable(known, chosen, options, host)
     if (verb === 'start' || verb === 'restart') await ensureLabDaemon(requireLab(name), options, host)
     const context = { name, options, host, launched: new Map<string, LaunchedServer>() }
     if (verb === 'start') await launchPeers(chosen, context)
@@ -64,6 +65,21 @@ export const workOnServers = async (
   } finally {
     claim.release()
   }
+}
+
+/** Throws before any data is removed if one of the servers is running. */
+const requireWipeable = async (
+  lab: LabRecord,
+  servers: readonly ServerRecord[],
+  { onErase }: VerbOptions,
+  host: LabHost,
+): Promise<void> => {
+  const running = servers.find((server) => findServer(lab, server, host))
+  if (running) {
+    const command = commandIn(lab.name, `stop ${running.name}`)
+    throw new LabError('conflict', `${describeServer(running.name)} is running; "${command}" stops it`)
+  }
+  await onErase?.(`the data of ${servers.map(({ name }) => describeServer(name)).join(', ')} is erased`)
 }
 
 /** Restarts a killed lab daemon on the same ports, since all links are down without it. */
@@ -144,11 +160,7 @@ const controlsOf = (context: Context, name: string): ServerControls => {
       await stop()
     },
     freeze: async (isFrozen) => signal(isFrozen ? 'SIGSTOP' : 'SIGCONT'),
-    wipe: async () => {
-      const command = commandIn(lab.name, `stop ${name}`)
-      if (find()) throw new LabError('conflict', `${describeServer(name)} is running; "${command}" stops it`)
-      await rm(server.dataDir, { recursive: true, force: true })
-    },
+    wipe: () => rm(server.dataDir, { recursive: true, force: true }),
   }
 }
 

@@ -49,6 +49,8 @@ export interface VerbOptions {
   readonly onProgress: (text: string) => void
   /** Timeout of each wait, in milliseconds. */
   readonly timeoutMs: number
+  /** Called before data is erased, with a description of this data. Rejects to stop the action. */
+  readonly onErase?: ((what: string) => Promise<void>) | undefined
 }
 
 /** Where the servers of a lab run. */

@@ -41,11 +41,16 @@ export const pathsOf = (losses: readonly ClusterLoss[]): readonly string[] =>
 
 const PATHS_SHOWN = 3
 
+/** Returns for example `kv/a, kv/b, kv/c and 9 more`. */
+export const shortList = (paths: readonly string[]): string => {
+  const more = paths.length > PATHS_SHOWN ? ` and ${paths.length - PATHS_SHOWN} more` : ''
+  return paths.slice(0, PATHS_SHOWN).join(', ') + more
+}
+
 /** Returns for example ` (kv/a, kv/b, kv/c and 9 more)`. Empty without paths. */
 export const describePaths = (losses: readonly ClusterLoss[]): string => {
   const paths = pathsOf(losses)
-  const more = paths.length > PATHS_SHOWN ? ` and ${paths.length - PATHS_SHOWN} more` : ''
-  return paths.length === 0 ? '' : ` (${paths.slice(0, PATHS_SHOWN).join(', ')}${more})`
+  return paths.length === 0 ? '' : ` (${shortList(paths)})`
 }
 
 /** Returns the losses that are not among the earlier ones. */

@@ -37,7 +37,10 @@ import { LabError } from '../model/lab-error.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { openCluster } from '../wiring/wire.js'
 
-export type LoadOptions = Omit<WaitOptions, 'clock'>
+export interface LoadOptions extends Omit<WaitOptions, 'clock'> {
+  /** Called before the data of a lab is replaced, with a description. Rejects to stop the command. */
+  readonly onErase?: ((what: string) => Promise<void>) | undefined
+}
 
 /**
  * Loads an image into the clusters of a lab whose servers all run. Validates everything first. All clusters stop before the first

@@ -87,14 +87,16 @@ const fits = (cluster: ClusterRecord, clusters: readonly ImagedCluster[]): boole
 const loadInto = async (
   name: string,
   image: LabImage,
-  { verb, ...options }: LoadOptions & { readonly verb: 'load' | 'reset' },
+  { verb, onErase, ...options }: LoadOptions & { readonly verb: 'load' | 'reset' },
   host: LabHost,
 ): Promise<void> => {
+  const { savedAt } = image.manifest
+  await onErase?.(`the data of all clusters of the lab "${name}" is replaced by their data of ${savedAt}`)
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
     const lab = await withAllRunning(requireLab(name), options, host)
     await loadLabImage(lab, image, options, host)
-    const details = { verb, savedAt: image.manifest.savedAt }
+    const details = { verb, savedAt }
     await new LabDaemonClient(lab.keeper.socket).emit({ kind: 'command', details })
   } finally {
     claim.release()

@@ -1,6 +1,7 @@
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import type { LinkFault } from '../proxy/link-faults.js'
 import { KIND_WORDS, KINDS } from '../model/kinds.js'
+import { describeFilter } from '../requests/filters.js'
 import type { ClusterView, NodeRow, ProcessState, LabView } from './observe.js'
 import { type FollowView, ROOT_SHOWN, rootOf } from './links.js'
 
@@ -47,11 +48,12 @@ const followersOf = ({ clusters, links }: LabView, primary: string): { link: Fol
   })
 }
 
-/** Draws `DR ──▶`, `DR ──✂──▶` or `performance ──80 ms──▶`. */
-const drawArrow = ({ kind, faults }: FollowView, all: readonly ActiveFault[]): string => {
+/** Draws `DR ──▶`, `DR ──✂──▶`, `performance ──80 ms──▶` or `performance (deny EU/) ──▶`. */
+const drawArrow = ({ kind, faults, filter }: FollowView, all: readonly ActiveFault[]): string => {
   const signs = all.filter(isOfLink).flatMap((one) => (faults.includes(one.id) ? [signOf(one.fault)] : []))
   const sign = signs.includes(CUT) ? CUT : [...new Set(signs)].join(', ')
-  return `${KIND_WORDS[kind]} ──${sign === '' ? '' : `${sign}──`}▶`
+  const rule = filter ? ` (${describeFilter(filter)})` : ''
+  return `${KIND_WORDS[kind]}${rule} ──${sign === '' ? '' : `${sign}──`}▶`
 }
 
 export const CUT = '✂'

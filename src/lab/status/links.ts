@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
+import type { PathFilter } from '../requests/filters.js'
 import {
   hasAll,
   isFollower,
@@ -26,6 +27,8 @@ export interface FollowView {
   readonly lastHeartbeat: string
   /** IDs of the faults between the two. */
   readonly faults: readonly number[]
+  /** The path filter of a performance secondary. Absent if there is none, or if no token of the lab can read it. */
+  readonly filter?: PathFilter | undefined
 }
 
 /** The replication part of a cluster view. */

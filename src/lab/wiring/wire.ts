@@ -4,6 +4,7 @@ import { type ClusterAccess, type ClusterKeys, withAnonymousClient, withClient }
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { atReachableNode, type ClusterOfNodes } from '../nodes/nodes.js'
+import { filterPath } from '../requests/filters.js'
 import {
   askStatus,
   enablePrimary,
@@ -178,7 +179,7 @@ export const joinSecondary = async (
   const id = idOf(kind, link.secondary)
   if ((await askStatus(above, kind)).knownSecondaries.includes(id))
     await above.write(`${REPLICATION}/${kind}/primary/revoke-secondary`, { id })
-  if (filter) await above.write(`${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
+  if (filter) await above.write(filterPath(id), filter)
   const make = activation === 'public-key' ? encryptedToken(above, below, kind, id) : secondaryToken(above, kind, id)
   await enableSecondary(below, kind, await make, caPem)
   return undefined

@@ -46,18 +46,14 @@ const cluster = (name: string, roles: Partial<Pick<ClusterView, 'dr' | 'performa
   ...more,
 })
 
+const VIEW: LabView = {
+  ...{ apiVersion: 'understudy/v1', name: 'x', topology: 'x' },
+  ...{ clusters: [], links: [], faults: [], problems: [] },
+}
+
 const draw = (clusters: readonly ClusterView[], faults: readonly ActiveFault[] = []): string[] => {
   const links = findLinks(clusters, faults, NOW)
-  const survey: LabView = {
-    apiVersion: 'understudy/v1',
-    name: 'x',
-    topology: 'x',
-    clusters,
-    links,
-    faults,
-    problems: [],
-  }
-  return drawLabView(survey, NOW)
+  return drawLabView({ ...VIEW, clusters, links, faults }, NOW)
     .slice(1)
     .map((row) => row.slice(0, 6).join(' | '))
 }
@@ -98,6 +94,14 @@ it('the status draws faults on their arrows', () => {
   expect(draw(clusters, [late, fault(2, 'hold', ['A', 'C'])])[1]).toContain('└── DR ──80 ms──▶ B')
   expect(draw(clusters, [late, fault(2, 'hold', ['A', 'B'])])[1]).toContain('└── DR ──80 ms, hold──▶ B')
   expect(draw(clusters, [late, fault(2, 'partition', ['A', 'B'])])[1]).toContain('└── DR ──✂──▶ B')
+})
+
+it('the status draws the path filter of a secondary on its arrow', () => {
+  const clusters = [cluster('A', { performance: primary }), cluster('C', { performance: secondary })]
+  const filter = { mode: 'deny', paths: ['EU/', 'ns1/', 'ns2/', 'ns3/'] } as const
+  const links = findLinks(clusters, [], NOW).map((link) => ({ ...link, filter }))
+  const view: LabView = { ...VIEW, clusters, links }
+  expect(drawLabView(view, NOW)[2]?.[0]).toBe('└── performance (deny EU/, ns1/, ns2/ and 1 more) ──▶ C')
 })
 
 it('the status draws unreachable, sealed and unconnected clusters once each', () => {

@@ -4,12 +4,13 @@ import type { Command } from 'commander'
 import { findLeftDirectories } from '../../../base/temporary-directory.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { downLab } from '../../../lab/lifecycle/down.js'
-import { describeMissing } from '../../../lab/model/lab-directory.js'
+import { describeMissing, findIntactLab } from '../../../lab/model/lab-directory.js'
 import { listLabs } from '../../../lab/model/state-directory.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
 import { isRunning } from '../../../lab/processes/child-process.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { TypedCommand } from '../../terminal/command.js'
+import { confirmErasure, YES } from '../../terminal/confirm.js'
 import type { Output } from '../../terminal/output.js'
 
 /** The result of `down`, for JSON output. */
@@ -27,12 +28,16 @@ export const downCommand = (output: Output): Command => {
     .lab()
     .flag('--all', 'all labs')
     .flag('--keep', 'keep data and keys; "understudy start" restarts the lab')
+    .flag(...YES)
     .json('print the result for each lab as JSON')
     .examples('down', 'down --all')
   return command.run(async (flags, given: string | undefined) => {
     requireOneChoice(given, flags, command.getOptionValueSource('name') === 'cli')
     const host = thisHost()
     const names = flags.all ? listLabs() : [given ?? flags.name]
+    const erased = flags.keep ? [] : names.filter(holdsData).map((name) => `"${name}"`)
+    if (erased.length > 0)
+      await confirmErasure(output, flags.yes === true)(`the data and keys of the lab ${erased.join(', ')} are erased`)
     const failures: unknown[] = []
     const ended: Ended[] = []
     // The first signal is ignored, so that the lab is not left half removed. The second one kills the remaining
@@ -64,6 +69,9 @@ export const downCommand = (output: Output): Command => {
     if (failures.length > 0) throw failures[0]
   })
 }
+
+/** Whether `down` removes data: an attached lab is only unregistered. */
+const holdsData = (name: string): boolean => listLabs().includes(name) && findIntactLab(name)?.state !== 'attached'
 
 /** Rejects one name together with `--all` or a second name, because an unintended lab could be removed. */
 const requireOneChoice = (

@@ -12,6 +12,7 @@ import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/take-image.js'
 import { upImage } from '../../../lab/lifecycle/up-snapshot.js'
 import { allServersOf, planOf, type Topology } from '../../../lab/model/topology.js'
 import { TypedCommand } from '../../terminal/command.js'
+import { confirmErasure, YES } from '../../terminal/confirm.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 import { parsePort, parseTimeout } from './options.js'
@@ -42,9 +43,10 @@ export const snapshotCommand = (output: Output): Command => {
     .timeout()
     .choice('--ports <choice>', 'ports of a new lab (default: the saved ports)', ['fixed', 'random'])
     .flag('--port-base <port>', 'first API port with --ports fixed')
+    .flag(...YES)
     .json()
     .examples('snapshot load before-the-drill', 'snapshot load ./class.snapshot --name two --ports random')
-    .run(async ({ name, timeout, json, ...ports }, given: string) => {
+    .run(async ({ name, timeout, json, yes, ...ports }, given: string) => {
       const timeoutMs = parseTimeout(timeout)
       const portChoice = choosePorts(ports)
       const host = thisHost()
@@ -52,7 +54,8 @@ export const snapshotCommand = (output: Output): Command => {
         withSnapshot(given, host, async (image) => {
           signal.throwIfAborted()
           const isThere = listLabs().includes(name) && requireOwnLab(name).state === 'running'
-          if (isThere) await loadOver(name, image, { timeoutMs, signal }, host)
+          const onErase = confirmErasure(output, yes === true, signal)
+          if (isThere) await loadOver(name, image, { timeoutMs, signal, onErase }, host)
           else
             await upImage(
               image,
@@ -88,8 +91,13 @@ export const snapshotCommand = (output: Output): Command => {
     })
   add('remove', 'remove a snapshot and its key')
     .argument('<snapshot>', 'name, or file')
+    .flag(...YES)
     .examples('snapshot remove before-the-drill', 'snapshot remove ./class.snapshot')
-    .run(async (_flags, given: string) => output.progress(`removed ${await removeSnapshot(given)} and its key`))
+    .run(async ({ yes }, given: string) => {
+      const file = snapshotPath(given)
+      if (existsSync(file)) await confirmErasure(output, yes === true)(`the snapshot ${file} and its key are erased`)
+      output.progress(`removed ${await removeSnapshot(given)} and its key`)
+    })
   return snapshot
 }
 
@@ -99,13 +107,15 @@ export const resetCommand = (output: Output): Command =>
     .description('return a lab to its state after "up", or to the loaded snapshot')
     .lab()
     .timeout()
+    .flag(...YES)
     .json()
     .examples('reset', 'reset --name drill')
     .run(async (flags) => {
       const host = thisHost()
       const started = host.clock.monotonic()
+      const timeoutMs = parseTimeout(flags.timeout)
       const { savedAt } = await withInterrupt(({ signal }) =>
-        resetLab(flags.name, { timeoutMs: parseTimeout(flags.timeout), signal }, host),
+        resetLab(flags.name, { timeoutMs, signal, onErase: confirmErasure(output, flags.yes === true, signal) }, host),
       )
       const tookMs = Math.round(host.clock.monotonic() - started)
       const seconds = (tookMs / 1000).toFixed(2)

@@ -10,6 +10,7 @@ import { commandIn, requireAnyLab } from '../../../lab/model/lab-directory.js'
 import { countLost, describeEntries, describePaths, readLosses } from '../../../lab/requests/losses.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { drawLabView } from '../../../lab/status/draw.js'
+import { withFilters } from '../../../lab/status/filters.js'
 import { type LabView, observe } from '../../../lab/status/observe.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
@@ -28,7 +29,10 @@ export const statusCommand = (output: Output): Command =>
     .examples('status', 'status --watch', 'status --name drill --json')
     .run(async (flags) => {
       const host = thisHost()
-      const look = () => observe(requireAnyLab(flags.name), host)
+      const look = async () => {
+        const lab = requireAnyLab(flags.name)
+        return withFilters(lab, await observe(lab, host))
+      }
       const draw = (view: LabView, width = Number.POSITIVE_INFINITY) =>
         formatTable(fitToWidth(drawLabView(view, host.clock.now()), width))
       if (flags.watch) return watchStatus({ ...flags, look, draw, host, output })

@@ -3,6 +3,7 @@ import type { LiveLab } from '../../live/live-lab.js'
 import type { Kind } from '../../model/kinds.js'
 import type { ServerVerb } from '../../model/server-verbs.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
+import { filterPath } from '../../requests/filters.js'
 import { askStatus, REPLICATION } from '../../requests/replication.js'
 import { isStreaming, NO_STATUS } from '../../requests/replication-status.js'
 import { PRACTICE, type ReplicationLink } from './traffic.js'
@@ -82,8 +83,6 @@ const isNotFollowing = async (lab: LiveLab, { secondary, kind }: FaultLocation):
   const status = await askStatus(lab.anonymous(secondary), kind)
   return status.mode !== 'primary' && !isStreaming(status)
 }
-
-const filterOf = (id: string): string => `${REPLICATION}/performance/primary/paths-filter/${id}`
 
 /** The commands that issue an activation token for a secondary and apply it. */
 const NEW_TOKEN = [
@@ -167,14 +166,14 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     name: 'filtered-mount',
     kind: 'performance',
     plant: async (lab, { primary, id }) =>
-      (await lab.root(primary)).write(filterOf(id), { mode: 'deny', paths: [`${PRACTICE}/`] }),
+      (await lab.root(primary)).write(filterPath(id), { mode: 'deny', paths: [`${PRACTICE}/`] }),
     async isThere(lab, { primary, id }) {
-      const { status, json } = await (await lab.root(primary)).send('GET', filterOf(id))
+      const { status, json } = await (await lab.root(primary)).send('GET', filterPath(id))
       return status === 200 && JSON.stringify(json?.data).includes(`${PRACTICE}/`)
     },
     what: `a path filter on {primary} excluded ${PRACTICE}/ from {secondary}`,
     seen: `{secondary} returns 404 "no handler for route" below ${PRACTICE}/, and does not list the mount`,
-    mend: [`vault delete ${filterOf('{id}')}    # on {primary}`],
+    mend: [`vault delete ${filterPath('{id}')}    # on {primary}`],
   },
   {
     name: 'forgotten-primary',
