@@ -12,7 +12,7 @@ import { type KindRecord, ownEpochsOf, type SecondaryRecord } from '../model/sta
 import { knownFilter, type SettledFilter } from '../filter/settled-filter.js'
 import type { HoldState, Kind, PeerIdentity, PrimaryAddresses, SecondaryHooks } from '../model/types.js'
 
-/** Differs from the fingerprint of every rule. */
+/** The fingerprint of data that was not compared under the known filter. No filter has this fingerprint. */
 const UNSETTLED = 'unsettled'
 
 const FINISH_AGAIN_MS = 1_000
@@ -52,8 +52,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   /**
-   * Returns an objection to a primary that is older than the one followed before. A fence against that primary follows from the
-   * epochs that this cluster sends.
+   * Returns why this cluster must not follow `primary`; undefined if it may. An outdated primary fences itself, because it
+   * receives the epochs of this cluster with each call.
    */
   findObjection(primary: PeerIdentity): string | undefined {
     const record = this.#record()
@@ -91,7 +91,10 @@ export class SecondaryRole implements SecondaryHooks {
     this.#options.onChange()
   }
 
-  /** Returns the fingerprint of the filter in effect. Until then, returns one that makes the primary compare. */
+  /**
+   * Returns the fingerprint of the filter in effect, or an empty string. If the data was not compared under the known filter,
+   * returns `unsettled`: the primary then starts a comparison.
+   */
   filterFingerprint(): string {
     const { kind, filters, settledFilter, host, isFilterInEffect } = this.#options
     if (kind !== 'performance') return ''
@@ -215,9 +218,9 @@ const whoOfSecondary = (
 })
 
 /**
- * Returns the identity that a cluster presents with a token. A former primary includes the epochs of both kinds that it gave up,
- * so that its new primary starts epochs above them, wherever that primary learned of them. An overtaken primary includes the
- * epochs of its overtaker. A follower includes no epochs.
+ * Returns the identity that a cluster presents with a token. A former primary includes the epochs of both kinds that it gave
+ * up, so that its new primary starts epochs above them, wherever that primary learned of them. An overtaken primary includes
+ * the epochs of its overtaker. A follower includes no epochs.
  */
 export const whoOfJoiner = (
   host: Pick<ReplicationHost, 'identity'>,

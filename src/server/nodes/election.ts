@@ -35,7 +35,7 @@ export class Election {
         await leadership.resign()
       } catch (error) {
         if (signal.aborted) return undefined
-        log.warn('this node cannot stand for election; it tries again', { error })
+        log.warn('the election attempt failed and will be retried', { error })
         await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
       }
     }
@@ -43,7 +43,7 @@ export class Election {
   }
 
   withdraw(): void {
-    this.#withdrawal.abort(new Error('the node stands for election no more'))
+    this.#withdrawal.abort(new Error('the node withdrew from the election'))
   }
 
   rest(): void {
@@ -55,7 +55,7 @@ export class Election {
   async leadSoon(): Promise<Leadership> {
     const stop = new AbortController()
     const timer = this.#options.clock.setTimer(SOON_MS, () =>
-      stop.abort(new LogicalError('unavailable', 'the shared log of the cluster gives no answer')),
+      stop.abort(new LogicalError('unavailable', 'the shared log of the cluster does not respond')),
     )
     try {
       return await this.#campaign(stop.signal)

@@ -82,7 +82,7 @@ export const AUDIT_LINES = object({
 export const SERVER_OPERATIONS = {
   'GET info': {
     summary:
-      'Roles, versions, fencing, the generation of the storage, the place among several nodes, and requests since the start; sealed or not',
+      'Returns roles, versions, fencing, storage generation, node state and request counters. Available while sealed',
     answer: object({
       name: text('A'),
       version: text('0.1.0'),
@@ -117,7 +117,7 @@ export const SERVER_OPERATIONS = {
     }),
   },
   'GET losses': {
-    summary: 'What failovers lost, entry by entry; sealed or not',
+    summary: 'Lists the log entries that failovers lost. Available while sealed',
     answer: object({
       losses: listOf(
         object({
@@ -134,47 +134,47 @@ export const SERVER_OPERATIONS = {
   },
   'GET events': {
     summary:
-      'How the server and those that it replicates with are, each second, for its page; with lab_api or ui, sealed or not',
+      'Streams the status of the server and its replication peers once a second. Requires lab_api or ui. Available while sealed',
     answer: 'events',
   },
   'GET audit': {
     summary:
-      'The newest lines that audit devices of this server wrote, for a token that may read sys/audit; unsealed, with lab_api or ui',
+      'Returns the newest audit lines of this server. Requires lab_api or ui, an unsealed server, and a token that may read sys/audit',
     asToken: true,
     answer: AUDIT_LINES,
   },
   'GET metrics': {
-    summary: 'Metrics for Prometheus; unsealed, with lab_api or unauthenticated_metrics_access',
+    summary: 'Returns metrics for Prometheus. Requires lab_api or unauthenticated_metrics_access, and an unsealed server',
     answer: 'text',
   },
   'GET states': {
-    summary: 'States in which replication is to stop, and whether it has',
+    summary: 'Lists the states in which replication stops, and whether it has stopped there',
     isLabOnly: true,
     answer: object({ states: listOf(object({ kind, state: holdState, isReached: flag(false) })) }),
   },
   'POST states/hold': {
-    summary: 'Replication stops when it comes to this state; without a kind, both',
+    summary: 'Stops replication when it next enters this state. Without a kind, applies to both kinds',
     isLabOnly: true,
     body: object({ state: holdState }, { kind }),
   },
   'POST states/release': {
-    summary: 'Replication goes on; without a state or a kind, all of them',
+    summary: 'Resumes replication. Without a state or kind, releases all states or both kinds',
     isLabOnly: true,
     body: object({}, { state: holdState, kind }),
   },
-  'POST clock': { summary: 'What the server adds to the time', isLabOnly: true, body: object({ skew: text('5m') }) },
+  'POST clock': { summary: 'Sets the clock skew of the server', isLabOnly: true, body: object({ skew: text('5m') }) },
   'GET faults': {
-    summary: 'The skew of the clock, and how the disk behaves',
+    summary: 'Returns the clock skew and the disk fault',
     isLabOnly: true,
     answer: object({ skew_ms: whole(0), disk: object({ state: oneOf(DISK_STATES, 'ok'), delay_ms: whole(0) }) }),
   },
   'POST faults/disk': {
-    summary: 'How writes fare; the delay is for a slow disk',
+    summary: 'Sets the disk fault. The delay applies to a slow disk only',
     isLabOnly: true,
     body: object({ state: oneOf(DISK_STATES, 'slow') }, { delay: text('200ms') }),
   },
   'POST faults/corrupt': {
-    summary: 'Damages a page of a merkle tree, from 0 to 255; the next comparison finds it',
+    summary: 'Damages a page (0 to 255) of a Merkle tree. The next comparison detects the damage',
     isLabOnly: true,
     body: object({ tree: oneOf(['replicated', 'local'], 'local'), page: whole(7) }),
   },
@@ -184,24 +184,24 @@ export const SERVER_OPERATIONS = {
     body: object({ kind, id: text('b') }),
   },
   'POST image/pause': {
-    summary: 'Nothing is written from now on, until an image is taken or three seconds have passed',
+    summary: 'Pauses all writes until an image is taken, for at most three seconds',
     isLabOnly: true,
   },
   'POST image/take': {
-    summary: 'Writes an image of all data into the data directory (lab-image.out) and lets writes go on',
+    summary: 'Writes an image of all data to lab-image.out in the data directory, and resumes writes',
     isLabOnly: true,
     answer: object({ sha256: text('9f86d081884c7d65'), bytes: whole(127060), paused_ms: whole(12) }),
   },
-  'POST image/release': { summary: 'Writes go on without an image', isLabOnly: true },
+  'POST image/release': { summary: 'Resumes writes without taking an image', isLabOnly: true },
   'POST image/stop': {
-    summary: 'The cluster serves no client and stops replication, until an image is loaded or five seconds have passed',
+    summary: 'Stops client requests and replication until an image is loaded, for at most five seconds',
     isLabOnly: true,
   },
   'POST image/load': {
-    summary: 'Replaces the data by the image in the data directory (lab-image.in), once stopped',
+    summary: 'Replaces the data with the image lab-image.in in the data directory. Requires a preceding image/stop',
     isLabOnly: true,
   },
-  'POST image/resume': { summary: 'Goes on with the data that was there, once stopped', isLabOnly: true },
+  'POST image/resume': { summary: 'Continues with the existing data after image/stop', isLabOnly: true },
 } as const satisfies Readonly<Record<string, OwnOperation>>
 
 export type ServerOperation = keyof typeof SERVER_OPERATIONS

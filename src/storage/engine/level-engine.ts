@@ -85,7 +85,7 @@ export class LevelEngine implements Engine {
   readonly #directory: string
   readonly #ballast: Ballast | undefined
   readonly #highWater: HighWater
-  /** True if the files were not sealed by the last close. */
+  /** True if the files have no digests of a clean close (see file-seal.ts), for example after a crash. */
   readonly isUnchecked: boolean
   readonly #isDamageTaken: boolean
   readonly #recent = new RecentValues()

@@ -9,7 +9,7 @@ const LENGTH_BYTES = 4
 const UNIT_BYTES_MAX = 3
 const NOTHING = Buffer.alloc(0)
 
-/** Collects entries. */
+/** Packs entries into one buffer. */
 export class Packer {
   readonly #capacity: number
   #target = NOTHING
