@@ -75,7 +75,7 @@ export const systemNetwork: Network = {
   },
 }
 
-/** Returns a network that dials other addresses for some addresses, for example the proxies of a lab. */
+/** Returns a network that replaces dialed addresses by `routes`, for example with the addresses of lab proxies. */
 export const routedNetwork = (network: Network, routes: ReadonlyMap<string, string>): Network => ({
   ...network,
   dial: (address, options) => network.dial(routes.get(address) ?? address, options),

@@ -2,9 +2,9 @@
 export const formatTime = (ms: number): string => new Date(ms).toISOString()
 
 /**
- * Formats a time like `formatTime`, with nine digits and `microseconds` earlier, for the expiry of tokens and leases.
- * Vault takes the time of the expiry slightly before the creation time. Clients that subtract the two and round down
- * depend on this.
+ * Formats the expiry of a token or lease: like `formatTime`, with nine digits, and reduced by `microseconds`. Vault reads the
+ * clock for the expiry slightly before it reads the clock for the creation time. Clients that subtract the two times and
+ * round down depend on this.
  */
 export const formatNanoTime = (ms: number, microseconds = 0): string => {
   const nanos = (((ms % 1000) + 1000) % 1000) * 1_000_000 - microseconds * 1000

@@ -84,7 +84,7 @@ const ecKey = (crv: EcCurve, random: Random): KeyObject => {
 
 type EcCurve = Extract<PairKind, { readonly type: 'ec' }>['curve']
 
-/** OpenSSL's names, and the byte length of a number. */
+/** OpenSSL's curve names, and the length in bytes of a private key and of each coordinate. */
 const CURVES = {
   'P-256': { name: 'prime256v1', bytes: 32 },
   'P-384': { name: 'secp384r1', bytes: 48 },

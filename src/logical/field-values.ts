@@ -141,7 +141,7 @@ const toInteger = (raw: JsonValue): number | Refusal => {
   return parseInteger(text) ?? new Refusal("cannot parse '' as int: invalid syntax")
 }
 
-/** The limit of nanoseconds in a signed 64-bit integer. */
+/** Maximum duration in milliseconds: 2^63 nanoseconds, as in Go. */
 const DURATION_MS_MAX = 2 ** 63 / 1e6
 
 const toSeconds = (raw: JsonValue): number | Refusal => {

@@ -40,8 +40,8 @@ const drawIndices = (random: Random, count: number): number[] => {
 const shareOf = (bytes: Buffer, index: number): Buffer => Buffer.from([...bytes, index])
 
 /**
- * Returns the value at `index` of the polynomial through `known`. Combining returns the value at 0, so all indices are
- * shifted: addition is XOR here.
+ * Returns the value at `index` of the polynomial through `known`. `combine` returns the value at 0, so every index is first
+ * shifted by `index`. In GF(256), this addition is XOR.
  */
 const shareAt = async (known: readonly Buffer[], index: number): Promise<Buffer> => {
   const moved = known.map((share) => shareOf(share.subarray(0, -1), (share.at(-1) ?? 0) ^ index))

@@ -31,7 +31,7 @@ export class ApiListeners {
     this.#answers = new ResponseBudget(options.clock)
   }
 
-  /** Returns a budget place for the response to a request from another node, held until that node has received it. */
+  /** Reserves budget for the response to a request from another node until that node has received it. */
   readonly reservationForCall = (ended: AbortSignal): ResponseReservation => this.#answers.reservationForCall(ended)
 
   /** The addresses actually bound, `host:port`. */

@@ -179,13 +179,13 @@ describe('a lab daemon', () => {
   it('the lab daemon accepts and answers what its document describes', async () => {
     expect((await ask(daemon, 'GET', '/openapi.json')).status).toBe(200)
     expect(await listed(daemon)).toEqual(
-      of('keeper')
+      of('lab-daemon')
         .filter((one) => !isOfHost(one))
         .map(nameOf),
     )
     const wrong: unknown[] = []
     // First heals each fault individually, then all faults.
-    const [hosted, here] = [isOfHost, (one: Named) => !isOfHost(one)].map((isOne) => of('keeper').filter(isOne))
+    const [hosted, here] = [isOfHost, (one: Named) => !isOfHost(one)].map((isOne) => of('lab-daemon').filter(isOne))
     for (const one of [...(here ?? [])].sort((a, b) => order(a.method, a.path) - order(b.method, b.path))) {
       const example = one.operation.requestBody?.content['application/json'].example
       const path = one.path.replace('{id}', '1')
@@ -202,8 +202,8 @@ describe('a lab daemon', () => {
     const up = await home.run('up', 'single', '--in-process', '--name', 'hosted', '--ports', 'random')
     expect(up.status, up.stderr).toBe(0)
     const target = { socketPath: home.record('hosted').keeper.socket }
-    expect(await listed(target)).toEqual(of('keeper').map(nameOf))
-    for (const one of of('keeper').filter(isOfHost)) {
+    expect(await listed(target)).toEqual(of('lab-daemon').map(nameOf))
+    for (const one of of('lab-daemon').filter(isOfHost)) {
       const at = one.path.replace('{cluster}', 'A')
       const example = one.operation.requestBody?.content['application/json'].example
       for (const body of [example, { verb: 'start' }, { verb: 'crash' }, { verb: 'start' }])

@@ -102,7 +102,7 @@ describe('status', () => {
     const empty = await clusters.addStarted('E')
     const body = { leader_api_addr: 'http://127.0.0.1:1' }
     const own = await a.anonymous.send('POST', 'sys/storage/raft/join', { body })
-    const text = 'this server has a cluster already; to join another one it must be given an empty path'
+    const text = 'this server already belongs to a cluster: to join another cluster, set an empty storage path'
     expect([own.status, errorsOf(own)]).toEqual([400, [text]])
     const answer = await empty.anonymous.send('POST', 'sys/storage/raft/join', { body })
     expect([answer.status, errorsOf(answer)[0]]).toEqual([500, expect.stringContaining('http://127.0.0.1:1')])

@@ -77,9 +77,9 @@ it('storage commands list and verify the data, and reject a running server', asy
     const config = at.write('server.json', JSON.stringify(configOf(dataDir)))
     const refused = await runProgram(['server', `-config=${config}`])
     expect([refused.status, refused.stderr + refused.stdout]).toEqual([1, expect.stringContaining('storage adopt')])
-    expect(await verify()).toMatchObject({ status: 1, stderr: expect.stringContaining('names no live generation') })
+    expect(await verify()).toMatchObject({ status: 1, stderr: expect.stringContaining('has no live generation') })
     expect((await verify('--generation', '1')).status).toBe(2)
-    expect((await runProgram(['storage', 'list', '--data-dir', dataDir])).stdout).toContain('1 (left behind)')
+    expect((await runProgram(['storage', 'list', '--data-dir', dataDir])).stdout).toContain('1 (not live)')
     const adopt = (generation: string) =>
       runProgram(['storage', 'adopt', '--data-dir', dataDir, '--generation', generation])
     expect(await adopt('2')).toMatchObject({ status: 1, stderr: expect.stringContaining('is not a generation') })

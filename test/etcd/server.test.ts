@@ -136,7 +136,7 @@ test('a second server is rejected without ha_enabled, and accepted after the fir
   const { key } = await initialize(a)
   await a.unseal(key)
   await a.active()
-  await expect(b.start()).rejects.toThrow('with ha_enabled = true each of them is a node of one cluster')
+  await expect(b.start()).rejects.toThrow('to make both servers nodes of one cluster, set ha_enabled = true on both')
   expect(await a.health()).toBe(200)
   await a.stop()
   await b.start()
@@ -170,7 +170,7 @@ test('a server over etcd continues with its copy after a clean stop, and replace
 test('a server reports the address of an etcd that does not respond', async () => {
   const unreachable = { address: 'http://127.0.0.1:1', request_timeout: '100ms' }
   const [node] = (await nodesFor(['A'], unreachable)) as [RaftTestNode]
-  await expect(node.start()).rejects.toThrow('the etcd at 127.0.0.1:1 cannot be used: no member has answered')
+  await expect(node.start()).rejects.toThrow('the etcd at 127.0.0.1:1 cannot be used: no member responded')
 })
 
 test('a server without its etcd rejects writes, can be stopped, and continues after etcd restarts', async () => {

@@ -42,7 +42,7 @@ export const runServer = async (args: readonly string[], output: Output, signals
     if (certificates?.isTemporary) rmSync(certificates.directory, { recursive: true, force: true })
   }
   signals.onStop((signal) => {
-    log.info('the server stops before it has started', { signal })
+    log.info('the server was stopped during startup', { signal })
     cleanUp()
     process.exit(EXIT.ok)
   })
@@ -123,7 +123,7 @@ const serveUntilStopped = (server: RunningServers, log: PinoLog, signals: StopSi
     signals.onStop((signal) => {
       if (isStopping) resolve(EXIT.ok)
       isStopping = true
-      log.info('the server stops', { signal })
+      log.info('the server is stopping', { signal })
       server.close().then(
         () => resolve(EXIT.ok),
         (error: unknown) => {

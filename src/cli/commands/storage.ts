@@ -24,7 +24,7 @@ export const storageCommand = (output: Output): Command => {
         }
         const header = ['generation', 'category', 'key', 'bytes', 'sha256']
         const rows = records.map((row) => [
-          row.isLive ? `${row.generation}` : `${row.generation} (left behind)`,
+          row.isLive ? `${row.generation}` : `${row.generation} (not live)`,
           row.category,
           row.key,
           `${row.valueBytes}`,
@@ -46,13 +46,13 @@ export const storageCommand = (output: Output): Command => {
         if (!found.isSound) throw new LabError('remote', `the storage in ${dataDir} is not sound`)
       }),
     )
-  add('adopt', 'make a generation the live one; removes nothing, except a damaged log with --force')
+  add('adopt', 'select the generation (copy of the data) that the server uses')
     .add<{ readonly generation: number }>(
       generationOption('number of the generation, as `storage list` prints it').makeOptionMandatory(),
     )
     .flag(
       '--force',
-      'adopt a damaged generation and cut its log where it is broken, or adopt an empty one: its server is not initialized',
+      'adopt a damaged generation (discards the log up to the damage) or an empty generation (uninitialized server)',
     )
     .examples(
       'storage adopt --data-dir ./data --generation 2',

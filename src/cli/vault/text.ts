@@ -99,7 +99,7 @@ const TOO_WIDE = 1e5
 
 /**
  * Breaks a text into lines of at most `width`. Minimizes the sum of the squared remaining spaces. The last line may be
- * short. All white space counts as one space. Only a longer word makes a line wider.
+ * short. Collapses white space. A word longer than `width` gets a line of its own.
  */
 export const wrapText = (text: string, width: number): string[] => {
   const words = text.split(/\s+/).filter(Boolean)

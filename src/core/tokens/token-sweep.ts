@@ -88,7 +88,7 @@ export class TokenSweep {
     }
   }
 
-  /** Deletes only the row if its token no longer refers to it. */
+  /** Revokes the token of a due row. If the token no longer refers to the row, deletes the row only. */
   async #remove(key: string): Promise<void> {
     const { table, revocation } = this.#options
     const { timeMs, storageId } = parseTimeKey(key)

@@ -33,7 +33,7 @@ export class FastLane {
   readonly #parser: NodeParser
   readonly #hooks: ParserHooks
   readonly #onBody: OnBody
-  /** The number of bytes that arrived behind the head that goes to the parser next. */
+  /** Number of received bytes after the message head that the parser reads next, or `NONE`. */
   #atHand = NONE
   #isList = false
   #message: WholeMessage | undefined

@@ -4,7 +4,7 @@ import { nextTurn } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import { ByteBudget } from './byte-budget.js'
 
-/** A body in transit whose sender has shown no token. */
+/** A request body that is being received from a client without a valid token. */
 export interface OpenBody {
   grow(bytes: number): void
   end(): void

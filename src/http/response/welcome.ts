@@ -7,7 +7,7 @@ const PLACES: ReadonlySet<string> = new Set(['/', '/ui', '/ui/'])
 const NAME = 'Understudy'
 const WHAT =
   'An independent simulator of the Vault HTTP API, with replication between clusters. For rehearsals and tests: keep no real secrets in it.'
-const HELP = 'The README of the package understudy-lab tells how to use it, and which paths are served.'
+const HELP = 'For usage and the served paths, see the README of the package understudy-lab.'
 
 const LINKS = [
   ['/v1/sys/health', 'health: initialized, sealed, active, and its role in replication'],

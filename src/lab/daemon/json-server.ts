@@ -13,7 +13,7 @@ export interface Reply {
 export interface Incoming {
   readonly request: http.IncomingMessage
   readonly response: http.ServerResponse
-  /** The names in the path, at the places of `*`. */
+  /** The decoded path segments that match `*`, in order. */
   readonly names: readonly string[]
   readonly query: URLSearchParams
 }

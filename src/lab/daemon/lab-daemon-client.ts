@@ -46,7 +46,9 @@ export class LabDaemonClient {
     return ((await this.#send('GET', '/toxiproxy')) as { port: number | null }).port
   }
 
-  /** Enables the Toxiproxy API on this port (0: a free one), or disables it (null). Rejects with a conflict if it is taken. */
+  /**
+   * Enables the Toxiproxy API on this port (0: a free one), or disables it (null). Rejects with a conflict if it is taken.
+   */
   async setToxiproxyPort(port: number | null): Promise<number | null> {
     return ((await this.#send('POST', '/toxiproxy', { port })) as { port: number | null }).port
   }
@@ -142,8 +144,8 @@ interface FollowOptions {
 const RETRY_MS = 250
 
 /**
- * Calls `onEvent` with events after this number, until `signal` is aborted or the lab is removed. Reconnects if the lab daemon
- * has exited or has disconnected a slow reader.
+ * Calls `onEvent` for each event with an ID greater than `after`, until `signal` is aborted or the lab is removed. Reconnects
+ * if the lab daemon has exited or has disconnected a slow reader.
  */
 export const followEvents = async (lab: LabRecord, after: number, options: FollowOptions): Promise<void> => {
   const { clock, signal, onEvent, onLost } = options

@@ -5,8 +5,9 @@ import type { LastPosition } from '../requests/expected-loss.js'
 export const takesDown = (verb: unknown): boolean => ['stop', 'crash', 'pause', 'seal'].includes(String(verb))
 
 /**
- * Returns the position of a DR primary when a command took it down. Undefined if it was no primary, or a later command started
- * it or restored the lab. Events have the positions, so they are available as long as the lab daemon keeps its events.
+ * Returns the position of a DR primary when a command took it down. Undefined if the cluster was not a DR primary, or if a
+ * later command started it or restored the lab. Events have the positions, so they are available as long as the lab daemon
+ * keeps its events.
  */
 export const findLastPosition = (events: readonly LabEvent[], cluster: string): LastPosition | undefined => {
   const commands = events.filter((event) => event.kind === 'command' && (event.cluster ?? cluster) === cluster)
@@ -18,7 +19,10 @@ export const findLastPosition = (events: readonly LabEvent[], cluster: string): 
     .at(-1)
 }
 
-/** Returns the last position of a replication set, like `findLastPosition` for the cluster that a command took down last. */
+/**
+ * Returns the last position of a replication set: `findLastPosition` of the cluster of this set that a command took down
+ * last.
+ */
 export const findLastPositionOf = (events: readonly LabEvent[], set: string): LastPosition | undefined => {
   const last = events.findLast(({ details }) => parsePosition(details.position)?.set === set)
   return last?.cluster === undefined ? undefined : findLastPosition(events, last.cluster)

@@ -137,7 +137,10 @@ const routesOf = (
     const healed = /^\d+$/.test(id) ? await daemon.heal([Number(id)]) : []
     return healed.length === 0 ? refusal(404, `there is no fault ${id}`) : ok({ healed })
   },
-  /** `after=<id>` lists later events of those in memory. With `follow`, streams new ones as lines. */
+  /**
+   * Lists the events in memory; `after=<id>` limits them to later events. With `follow`, also streams new events, one per
+   * line.
+   */
   'GET /events': ({ query, response }) => {
     const after = Number(query.get('after') ?? 0)
     if (!Number.isSafeInteger(after) || after < 0) throw new LabError('usage', '"after" must be the number of an event')

@@ -40,7 +40,7 @@ const LOAD = mapOf(
       type: 'array',
       minItems: 1,
       items: CLUSTER,
-      description: 'Clusters with which clients begin, in order (default: all that accept writes).',
+      description: 'Clusters that the clients use first, in order (default: all clusters that accept writes).',
     },
     every: { ...DURATION, default: '25ms', description: 'Pause of a client between two requests.' },
     patience: {

@@ -29,8 +29,10 @@ const EVENT_KINDS = [
 ] as const
 
 /**
- * Kinds of events in a lab: `command` and `call` are operator actions, `fault-...` actions of the lab, and `process`, `seal`,
- * `node`, `role` and `replication` observed changes of the clusters.
+ * Kinds of events in a lab:
+ * - `command`, `call`: actions of an operator
+ * - `fault-...`: actions of the lab
+ * - `process`, `seal`, `node`, `role`, `replication`: observed changes of the clusters
  *
  * @example
  * import { type EventKind, startLab } from 'understudy-lab'

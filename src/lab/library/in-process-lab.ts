@@ -33,15 +33,14 @@ type NodeName<Names extends string> = `${Names}${number}`
 const TIMEOUT_MS = 30_000
 
 /**
- * Clusters that run in this process and communicate over real local sockets, as `startLab` starts them. The caller must close it.
+ * Clusters that run in this process and communicate over real local sockets, as `startLab` starts them. The caller must close
+ * it.
  *
- * @example
- * import { InProcessLab, listTopologies } from 'understudy-lab'
+ * @example import { InProcessLab, listTopologies } from 'understudy-lab'
  *
  * for (const topology of listTopologies()) {
  *   await using lab = await InProcessLab.start(topology, { timeoutMs: 60_000 })
- *   console.log(lab.clusters.map(({ name, address }) => `${name} ${address}`))
- * }
+ *   console.log(lab.clusters.map(({ name, address }) => `${name} ${address}`)) }
  */
 export class InProcessLab<Names extends string = string> extends OperableLab<Names, LabCluster> {
   readonly clock: LabClock
@@ -133,13 +132,12 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * Runs a drill on the current lab: a bundled drill by name, a file, or the content of such a file as an object. Resolves with
-   * the result even if an assertion of the drill fails (`verdict`), and leaves the lab as the drill left it. Rejects with
-   * LabError `usage` for a drill that is unknown, invalid, or needs missing clusters, and with `interrupted` if the lab is
-   * closed.
+   * Runs a drill on the current lab: a bundled drill by name, a file, or the content of such a file as an object. Resolves
+   * with the result even if an assertion of the drill fails (`verdict`), and leaves the lab as the drill left it. Rejects
+   * with LabError `usage` for a drill that is unknown, invalid, or needs missing clusters, and with `interrupted` if the lab
+   * is closed.
    *
-   * @example
-   * const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
+   * @example const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
    */
   async drill(drill: string | object, options: RunDrillOptions = {}): Promise<DrillResult> {
     const { playDrill } = await import('./drill.js')
@@ -148,11 +146,10 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * The events from now on: requests through clients of the lab, link faults, and changes of process, seal, role and state of its
-   * clusters, which are polled during iteration. Ends when the lab is closed.
+   * The events from now on: requests through clients of the lab, link faults, and changes of process, seal, role and state of
+   * its clusters, which are polled during iteration. Ends when the lab is closed.
    *
-   * @example
-   * for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
+   * @example for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
    */
   get events(): AsyncIterable<LabEvent> {
     return this.#events
@@ -175,9 +172,9 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * Restores the lab to its state after the start, or to a snapshot: data, keys, clocks, and running servers. Another node may be
-   * active than before. Heals links and disks. Resolves when every secondary that streamed then streams again and has its
-   * primary's Merkle root.
+   * Restores the lab to its state after the start, or to a snapshot: data, keys, clocks, and running servers. The active node
+   * of a cluster may change. Removes the faults of links and disks. Resolves when every secondary that was streaming at the
+   * time of the snapshot streams again and has the Merkle root of its primary.
    */
   async reset(to: InProcessSnapshot | undefined = this.#begin): Promise<void> {
     if (!to) throw new LabError('usage', 'the lab has not started')
@@ -202,8 +199,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * Closes all servers, connections, waits and timers of the lab, and deletes its data. The lab cannot be started again. Further
-   * calls have no effect.
+   * Closes all servers, connections, waits and timers of the lab, and deletes its data. The lab cannot be started again.
+   * Further calls have no effect.
    */
   close(): Promise<void> {
     this.#closed ??= this.#end()

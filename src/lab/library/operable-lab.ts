@@ -24,7 +24,7 @@ import { type KeyOwner, KeyRing } from '../keys/key-ring.js'
  * import { type ActivateOptions, startLab } from 'understudy-lab'
  *
  * const european: ActivateOptions = { kind: 'performance', filter: { mode: 'allow', paths: ['eu/'] } }
- * await using lab = await startLab({ name: 'two', about: 'two strangers', clusters: ['A', 'C'], links: [] })
+ * await using lab = await startLab({ name: 'two', about: 'two independent clusters', clusters: ['A', 'C'], links: [] })
  * await lab.activate('A', 'C', european)
  */
 export interface ActivateOptions {
@@ -127,11 +127,10 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   /**
-   * Makes one cluster a secondary of another and waits until it is replicated. Erases its data. Rejects with LabError `remote` if
-   * replication of this kind is already enabled on it.
+   * Makes one cluster a secondary of another and waits until it is replicated. Erases its data. Rejects with LabError
+   * `remote` if replication of this kind is already enabled on it.
    *
-   * @example
-   * await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
+   * @example await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
    */
   async activate(
     primary: Names,
@@ -150,9 +149,9 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   /**
-   * Waits until every secondary streams and has its primary's Merkle root. A secondary without a primary is not replicated, nor
-   * is a stopped one whose primary runs. Rejects with LabError `timeout`, which names the cluster and the condition that is still
-   * false.
+   * Waits until every secondary streams and has its primary's Merkle root. A secondary without a primary is not replicated,
+   * nor is a stopped one whose primary runs. Rejects with LabError `timeout`, which names the cluster and the condition that
+   * is still false.
    */
   async converged(options: WaitOptions = {}): Promise<void> {
     const find = () => findUnreplicated(this.clusters, this.topology)

@@ -22,7 +22,7 @@ import { planLabDaemon } from '../processes/launch.js'
 import { labDirectory } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 
-/** The requirements for planning a lab. */
+/** The parameters of `planLab`. */
 export interface LabPlan {
   readonly name: string
   readonly topology: Topology
@@ -88,8 +88,8 @@ export const planLab = async (
 }
 
 /**
- * Chooses the ports of proxies and balancers together, excluding those reserved for servers of the lab: these are not in use yet
- * and look free.
+ * Chooses the ports of proxies and balancers together, excluding those reserved for servers of the lab: these are not in use
+ * yet and look free.
  */
 const choosePorts = async (
   topology: Topology,
@@ -113,7 +113,9 @@ export const findTakenPort = async ({ clusters, keeper, etcd }: LabRecord): Prom
   return undefined
 }
 
-/** Plans the etcd that nodes share. Undefined if none do. Throws LabError `usage` if the etcd program is needed but missing. */
+/**
+ * Plans the etcd that nodes share. Undefined if none do. Throws LabError `usage` if the etcd program is needed but missing.
+ */
 const planEtcd = ({ directory, dataRoot, free, topology }: PlanInputs): LabEtcdPlan | undefined => {
   const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
   if (several.length === 0) return undefined
@@ -134,7 +136,7 @@ const refuseConfusion = (servers: readonly ServerRecord[]): void => {
     for (const port of [ports.api, ports.cluster]) {
       const other = servers.find((one) => one.name !== name && isFormer(one, hostOf(port)))
       if (!other) continue
-      const text = `port ${port} belonged to ${describeServer(other.name)} when the snapshot was saved, and other servers still use it for that server`
+      const text = `port ${port} cannot be reused: in the snapshot, it is the port of ${describeServer(other.name)}, and other servers still connect to it there`
       throw new LabError('conflict', `${text}: choose another --port-base, or --ports random`)
     }
   }

@@ -30,8 +30,9 @@ import { positionAfterStop, positionBefore } from './last-position.js'
 import { type ServerControls, workOn, workOnAttached } from './server-controls.js'
 
 /**
- * Runs an action on some clusters of a lab, or on all without names, and reports each result. A state that is already reached is
- * not an error. `start` unseals with keys of the lab, including those of clusters from which this one has replicated.
+ * Runs `verb` on the named clusters of a lab, or on all clusters if no name is given, and reports each result. A server that
+ * is already in the wanted state is not an error. `start` unseals a server with the keys of its cluster, or of the clusters
+ * from which it has replicated.
  */
 export const workOnServers = async (
   name: string,

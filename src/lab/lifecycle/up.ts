@@ -43,9 +43,9 @@ const EXIT_CONFLICT = 5
 const ENDING_HEARD_MS = 50
 
 /**
- * Starts a topology as separate processes and waits until it is replicated. Claims the name and records every server before it
- * starts the first. After a failure, or an interruption through `signal`, removes everything except the logs. Throws a conflict
- * if a lab of that name exists.
+ * Starts a topology as separate processes and waits until it is replicated. Claims the name and records every server before
+ * it starts the first. After a failure, or an interruption through `signal`, removes everything except the logs. Throws a
+ * conflict if a lab of that name exists.
  */
 export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecord> => {
   const { name } = options
@@ -174,7 +174,10 @@ const describeEnd = ({ name, logFile }: ServerRecord, ending: Ending): LabError 
   return new LabError(code, `the server of cluster ${name} ${how}${end}`)
 }
 
-/** Removes a lab that started but is unusable, like one whose start failed. Resolves with the message for the user. */
+/**
+ * Removes a lab that has started but is unusable. Keeps its logs, as after a failed start. Resolves with the error for the
+ * user.
+ */
 export const abandonLab = async (
   lab: LabRecord,
   error: unknown,

@@ -35,8 +35,8 @@ const requireFault = (name: FaultName, fault: object): void => {
 }
 
 /**
- * The network between two clusters of a lab in both dial directions. A fault affects one way, or both by default: `up` is traffic
- * from the dialing side (the secondary), and `down` traffic to it.
+ * The link between two clusters of a lab, with the proxies of both. By default, a fault affects both directions. `up` is
+ * traffic from the cluster that opened the connection (the secondary), and `down` is traffic to it.
  *
  * @example
  * import { type LabLink, startLab } from 'understudy-lab'
@@ -121,8 +121,8 @@ interface LinksOptions {
 }
 
 /**
- * The links of a lab. Each address of another cluster is dialed through a proxy for this pair of clusters. Hidden addresses are
- * unreachable.
+ * The links of a lab. Each address of another cluster is dialed through a proxy for this pair of clusters. Hidden addresses
+ * are unreachable.
  */
 export class Links {
   #reaches: ReadonlyMap<string, Reach> = new Map()

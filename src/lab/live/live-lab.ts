@@ -50,8 +50,8 @@ export interface LabDriver {
 }
 
 /**
- * A handle of a running lab of any kind, as drills, snapshots and probes use it. The caller must close the handle, which does not
- * affect the lab.
+ * A handle of a running lab of any kind, as drills, snapshots and probes use it. The caller must close the handle, which does
+ * not affect the lab.
  */
 export class LiveLab implements LabAccess {
   readonly kind: LabKind
@@ -108,8 +108,8 @@ export class LiveLab implements LabAccess {
   }
 
   /**
-   * Returns a client with a valid root token, found among those of the lab or generated from its keys. Rejects with `remote` if
-   * there is none, as on a DR secondary.
+   * Returns a client with a valid root token, found among those of the lab or generated from its keys. Rejects with `remote`
+   * if there is none, as on a DR secondary.
    */
   async root(name: string): Promise<ApiClient> {
     const token = await this.rootToken(name)
@@ -166,7 +166,7 @@ export class LiveLab implements LabAccess {
     return this.#driver.faults.list()
   }
 
-  /** Returns the faults of the links between two clusters or nodes. Those of a cluster include those of its nodes. */
+  /** Returns the faults of the links between two clusters or nodes. A cluster includes its nodes. */
   async faultsBetween(one: string, other: string): Promise<readonly ActiveFault[]> {
     const placesOf = (name: string) => [
       name,

@@ -120,7 +120,7 @@ const planProbe = async (lab: LiveLab): Promise<Plan> => {
       watchers.push(await watcherOf(lab, role.name, 'wal'))
     else if (isCopy(role)) skipped.push({ cluster: role.name, why: `is not a DR secondary of ${primary.name}` })
     else if (role.performance.mode !== 'secondary')
-      skipped.push({ cluster: role.name, why: 'replicates from no primary' })
+      skipped.push({ cluster: role.name, why: 'does not replicate from a primary' })
     else watchers.push(await watcherOf(lab, role.name, 'read'))
   }
   if (watchers.length === 0) throw new LabError('remote', `${primary.name} has no secondary whose lag can be measured`)

@@ -1,15 +1,13 @@
 /**
  * Kinds of failures in a lab: `usage` is an error of the caller, `remote` an error from a cluster, `timeout` a condition that
- * stayed false, `conflict` a resource in use, and `interrupted` a requested end. The exit codes of the command line distinguish
- * the same kinds.
+ * stayed false, `conflict` a resource in use, and `interrupted` a requested end. The exit codes of the command line
+ * distinguish the same kinds.
  *
- * @example
- * import { LabError, type LabErrorCode, startLab } from 'understudy-lab'
+ * @example import { LabError, type LabErrorCode, startLab } from 'understudy-lab'
  *
- * const codeOf = (error: unknown): LabErrorCode | undefined => (error instanceof LabError ? error.code : undefined)
- * await using lab = await startLab('pr')
- * lab.link('A', 'C').partition()
- * await lab.healthy({ timeoutMs: 1_000 }).catch((error: unknown) => console.log(codeOf(error))) // timeout
+ * const codeOf = (error: unknown): LabErrorCode | undefined => (error instanceof LabError ? error.code : undefined) await
+ * using lab = await startLab('pr') lab.link('A', 'C').partition() await lab.healthy({ timeoutMs: 1_000 }).catch((error:
+ * unknown) => console.log(codeOf(error))) // timeout
  */
 export type LabErrorCode = 'usage' | 'remote' | 'timeout' | 'conflict' | 'interrupted'
 
@@ -23,7 +21,7 @@ export type LabErrorCode = 'usage' | 'remote' | 'timeout' | 'conflict' | 'interr
  *   await using lab = await startLab('pr', { timeoutMs: 5_000 })
  * } catch (error) {
  *   if (!(error instanceof LabError) || error.code !== 'timeout') throw error
- *   console.log(error.message) // names the cluster and what is still false
+ *   console.log(error.message) // names the cluster and the condition that did not hold
  * }
  */
 export class LabError extends Error {

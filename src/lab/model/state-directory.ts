@@ -3,8 +3,8 @@ import { homedir, userInfo } from 'node:os'
 import path from 'node:path'
 
 /**
- * Returns the directory of all persistent state. As its specification requires, a relative XDG_STATE_HOME is ignored: it would
- * name a different directory, and thus other labs, in each working directory. An empty HOME is also ignored.
+ * Returns the directory of all persistent state. As the XDG specification requires, a relative XDG_STATE_HOME is ignored: it
+ * would name a different directory, and thus other labs, in each working directory. An empty HOME is also ignored.
  */
 export const stateDirectory = (): string => {
   const { XDG_STATE_HOME: wanted = '' } = process.env

@@ -142,15 +142,13 @@ export const planOf = ({ plans = {} }: Topology, cluster: string): ClusterPlan =
 export const NODE_STORAGES = ['etcd', 'raft'] as const
 
 /**
- * Data location of a multi-node cluster: in one etcd that the lab runs (`etcd`, the default), or in each node (`raft`), in which
- * case nodes join the first one by `retry_join` and need a quorum. For labs of processes.
+ * Storage of a multi-node cluster in a lab of processes. `etcd` (default): one etcd of the lab stores the data. `raft`: each
+ * node stores the data; nodes join the first node by `retry_join` and need a quorum.
  *
- * @example
- * import { type NodeStorage, type Topology } from 'understudy-lab'
+ * @example import { type NodeStorage, type Topology } from 'understudy-lab'
  *
- * const storage: NodeStorage = 'raft'
- * const plans = { A: { nodes: 3, storage } } as const
- * const topology: Topology = { name: 'one', about: 'three members', clusters: ['A'], links: [], plans }
+ * const storage: NodeStorage = 'raft' const plans = { A: { nodes: 3, storage } } as const const topology: Topology = { name:
+ * 'one', about: 'three members', clusters: ['A'], links: [], plans }
  */
 export type NodeStorage = (typeof NODE_STORAGES)[number]
 
@@ -187,7 +185,9 @@ export const requireSingle = (topology: Topology, what: string): void => {
     throw new LabError('usage', `cluster ${several} has several nodes, but ${what} supports one node per cluster`)
 }
 
-/** Returns the topology with this number of servers per cluster. Throws LabError `usage` if a cluster has the name of a node. */
+/**
+ * Returns the topology with this number of servers per cluster. Throws LabError `usage` if a cluster has the name of a node.
+ */
 export const withNodes = (topology: Topology, nodes: NodeCount): Topology => {
   const plans = Object.fromEntries(
     topology.clusters.map((name) => {

@@ -29,8 +29,8 @@ export interface ClusterOfNodes extends ClusterAccess {
 }
 
 /**
- * Returns the lab with every cluster at the address of its active node, and waits while one is becoming active. A cluster with a
- * single server, or without candidates, is unchanged.
+ * Returns the lab with every cluster at the address of its active node, and waits while one is becoming active. A cluster
+ * with a single server, or without candidates, is unchanged.
  */
 export const atActiveNodes = async <L extends { readonly clusters: readonly ClusterOfNodes[] }>(
   lab: L,
@@ -60,7 +60,10 @@ export const lookForActive = async (cluster: ClusterOfNodes, clock: Clock): Prom
   return asked
 }
 
-/** The cluster at the node that speaks for it now: the active one, or else one that answers; as it is where it has no nodes. */
+/**
+ * Returns the cluster at the API address of its active node, or of a candidate, or of any node that responds. Returns a
+ * single-server cluster unchanged.
+ */
 export const atReachableNode = async (cluster: ClusterOfNodes): Promise<ClusterAccess> => {
   if (!cluster.nodes) return cluster
   const { active, candidates, answering } = await askNodes(cluster)

@@ -4,15 +4,13 @@
 type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
 
 /**
- * Faults of one direction. Absent ones are off. Times are in milliseconds, sizes in bytes. `toxicity` is the fraction of affected
- * connections, from 0 to 1. Default: all.
+ * Faults of one direction. Absent ones are off. Times are in milliseconds, sizes in bytes. `toxicity` is the fraction of
+ * affected connections, from 0 to 1. Default: all.
  *
- * @example
- * import { type Faults, startLab } from 'understudy-lab'
+ * @example import { type Faults, startLab } from 'understudy-lab'
  *
- * const narrow: NonNullable<Faults['bandwidth']> = { bytesPerSecond: 64_000, toxicity: 0.5 }
- * await using lab = await startLab('pr')
- * lab.link('A', 'C').setFault('bandwidth', narrow)
+ * const narrow: NonNullable<Faults['bandwidth']> = { bytesPerSecond: 64_000, toxicity: 0.5 } await using lab = await
+ * startLab('pr') lab.link('A', 'C').setFault('bandwidth', narrow)
  */
 export interface Faults {
   /** Delays each chunk by this time plus or minus the jitter. Keeps the order. */
@@ -123,7 +121,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
     describe: ({ bytesPerSecond }) => `${bytesPerSecond} bytes/s`,
   },
   timeout: {
-    about: 'block all traffic and close connections after a time; 0 never closes them',
+    about: 'block all traffic, and close connections after a time (0s: never)',
     example: '5s',
     fields: [
       {

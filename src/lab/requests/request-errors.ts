@@ -3,12 +3,14 @@ import { isRefused, linkText } from '../../base/link-text.js'
 import { type ClusterAccess, describeServer } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 
-/** Waits until a fact holds. A fact resolves with undefined if it holds, else with what is still false. */
+/**
+ * Waits until a condition holds. The condition resolves with undefined, or with a description of why it does not hold yet.
+ */
 type Wait = (fact: () => Promise<string | undefined>) => Promise<void>
 
 /**
- * Retries a request while the server restarts after a role change, no node is active, or an image of an interrupted command is
- * still loading. In none of these cases was the request executed. Rejects immediately with any other error, and as the wait does.
+ * Sends a request, and retries it while it fails with an error of `PASSING`. The server has not executed such a request. Any
+ * other error rejects at once. If `wait` rejects, for example on timeout, rejects with its error.
  */
 export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Promise<T> => {
   let outcome: Promise<T> | undefined
@@ -26,7 +28,7 @@ export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Prom
 const PASSING = [
   ['is restarting', 'it is restarting after a replication change'],
   ['active cluster node not found', 'none of its nodes is active'],
-  ['an image is being loaded already', 'it is loading an image'],
+  ['an image is already being loaded', 'it is loading an image'],
 ] as const
 
 const findPassing = (error: unknown): string | undefined =>

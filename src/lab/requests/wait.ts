@@ -3,7 +3,7 @@ import { messageOf } from '../../base/printable.js'
 import { whileWaiting } from '../../base/waits.js'
 import { LabError } from '../model/lab-error.js'
 
-/** A condition: resolves with undefined if it holds, else with a description of what is still false. */
+/** A condition. Resolves with undefined if it holds, otherwise with a description of why it does not hold. */
 type Fact = () => Promise<string | undefined>
 
 export interface WaitOptions {
@@ -20,21 +20,16 @@ const PAUSE_MS = 25
 export const NEAR_PAUSE_MS = 5
 
 /**
- * Waits until `fact` holds, which means that it resolves with undefined instead of what is still false. After `timeoutMs`
- * milliseconds, throws LabError `timeout` with what was still false, even if `fact` does not respond. A fact that throws counts
- * as false, since the server may not respond yet. Rejects with the reason of `signal` if it is aborted.
+ * Calls `fact` until it resolves with undefined. Until the condition holds, `fact` resolves with a description of why not.
+ * After `timeoutMs` milliseconds, throws LabError `timeout` with the last description, even if `fact` does not respond. If
+ * `fact` rejects, it is called again, since the server may not respond yet. If `signal` is aborted, rejects with its reason.
  *
- * @example
- * import { startLab, systemClock, waitFor } from 'understudy-lab'
+ * @example import { startLab, systemClock, waitFor } from 'understudy-lab'
  *
- * await using lab = await startLab('pr')
- * const isThere = async () => {
+ * await using lab = await startLab('pr') const isThere = async () => {
  *   const { status } = await lab.C.client.send('GET', 'kv/greeting')
- *   return status === 200 ? undefined : `the status is ${status}`
- * }
- * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
- * await lab.A.client.write('kv/greeting', { word: 'hello' })
- * await waitFor(systemClock, 'the greeting on C', isThere, 20_000)
+ *   return status === 200 ? undefined : `the status is ${status}` } await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+ * await lab.A.client.write('kv/greeting', { word: 'hello' }) await waitFor(systemClock, 'the greeting on C', isThere, 20_000)
  */
 export const waitFor = (
   clock: Clock,

@@ -24,7 +24,7 @@ const UNSUPPORTED: Readonly<Record<Exclude<keyof InProcessLab, keyof VirtualLab>
   drill: 'drills run in real time; use failover, switchover and rejoin',
   events: 'events are emitted in real time; history has the hash of all steps',
   localEvents: 'events are emitted in real time',
-  snapshot: 'the same seed and the same calls lead to the same state',
+  snapshot: 'to reproduce a state, repeat the same calls with the same seed',
   reset: 'start another lab with the same seed',
   routes: 'its network has no proxies; use link to inject faults',
 }

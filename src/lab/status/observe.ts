@@ -65,7 +65,7 @@ export interface LabView {
 }
 
 const ANSWER_MS = 1000
-const AHEAD_FIXES = 'recover or reindex with force discards the extra entries, promote keeps them'
+const AHEAD_FIXES = 'recover or reindex with "force" discards the extra entries; promote keeps them'
 
 /** Queries all clusters of a lab concurrently, with a timeout of one second each. */
 export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {

@@ -1,5 +1,6 @@
 /**
- * The data for the page of a lab: JSON-compatible values without secrets. The page imports only these types from the lab code.
+ * The data for the page of a lab: JSON-compatible values without secrets. The page imports only these types from the lab
+ * code.
  */
 export interface PageSurvey {
   readonly lab: string
@@ -60,7 +61,9 @@ export interface PageNode {
   readonly name: string
   readonly apiAddress: string
   readonly process: PageProcess
-  /** `active`, `standby`, `performance-standby`, `sealed`, `taking-over`, `stopped`, `silent` or a transient state of a node. */
+  /**
+   * `active`, `standby`, `performance-standby`, `sealed`, `taking-over`, `stopped`, `silent` or a transient state of a node.
+   */
   readonly state: string
   readonly isActive: boolean
   /** Number of applied entries of the shared node log. Null if unknown. */
@@ -213,7 +216,12 @@ export interface PageStep {
 }
 
 /**
- * Names of messages with their JSON data: a PageSurvey, PageEvents, a new or changed PageWork, the reason why there is no lab,
- * the reason why no more pages can connect, and nothing.
+ * Names of the messages to the page. Their JSON data:
+ * - `survey`: PageSurvey
+ * - `events`: PageEvents
+ * - `work`: a new or changed PageWork
+ * - `gone`: the reason why there is no lab
+ * - `full`: the reason why no more pages can connect
+ * - `reset`: none
  */
 export const PAGE_MESSAGES = ['survey', 'events', 'work', 'gone', 'full', 'reset'] as const

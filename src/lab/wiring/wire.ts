@@ -106,8 +106,8 @@ export const joinClusters = async <T extends ClusterOfNodes>(
 }
 
 /**
- * Makes a cluster a primary, unless an earlier attempt has done so. Waits while no node of the cluster serves, and rejects with
- * ApiError if the cluster refuses.
+ * Makes a cluster a primary, unless an earlier attempt has done so. Waits while no node of the cluster serves, and rejects
+ * with ApiError if the cluster refuses.
  */
 const ensurePrimary = async (
   cluster: ClusterOfNodes,
@@ -159,14 +159,14 @@ const connect = async <T extends ClusterOfNodes>(
     return undefined
   }
   // Repeated, since a secondary may restart again while it settles into its role.
-  if (link.kind !== 'dr') await waitFor(clock, `a root token, ${what}`, generate, timeoutMs, signal)
+  if (link.kind !== 'dr') await waitFor(clock, `a root token on ${secondary.name}`, generate, timeoutMs, signal)
   onProgress(`cluster ${secondary.name} is a ${link.kind} secondary of ${primary.name} and replicated`)
   return { ...secondary, rootToken, unsealKeys, threshold }
 }
 
 /**
- * Issues an activation token and uses it. Retries while the primary restarts. Handles results of earlier attempts: the secondary
- * may have joined without a response, or may have failed after its ID was registered.
+ * Issues an activation token and uses it. Retries while the primary restarts. Handles results of earlier attempts: the
+ * secondary may have joined without a response, or may have failed after its ID was registered.
  */
 export const joinSecondary = async (
   above: ApiClient,

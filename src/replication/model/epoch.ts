@@ -14,11 +14,13 @@ interface Epoch {
    * parent.
    */
   readonly forkIndex: number
-  /** The last index of the founder's own log at that moment. All later entries belong to this epoch. */
+  /**
+   * The last index in the log of the promoted cluster (the founder) when the epoch began. Later entries belong to this epoch.
+   */
   readonly beginIndex?: number
   /**
-   * The parent's entries after this index, up to the fork, correspond one to one to the entries in the founder's log
-   * just before `beginIndex`. Equal to the fork if unknown.
+   * The parent's entries after `alignedFrom`, up to `forkIndex`, match one to one the last entries up to `beginIndex` in the
+   * log of the founder. Equal to `forkIndex` if unknown.
    */
   readonly alignedFrom?: number
 }
@@ -62,8 +64,8 @@ export const compareEpochs = (own: EpochChain, other: EpochChain): EpochRelation
 }
 
 /**
- * Returns true if the other of two servers of one set takes precedence: its chain descends from `own`, or, for
- * unrelated promotions, has the higher number. For equal numbers the greater ID wins, so that both sides decide alike.
+ * Returns true if `other` takes precedence over `own`, a chain of the same replication set. A descendant takes precedence.
+ * For diverged chains, the higher number of the last epoch decides, then the greater ID, so that both clusters decide alike.
  */
 export const isOvertakenBy = (own: EpochChain, other: EpochChain): boolean => {
   const relation = compareEpochs(own, other)

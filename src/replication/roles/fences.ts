@@ -79,8 +79,8 @@ export class Fences {
   }
 
   /**
-   * Starts an epoch above the ended ones, for each kind that is below one of them, and lifts the fence there. Ends all
-   * streams first, so that every follower looks up its position again. Durable when it resolves.
+   * For each kind of replication in which an ended epoch fences this primary: starts an epoch with a higher number, and lifts
+   * the fence. Ends all streams, so that every follower looks up its position again. Durable when it resolves.
    */
   goBeyond(ended: EpochChain = []): Promise<void> {
     const begun = this.#beginning.then(() => this.#goBeyond(ended))

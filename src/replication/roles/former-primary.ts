@@ -26,9 +26,8 @@ interface FormerPrimaryOptions {
 }
 
 /**
- * Informs a former primary that its epoch has ended, and retries until it is reachable. Contacts it until it has
- * joined, because it may know other successors: these and this cluster learn of one another through it. Also ends with
- * the role, which may change during a call.
+ * Informs a former primary that its epoch has ended. Retries until the former primary has joined this cluster, because it
+ * may know another successor, and passes on that epoch. Stops when this cluster is no longer primary.
  */
 export const tellFormerPrimary = async (options: FormerPrimaryOptions): Promise<void> => {
   const { kind, host, roles, fences, dataPlane, record, hooks, signal } = options
@@ -64,7 +63,7 @@ const isForgotten = ({ roles, kind, host }: FormerPrimaryOptions): Promise<boole
     .then(
       () => true,
       (error: unknown) => {
-        host.log.warn('the former primary, which has joined, is still in the record', { kind, error })
+        host.log.warn('the record of the former primary was not removed; retrying', { kind, error })
         return false
       },
     )

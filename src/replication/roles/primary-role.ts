@@ -184,8 +184,8 @@ export class PrimaryRole implements Model.PrimaryHooks {
   }
 
   /**
-   * Stores the addresses of a secondary for the time when it is disconnected, and which of two clusters with one ID is
-   * valid.
+   * Stores the addresses of a secondary, which are needed while it is disconnected. Also stores the cluster ID and
+   * incarnation, which identify the valid one of two clusters with the same secondary ID.
    */
   #remember(row: Registration, who: Model.PeerIdentity): void {
     const { roles, kind, host } = this.#options

@@ -12,7 +12,7 @@ import { type KindRecord, ownEpochsOf, type SecondaryRecord } from '../model/sta
 import { knownFilter, type SettledFilter } from '../filter/settled-filter.js'
 import type { HoldState, Kind, PeerIdentity, PrimaryAddresses, SecondaryHooks } from '../model/types.js'
 
-/** Differs from the fingerprint of every rule. */
+/** The fingerprint of data that was not compared under the known filter. No filter has this fingerprint. */
 const UNSETTLED = 'unsettled'
 
 const FINISH_AGAIN_MS = 1_000
@@ -51,8 +51,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   /**
-   * Returns an objection to a primary that is older than the one followed before. A fence against that primary follows from the
-   * epochs that this cluster sends.
+   * Returns why this cluster must not follow `primary`; undefined if it may. An outdated primary fences itself, because it
+   * receives the epochs of this cluster with each call.
    */
   findObjection(primary: PeerIdentity): string | undefined {
     const record = this.#record()
@@ -210,9 +210,9 @@ const whoOfSecondary = (
 })
 
 /**
- * Returns the identity that a cluster presents with a token. A former primary includes the epochs of both kinds that it gave up,
- * so that its new primary starts epochs above them, wherever that primary learned of them. An overtaken primary includes the
- * epochs of its overtaker. A follower includes no epochs.
+ * Returns the identity that a cluster presents with a token. A former primary includes the epochs of both kinds that it gave
+ * up, so that its new primary starts epochs above them, wherever that primary learned of them. An overtaken primary includes
+ * the epochs of its overtaker. A follower includes no epochs.
  */
 export const whoOfJoiner = (
   host: Pick<ReplicationHost, 'identity'>,

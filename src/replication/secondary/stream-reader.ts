@@ -27,8 +27,8 @@ interface StreamReaderOptions extends ResyncOptions {
 const SILENT = `the primary has sent nothing for ${PATIENCE_MS / 1000} s although it owes entries or a comparison`
 
 /**
- * Number of comparisons that may leave the roots different before the trees are rebuilt from the data. The count then
- * restarts.
+ * After this number of consecutive comparisons with different roots, the trees are rebuilt from the data. After
+ * `UNEQUAL_MAX`, replication reports an error. Equal roots reset the count.
  */
 const UNEQUAL_BEFORE_REINDEX = 2
 const UNEQUAL_MAX = 4

@@ -130,7 +130,7 @@ export const addressExpander =
     try {
       const value = expandTemplate(text, addresses())
       if (!/\s/.test(value.trim())) return { value: value.trim(), origin: setting.origin }
-      refuse(`"${text}" gives more than one address: ${value}; add limit 1, or name one of them`)
+      refuse(`"${text}" resolves to more than one address: ${value}. Add "limit 1", or use one of these addresses`)
     } catch (error) {
       refuse(error instanceof Error ? error.message : String(error))
     }

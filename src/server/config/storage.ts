@@ -23,7 +23,7 @@ export const resolveStorage = (sources: ConfigSources): StorageConfig => {
   if (files.haStorage) {
     findings.problems.push({
       origin: files.haStorage.origin,
-      text: 'ha_storage is not supported: what nodes share is one storage, as storage "etcd"',
+      text: 'ha_storage is not supported: use one shared storage for all nodes, such as storage "etcd"',
     })
   }
   const label = stanza?.label ?? (flags.dev ? (flags.dataDir ? 'leveldb' : flags.devLabel) : 'inmem')
@@ -71,10 +71,10 @@ const resolveEtcd = (stanza: Stanza, { env, settled }: ConfigSources) => {
   if (api !== 'v3' && api !== '3') settings.refuse('etcd_api', `etcd_api "${api}" is not supported; supported is v3`)
   const username = text('username')
   const password = settings.secret('password', sources('password'))
-  if ((username === '') !== (password === '')) settings.refuse('username', 'username and password go together')
+  if ((username === '') !== (password === '')) settings.refuse('username', 'username and password must be set together')
   const tls = { caFile: text('tls_ca_file'), certFile: text('tls_cert_file'), keyFile: text('tls_key_file') }
   if ((tls.certFile === '') !== (tls.keyFile === ''))
-    settings.refuse('tls_cert_file', 'tls_cert_file and tls_key_file go together')
+    settings.refuse('tls_cert_file', 'tls_cert_file and tls_key_file must be set together')
   if (addresses && !addresses.isTls && Object.values(tls).some((file) => file !== '')) {
     const text = 'tls_ca_file, tls_cert_file and tls_key_file need an address that begins with https://'
     settings.refuse('address', text)

@@ -17,7 +17,7 @@ export type KeyTable = Readonly<Record<string, Key>>
 /** Keys of one kind with an effect. `names` is a list with spaces. */
 const real = (kind: KeyKind, names: string): KeyTable =>
   Object.fromEntries(names.split(' ').map((name) => [name, { kind }]))
-/** Keys that are read but without effect, since Understudy has nothing for them to change. */
+/** Keys that are accepted without effect, because Understudy does not have the feature that they configure. */
 const accepted = real
 
 export const LISTENER_KEYS: KeyTable = {
@@ -32,7 +32,7 @@ export const LISTENER_KEYS: KeyTable = {
   ...accepted('bool', 'tls_prefer_server_cipher_suites'),
   ...accepted('duration', 'http_write_timeout'),
   ...accepted('any', 'telemetry profiling inflight_requests_logging'),
-  custom_response_headers: { kind: 'any', warning: 'not supported, so no answer has these headers' },
+  custom_response_headers: { kind: 'any', warning: 'not supported: the server does not send these headers' },
 }
 
 export const STORAGE_KEYS: KeyTable = {
@@ -49,7 +49,7 @@ export const RETRY_JOIN_KEYS: KeyTable = {
   ...real('string', 'leader_api_addr leader_ca_cert_file leader_client_cert_file leader_client_key_file'),
   ...real('string', 'leader_ca_cert leader_client_cert leader_client_key leader_tls_servername'),
   ...accepted('any', 'auto_join_scheme auto_join_port'),
-  auto_join: { kind: 'any', refusal: 'nodes are not looked for; name them with leader_api_addr' },
+  auto_join: { kind: 'any', refusal: 'node discovery is not supported: set leader_api_addr for each node' },
 }
 
 export const ETCD_STORAGE_KEYS: KeyTable = {

@@ -10,9 +10,14 @@ import { APPLIED_KEY } from '../../storage/keys/raw-keys.js'
 import { readState } from '../../storage/commit/load.js'
 
 /**
- * A file with the complete state of a cluster at one point in time. It begins with a line of JSON: the lab's changes to the
- * server. The records follow as stored in the engine (two 32-bit big-endian lengths, key and value), then an empty record,
- * then the SHA-256 of all that. Values are the stored ciphertext, so they cannot be read without the keys of the cluster.
+ * A cluster image is a file with the complete state of a cluster at one point in time. Its parts, in order:
+ *
+ * - one line of JSON with the format and this `ImageState`, which lab commands have set
+ * - the records of the engine: length of key and value (32 bits each, big endian), key, value
+ * - an empty record
+ * - the SHA-256 of everything before
+ *
+ * Values are the stored ciphertext, so they cannot be read without the keys of the cluster.
  */
 export interface ImageState {
   readonly skewMs: number
@@ -129,7 +134,7 @@ export const checkImage = async (file: string): Promise<{ readonly state: ImageS
   })
   const start = bytes.subarray(0, HEADER_BYTES_MAX).indexOf('\n') + 1
   const state = parseHeader(bytes.subarray(0, start))
-  if (!state) throw invalid(`${file} is no image of a cluster`)
+  if (!state) throw invalid(`${file} is not a cluster image`)
   if (state.version !== FORMAT.version) throw invalid(`${file} has the unknown version ${state.version}`)
   const damaged = (reason: string) => invalid(`${file} is damaged: ${reason}`)
   for (const _ of decode(bytes, start, damaged));

@@ -54,7 +54,7 @@ export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, '
   }
   if ((await source.engine.sizeBytes()) <= LIMITS.startCheckBytesMax) return check()
   check().catch((error: unknown) => {
-    if (error instanceof LogicalError && error.code === 'internal') log.error('what is served is damaged', { error })
-    else log.warn('the data was not looked through after a crash', { error })
+    if (error instanceof LogicalError && error.code === 'internal') log.error('the stored data is damaged', { error })
+    else log.warn('the data check after a crash failed', { error })
   })
 }

@@ -57,7 +57,7 @@ const createStorage = (
     async open() {
       const own = life
       const requireLife = () => {
-        if (own !== life) throw new LogicalError('unavailable', 'the storage is gone')
+        if (own !== life) throw new LogicalError('unavailable', 'the storage was closed')
       }
       inner = await openInner()
       return watchSource(inner, {

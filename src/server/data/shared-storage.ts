@@ -76,10 +76,10 @@ const requireAlone = async (
   const endMs = clock.monotonic() + 2 * leaseMs
   for (let isTold = false; shared.leader || (await shared.nodes()).length > 0; isTold = true) {
     if (clock.monotonic() >= endMs) {
-      const way = 'with ha_enabled = true each of them is a node of one cluster'
-      throw new LogicalError('unavailable', `another server keeps its data below ${prefix} in this etcd; ${way}`)
+      const way = 'to make both servers nodes of one cluster, set ha_enabled = true on both'
+      throw new LogicalError('unavailable', `another server stores its data below ${prefix} in this etcd; ${way}`)
     }
-    if (!isTold) log.info('another server has used this etcd; it is waited for its end', { prefix })
+    if (!isTold) log.info('another server uses this etcd; waiting for its lease to expire', { prefix })
     await clock.sleep(LOOK_AGAIN_MS)
   }
 }
@@ -116,7 +116,7 @@ const openSound = async (place: string, log: Log): Promise<EngineSource> => {
     await source.close()
   } catch (error) {
     if (!(error instanceof LogicalError) || error.code !== 'internal') throw error
-    log.warn('the copy of the shared storage is damaged and is read again', { error })
+    log.warn('the local copy of the shared storage is damaged; reading it again', { error })
   }
   await rm(place, { recursive: true, force: true })
   return openGenerations(place, log)

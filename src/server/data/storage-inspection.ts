@@ -66,7 +66,7 @@ export const verifyStorage = async (
   }
   throw new LogicalError(
     'not-found',
-    wanted === undefined ? `${dataDir} names no live generation` : `${dataDir} has no generation ${wanted}`,
+    wanted === undefined ? `${dataDir} has no live generation` : `${dataDir} has no generation ${wanted}`,
   )
 }
 
@@ -97,7 +97,7 @@ const findRootKey = async (engine: Engine, { rootKeyFile, unsealKeyFile }: KeySo
   const seal = new SealKeys({ storage, random: createSystemRandom() })
   const shares = readKeys(unsealKeyFile).slice(0, seal.config?.threshold)
   const rootKey = await seal.findRootKey(shares)
-  if (!rootKey) throw invalid(`the keys of ${unsealKeyFile} do not open this storage`)
+  if (!rootKey) throw invalid(`the keys in ${unsealKeyFile} do not decrypt this storage`)
   return rootKey
 }
 
@@ -105,7 +105,7 @@ const readKeys = (file: string): Buffer[] => {
   const lines = readText(file)
     .split(/\s+/)
     .filter((line) => line !== '')
-  if (lines.length === 0) throw invalid(`${file} holds no key`)
+  if (lines.length === 0) throw invalid(`${file} contains no key`)
   return lines.map((line, index) => {
     const parsed = parseKeyShare(line)
     if (!parsed.ok) throw invalid(`${file}, key ${index + 1}: not a hex or base64 key`)

@@ -13,8 +13,8 @@ export class DiskFaults {
 
   /** Throws the error for writes, if there is one. */
   requireRoom(): void {
-    if (this.state === 'full') throw noSpace(new LogicalError('unavailable', 'the lab says that the disk is full'))
-    if (this.state === 'fail') throw failedDisk(new LogicalError('unavailable', 'the lab says that the disk fails'))
+    if (this.state === 'full') throw noSpace(new LogicalError('unavailable', 'the disk is full (fault injected by the lab)'))
+    if (this.state === 'fail') throw failedDisk(new LogicalError('unavailable', 'the disk failed (fault injected by the lab)'))
   }
 }
 

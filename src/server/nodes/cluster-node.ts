@@ -139,7 +139,7 @@ export class ClusterNode implements NodeMembership {
 
   async whileLeading<T>(work: () => Promise<T>): Promise<T> {
     if (this.otherActive || !this.#on('initializing'))
-      throw new LogicalError('unavailable', 'another node of the cluster leads, or it is being initialized')
+      throw new LogicalError('unavailable', 'another node of the cluster is active, or the cluster is being initialized')
     let leadership: Leadership | undefined
     try {
       leadership = await this.#election.leadSoon()
@@ -202,13 +202,13 @@ export class ClusterNode implements NodeMembership {
 
   #lost(leadership: Leadership, reason: string): void {
     if (this.#leadership !== leadership || this.#isClosed) return
-    this.#options.log.info('this node leads no more', { reason })
+    this.#options.log.info('this node lost the leadership', { reason })
     this.#on('lost')
   }
 
   #beginStepDown(options: { readonly isDrained: boolean }): void {
     const leadership = this.#leadership
-    if (leadership) this.#steppingDown = this.#follow('this node is not the active one any more', leadership, options)
+    if (leadership) this.#steppingDown = this.#follow('this node is no longer the active node', leadership, options)
   }
 
   async #follow(reason: string, leadership: Leadership, { isDrained }: { isDrained: boolean }): Promise<void> {

@@ -36,7 +36,7 @@ export class Election {
         await leadership.resign()
       } catch (error) {
         if (signal.aborted) return undefined
-        log.warn('this node cannot stand for election; it tries again', { error })
+        log.warn('the election attempt failed and will be retried', { error })
         await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
       }
     }
@@ -44,7 +44,7 @@ export class Election {
   }
 
   withdraw(): void {
-    this.#withdrawal.abort(new Error('the node stands for election no more'))
+    this.#withdrawal.abort(new Error('the node withdrew from the election'))
   }
 
   rest(): void {

@@ -153,7 +153,7 @@ export class ActiveLink {
         if (this.#shown === shown) this.#shown = undefined
       })
     }
-    if (!this.#shown) throw new LogicalError('unavailable', 'no other node of the cluster was active yet')
+    if (!this.#shown) throw new LogicalError('unavailable', 'no other node of the cluster has been active yet')
     return this.#shown.credentials
   }
 

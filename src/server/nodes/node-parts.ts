@@ -29,7 +29,7 @@ interface NodePartsOptions extends Facilities {
     /** Answers requests about this node, in every state. */
     answerHere(request: IncomingRequest): Promise<Rendered>
   }
-  /** Returns a budget place for a large response to a standby, held until the call ends. */
+  /** Reserves budget for a large response to a standby until the call ends. */
   readonly reservationForCall: (ended: AbortSignal) => ResponseReservation
   readonly overrides: SimulationOverrides | undefined
 }

@@ -65,7 +65,7 @@ export class Presence {
         await sharedLog.announce(told)
         await this.#lookAround()
       } catch (error) {
-        if (!this.#isOver) log.debug('the other nodes could not be told of this one', { error })
+        if (!this.#isOver) log.debug('this node could not announce itself to the other nodes', { error })
       }
     }
   }

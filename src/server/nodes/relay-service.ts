@@ -27,7 +27,7 @@ interface RelayServiceOptions {
    * executed.
    */
   readonly serve: (request: IncomingRequest, how: Omit<Relayed, 'request'>) => Promise<Rendered>
-  /** Returns a budget place for a large response, held until the call ends. */
+  /** Reserves budget for a large response until the call ends. */
   readonly reservationForCall: (ended: AbortSignal) => ResponseReservation
   readonly appliedIndex: () => number
   /** Returns whether the etcd certificate with this serial number belongs to a removed node. */
@@ -43,7 +43,7 @@ export class NotActive extends Error {
 /** Creates the service that the active node provides to the standbys of its cluster. */
 export const createRelayService = (options: RelayServiceOptions): ClusterService => {
   const { serve, reservationForCall, appliedIndex, isRevoked, log } = options
-  const refusing = refusingService(() => refusalError('forbidden', 'a node of the cluster has no use for this'))
+  const refusing = refusingService(() => refusalError('forbidden', 'a standby may call only forward'))
   return {
     ...refusing,
     forward: async ({ gone, commonName }, { payload }) => {

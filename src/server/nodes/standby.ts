@@ -29,7 +29,7 @@ interface RelayOptions {
   readonly activeNode: () => LeaderRecord | undefined
   /** Returns how long a request that no node has accepted is retried, in milliseconds. */
   readonly leftMs: (request: IncomingRequest) => number
-  /** Resolves when a node of another term is active, or after a moment, since an elected node is not available at once. */
+  /** Resolves when a node of another term is active, or after a pause, because an elected node is not available at once. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
   readonly isOwnTurn: () => boolean
   /** Resolves when the local copy has applied the shared log up to the index, or after a timeout. */
@@ -123,10 +123,10 @@ export class Relay {
 }
 
 const unreachable = (cause: unknown): LogicalError =>
-  new LogicalError('unavailable', `the active node of the cluster cannot be reached: ${messageOf(cause)}`, { cause })
+  new LogicalError('unavailable', `the active node of the cluster is unreachable: ${messageOf(cause)}`, { cause })
 
 const outcomeUnknown = (cause: unknown): LogicalError =>
-  new LogicalError('bad-gateway', `the active node of the cluster gave no answer: outcome unknown`, { cause })
+  new LogicalError('bad-gateway', `the active node of the cluster did not respond: outcome unknown`, { cause })
 
 interface StandbyOptions {
   readonly membership: Pick<NodeMembership, 'isServing' | 'isTakingOver'>

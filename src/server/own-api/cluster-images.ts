@@ -89,7 +89,7 @@ export class ClusterImages {
   /** Takes a snapshot of the data and the lab's state, and ends the pause. */
   cut(): Cut {
     const pause = this.#pause
-    if (!pause) throw new LogicalError('unavailable', 'writes are not paused, or no longer')
+    if (!pause) throw new LogicalError('unavailable', 'writes are not paused: call image/pause first; a pause lasts at most three seconds')
     const { host, labState, holds, clock } = this.#options
     const { engine } = host
     const snapshot = engine.snapshot()
@@ -121,7 +121,7 @@ export class ClusterImages {
 
   /** Resolves when the cluster neither serves requests nor replicates. This lasts until `load`, `resume` or a timeout. */
   async stop(): Promise<void> {
-    if (this.#stop) throw new LogicalError('unavailable', 'an image is being loaded already')
+    if (this.#stop) throw new LogicalError('unavailable', 'an image is already being loaded')
     const { host, clock } = this.#options
     let state: ImageState | undefined
     await new Promise<void>((resolve, reject) => {
@@ -135,7 +135,7 @@ export class ClusterImages {
           resolve()
           const found = await content
           timer.cancel()
-          if (!found) throw new LogicalError('unavailable', 'the lab gave up loading an image')
+          if (!found) throw new LogicalError('unavailable', 'the lab canceled loading an image')
           await fillEngine(fresh, found.chunks)
           state = found.state
           this.behaveAs(found.state)
@@ -156,7 +156,7 @@ export class ClusterImages {
   /** Restores data, clock offset and holds of the image. Resolves when the cluster is running again. */
   async load(content: Content): Promise<void> {
     const stop = this.#stop
-    if (!stop) throw new LogicalError('unavailable', 'the cluster is not stopped, or no longer')
+    if (!stop) throw new LogicalError('unavailable', 'the cluster is not stopped: call image/stop first; a stop lasts at most five seconds')
     stop.load(content)
     await stop.done
     await this.#options.host.settled()
@@ -189,7 +189,7 @@ export class ClusterImages {
 
   #requireDirectory(): string {
     const { directory } = this.#options
-    if (directory === undefined) throw invalid('this server has its data in memory: there is no place for an image')
+    if (directory === undefined) throw invalid('this server stores its data in memory, so it has no directory for an image')
     return directory
   }
 }

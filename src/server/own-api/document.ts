@@ -10,15 +10,15 @@ const JSON_TYPE = 'application/json'
 export const describeOwnApi = (version: string): JsonObject => ({
   openapi: '3.1.0',
   info: {
-    title: 'Understudy: endpoints of its own',
+    title: 'Understudy-specific endpoints',
     version,
     description:
-      'Those below /_understudy/v1 with the tag "server" are of every server, those with the tag "page" of "understudy web". The others are of the lab daemon, on the socket that is named in lab.json.',
+      'Tag "server": endpoints of every server, below /_understudy/v1. Tag "page": endpoints of "understudy web", below /_understudy/v1. Tag "lab-daemon": endpoints of the lab daemon, on the socket that lab.json names.',
   },
   paths: merge(
     pathsOf(SERVER_OPERATIONS, OWN_ROOT, 'server'),
     pathsOf(PAGE_OPERATIONS, OWN_ROOT, 'page'),
-    pathsOf(LAB_DAEMON_OPERATIONS, '', 'keeper'),
+    pathsOf(LAB_DAEMON_OPERATIONS, '', 'lab-daemon'),
   ),
   components: {
     securitySchemes: {
@@ -36,12 +36,12 @@ export const describeOwnApi = (version: string): JsonObject => ({
   },
 })
 
-type Tag = 'server' | 'page' | 'keeper'
+type Tag = 'server' | 'page' | 'lab-daemon'
 
 /** Base URLs of APIs that the documenting server does not serve itself. */
 const OTHER_SERVERS: Readonly<Partial<Record<Tag, JsonObject>>> = {
-  keeper: { url: 'http://keeper', description: 'the unix socket of a lab' },
-  page: { url: 'http://127.0.0.1', description: 'where "understudy web" listens' },
+  'lab-daemon': { url: 'http://lab-daemon', description: 'Unix socket of the lab daemon' },
+  page: { url: 'http://127.0.0.1', description: 'address of "understudy web"' },
 }
 
 type Paths = Record<string, Record<string, JsonObject>>
@@ -86,7 +86,7 @@ const describeOperation = (operation: OwnOperation, path: string, tag: Tag): Jso
   responses: {
     ...answerOf(operation),
     default: {
-      description: 'refused, with the reason',
+      description: 'The request was rejected; the body contains the reason.',
       content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Errors' } } },
     },
   },
@@ -112,7 +112,7 @@ const answerOf = ({ answer, isAlsoEmpty }: OwnOperation): JsonObject => {
   if (answer === 'events')
     return {
       '200': {
-        description: 'events, until it is closed',
+        description: 'A stream of events that ends when the connection is closed.',
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
     }

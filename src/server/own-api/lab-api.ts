@@ -198,11 +198,11 @@ const choiceOf = <T extends string>(value: unknown, choices: readonly T[], refus
 
 const kindOf = ({ kind }: JsonObject) => choiceOf(kind, KINDS, 'kind must be dr or performance')
 const stateOf = ({ state }: JsonObject) =>
-  choiceOf(state, HOLD_STATES, `unknown state; there are ${HOLD_STATES.join(', ')}`)
+  choiceOf(state, HOLD_STATES, `state must be one of ${HOLD_STATES.join(', ')}`)
 
 function hold(server: LabServer, body: JsonObject): void {
   const state = stateOf(body)
-  if (!state) throw invalid(`missing state; there are ${HOLD_STATES.join(', ')}`)
+  if (!state) throw invalid(`state is required: one of ${HOLD_STATES.join(', ')}`)
   const kind = kindOf(body)
   for (const one of kind ? [kind] : KINDS) server.holds.hold(one, state)
 }

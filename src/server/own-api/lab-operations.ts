@@ -38,21 +38,21 @@ const toxiproxy = (port: number | null): Described => object({ port: orNull(whol
 /** The operations that a lab daemon serves on its socket, relative to the root. */
 export const LAB_DAEMON_OPERATIONS = {
   'GET faults': {
-    summary: 'Faults of links and servers that are active',
+    summary: 'Lists the active faults of links and servers',
     answer: object({ faults: listOf(active) }),
   },
   'POST faults': {
-    summary: 'Sets a fault: on the link between two clusters, or on the server of one',
+    summary: 'Injects a fault into the link between two clusters, or into the servers of one cluster',
     body: openObject({ ...wish, fault }, ['fault']),
     answer: active,
   },
-  'DELETE faults': { summary: 'Heals all faults', answer: healed },
-  'DELETE faults/{id}': { summary: 'Heals one fault', answer: healed },
+  'DELETE faults': { summary: 'Removes all faults', answer: healed },
+  'DELETE faults/{id}': { summary: 'Removes one fault', answer: healed },
   'GET events': {
-    summary: 'Events of the lab; with follow=1 one a line, and on as they happen',
+    summary: 'Lists the events of the lab. With follow=1, streams new events as well, one per line',
     query: [
-      { name: 'after', about: 'only those with a higher number', type: 'integer' },
-      { name: 'follow', about: 'go on', type: 'boolean' },
+      { name: 'after', about: 'only events with a higher ID', type: 'integer' },
+      { name: 'follow', about: 'stream new events', type: 'boolean' },
     ],
     answer: object({ events: listOf(event) }),
   },
@@ -62,16 +62,16 @@ export const LAB_DAEMON_OPERATIONS = {
     answer: event,
   },
   'GET toxiproxy': {
-    summary: "Where a control listens that takes toxiproxy's requests; null: nowhere",
+    summary: 'Returns the port of the Toxiproxy API; null if it is disabled',
     answer: toxiproxy(null),
   },
   'POST toxiproxy': {
-    summary: 'Lets it listen there on 127.0.0.1; 0 chooses a port, null ends it',
+    summary: 'Serves the Toxiproxy API on this port of 127.0.0.1. 0 selects a free port; null disables the API',
     body: toxiproxy(0),
     answer: toxiproxy(8474),
   },
   'POST servers/{cluster}': {
-    summary: 'Starts, stops or kills the server of a cluster; in a lab that runs in one process',
+    summary: 'Starts, stops or kills the server of a cluster. Only in a lab that runs in one process',
     body: object({ verb: oneOf(['start', 'stop', 'crash'], 'stop') }),
     answer: object({}),
   },
@@ -98,8 +98,8 @@ const title = text('delay the link between A and B by 80 ms')
 const command = orNull(text(), 'understudy fault latency A B 80ms')
 const lines: Described = { ...listOf(object({ kind: oneOf(['said', 'call']), text: text() })), example: [] }
 
-const HANDED_ON =
-  'The public API of a cluster of the lab, at its active node, with the token and namespace of the request'
+const FORWARDED =
+  'Forwards the request to the active node of a cluster of the lab, with its token and namespace'
 /** Bodies of the public API, which has its own document. */
 const READ = anything({ initialized: true, sealed: false, standby: false })
 const POLICY = anything({ policy: 'path "kv/*" { capabilities = ["read"] }' })
@@ -107,11 +107,11 @@ const POLICY = anything({ policy: 'path "kv/*" { capabilities = ["read"] }' })
 /** The operations of a lab's page below `/_understudy/v1/`. A read-only page has only events and reads of clusters. */
 export const PAGE_OPERATIONS = {
   'GET events': {
-    summary: 'How all clusters are, each second, and what happens and is done; a browser comes back where it was',
+    summary: 'Streams the status of all clusters once a second, events, and actions. A client that reconnects continues after its last event',
     answer: 'events',
   },
   'GET actions': {
-    summary: 'Drills that can be played on the lab, and snapshots that can be brought back',
+    summary: 'Lists the drills that can run on the lab, and the snapshots that can be loaded',
     answer: object({
       drills: listOf(
         object({ name: text('dr-failover'), purpose: text('The primary is lost.'), topology: text('pr-dr') }),
@@ -120,7 +120,7 @@ export const PAGE_OPERATIONS = {
     }),
   },
   'POST actions': {
-    summary: 'Begins something; what comes of it is told with the events',
+    summary: 'Starts an action. The event stream reports its result',
     body: action,
     answer: object({
       id: whole(1),
@@ -135,38 +135,38 @@ export const PAGE_OPERATIONS = {
     }),
   },
   'POST actions/plan': {
-    summary: 'What it would do and call; refused where it would be',
+    summary: 'Returns the plan of an action: its effect and its API calls. Rejects an action that would fail',
     body: action,
     answer: object({
       title,
       isDestructive: flag(false),
-      consequence: text('All that passes comes so much later, until it is healed.'),
+      consequence: text('All traffic of the link is delayed until the link is healed.'),
       command,
       lines: listOf(text()),
     }),
   },
-  'DELETE actions/{id}': { summary: 'Stops a drill that runs; the lab stays as it is then' },
+  'DELETE actions/{id}': { summary: 'Stops a running drill. The lab keeps its current state' },
   'GET clusters/{cluster}/v1/{path}': {
-    summary: `${HANDED_ON}: reads; the path may have several parts, and what stands behind it is handed on`,
+    summary: `${FORWARDED}: read. The path can have several segments; the query string is forwarded`,
     answer: READ,
   },
   'POST clusters/{cluster}/v1/{path}': {
-    summary: `${HANDED_ON}: writes; on a read-only page, logins only`,
+    summary: `${FORWARDED}: write. A read-only page permits logins only`,
     body: POLICY,
     answer: READ,
     isAlsoEmpty: true,
   },
   'PUT clusters/{cluster}/v1/{path}': {
-    summary: `${HANDED_ON}: the same as POST`,
+    summary: `${FORWARDED}: same as POST`,
     body: POLICY,
     answer: READ,
     isAlsoEmpty: true,
   },
   'GET clusters/{cluster}/_understudy/v1/audit': {
     summary:
-      'The newest lines that audit devices of the active node of a cluster wrote, for a token that may read sys/audit',
+      'Returns the newest audit lines of the active node of a cluster. Requires a token that may read sys/audit',
     asToken: true,
     answer: AUDIT_LINES,
   },
-  'DELETE clusters/{cluster}/v1/{path}': { summary: `${HANDED_ON}: removes` },
+  'DELETE clusters/{cluster}/v1/{path}': { summary: `${FORWARDED}: delete` },
 } as const satisfies Readonly<Record<string, OwnOperation>>

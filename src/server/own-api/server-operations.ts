@@ -88,7 +88,7 @@ const labOnly = <Name extends string>(operations: Readonly<Record<Name, OwnOpera
 export const SERVER_OPERATIONS = {
   'GET info': {
     summary:
-      'Roles, versions, fencing, the generation of the storage, the place among several nodes, and requests since the start; sealed or not',
+      'Returns roles, versions, fencing, storage generation, node state and request counters. Available while sealed',
     answer: object({
       name: text('A'),
       version: text('0.1.0'),
@@ -123,7 +123,7 @@ export const SERVER_OPERATIONS = {
     }),
   },
   'GET losses': {
-    summary: 'What failovers lost, entry by entry; sealed or not',
+    summary: 'Lists the log entries that failovers lost. Available while sealed',
     answer: object({
       losses: listOf(
         object({
@@ -140,17 +140,17 @@ export const SERVER_OPERATIONS = {
   },
   'GET events': {
     summary:
-      'How the server and those that it replicates with are, each second, for its page; with lab_api or ui, sealed or not',
+      'Streams the status of the server and its replication peers once a second. Requires lab_api or ui. Available while sealed',
     answer: 'events',
   },
   'GET audit': {
     summary:
-      'The newest lines that audit devices of this server wrote, for a token that may read sys/audit; unsealed, with lab_api or ui',
+      'Returns the newest audit lines of this server. Requires lab_api or ui, an unsealed server, and a token that may read sys/audit',
     asToken: true,
     answer: AUDIT_LINES,
   },
   'GET metrics': {
-    summary: 'Metrics for Prometheus; unsealed, with lab_api or unauthenticated_metrics_access',
+    summary: 'Returns metrics for Prometheus. Requires lab_api or unauthenticated_metrics_access, and an unsealed server',
     answer: 'text',
   },
   ...labOnly({

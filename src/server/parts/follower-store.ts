@@ -101,7 +101,7 @@ export class FollowerStore {
       await this.#follower.follow(signal)
     } catch (error) {
       if (signal.aborted) return
-      log.warn('the shared log cannot be followed with what is here; it is reopened', { error })
+      log.warn('the local copy cannot follow the shared log; reopening the store', { error })
       const pauseMs = error instanceof ImageNeeded ? REPLACED_PAUSE_MS : PAUSE_MS
       await clock.sleep(pauseMs, signal).catch(() => undefined)
       if (!signal.aborted) onBroken('the shared log could not be followed')

@@ -79,7 +79,7 @@ export const removeNode = async (
   const isOwn = nodeId === config.storage.nodeId
   const others = servers.filter((server) => server.isVoter && server.nodeId !== nodeId)
   if (isOwn && others.filter(({ isHealthy }) => isHealthy).length <= others.length / 2)
-    throw new LogicalError('unavailable', `the node "${nodeId}" could not be removed: too few others are there`)
+    throw new LogicalError('unavailable', `the active node "${nodeId}" cannot be removed: fewer than a majority of the other voters are healthy`)
   const record = findPeer(storage, nodeId)
   const member = record && (await findMember(etcd.members, record))
   if (isOwn) return member && removeOwn(member, context, { etcd, node })
@@ -161,7 +161,7 @@ export class Autopilot {
       await this.#revocation.look()
       if (this.#context.isActive) await this.#takeOutDead()
     } catch (error) {
-      this.#context.options.log.debug('the nodes of the cluster could not be looked at', { error })
+      this.#context.options.log.debug('the node health check failed', { error })
     }
   }
 
@@ -171,7 +171,7 @@ export class Autopilot {
     if (!servers) return
     const dead = findDeadServer(servers, config.storage.nodeId, readAutopilot(this.#context.storage))
     if (dead === undefined || !this.#context.isActive) return
-    log.warn('a node is dead, and is taken out of the cluster', { node: dead })
+    log.warn('removing a dead node from the cluster', { node: dead })
     await this.#remove(dead)
   }
 }
@@ -204,7 +204,7 @@ export class ClusterMaintenance {
     try {
       this.#mayHaveLearners = !(await this.#promoteAll(members))
     } catch (error) {
-      options.log.debug('the members of the etcd of the nodes could not be looked at', { error })
+      options.log.debug('the etcd members could not be listed', { error })
     }
   }
 
@@ -217,7 +217,7 @@ export class ClusterMaintenance {
         () => true,
         () => false,
       )
-      if (isCaughtUp) this.#context.options.log.info('a new node has caught up and has a vote', { member: ID })
+      if (isCaughtUp) this.#context.options.log.info('a new etcd member has caught up and was promoted to voter', { member: ID })
     }
     return learners.length === 0
   }

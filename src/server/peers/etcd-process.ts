@@ -99,7 +99,7 @@ export class EtcdProcess {
     const child = new EtcdChild({
       ...{ clock, random, program, flags, onRemoved },
       onLine: (line) => log.debug('etcd', { line }),
-      onRestart: (ended) => log.error('the etcd of this node has ended and is started again', { ...ended }),
+      onRestart: (ended) => log.error('the etcd process of this node exited; restarting it', { ...ended }),
     })
     const connection = { clock, random, addresses: [child.address], requestTimeoutMs: REQUEST_TIMEOUT_MS }
     child.start(onEnd)
@@ -229,7 +229,7 @@ const peerBindAddress = async ({ clusterBindAddress, own }: AddressConfig): Prom
 export const findEtcd = (configured: string, searched = process.env.PATH ?? ''): string => {
   if (configured !== '') {
     if (existsSync(configured)) return configured
-    throw new LogicalError('unavailable', `understudy { etcd_path } names ${configured}, which is not there`)
+    throw new LogicalError('unavailable', `the file ${configured} of understudy { etcd_path } does not exist`)
   }
   const program = findProgram('etcd', directoriesOf(searched))
   if (program !== undefined) return program

@@ -62,7 +62,7 @@ export class JoinClient {
     const { seal } = this.#context.runtime
     if (seal.keys.config) throw hasCluster()
     if (this.#pending) seal.resetUnseal()
-    log.info('this server is to join a cluster', { leader: leader.address })
+    log.info('joining a cluster', { leader: leader.address })
     const pending: Pending = {
       leader,
       config: sealConfig,
@@ -95,7 +95,7 @@ export class JoinClient {
   async #proveSeal(pending: Pending): Promise<void> {
     if (await this.#prove(pending, undefined)) return
     const { address } = pending.leader
-    throw new LogicalError('internal', `the seal of this server does not open what that of ${address} has closed`)
+    throw new LogicalError('internal', `the seal of this server cannot decrypt the challenge of ${address}: both servers must use the same seal key`)
   }
 
   /** Tries the leaders in the background until one admits this server or refuses permanently. */
@@ -150,7 +150,7 @@ export class JoinClient {
     const { type, secret_shares: shares, secret_threshold: threshold } = sealConfig
     const own = this.#context.runtime.seal.keys.type
     if (type !== own)
-      throw new LogicalError('internal', `the seal of ${leader.address} is "${type}", and here it is "${own}"`)
+      throw new LogicalError('internal', `the seal types differ: ${leader.address} has "${type}", and this server has "${own}"`)
     if (!isCount(shares) || !isCount(threshold) || threshold > shares) throw unreadable(leader)
     return { sealConfig: { shares, threshold }, challenge: Buffer.from(challenge, 'base64') }
   }
@@ -195,7 +195,7 @@ export class JoinClient {
     const body = { answer, cluster_addr: clusterAddress, peer_addr: peerAddress }
     const { welcome } = await this.#ask(leader, 'answer', body)
     const opened = openJoinResponse(secret, String(welcome))
-    if (!opened) throw new LogicalError('internal', `what ${leader.address} has answered cannot be read`)
+    if (!opened) throw new LogicalError('internal', `the join response of ${leader.address} cannot be decrypted`)
     return opened
   }
 
@@ -209,4 +209,4 @@ const isCount = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 255
 
 const unreadable = ({ address }: LeaderAddress): LogicalError =>
-  new LogicalError('internal', `what ${address} has answered is no challenge; is it the address of the API?`)
+  new LogicalError('internal', `the response of ${address} is not a join challenge: check that this is the API address of a node`)

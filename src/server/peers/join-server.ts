@@ -64,7 +64,7 @@ export class JoinServer {
   requireProof(peer: PeerRecord, answer: string): Buffer {
     const secrets = [this.#period, this.#period - 1].map((period) => this.#secretOf(peer.nodeId, period))
     const secret = secrets.find((one) => isSameSecret(Buffer.from(answerTo(one, peer)), Buffer.from(answer)))
-    if (!secret) throw new LogicalError('permission-denied', 'the answer to the challenge is wrong, or late')
+    if (!secret) throw new LogicalError('permission-denied', 'the response to the challenge is wrong or expired')
     return secret
   }
 
@@ -92,8 +92,8 @@ export class JoinServer {
     }
     const other = member && member.name !== '' ? nodeIdOf(member.name) : nodeId
     throw invalid(
-      `the server "${other}" at ${url} is a node of this cluster already: give the new one another node_id and address, or ` +
-        'remove the old one first (operator raft remove-peer)',
+      `the server "${other}" at ${url} is already a node of this cluster. Set another node_id and address for the new server, or ` +
+        'first remove the old server (operator raft remove-peer)',
     )
   }
 
@@ -112,7 +112,7 @@ export class JoinServer {
       const server = name === '' ? addresses.join(', ') : nodeIdOf(name)
       throw new LogicalError('unavailable', `another server is joining (${server}), try again`)
     }
-    log.warn('a server that was let in has not come, and is taken out again', { addresses })
+    log.warn('an admitted server did not start and was removed', { addresses })
     await etcd?.members.remove(ID)
     this.#learners.delete(ID)
   }
@@ -123,7 +123,7 @@ export class JoinServer {
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
     const { serial: certificate, ...tls } = await this.certify(peer.peerAddress)
     const { ID } = await etcd.members.addLearner(peerUrl(peer.peerAddress))
-    // A record without a member would belong to a removed node.
+    // Adds the member before the record: a record without a member means that the node was removed.
     await keepPeer(this.#context.storage, { ...peer, certificate })
     this.#learners.set(ID, this.#context.options.clock.monotonic())
     const members = await etcd.members.list()
@@ -178,7 +178,7 @@ export const requireJoinable = ({ cluster }: Runtime): void => {
   if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
   const { dr, performance } = cluster.replication.view.healthModes
   if ([dr, performance].includes('bootstrapping')) {
-    throw new LogicalError('unavailable', 'this cluster has no copy of its primary yet, try again')
+    throw new LogicalError('unavailable', 'this cluster has not finished its first copy of the primary: try again later')
   }
 }
 
@@ -187,7 +187,7 @@ export const requireJoinable = ({ cluster }: Runtime): void => {
  */
 const requireFree = ({ barrier }: Runtime): void => {
   if ((readRevoked(barrier)?.serials.length ?? 0) >= LIMITS.revokedNodesMax)
-    throw invalid(`no server can join this cluster: ${LIMITS.revokedNodesMax} nodes were removed from it, the maximum`)
+    throw invalid(`no server can join this cluster: the maximum of ${LIMITS.revokedNodesMax} removed nodes is reached`)
 }
 
 interface MemberSubject {

@@ -45,7 +45,7 @@ export class JoinRefused extends LogicalError {}
 
 /** Returns the error of a server that has data which joining would erase. */
 export const hasCluster = (): LogicalError =>
-  invalid('this server has a cluster already; to join another one it must be given an empty path')
+  invalid('this server already belongs to a cluster: to join another cluster, set an empty storage path')
 
 /**
  * Calls `sys/storage/raft/bootstrap/` on the leader. Rejects with `JoinRefused` on a permanent refusal, and with another
@@ -68,7 +68,7 @@ export const askLeader = async (
   }
   const { status, json, text: reason } = await askApi(call, surroundings, CALL_MS)
   if (status === 200) return asObject(json.data)
-  const text = `${address} does not let this server join: ${reason}`
+  const text = `${address} rejected the join request: ${reason}`
   // A 403 may mean that the challenge has expired or the leader has changed: a new challenge may succeed.
   const isFinal = status >= 400 && status < 500 && status !== FORBIDDEN
   throw isFinal ? new JoinRefused('internal', text) : new LogicalError('internal', text)

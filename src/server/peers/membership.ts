@@ -56,7 +56,7 @@ export const writeMembership = async (directory: string, membership: Membership)
 }
 
 const unclear = (directory: string, cause?: unknown): LogicalError =>
-  new LogicalError('internal', `the file ${fileOf(directory)}, which tells the nodes of the cluster, cannot be read`, {
+  new LogicalError('internal', `the file ${fileOf(directory)} with the cluster membership cannot be read`, {
     cause,
   })
 

@@ -83,7 +83,7 @@ export class Peers {
     await removeGenerations(options.directory)
     this.#context.etcd = await EtcdProcess.start(options, this.#membership.member, onRemoved)
     this.#awaited = AWAITED
-    options.log.info('the etcd of this node is started; the other members are waited for')
+    options.log.info('the etcd process of this node started; waiting for a quorum of members')
   }
 
   /** True while a node has not reached a majority of the others. */
@@ -91,7 +91,9 @@ export class Peers {
     return this.#awaited !== undefined
   }
 
-  /** Joins the leader's cluster. Returns false if it retries in the background. Rejects with LogicalError 500 with the cause. */
+  /**
+   * Joins the leader's cluster. Returns false if it retries in the background. Rejects with LogicalError 500 with the cause.
+   */
   async join(leader: LeaderAddress, { isRetried }: { readonly isRetried: boolean }): Promise<boolean> {
     const { options, runtime } = this.#context
     if (this.#membership.state === 'joined' || leader.address === options.config.apiAddress) return true
@@ -113,7 +115,9 @@ export class Peers {
     return this.#joinServer.challenge(serverId)
   }
 
-  /** Returns the data for a joining server if its answer is right. Throws LogicalError 503 while migrating to multiple nodes. */
+  /**
+   * Returns the data for a joining server if its answer is right. Throws LogicalError 503 while migrating to multiple nodes.
+   */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
     this.#requireProgram()
     requireJoinable(this.#context.runtime)
@@ -160,7 +164,7 @@ export class Peers {
     const { nodeId } = config.storage
     const member = { nodeId, peerAddress: peerAddressOf(config), initialCluster, token, isFirst: false }
     const before = this.#membership
-    if (before.state !== 'alone') throw invalid('this server has joined a cluster already')
+    if (before.state !== 'alone') throw invalid('this server has already joined a cluster')
     await EtcdProcess.prepare(options, tls)
     try {
       // Once its etcd runs, the others may promote it to a voter and depend on it.
@@ -174,7 +178,9 @@ export class Peers {
     }
   }
 
-  /** Follows the log once this member is in the consensus. Without a key, the server is then sealed or unsealed by its seal. */
+  /**
+   * Follows the log once this member is in the consensus. Without a key, the server is then sealed or unsealed by its seal.
+   */
   async #follow(etcd: EtcdProcess, reason: string, rootKey?: Buffer): Promise<void> {
     const { options, server, signal } = this.#context
     const { directory, log } = options
@@ -193,7 +199,7 @@ export class Peers {
       await removeGenerations(directory)
       if (!rootKey) await host.autoUnseal()
     } catch (error) {
-      if (!signal.aborted) log.error('the data of the cluster could not be opened here', { error })
+      if (!signal.aborted) log.error('this node could not open the data of the cluster', { error })
     }
   }
 
@@ -206,13 +212,13 @@ export class Peers {
     const { known, etcd, options } = this.#context
     const { directory, log } = options
     if (this.#membership.state !== 'joined') return
-    log.error('this node was removed from its cluster and serves nothing any more')
+    log.error('this node was removed from its cluster and no longer serves requests')
     this.#membership = { state: 'removed', nodeId: this.#membership.member.nodeId }
     known?.beRemoved()
     void etcd?.close()
     // If the write fails, the others will report the removal again.
     writeMembership(directory, this.#membership).catch((error: unknown) => {
-      log.error('that this node was removed could not be written', { error })
+      log.error('the removal of this node could not be stored', { error })
     })
   }
 

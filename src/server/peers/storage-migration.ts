@@ -38,8 +38,8 @@ export class StorageMigration {
 
   /** The error for servers that request to join during the migration. */
   get refusal(): LogicalError {
-    const failure = this.#failure && `; it could not at the last attempt: ${this.#failure}`
-    return new LogicalError('unavailable', `this cluster is about to have several nodes, try again${failure}`)
+    const failure = this.#failure && `; the last attempt failed: ${this.#failure}`
+    return new LogicalError('unavailable', `this cluster is migrating to storage for several nodes: try again${failure}`)
   }
 
   begin(): void {
@@ -47,7 +47,7 @@ export class StorageMigration {
       .catch((error: unknown) => {
         this.#failure = error instanceof Error ? error.message : String(error)
         if (this.#context.signal.aborted) return
-        this.#context.options.log.error('this cluster could not become one of several nodes', { error })
+        this.#context.options.log.error('the migration to storage for several nodes failed', { error })
       })
       .finally(() => {
         this.#running = undefined

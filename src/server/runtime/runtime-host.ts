@@ -207,7 +207,9 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#runtime?.seal.rootKey
   }
 
-  /** Runs runtime changes one at a time; a change can make the server a node. Logs errors of `run`: no caller receives them. */
+  /**
+   * Runs runtime changes one at a time; a change can make the server a node. Logs errors of `run`: no caller receives them.
+   */
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
     const { log } = this.#options
@@ -259,7 +261,7 @@ export class RuntimeHost implements RuntimeChanges {
     const rootKey = this.#rootKey
     await this.#closeRuntime()
       .finally(release)
-      .catch((error: unknown) => this.#options.log.error('what is replaced did not end cleanly', { error }))
+      .catch((error: unknown) => this.#options.log.error('the previous runtime did not close cleanly', { error }))
     await this.#startAnew(rootKey)
   }
 

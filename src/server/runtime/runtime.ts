@@ -127,7 +127,7 @@ export class Runtime implements RuntimeParts {
 
   lead(leadership: Leadership): Promise<void> {
     return this.#inOpening(async () => {
-      // Its audit devices may be slow to close.
+      // The copy closes in the background, because its audit devices may be slow to close.
       this.#copy.giveUp()
       await this.following?.lead(leadership)
       const { rootKey } = this.seal
@@ -138,7 +138,7 @@ export class Runtime implements RuntimeParts {
     })
   }
 
-  /** Opens the cluster: the part of becoming active that single-node clusters share. */
+  /** Opens the unsealed cluster. Single-node clusters and a node that becomes active use this. */
   openCluster(): Promise<void> {
     return this.#inOpening(async () => {
       if (this.seal.isSealed) throw sealed()

@@ -61,7 +61,7 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
       await clock.sleep(backoff.next(), signal).catch(() => undefined)
       if (signal.aborted) return
     } while (!(await this.#try(signal)))
-    if (!signal.aborted) log.info('this node answers reads while it is a standby again')
+    if (!signal.aborted) log.info('this performance standby answers reads again')
   }
 
   /** Returns false if it must be retried. */
@@ -72,7 +72,7 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
       else this.#cluster = cluster
       return true
     } catch (error) {
-      const text = 'this node cannot answer reads while it is a standby; it tries again'
+      const text = 'this performance standby cannot answer reads; retrying'
       if (!signal.aborted) this.#options.log.error(text, { error })
       return signal.aborted
     }
@@ -80,7 +80,7 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
 
   async #end(cluster: C): Promise<void> {
     await cluster.close().catch((error: unknown) => {
-      this.#options.log.error('the copy of a standby did not end cleanly', { error })
+      this.#options.log.error('the standby copy did not close cleanly', { error })
     })
   }
 }

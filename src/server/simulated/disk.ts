@@ -52,7 +52,7 @@ export class Disk {
           this.failuresLeft--
           this.failures++
           history.add(host.name, 'disk: the batch is written, and answered by an error')
-          throw failedDisk(new Error('the answer of the disk is an error'))
+          throw failedDisk(new Error('the disk reported an error'))
         }
       },
     })

@@ -36,7 +36,7 @@ export class Network {
   viewOf(host: Host): MessageNetwork {
     return {
       listen: (address, onWire) => {
-        // Code of an ended lifetime runs on for a moment, and reaches nothing.
+        // The code of a dead process still runs for a moment. It must not reach the network.
         if (!host.isAlive) return { address, close: () => undefined }
         if (this.#listening.has(address)) throw new Error(`the address ${address} is taken`)
         this.#listening.set(address, { host, onWire })
@@ -48,25 +48,25 @@ export class Network {
 
   /** Stops delivery in this direction until `restore` is called. */
   cut(from: string, to: string): void {
-    this.#tell(`the way ${pathOf(from, to)} is cut`)
+    this.#tell(`the path ${pathOf(from, to)} is cut`)
     this.#cuts.add(pathOf(from, to))
   }
 
   heal(): void {
-    for (const path of this.#cuts) this.#tell(`the way ${path} is whole again`)
+    for (const path of this.#cuts) this.#tell(`the path ${path} is restored`)
     this.#cuts.clear()
     for (const end of this.#ends) end.pump()
   }
 
   restore(from: string, to: string): void {
-    this.#tell(`the way ${pathOf(from, to)} is whole again`)
+    this.#tell(`the path ${pathOf(from, to)} is restored`)
     this.#cuts.delete(pathOf(from, to))
     for (const end of this.#ends) end.pump()
   }
 
   /** Adds this latency to messages in this direction from now on. */
   slow(from: string, to: string, ms: number): void {
-    this.#tell(`the way ${pathOf(from, to)} takes ${ms} ms more`)
+    this.#tell(`the path ${pathOf(from, to)} has ${ms} ms of additional latency`)
     if (ms > 0) this.#slow.set(pathOf(from, to), ms)
     else this.#slow.delete(pathOf(from, to))
   }
@@ -121,7 +121,7 @@ export class Network {
     const target = this.#listening.get(address)
     if (target && (this.isCut(host.name, target.host.name) || this.isCut(target.host.name, host.name)))
       await clock.sleep(NEVER_MS, signal)
-    if (!target?.host.isAlive || !host.isAlive) throw new LogicalError('unavailable', `nobody answers at ${address}`)
+    if (!target?.host.isAlive || !host.isAlive) throw new LogicalError('unavailable', `no server listens at ${address}`)
     const [near, far] = this.#connect(host, target.host)
     target.onWire(far)
     return near

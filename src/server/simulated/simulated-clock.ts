@@ -24,12 +24,12 @@ const repeatWith = (clock: Pick<Clock, 'setTimer'>, ms: number, fn: () => void):
 const LATE_MS_MAX = 1
 export const IDLE_TURNS_MAX = 10_000
 
-/** Shortest timer in ms that is not due at once. An addition to the elapsed time would round off a shorter one. */
+/** Shortest timer in ms that is not due at once. A shorter time would be lost to rounding in the elapsed time. */
 const RESOLUTION_MS = 0.001
 
 /**
- * A clock that advances when there is nothing left to do at the current time. Due timers run one by one, each to completion:
- * nothing in the process waits for anything but this clock.
+ * A clock that advances when no work is left at the current time. Due timers run one at a time, each to completion. This is
+ * possible because the simulated code waits for this clock only.
  */
 export class SimulatedClock implements Clock {
   readonly #chance: Pick<Chance, 'next'>

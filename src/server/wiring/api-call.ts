@@ -60,7 +60,7 @@ export const askApi = async (
   { network, clock }: { readonly network: Network; readonly clock: Clock },
   timeoutMs: number,
 ): Promise<ApiAnswer> => {
-  using limited = limitSignal(clock, timeoutMs, call.signal, `no answer within ${timeoutMs / 1000} s`)
+  using limited = limitSignal(clock, timeoutMs, call.signal, `no response within ${timeoutMs / 1000} s`)
   const { status, body } = await callApi({ ...call, signal: limited.signal }, network)
   const json = readObject(body)
   return { status, json, text: [status, textsOfJson(json.errors).join('; ').trim()].join(' ').trim() }

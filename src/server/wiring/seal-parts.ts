@@ -135,7 +135,7 @@ export const createTransitKey = (config: TransitSealConfig, surroundings: Transi
     const path = `${mount}/${verb}/${config.keyName}`
     const value = asObject((await ask('PUT', path, given)).data)[wanted]
     if (typeof value === 'string' && value !== '') return value
-    throw new LogicalError('unavailable', `PUT ${config.address}/v1/${path}: the answer has no ${wanted}`)
+    throw new LogicalError('unavailable', `PUT ${config.address}/v1/${path}: the response has no ${wanted}`)
   }
   if (!config.disableRenewal) void keepToken(ask, surroundings)
   return {
@@ -143,7 +143,7 @@ export const createTransitKey = (config: TransitSealConfig, surroundings: Transi
     async decrypt(ciphertext) {
       const plaintext = await use('decrypt', { ciphertext }, 'plaintext')
       if (Buffer.from(plaintext, 'base64').length === ROOT_KEY_BYTES) return plaintext
-      throw new LogicalError('unavailable', `what ${config.address} has decrypted is no root key`)
+      throw new LogicalError('unavailable', `the value that ${config.address} decrypted is not a root key`)
     },
   }
 }
@@ -157,8 +157,8 @@ const keepToken = async (ask: Ask, { clock, log, signal }: TransitSurroundings):
     while (!signal.aborted) await clock.sleep(await renewOnce(ask, log, signal), signal)
   } catch (error) {
     if (signal.aborted) return
-    if (error instanceof NotRenewable && error.ttlSeconds === 0) log.info('the token of the seal never ends')
-    else log.warn('the token of the seal is not renewed', { error: String(error) })
+    if (error instanceof NotRenewable && error.ttlSeconds === 0) log.info('the seal token does not expire')
+    else log.warn('the seal token cannot be renewed', { error: String(error) })
   }
 }
 
@@ -168,7 +168,7 @@ const renewOnce = async (ask: Ask, log: Log, signal: AbortSignal): Promise<numbe
     const found = asObject((await ask('GET', 'auth/token/lookup-self')).data)
     if (found.renewable !== true) throw new NotRenewable(Number(found.ttl ?? 0))
     const { lease_duration: seconds } = asObject((await ask('PUT', 'auth/token/renew-self', {})).auth)
-    if (!(Number(seconds) > 0)) throw new Error('the answer to the renewal says no time')
+    if (!(Number(seconds) > 0)) throw new Error('the renewal response has no lease duration')
     log.info('the token of the seal was renewed', { seconds: Number(seconds) })
     return Math.max(1000, (Number(seconds) * 1000) / 2)
   } catch (error) {
@@ -181,7 +181,7 @@ const renewOnce = async (ask: Ask, log: Log, signal: AbortSignal): Promise<numbe
 class NotRenewable extends Error {
   readonly ttlSeconds: number
   constructor(ttlSeconds: number) {
-    super(`it cannot be renewed, and ends in ${ttlSeconds} s`)
+    super(`the token is not renewable and expires in ${ttlSeconds} s`)
     this.ttlSeconds = ttlSeconds
   }
 }

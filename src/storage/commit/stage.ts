@@ -122,8 +122,8 @@ export interface Copied {
 }
 
 /**
- * Adds data of a resync to a batch, and cuts the log if there is any data. The stored Merkle pages are invalid until
- * the import that completes the resync writes them.
+ * Adds data of a resync to a batch. If there is any data, restarts the log at an index that no follower can have. The stored
+ * Merkle pages are invalid until the import that completes the resync writes them.
  */
 export const stageImport = (
   batch: EngineBatch,

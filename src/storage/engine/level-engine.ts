@@ -84,7 +84,7 @@ export class LevelEngine implements Engine {
   readonly name = 'level'
   readonly #options: LevelEngineOptions
   readonly #highWater: HighWater
-  /** True if the files were not sealed by the last close. */
+  /** True if the files have no digests of a clean close (see file-seal.ts), for example after a crash. */
   readonly isUnchecked: boolean
   readonly #recent = new RecentValues()
   #db: Native

@@ -14,8 +14,8 @@ interface DiskWatch {
 }
 
 /**
- * Wraps an engine source with a watch. A watch that throws from some step on simulates a dead process: its remaining
- * code can no longer read or change the disk.
+ * Wraps an engine source with a watch. A watch that keeps throwing after a chosen step simulates a dead process, whose
+ * remaining code can no longer read or change the disk.
  */
 export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource => {
   let engine = watchEngine(inner.engine, watch)

@@ -24,8 +24,8 @@ class Overtaken extends Error {}
 
 /**
  * Destroys deleted data by moving the remaining data to a new generation while the store is in use. The mark that
- * requests the move is not copied. Further data sets a new mark before it is deleted, which aborts a copy that might
- * contain it. No copy for the new mark begins until `schedule` is called, because its data may not be deleted yet. A
+ * requests the move is not copied. If more data must be destroyed, the caller sets a new mark before it deletes
+ * this data. The new mark aborts the running copy. The next copy starts with `schedule`, after this data is deleted. A
  * failed attempt is retried with backoff. The mark survives a crash, and the next start schedules the move again.
  */
 export class GenerationMove {

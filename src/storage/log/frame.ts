@@ -6,12 +6,16 @@ import type { Frame, WalEntry, WalOperation } from '../keys/replicable.js'
 /**
  * Codec of log frames. Big endian.
  *
- * Header, 104 bytes: hash 20 (SHA-256 of everything after it, truncated), magic 2, version 1, flags 1, number of
- * entries 4, first index 8, time in milliseconds 8 (float), hash of the previous frame 20, epoch 36 (ASCII, zero
- * padded), body length 4.
+ * Header, with sizes in bytes (104 in total):
+ * - hash 20: SHA-256 of everything after it, truncated
+ * - magic 2, version 1, flags 1, number of entries 4, first index 8, time in milliseconds 8 (float)
+ * - hash of the previous frame 20, epoch 36 (ASCII, zero padded), body length 4
  *
- * Body, per entry: remaining length 4, number of operations 4, then per operation: flags 1, delta 20, and either a
- * sub-page 2 (filtered), or key length 4, key, and unless deleted value length 4, value.
+ * Body, for each entry: remaining length 4, number of operations 4, then the operations:
+ * - every operation: flags 1, delta 20
+ * - filtered: sub-page 2
+ * - deleted: key length 4, key
+ * - written: key length 4, key, value length 4, value
  */
 const HEADER_BYTES = 104
 const MAGIC = 0x5557

@@ -5,8 +5,9 @@ import type { LogEntry, LogPosition } from './shared-log.js'
 /**
  * Codec of log entries: the operations of one batch on the raw keys of an engine, in order. Big endian.
  *
- * Hash 20 bytes (SHA-256 of everything after it, truncated), version 1, hash of the previous entry 20, number of
- * operations 4. Then per operation: key length 4, key, value length plus one 4 (0 deletes the key), value.
+ * Sizes in bytes:
+ * - header: hash 20 (SHA-256 of everything after it, truncated), version 1, hash of the previous entry 20, operations 4
+ * - each operation: key length 4, key, (value length + 1) 4, value; 0 in place of the value length deletes the key
  */
 const VERSION = 1
 const AT = { version: SHORT_HASH_BYTES, previous: SHORT_HASH_BYTES + 1, count: 2 * SHORT_HASH_BYTES + 1 }

@@ -131,7 +131,7 @@ const checkJson = (label: string, value: string): string => {
     throw new Error(`${label}: ${error instanceof Error ? error.message : 'this is not JSON'}`, { cause: error })
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read))
-    throw new Error(`${label}: enter a JSON object, from { to }`)
+    throw new Error(`${label}: enter a JSON object, such as {"key": "value"}`)
   return value
 }
 

@@ -42,7 +42,7 @@ export const changePolicy = (name: string, text: string): ApiAction =>
 export const deletePolicy = (name: string): ApiAction =>
   remove('Delete …', `${POLICIES}/${name}`, 'Tokens with this policy lose its permissions.')
 
-const DURATION = 'for example 30m (default: that of the mount)'
+const DURATION = 'for example 30m (default: TTL of the mount)'
 
 const ROLE_FIELDS = [
   required('text', 'role_name', 'Name'),

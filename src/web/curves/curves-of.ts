@@ -1,7 +1,7 @@
 import type { PageEvent, PageLink, PageRequests, PageSurvey } from '../../lab/web/page-facts.js'
 import { walOf } from '../parts/words.js'
 
-/** The values of one survey of the clusters for the curves. */
+/** The charted values of all clusters at one time, from a PageSurvey. */
 export interface Sample {
   readonly atMs: number
   /** Number of entries that a secondary lags behind, by link; null if unknown. */
@@ -15,7 +15,8 @@ export interface Sample {
 const KEPT_MS = 15 * 60_000
 
 /**
- * Minimum distance of two samples. The clusters are surveyed once per second, and more often when many events occur.
+ * Minimum time between two samples, in milliseconds. The clusters are surveyed once per second, and more often when many
+ * events occur.
  */
 const APART_MS = 800
 

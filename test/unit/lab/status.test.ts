@@ -236,7 +236,7 @@ it('status names the way out for a secondary that is ahead of its primary', asyn
   const send = async (_: string, path: string) => ({ status: 200, json: await read(path) })
   const { problems } = await askCluster({ send, read } as unknown as ApiClient)
   expect(problems).toEqual([
-    'is ahead of its performance primary, which lost entries: recover or reindex with force discards the extra entries, promote keeps them',
+    'is ahead of its performance primary, which lost entries: recover or reindex with "force" discards the extra entries; promote keeps them',
   ])
 })
 

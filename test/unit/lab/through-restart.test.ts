@@ -38,7 +38,7 @@ it('a request to a restarting server is retried until it succeeds', async () => 
 
 it.each([
   ['while another node takes over', 'local node not active but active cluster node not found'],
-  ['while it is given an image', 'an image is being loaded already'],
+  ['while it is given an image', 'an image is already being loaded'],
 ])('a request is retried %s', async (_, text) => {
   const passing: [number, object] = [503, { errors: [text] }]
   const { ask, asked } = await serve(passing, passing, [200, { data: 'there' }])

@@ -43,7 +43,7 @@ it.each([
   'x.vault.example.com',
   '1.2.3',
 ])('a request with the Host %j is rejected, and served over TLS', (host) => {
-  expect(() => requireOwnHost(request({ host }), OWN)).toThrow('is no name of this server')
+  expect(() => requireOwnHost(request({ host }), OWN)).toThrow('does not name this server')
   expect(() => requireOwnHost(request({ host }, true), OWN)).not.toThrow()
 })
 

@@ -209,7 +209,7 @@ understudy "mine" {
       'storage "etcd" {\n discovery_srv = "example.com"\n}',
       'discovery_srv is not supported; list the members as address',
     ],
-    ['storage "etcd" {\n username = "root"\n}', 'username and password go together'],
+    ['storage "etcd" {\n username = "root"\n}', 'username and password must be set together'],
     ['storage "etcd" {\n tls_ca_file = "ca.pem"\n}', 'need an address that begins with https://'],
     ['storage "etcd" {}\nunderstudy {\n leader_lease = "1s"\n}', 'leader_lease must be at least 2000ms'],
     [
@@ -286,7 +286,7 @@ describe('retry_join', () => {
   })
 
   it('retry_join without an address and auto_join are configuration errors', () => {
-    const text = 'auto_join: nodes are not looked for; name them with leader_api_addr'
+    const text = 'auto_join: node discovery is not supported: set leader_api_addr for each node'
     const problems = withJoin('retry_join {\n auto_join = "provider=aws"\n}').problemTexts
     expect(problems).toEqual([`FILE:9: ${text}`, 'FILE:8: retry_join needs a URL as leader_api_addr'])
   })
@@ -586,6 +586,6 @@ it('an inherited name as a setting causes a warning, and so do headers that no r
   expect(warningTexts.map((text) => text.replace(/^FILE:\d+: /, ''))).toEqual([
     'unknown or unsupported field constructor found in configuration',
     'unknown or unsupported field __proto__ found in configuration',
-    'custom_response_headers: not supported, so no answer has these headers',
+    'custom_response_headers: not supported: the server does not send these headers',
   ])
 })

@@ -20,16 +20,16 @@ const openFeed = async () => {
 test('an admitted reader counts at once, even before it reads', async () => {
   const feed = await openFeed()
   const streams = Array.from({ length: LIMITS.ownFeedReadersMax }, () => feed.open()[Symbol.asyncIterator]())
-  expect(() => feed.open()).toThrow('pages are open already')
+  expect(() => feed.open()).toThrow('open pages is reached')
   const [unread, read] = streams
   await unread?.return?.()
   const next = feed.open()[Symbol.asyncIterator]()
-  expect(() => feed.open()).toThrow('pages are open already')
+  expect(() => feed.open()).toThrow('open pages is reached')
   expect(String((await read?.next())?.value)).toContain('retry:')
   await read?.return?.()
   await read?.return?.()
   feed.open()
-  expect(() => feed.open()).toThrow('pages are open already')
+  expect(() => feed.open()).toThrow('open pages is reached')
   await next.return?.()
 })
 

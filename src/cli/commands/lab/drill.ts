@@ -24,7 +24,7 @@ const runCommand = (output: Output, finish: (status: number) => void): Command =
   new TypedCommand('run')
     .description('run a drill on a new lab; exit code 3 if an expectation is false')
     .argument('<drill>', 'name, or file that ends in .yaml')
-    .flag('--slo <bounds>', 'limits in addition to those of the drill, such as rto=60s,rpo=0')
+    .flag('--slo <limits>', 'limits in addition to those of the drill, such as rto=60s,rpo=0')
     .flag('--report <directory>', 'write report.json, junit.xml and report.html to this directory')
     .choice('--on <runner>', 'where the servers run', RUNNERS, 'process')
     .flag('--name <lab>', 'run the drill on this running lab')
@@ -72,7 +72,7 @@ const showCommand = (output: Output): Command =>
   new TypedCommand('show')
     .description('show the steps and expectations of a drill')
     .argument('<drill>', 'name, or file that ends in .yaml')
-    .flag('--yaml', 'print the drill file, to start your own from')
+    .flag('--yaml', 'print the drill file, as a template for your own drill')
     .examples('drill show dr-failover', 'drill show dr-failover --yaml > our-failover.yaml')
     .run((flags, name: string) => {
       const drill = loadDrill(name)

@@ -65,8 +65,8 @@ export const composeCommand = (output: Output): Command => {
     .examples('compose export pr-dr', 'compose export -f mine.yaml --output lab/')
   exportCommand(compose, 'print a compose file that starts a topology and sets up replication')
     .flag(
-      '--hosts <places>',
-      'export for several machines, with addresses that all machines can reach, such as A=10.0.0.1,B=10.0.0.2; A2=10.0.0.3 for a node',
+      '--hosts <addresses>',
+      'address of each cluster or node, for an export to several hosts, such as A=10.0.0.1,A2=10.0.0.3,B=10.0.0.2',
     )
     .examples(
       'compose export pr-dr > docker-compose.yml',

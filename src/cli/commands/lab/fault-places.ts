@@ -4,8 +4,9 @@ import { LabError } from '../../../lab/model/lab-error.js'
 import { serverNames } from '../../../lab/nodes/choose.js'
 
 /**
- * Returns the faults with an ID, of a cluster including the links between its nodes, of a node, or between two of them.
- * Throws `LabError` `usage` for an unknown ID.
+ * Returns the faults that `what` selects. A number is the ID of a fault. One name selects the faults of a node, or of a
+ * cluster and the links between its nodes. Two names select the faults between them. Throws `LabError` `usage` for an unknown
+ * ID.
  */
 export const chooseFaults = (
   active: readonly ActiveFault[],

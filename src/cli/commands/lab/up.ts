@@ -39,7 +39,7 @@ const upFlags = () =>
     .choice('--ports <choice>', 'fixed (default: 8200 + 10 x cluster) or random', ['fixed', 'random'])
     .flag('--port-base <port>', 'first API port with --ports fixed (default: 8200)')
     .flag('--shamir <shares/threshold>', 'key shares and threshold of each cluster, such as 5/3 (default: 1/1)')
-    .choice('--seal <type>', 'auto: each cluster unseals itself', ['shamir', 'auto'])
+    .choice('--seal <type>', 'seal type; with auto, each cluster unseals itself (default: shamir)', ['shamir', 'auto'])
     .flag('--nodes <count>', 'servers in each cluster (1, 3 or 5); several servers require etcd, unless --in-process')
     .choice(
       '--storage <type>',
@@ -48,11 +48,11 @@ const upFlags = () =>
     )
     .flag('--tls', 'serve the APIs over TLS, with certificates of a lab CA')
     .flag('--root-token <token>', 'root token of every cluster except DR secondaries')
-    .flag('--in-process', 'run all clusters in one process: faster start, less memory, no pause')
+    .flag('--in-process', 'run all clusters in one process: starts faster and uses less memory; "pause" is not available')
     .flag('--foreground', 'run until interrupted, then remove the lab')
     .choice(
       '--bind <address>',
-      'address on which the APIs listen; with 0.0.0.0, other hosts can reach the APIs but not the faults',
+      'listen address of the APIs; with 0.0.0.0, other hosts can use the APIs, but cannot inject faults',
       ['127.0.0.1', '0.0.0.0'],
       '127.0.0.1',
     )
@@ -173,11 +173,11 @@ const stay = async (
   output: Output,
   host: LabHost,
 ): Promise<void> => {
-  output.progress(`the lab "${name}" is up until you press Ctrl-C`)
+  output.progress(`the lab "${name}" is running; Ctrl-C stops it and removes it`)
   // A timer keeps the process alive; signal handlers do not.
   while (!signal.aborted) await host.clock.sleep(STAY_MS, signal).catch(() => undefined)
   await downLab(name, { keep: false, onProgress: output.progress, forceSignal }, host)
-  output.progress(`the lab "${name}" is down`)
+  output.progress(`the lab "${name}" was removed`)
   throw signal.reason
 }
 

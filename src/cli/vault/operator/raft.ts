@@ -26,7 +26,7 @@ const JOIN_FLAGS = {
 export const raftCommands: readonly Command[] = [
   command(
     'operator raft list-peers',
-    'List the nodes that share this storage',
+    'List the nodes of the cluster',
     DR_FLAG,
     async ({ api, out, flags }) => {
       const options = { ...ROOT, ...drQuery(flags) }

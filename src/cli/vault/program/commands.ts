@@ -43,7 +43,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const refusedCommands: readonly Command[] = Object.entries(REASONS).map(([name, reason]) => ({
   name,
   usage: '',
-  summary: '',
+  summary: 'Not supported',
   flags: {},
   refusal: `vault ${name} is not supported: ${reason}`,
   run: () => Promise.reject(new Error('an unsupported command does not run')),

@@ -29,7 +29,7 @@ export type Seen = Omit<ExpectationResult, 'text'>
 /** One step or expectation of a drill file: the only place that defines it. */
 export interface Row<Subject, Result, S = Schema, V = unknown> {
   readonly schema: S
-  /** What a lab must have, apart from servers. */
+  /** Feature of the lab that the step or expectation requires, in addition to servers. */
   readonly needs?: 'links'
   text(value: V): string
   /** Returns problems that the schema cannot express. */

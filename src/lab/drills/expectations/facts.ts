@@ -115,7 +115,7 @@ export const FACTS = {
     },
   }),
   primaries: fact({
-    schema: facts('All clusters that report the role primary of a kind.', ['kind', 'are'], {
+    schema: facts('All clusters that report the role primary for this kind of replication.', ['kind', 'are'], {
       kind: KIND,
       are: { type: 'array', items: CLUSTER },
     }),

@@ -82,7 +82,7 @@ export const LOAD_EXPECTATIONS = {
   }),
   tokens: measured({
     schema: mapOf(
-      'Tokens from before the failover that are valid at the end, on the cluster that serves the clients then.',
+      'Tokens from before the failover that are still valid at the end of the drill, on the cluster that then serves clients.',
       ['survived'],
       {
         survived: {

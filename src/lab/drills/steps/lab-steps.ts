@@ -53,7 +53,7 @@ export const LINK_STEPS = {
         name: {
           type: 'string',
           description:
-            'partition: blocks all traffic. hold: delays all traffic until it is healed. down: refuses connections. Others as in toxiproxy.',
+            'partition: blocks all traffic. hold: delays all traffic until it is healed. down: refuses connections. The other faults are those of Toxiproxy.',
           enum: Object.keys(LINK_FAULTS) as LinkFaultName[],
         },
         between: BETWEEN,

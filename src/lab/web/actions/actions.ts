@@ -180,7 +180,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     run: ({ name = '' }, { lab, host, signal }) =>
       withSnapshot(name, host, async (image) => {
         await loadOver(lab.name, image, { timeoutMs: TIMEOUT_MS, signal }, host)
-        return `the lab is restored to its state on ${image.manifest.savedAt}`
+        return `the lab was restored to its state at ${image.manifest.savedAt}`
       }),
   },
   reset: {
@@ -195,7 +195,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
       'The lab returns to its state after its start, or to the loaded snapshot. All later changes are lost.',
     run: async (_, { lab, host, signal }) => {
       const { savedAt } = await resetLab(lab.name, { timeoutMs: TIMEOUT_MS, signal }, host)
-      return `the lab is reset to its state on ${savedAt}`
+      return `the lab was reset to its state at ${savedAt}`
     },
   },
 }

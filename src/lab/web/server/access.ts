@@ -5,9 +5,9 @@ import type { Random } from '../../../base/random.js'
 const SECRET_BYTES = 32
 
 /**
- * Access to the page: the first browser that opens a link gets a session, which invalidates the link. Sessions are in a cookie
- * that scripts cannot read, and in the memory of this process. All ports of an address share cookies, so the cookie name contains
- * the port.
+ * Access to the page: the first browser that opens a link gets a session, which invalidates the link. Sessions are in a
+ * cookie that scripts cannot read, and in the memory of this process. All ports of an address share cookies, so the cookie
+ * name contains the port.
  */
 export class Access {
   readonly port: number
@@ -51,9 +51,9 @@ export class Access {
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 /**
- * Returns why a request is rejected, independent of its sender. Rejects foreign host names that resolve to this machine (DNS
- * rebinding), and requests from other origins, including other ports of this machine. `isEntry`: links from any site may open the
- * page itself.
+ * Returns why a request is rejected even with a valid session; undefined if it is allowed. Rejects foreign host names that
+ * resolve to this machine (DNS rebinding), and requests from other origins, including other ports of this machine. `isEntry`:
+ * links from any site may open the page itself.
  */
 export const findStranger = (headers: IncomingHttpHeaders, port: number, isEntry: boolean): string | undefined => {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`]

@@ -5,8 +5,7 @@ import type { RequestOp } from './etcd-api.js'
 import type { LogPosition } from '../shared-log.js'
 
 /**
- *
- * Keys in etcd below the prefix of a cluster. Each replacement of all data begins a new data life.
+ * Keys in etcd below the prefix of a cluster. A data life is the time between two replacements of all data.
  *
  * - `base`, `end`: position of the image, and end of the log: index, hash, bytes appended so far
  * - `replaced`: the data life whose predecessors are deleted from etcd; members keep them in their files until

@@ -153,7 +153,7 @@ export class EtcdReader {
       const key = this.#layout.part(index, part)
       const { kvs } = await this.#askPast({ key, ...(revision !== undefined && { revision }) }, signal)
       const value = kvs[0]?.value
-      if (!value) throw new ImageNeeded(`entry ${index} is not in the log any more`)
+      if (!value) throw new ImageNeeded(`entry ${index} was removed from the log`)
       parts.push(value)
     }
     return Buffer.concat(parts)
