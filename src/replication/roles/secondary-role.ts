@@ -86,7 +86,7 @@ export class SecondaryRole implements SecondaryHooks {
     await holds.pass(kind, state, signal)
   }
 
-  /** Returns the fingerprint of the filter in effect. Until then, returns one that makes the primary compare. */
+  /** Returns the fingerprint of the filter in effect, or an empty string. If the data was not compared under the known filter, returns `unsettled`: the primary then starts a comparison. */
   filterFingerprint(): string {
     const { kind, filters, settledFilter, host, isFilterInEffect } = this.#options
     if (kind !== 'performance') return ''

@@ -45,7 +45,7 @@ const openEtcd = async (
   const files = { ca: read(tls.caFile), cert: read(tls.certFile), key: read(tls.keyFile) }
   const { EtcdSharedLog } = await import('../../storage/shared-log/etcd/etcd-shared-log.js')
   const timeoutMs = requestTimeoutMs * FIRST_ANSWER_TIMES
-  using limit = limitSignal(surroundings.clock, timeoutMs, undefined, 'no member has answered')
+  using limit = limitSignal(surroundings.clock, timeoutMs, undefined, 'no member responded')
   const options = {
     ...surroundings,
     addresses,

@@ -54,7 +54,7 @@ export class Election {
 
   /** Becomes leader within seconds. Rejects with LogicalError 503 if that is not possible. */
   async leadSoon(): Promise<Leadership> {
-    const late = new LogicalError('unavailable', 'the shared log of the cluster gives no answer')
+    const late = new LogicalError('unavailable', 'the shared log of the cluster does not respond')
     using limit = limitSignal(this.#options.clock, SOON_MS, undefined, late)
     return await this.#campaign(limit.signal)
   }

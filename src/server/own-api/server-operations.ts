@@ -155,28 +155,28 @@ export const SERVER_OPERATIONS = {
   },
   ...labOnly({
     'GET states': {
-      summary: 'States in which replication is to stop, and whether it has',
+      summary: 'Lists the states in which replication stops, and whether it has stopped there',
       answer: object({ states: listOf(object({ kind, state: holdState, isReached: flag(false) })) }),
     },
     'POST states/hold': {
-      summary: 'Replication stops when it comes to this state; without a kind, both',
+      summary: 'Stops replication when it next enters this state. Without a kind, applies to both kinds',
       body: object({ state: holdState }, { kind }),
     },
     'POST states/release': {
-      summary: 'Replication goes on; without a state or a kind, all of them',
+      summary: 'Resumes replication. Without a state or kind, releases all states or both kinds',
       body: object({}, { state: holdState, kind }),
     },
-    'POST clock': { summary: 'What the server adds to the time', body: object({ skew: text('5m') }) },
+    'POST clock': { summary: 'Sets the clock skew of the server', body: object({ skew: text('5m') }) },
     'GET faults': {
-      summary: 'The skew of the clock, and how the disk behaves',
+      summary: 'Returns the clock skew and the disk fault',
       answer: object({ skew_ms: whole(0), disk: object({ state: oneOf(DISK_STATES, 'ok'), delay_ms: whole(0) }) }),
     },
     'POST faults/disk': {
-      summary: 'How writes fare; the delay is for a slow disk',
+      summary: 'Sets the disk fault. The delay applies to a slow disk only',
       body: object({ state: oneOf(DISK_STATES, 'slow') }, { delay: text('200ms') }),
     },
     'POST faults/corrupt': {
-      summary: 'Damages a page of a merkle tree, from 0 to 255; the next comparison finds it',
+      summary: 'Damages a page (0 to 255) of a Merkle tree. The next comparison detects the damage',
       body: object({ tree: oneOf(['replicated', 'local'], 'local'), page: whole(7) }),
     },
     'POST faults/expire-token': {
@@ -184,19 +184,19 @@ export const SERVER_OPERATIONS = {
       body: object({ kind, id: text('b') }),
     },
     'POST image/pause': {
-      summary: 'Nothing is written from now on, until an image is taken or three seconds have passed',
+      summary: 'Pauses all writes until an image is taken, for at most three seconds',
     },
     'POST image/take': {
-      summary: 'Writes an image of all data into the data directory (lab-image.out) and lets writes go on',
+      summary: 'Writes an image of all data to lab-image.out in the data directory, and resumes writes',
       answer: object({ sha256: text('9f86d081884c7d65'), bytes: whole(127060), paused_ms: whole(12) }),
     },
-    'POST image/release': { summary: 'Writes go on without an image' },
+    'POST image/release': { summary: 'Resumes writes without taking an image' },
     'POST image/stop': {
       summary:
-        'The cluster serves no client and stops replication, until an image is loaded or five seconds have passed',
+        'Stops client requests and replication until an image is loaded, for at most five seconds',
     },
-    'POST image/load': { summary: 'Replaces the data by the image in the data directory (lab-image.in), once stopped' },
-    'POST image/resume': { summary: 'Goes on with the data that was there, once stopped' },
+    'POST image/load': { summary: 'Replaces the data with the image lab-image.in in the data directory. Requires a preceding image/stop' },
+    'POST image/resume': { summary: 'Continues with the existing data after image/stop' },
   }),
 } as const satisfies Readonly<Record<string, OwnOperation>>
 

@@ -119,7 +119,7 @@ export class JoinClient {
           if (signal.aborted || this.#pending || this.#context.runtime.seal.isInitialized) return
           return await this.#joinAtEach(await atEachAddress(readLeader(), network))
         } catch (error) {
-          log.info('this server could not join yet', { reason: messageOf(error) })
+          log.info('the join failed and will be retried', { reason: messageOf(error) })
         }
       }
       try {
@@ -162,7 +162,7 @@ export class JoinClient {
     try {
       await this.#enter(welcome)
     } catch (cause) {
-      throw new LogicalError('internal', `what a node needs could not be kept here: ${messageOf(cause)}`, { cause })
+      throw new LogicalError('internal', `the data for this node could not be stored: ${messageOf(cause)}`, { cause })
     }
     pending.shares = 'needless'
     // Another leader may have been configured in the meantime.

@@ -173,7 +173,7 @@ const renewOnce = async (ask: Ask, log: Log, signal: AbortSignal): Promise<numbe
     return Math.max(1000, (Number(seconds) * 1000) / 2)
   } catch (error) {
     if (error instanceof NotRenewable || signal.aborted) throw error
-    log.warn('the token of the seal could not be renewed; it is tried again', { error: messageOf(error) })
+    log.warn('the seal token could not be renewed; retrying', { error: messageOf(error) })
     return AGAIN_MS
   }
 }

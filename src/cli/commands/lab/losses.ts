@@ -19,7 +19,7 @@ interface Report {
 /** `understudy losses`: lists the log entries that former primaries discarded when they followed their successors. */
 export const lossesCommand = (output: Output): Command =>
   new TypedCommand('losses')
-    .description(''list the log entries that failovers lost'')
+    .description('list the log entries that failovers lost')
     .argument('[cluster]', 'former primary (default: all clusters)')
     .lab()
     .json()
