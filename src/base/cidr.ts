@@ -79,7 +79,7 @@ export const isAddressInAny = (blocks: readonly string[], address: string): bool
 
 /**
  * Returns true if every address of every child is in the union of the parents. Texts are in either notation; an invalid
- * text is not a subset. A length of 0 with a nonzero address is ambiguous: it never is a subset and never has one.
+ * text is not a subset. A length of 0 with a nonzero address is ambiguous: such a block is no subset and contains none.
  */
 export const areSubsets = (children: readonly string[], parents: readonly string[]): boolean => {
   const inner = children.map(rangeOf).filter((range) => range !== undefined)

@@ -46,7 +46,7 @@ class ThoroughParser {
     switch (this.#peek()) {
       case OPEN_BRACE: {
         const object: JsonObject = Object.create(null)
-        this.#sequence(CLOSE_BRACE, 'an object does not end', () => {
+        this.#sequence(CLOSE_BRACE, 'an object is not closed', () => {
           if (this.#peek() !== QUOTE) throw new SyntaxError('a name was expected')
           const name = this.#string()
           if (!this.#takes(COLON)) throw new SyntaxError('a colon was expected')
@@ -56,7 +56,7 @@ class ThoroughParser {
       }
       case OPEN_BRACKET: {
         const array: JsonValue[] = []
-        this.#sequence(CLOSE_BRACKET, 'an array does not end', () => void array.push(this.#value()))
+        this.#sequence(CLOSE_BRACKET, 'an array is not closed', () => void array.push(this.#value()))
         return array
       }
       case QUOTE:

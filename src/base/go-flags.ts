@@ -22,7 +22,7 @@ export type FoundFlag =
 export const isFlag = (arg: string): boolean => arg.startsWith('-') && arg !== '-'
 
 /**
- * Reads the flag at the start of `args`, and returns how many of them it uses. `formOf` finds flags by all their names.
+ * Reads the flag at the start of `args`. `width` is the number of arguments used. `formOf` finds flags by all their names.
  */
 export const readFlag = (args: readonly string[], formOf: (given: string) => FlagForm | undefined): FoundFlag => {
   const [arg = '', next] = args

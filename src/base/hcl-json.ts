@@ -12,7 +12,7 @@ const STRING = /"(?:[ !#-[\]-\uFFFF]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*/y
 export const parseJsonBody = (cursor: HclCursor): HclBody => {
   skipBlanks(cursor)
   const value = parseValue(cursor)
-  if (!cursor.isAtEnd) throw cursor.error('nothing was expected after the JSON document')
+  if (!cursor.isAtEnd) throw cursor.error('unexpected text after the JSON document')
   if (value.kind !== 'object') throw cursor.error('an object was expected', value)
   return value.body
 }

@@ -47,7 +47,7 @@ interface HttpAnswer {
 export const callHttp = async (call: HttpCall): Promise<HttpAnswer> => {
   const { timeoutMs, signal, bytesMax = LIMITS.answerBytesMax } = call
   const never = new AbortController().signal
-  using limited = limitSignal(systemClock, timeoutMs, signal ?? never, `no answer within ${timeoutMs} ms`)
+  using limited = limitSignal(systemClock, timeoutMs, signal ?? never, `no response within ${timeoutMs} ms`)
   try {
     let request = call
     for (let left = call.redirectsMax ?? 0; ; left--) {

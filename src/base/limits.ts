@@ -81,7 +81,7 @@ export const LIMITS = {
   walPinnedBytesMax: 4 * 1024 * 1024 * 1024,
   /** Lowest retention of the log. */
   walRetentionEntriesMin: 16,
-  /** Transactions that join one commit, in addition to its first. */
+  /** Total size of the transactions in one commit. A larger transaction is committed alone. */
   commitBytesMax: 8 * 1024 * 1024,
   /** Loss records to keep; the oldest is removed first. */
   lossesMax: 16,
@@ -107,7 +107,7 @@ export const LIMITS = {
   /** Length of the context of a derived key. The library's limit is the same. */
   transitContextBytesMax: 1024,
   transitRandomBytesMax: 128 * 1024,
-  /** Versions of a transit key that are not trimmed, because they are one record. */
+  /** Versions of a transit key that are not trimmed. All versions are in one record. */
   transitKeyVersionsMax: 1000,
   /** Each step doubles the time to hash a password; 14 takes about a second. */
   bcryptCostMax: 14,

@@ -13,7 +13,7 @@ export class Reservations<T> {
     this.#byKey.set(key, value)
   }
 
-  /** Releases a reservation. A later one of the same key stays. */
+  /** Releases a reservation. A later reservation of the same key stays. */
   release(key: string, value: T): void {
     if (this.#byKey.get(key) === value) this.#byKey.delete(key)
   }

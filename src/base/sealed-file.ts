@@ -85,7 +85,7 @@ export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer>
   const { line, pieces } = piecesOf(await readFile(file))
   const parts = pieces.map((sealed, index) => {
     const isLast = index === pieces.length - 1
-    // Fails to decrypt if the file was truncated, because the last remaining chunk was sealed as one with successors.
+    // If the file was truncated, decryption fails: the last remaining chunk was encrypted with the mark that more follow.
     const opened = unseal(sealed, key, index, boundTo(line, isLast))
     if (!opened && isLast && unseal(sealed, key, index, boundTo(line, false))) throw new SealedFileError('ends-early')
     if (!opened) throw new SealedFileError('wrong')

@@ -1,4 +1,4 @@
-/** Shell lines with embedded values. The only place that quotes. */
+/** Builds shell lines with embedded values. No other module quotes values for a shell. */
 
 export const SHELLS = ['bash', 'fish', 'powershell', 'cmd'] as const
 /** `bash` stands for every POSIX shell. */

@@ -35,7 +35,7 @@ export const idleTurn = async (): Promise<boolean> => {
   return first === undefined && slices.waiting === 0
 }
 
-/** Yields to the event loop between two steps on so many bytes. Small ones do not yield. */
+/** Yields to the event loop between two steps that each process this number of bytes. Does not yield for few bytes. */
 export const yieldToEventLoop = async (bytes: number): Promise<void> => {
   if (bytes > SLOW_BYTES) await nextTurn()
 }
@@ -60,7 +60,7 @@ interface Task {
 
 /**
  * Collects small tasks and runs them in order after the event loop has handled its pending events. For system calls
- * that are cheaper in sequence than one by one. No task waits longer than the current turn of the loop.
+ * that are cheaper together than in separate turns. No task waits longer than the current turn of the loop.
  */
 export class TurnEnd {
   #tasks: Task[] = []

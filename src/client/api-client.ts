@@ -12,7 +12,7 @@ interface ApiClientOptions {
   readonly token?: string | undefined
   /** Provides a token if none is given. After a 403, it is called again. */
   readonly tokens?: TokenSource | undefined
-  /** For the endpoints below `/_understudy/`, which accept no other token. */
+  /** Token for the endpoints below `/_understudy/`, which accept no other token. */
   readonly labApiToken?: string | undefined
   /** Called with every response before the caller receives it. */
   readonly onAnswer?: ((call: MadeCall) => Promise<void>) | undefined
@@ -31,7 +31,7 @@ interface ApiClientOptions {
   readonly redirectsMax?: number | undefined
 }
 
-/** Provides the token of a server whose tokens change, as they do with its role in replication. */
+/** Provides the token of a server whose tokens change, for example when its replication role changes. */
 export interface TokenSource {
   /** Returns undefined if no token is valid: the request is sent without one. */
   current(): Promise<string | undefined>
@@ -219,8 +219,8 @@ export class ApiClient {
   }
 
   /**
-   * Sends one request and returns its JSON body, whose type is not checked. Throws ApiError for a status of 400 or
-   * more, unless it is expected.
+   * Sends one request and returns the JSON body of the response. Does not check the type of the body. Throws ApiError for a
+   * status of 400 or more, unless `expected` contains the status.
    */
   async call<Body = Record<string, unknown>>(
     method: string,
@@ -236,8 +236,8 @@ export class ApiClient {
   }
 
   /**
-   * Reads a path and returns the JSON body of the response. With `{ list: 'true' }`, it contains the names below the
-   * path.
+   * Reads a path and returns the JSON body of the response. With `{ list: 'true' }`, the body contains the names below
+   * the path.
    */
   read<Body = Record<string, unknown>>(path: string, query: Readonly<Record<string, string>> = {}): Promise<Body> {
     return this.call('GET', path, { query })
@@ -253,7 +253,7 @@ export class ApiClient {
     return this.call('DELETE', path)
   }
 
-  /** Closes its connections. The next request opens new ones. */
+  /** Closes the connections of this client. The next request opens new connections. */
   close(): void {
     this.#agent.destroy()
   }

@@ -22,7 +22,7 @@ export const sealInto = (
   cipher.setAAD(Buffer.from(context))
   nonce.copy(out, offset)
   const start = offset + AEAD_NONCE_BYTES
-  // In pieces, because the library allocates a buffer for each input, which would double the memory of a large one.
+  // Encrypts in pieces, because the library allocates a buffer per input: one large input would need twice the memory.
   for (let at = 0; at < plain.length; at += PIECE_BYTES) {
     cipher.update(plain.subarray(at, at + PIECE_BYTES)).copy(out, start + at)
   }

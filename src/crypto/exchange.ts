@@ -3,8 +3,8 @@ import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, 
 import { deriveKey } from './digest.js'
 
 /**
- * X25519 key exchange: two parties derive a shared secret from each other's public keys. Public keys are their 32
- * bytes.
+ * X25519 key exchange: two parties derive a shared secret from each other's public keys. A public key is encoded as its
+ * 32 raw bytes.
  */
 const EXCHANGE_KEY_BYTES = 32
 

@@ -1,6 +1,6 @@
 /**
  * JSON Web Tokens signed with ES512. A text is passed to the library only if it is in canonical form: base64url
- * decoders accept some modified texts, and a token must not survive any change.
+ * decoders accept some modified texts, but every change must make a token invalid.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { parseJsonObject } from '../base/json.js'
@@ -52,8 +52,8 @@ const verify = async (text: string, publicKey: KeyObject): Promise<JwtClaims | u
 }
 
 /**
- * Returns the claims of a token without verifying its signature, which tells a secondary the primary's address. Returns
- * undefined for other texts.
+ * Returns the claims of a token without verifying its signature. A secondary uses them to find the primary's address.
+ * Returns undefined for other texts.
  */
 export const peekClaims = (text: string): JwtClaims | undefined => {
   const [, payload] = text.split('.')

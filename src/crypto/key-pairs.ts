@@ -24,7 +24,7 @@ const generate = promisify(generateKeyPair)
 /** Key generation, files and storage share a small thread pool, and an RSA key occupies a thread for a second. */
 const POOL = new KeyedLock()
 
-/** Does not block the event loop, and uses only one thread, however many keys are requested. */
+/** Creates a private key without blocking the event loop. Concurrent calls share one thread. */
 export const createPrivateKeyBytes: MakePrivateKey = async (kind) => {
   const { privateKey } = await POOL.run('', () => generateAs(kind))
   return privateKey.export({ format: 'der', type: 'pkcs8' })

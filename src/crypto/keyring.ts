@@ -34,7 +34,7 @@ export class Keyring {
     return new Keyring(1, random.bytes(AEAD_KEY_BYTES), new Map([[1, first]]))
   }
 
-  /** Returns the keyring with one more term, which is active. */
+  /** Returns the keyring with an additional term, which is the active term. */
   rotated(random: Random, nowMs: number): Keyring {
     const term = this.activeTerm + 1
     const terms = new Map(this.#terms).set(term, { key: random.bytes(AEAD_KEY_BYTES), createdMs: nowMs })

@@ -6,8 +6,8 @@ import { createPrivateKey } from 'node:crypto'
 const LINE_LENGTH = 64
 
 /**
- * Returns the PEM without parsing its content: its user does that anyway, and for a key it takes as long as a
- * signature.
+ * Returns the PEM without parsing its content. The code that uses the PEM parses it anyway, and parsing a key takes as
+ * long as a signature.
  */
 const pemOf = (label: string, der: Buffer): string => {
   const text = der.toString('base64')

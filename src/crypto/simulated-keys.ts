@@ -18,11 +18,11 @@ import { type JwtKeys, peekClaims } from './jwt.js'
 import { ed25519KeyBytes, type MakePrivateKey, type PairKind, privateKeyOf } from './key-pairs.js'
 
 /**
- * Deterministic keys and signatures without threads: Ed25519 always signs the same bytes in the same way. The
- * certificates are as valid as those on other curves, and the same code verifies them.
+ * Deterministic keys and signatures without threads: Ed25519 always creates the same signature for the same bytes. The
+ * certificates are valid, and the same code verifies them.
  */
 const SIGNING = { name: 'Ed25519' }
-/** The form in which activation tokens contain client keys, which sign nothing. */
+/** Algorithm of the client keys in activation tokens, which only allow this form. These keys sign nothing. */
 const CLIENT = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' }
 
 interface SimulatedKey {
@@ -103,7 +103,7 @@ export const simulatedPrivateKeys = (random: Random): MakePrivateKey => {
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 
-/** Tokens of the same form, signed with a key from the seeded random source. */
+/** JWTs of the usual form, authenticated with HMAC-SHA-256 and a key from the seeded random source. */
 export const simulatedJwtKeys = (random: Random): JwtKeys => ({
   create: () => random.bytes(32),
   open: (key) => {

@@ -1,6 +1,6 @@
 /**
- * Browser names of the Web Crypto API that the certificate library's declarations use. This file maps them to
- * `node:crypto`, because its declarations do not include the browser's.
+ * Global names of the Web Crypto API that the certificate library's declarations use. This file maps them to
+ * `node:crypto`, because the compiler options do not include the browser's declarations.
  */
 import type { webcrypto } from 'node:crypto'
 

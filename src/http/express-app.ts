@@ -8,9 +8,8 @@ type App = (request: IncomingMessage, response: ServerResponse, next: (error?: u
 
 /**
  * Creates an Express application with one middleware, and the classes to create its server with. Express sets the prototype
- * of every request and response, which would cost most of the throughput. Since these classes already have those prototypes,
- * setting them has no effect. No Express feature is used: it is the extension point for further middleware, and costs
- * nothing in this form.
+ * of every request and response, which would cost most of the throughput. These classes already have the prototypes of
+ * Express, so setting them has no effect. The server uses no feature of Express, which is only there for further middleware.
  */
 export const createApp = (middleware: Middleware): { app: App; classes: ServerOptions } => {
   const app = express()

@@ -78,7 +78,10 @@ export class HttpHandler {
     this.#sender = new Sender(options.clock, options.idleMs, options.ownHeaders)
   }
 
-  /** Responds to a message. `verb` overrides the parser's method. `isLast` is called when the response is ready. */
+  /**
+   * Responds to a message. `verb` overrides the parser's method. `isLast` is called when the response is ready: if it returns
+   * true, the connection is closed after the response.
+   */
   async answer(request: Message, response: Answer, verb: string, isLast: () => boolean): Promise<void> {
     try {
       const target = admit(request)
@@ -208,7 +211,7 @@ const admit = (request: Message): Target => {
   return parseTarget(request.url ?? '')
 }
 
-/** Throws if the status code does not end a message. Clients can choose the codes of sys/health. */
+/** Throws if the code is not a final status code, from 200 to 999. Clients can choose the codes of sys/health. */
 const checkStatus = ({ status }: Rendered): void => {
   if (!(Number.isInteger(status) && status >= 200 && status <= 999)) throw invalid('')
 }

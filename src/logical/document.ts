@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../base/turn.js'
 import { printJson } from '../base/json-print.js'
 
 /**
- * Bytes to be stored, which the storage encrypts. `take` gives up the only reference, so that a large value is not in memory
+ * Bytes to be stored, which the storage encrypts. `take` releases the only reference, so that a large value is not in memory
  * twice during the write.
  */
 export class Document {

@@ -62,7 +62,7 @@ const toBytes = (piece: string | Buffer): Buffer => (typeof piece === 'string' ?
 
 const renderEnvelope = (requestId: string, response: Response): string | Buffer => {
   const { data, warnings, auth, wrapInfo } = response
-  // The outer response of a wrapped one has no request ID. Only the inner response has one.
+  // The response with the wrapping token has no request ID. Only the wrapped response has one.
   const before =
     `{"request_id":${JSON.stringify(wrapInfo ? '' : requestId)},` +
     `"lease_id":${JSON.stringify(response.leaseId ?? '')},` +

@@ -23,7 +23,7 @@ export interface Entity {
   readonly isDisabled: boolean
   readonly createdAtMs: number
   readonly updatedAtMs: number
-  /** At most one per mount, except for those added by logins. */
+  /** At most one alias per mount, except for aliases that logins have added. */
   readonly aliases: readonly EntityAlias[]
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from './json.js'
 import type { Operation, Request, Withheld } from './request.js'
 
 /**
- * A request as the HTTP front passes it on: parsed, and validated against HTTP rules only. `namespace` is the root namespace
+ * A request as `src/http` passes it on: parsed, and validated against HTTP rules only. `namespace` is the root namespace
  * and `path` may still contain a namespace prefix; the pipeline resolves both.
  * The path is canonical: percent-decoded once, slashes collapsed, without `.` or `..` segments, printable, without a leading
  * slash. The path of a list ends with `/`. `operation` is never `create`, since the pipeline distinguishes it from `update`.
@@ -20,7 +20,7 @@ export interface IncomingRequest extends Request {
   readonly bodyBytes?: number
   /** Calls `listener` once when the client disconnects. Returns the unsubscribe function. */
   readonly onGone?: (listener: () => void) => () => void
-  /** Monotonic deadline in ms for all waits of the request for cluster changes together; absent before the first wait. */
+  /** Monotonic time in ms at which the request stops waiting for cluster changes; absent before the first wait. */
   waitEndMs?: number | undefined
 }
 
@@ -43,7 +43,7 @@ export interface BodyAllowance {
   readonly valuesMax: number
   /** True if the sender has a valid token, regardless of its policies. */
   readonly isAuthorised: boolean
-  /** The error for a larger body if another check than the size failed, such as the sender's token. */
+  /** The error for a larger body, if it fails a check other than the size, such as the check of the sender's token. */
   readonly refusal?: LogicalError
 }
 

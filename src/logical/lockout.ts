@@ -43,7 +43,7 @@ const textOf = (value: unknown): string =>
 const positive = (value: number | undefined): number | undefined =>
   value !== undefined && value > 0 ? value : undefined
 
-/** From this number of counters on, a new failure removes expired ones. */
+/** From this number of counters on, a new failure removes expired counters. */
 const COUNTS_KEPT = 1024
 
 interface Count {

@@ -18,8 +18,8 @@ export interface PathMatch {
 
 /**
  * The path table of a backend. Rows are tried in table order; an index by the first segment limits the candidates. A final
- * `*name` matches any rest, or an empty one unless the folder has its own row. Inside a pattern it matches one or more
- * segments.
+ * `*name` matches the rest of the path. The rest can be empty, unless the folder has its own row. Inside a pattern, `*name`
+ * matches one or more segments.
  */
 class PathTable {
   readonly #bySegment: ReadonlyMap<string, readonly PathRow[]>

@@ -73,7 +73,7 @@ export interface Request {
 }
 
 /**
- * Accounts for one response from its creation until the client has read it. Entering again replaces the previous
+ * Accounts for one response from its creation until the client has read it. `tryEnter` and `enter` replace the previous
  * reservation.
  */
 export interface ResponseReservation {
@@ -93,7 +93,7 @@ export interface ResponseReservation {
   note(path: string, bytes: number | undefined): void
 }
 
-/** The part of this cluster that another one may see. The rest is filtered. */
+/** The part of this cluster that another cluster may see. The rest is filtered. */
 export interface Sight {
   /** Returns true if the mount with this UUID is hidden from that cluster. */
   isFiltered(mountUuid: string): boolean
@@ -164,8 +164,8 @@ export interface Response {
   /** The result of a login, which the core turns into `auth`. */
   login?: LoginAuth | undefined
   /**
-   * Settles with a write that the login has queued. The core may queue more writes behind it, and does not respond before it
-   * is durable.
+   * Settles with a write that the login has queued. The core may queue more writes behind this write, and responds only when
+   * this write is durable.
    */
   loginStored?: Promise<void> | undefined
   auth?: AuthAnswer

@@ -163,8 +163,11 @@ export interface Renamed<T> {
 }
 
 /**
- * Merges a value that has two names. The old name alone sets both. The new name alone sets the value and clears the old one.
- * If both are sent, the new value counts and the old name is remembered with the same value. Undefined means not sent.
+ * Merges a value that has two names. Undefined means not sent.
+ *
+ * - Only the old name was sent: its value becomes the value, and is remembered under the old name.
+ * - Only the new name was sent: its value becomes the value, and nothing is remembered.
+ * - Both names were sent: the value of the new name becomes the value, and is remembered under the old name.
  */
 export const applyRenamed = <T>(sent: { old: T | undefined; new: T | undefined }, current: Renamed<T>): Renamed<T> => {
   if (sent.new !== undefined) return { value: sent.new, remembered: sent.old === undefined ? undefined : sent.new }

@@ -1,8 +1,8 @@
 import { LIMITS } from '../base/limits.js'
 
 /**
- * The number of shares of the key, and how many of them recombine it. Applies equally to the unseal keys of a Shamir
- * seal and the recovery keys of an auto-unseal seal.
+ * The number of key shares, and the number of shares that recombine the key (threshold). Applies to the unseal keys of a
+ * Shamir seal and to the recovery keys of an auto-unseal seal.
  */
 export interface SealConfig {
   readonly shares: number

@@ -7,7 +7,7 @@ import type { Random } from '../base/random.js'
 import type { SealConfig } from './config.js'
 
 /**
- * Returns the shares of `key`, in no particular order of index. `config` must be valid.
+ * Returns the shares of `key`, not sorted by index. `config` must be valid.
  *
  * The key and `threshold - 1` random shares determine a polynomial, whose values are the other shares. This is
  * implemented here because the library uses its own random numbers, and a seed must produce the same shares each time.
@@ -24,8 +24,8 @@ export const splitKey = async (random: Random, key: Buffer, config: SealConfig):
 const INDICES = 255
 
 /**
- * Returns `count` different indices from 1 to 255: the start of a Fisher-Yates shuffle. Indices are not secret, so its
- * bias is harmless.
+ * Returns `count` different indices from 1 to 255: the start of a Fisher-Yates shuffle. Indices are not secret, so the
+ * bias of this shuffle is harmless.
  */
 const drawIndices = (random: Random, count: number): number[] => {
   const all = Array.from({ length: INDICES }, (_, at) => at + 1)

@@ -1,4 +1,4 @@
-/** The one-time passwords that a server generates and accepts. The tokens of its ceremonies have one fixed length. */
+/** One-time passwords (OTPs) of one fixed length, because the tokens that they encode have one fixed length. */
 import { base62 } from '../base/id.js'
 import { LIMITS } from '../base/limits.js'
 import type { Random } from '../base/random.js'

@@ -1,6 +1,6 @@
 import { isSameSecret } from '../crypto/constant-time.js'
 
-/** The shares received so far for one purpose. It does not use the shares itself, and wipes those it drops. */
+/** Collects the key shares for one purpose. Overwrites dropped shares with zeros. */
 export class ShareCollector {
   #shares: Buffer[] = []
 

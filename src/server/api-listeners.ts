@@ -31,7 +31,7 @@ export class ApiListeners {
     this.#answers = new ResponseBudget(options.clock)
   }
 
-  /** Reserves budget for the response to a request from another node until that node has received it. */
+  /** Reserves budget for a response to another node. The reservation ends when that node has received the response. */
   readonly reservationForCall = (ended: AbortSignal): ResponseReservation => this.#answers.reservationForCall(ended)
 
   /** The addresses actually bound, `host:port`. */
@@ -87,8 +87,8 @@ const redirect: Rendered = {
 }
 
 /**
- * Serves the server's own page, from the same files as a lab's page. The files are public, since they contain no data of the
- * server; the page gets its data through the API. They are read on first use. Without them there is no page.
+ * Serves the server's own page, from the same files as a lab's page. The files are public: they contain no data of the
+ * server, and the page gets its data through the API. The files are read on first use. If they are missing, there is no page.
  */
 const serveOwnPage = (): ((path: string, accept: string) => Rendered | undefined) => {
   let files: ReturnType<typeof readPageFiles> | undefined

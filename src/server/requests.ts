@@ -139,8 +139,8 @@ export class Requests {
   }
 
   /**
-   * Returns true if another node may have led in the meantime, so that data read here may be stale. Writes are in the shared
-   * log, and requests that make this node step down must return their result.
+   * Returns true if another node may have led in the meantime, so that data read here may be stale. Requests that are served
+   * while fenced are exempt: they can make this node step down, and must then return their result.
    */
   #isOutdated({ path, operation }: IncomingRequest, { term }: Moment): boolean {
     const { systemRules } = this.#options

@@ -165,7 +165,7 @@ export class Server implements ShellView {
     return this.host.runtime
   }
 
-  /** Handles one request from the HTTP front. Any error thrown becomes an error response. */
+  /** Handles one request from the HTTP server. Any error thrown becomes an error response. */
   readonly handle = (request: IncomingRequest): Promise<Rendered> => this.#requests.handle(request)
 
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
@@ -175,7 +175,7 @@ export class Server implements ShellView {
     return this.host.runtime?.cluster?.replication.statusData(kind)
   }
 
-  /** Reloads certificates and reopens audit files. A failure does not affect the others, and is thrown at the end. */
+  /** Reloads certificates and reopens audit files. Completes all of them, and then rejects with the first failure. */
   async reload(): Promise<void> {
     const readings = [...this.#listeners.reloadTls(), this.host.runtime?.cluster?.services.audit.reload()]
     const failed = (await Promise.allSettled(readings)).find(({ status }) => status === 'rejected')
@@ -214,7 +214,7 @@ export class Server implements ShellView {
     this.peers?.begin()
   }
 
-  /** Leaves damaged data open: a clean close would mark it as sound. */
+  /** Opens the runtime and checks the data. Does not close damaged data, since a clean close would mark it as undamaged. */
   async #openSound(source: EngineSource): Promise<Runtime> {
     try {
       const runtime = await this.host.open()

@@ -50,7 +50,7 @@ export const startServerFrom = async (
 
 type SharedParts = Pick<Parameters<typeof Server.start>[0], 'config' | 'sharedLog' | 'openStorage' | 'peers'>
 
-/** Opens the log of storage that several servers may share, and this node's copy. Each start is a new node. */
+/** For storage "etcd", opens the shared log and this node's copy of it. Each start gets a new node ID. */
 const openShared = async (config: ServerConfig, log: Log): Promise<SharedParts> => {
   const { storage, own } = config
   if (!storage.etcd) return { config }
@@ -63,7 +63,7 @@ const openShared = async (config: ServerConfig, log: Log): Promise<SharedParts> 
   }
 }
 
-/** Opens storage that other nodes may join, with this node's part of the shared data if there are other nodes. */
+/** For storage "raft", opens node management. If this server has joined a cluster, also starts its etcd member. */
 const openPeers = async (config: ServerConfig, log: Log, network: Network): Promise<SharedParts> => {
   const { storage } = config
   if (storage.path === undefined) return { config }
@@ -97,7 +97,7 @@ const describeTaken = async (error: unknown, config: ServerConfig): Promise<stri
   return lock === undefined ? undefined : `${error.message}${describeOwner(findLockOwner(lock))}`
 }
 
-/** Prefers the API port, which users know: otherwise the cluster port, which is tried first, would be reported. */
+/** Returns the API address in use, if any. The server opens the cluster port first, but users know the API port. */
 const findTakenListener = async ({ listeners }: ServerConfig): Promise<string | undefined> => {
   for (const { address } of listeners) {
     try {

@@ -54,7 +54,7 @@ it('storage commands list and verify the data, and reject a running server', asy
     expect(opened.status, opened.stderr).toBe(0)
     expect(JSON.parse(opened.stdout)).toMatchObject({ isSound: true, values: { damaged: [] } })
     const wrong = await verify('--root-key-file', at.write('root', 'ab'.repeat(32)))
-    expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('does not open the keyring')])
+    expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('does not decrypt the keyring')])
     expect((await verify('--unseal-key-file', at.write('few', seal.unsealKeys[0] ?? ''))).status).toBe(1)
 
     const damaged = records.find(({ key }) => key.startsWith('logical/'))?.key ?? ''

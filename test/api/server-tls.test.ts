@@ -234,10 +234,10 @@ describe('a TLS listener', () => {
 describe('files that are wrong', () => {
   it.each([
     ['missing', 4, 'cert.pem', undefined, /cert\.pem cannot be read/],
-    ['no certificate', 4, 'cert.pem', 'nonsense', /cert\.pem holds no usable certificate/],
-    ['no key', 5, 'key.pem', 'nonsense', /key\.pem holds no usable private key/],
-    ['another key', 5, 'key.pem', 'other', /key\.pem does not belong to the certificate/],
-    ['no client CA', 6, 'clients.pem', 'nonsense', /clients\.pem holds no usable certificate/],
+    ['no certificate', 4, 'cert.pem', 'nonsense', /cert\.pem contains no usable certificate/],
+    ['no key', 5, 'key.pem', 'nonsense', /key\.pem contains no usable private key/],
+    ['another key', 5, 'key.pem', 'other', /key\.pem does not match the certificate/],
+    ['no client CA', 6, 'clients.pem', 'nonsense', /clients\.pem contains no usable certificate/],
   ])('a start with a wrong TLS file fails and names file and line: %s', async (_, line, name, content, text) => {
     const { at, config } = await site(name === 'clients.pem' ? 'tls_client_ca_file = "clients.pem"' : '')
     if (content === undefined) rmSync(at.path(name))

@@ -68,7 +68,7 @@ it('a secondary follows a promoted copy with fewer entries, and lists the discar
     ]
     expect(losses).toEqual([
       expect.objectContaining({
-        reason: 'received from the former primary, unknown to the new one',
+        reason: 'received from the former primary, unknown to the new primary',
         entries: entries.map((entry) => expect.objectContaining(entry)),
       }),
     ])

@@ -1,6 +1,6 @@
 /**
  * AppRole: machines log in with a RoleID and a SecretID. Roles and SecretIDs replicate, except for the SecretIDs of roles
- * with local SecretIDs. The core creates the tokens of logins, which stay on their cluster.
+ * with local SecretIDs. The core creates tokens. They stay on the cluster that issued them.
  */
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
 import { decideLockout, Lockout, type LockoutSettings } from '../../logical/lockout.js'
@@ -16,7 +16,7 @@ import { tidyPath, tidyWork } from './tidy.js'
 export interface ApproleOptions {
   /** Interval between two tidy runs. */
   readonly tidyIntervalMs: number
-  /** Undefined = off, unless the tuning of a mount enables it. */
+  /** Undefined: user lockout is off, unless the tune settings of a mount enable it. */
   readonly lockout: LockoutSettings | undefined
 }
 

@@ -10,8 +10,8 @@ export const checkBlocks = (texts: readonly string[], what: 'CIDR blocks' | 'tok
 }
 
 /**
- * Throws 400 for a block outside the role's. An empty list in the role allows any block; an empty list in the SecretID
- * inherits the role's.
+ * Throws LogicalError 400 if a block of the SecretID is outside the role's blocks. If the role has no blocks, it allows any
+ * block. If the SecretID has no blocks, the blocks of the role apply.
  */
 export const checkSubset = (ofRole: readonly string[], ofSecretId: readonly string[]): void => {
   if (ofRole.length === 0 || ofSecretId.length === 0 || areSubsets(ofSecretId, ofRole)) return
@@ -21,8 +21,8 @@ export const checkSubset = (ofRole: readonly string[], ofSecretId: readonly stri
 }
 
 /**
- * Throws 400 with the address if it is in no block. An empty list admits every address. `by` completes the error text with
- * the restriction and its owner.
+ * Throws LogicalError 400 if the address is in no block. An empty list allows every address. `by` is the end of the error
+ * text: the restriction and its owner.
  */
 export const checkSource = (blocks: readonly string[], address: string, by: string): void => {
   if (isWithinBoundCidrs(blocks, address)) return

@@ -56,8 +56,8 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
   }
 
   /**
-   * Rethrows an error. If the login must be forwarded, resets the failure counter first: a SecretID whose uses are counted
-   * on another cluster is valid here.
+   * Rethrows an error. If the login must be forwarded, resets the failure counter first: the SecretID is valid, and the
+   * primary counts its uses.
    */
   const onForwarded = (role: Role) => (error: unknown) => {
     if (error instanceof LogicalError && error.code === 'read-only') lockout.unlock(role.roleId)

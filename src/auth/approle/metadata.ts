@@ -45,7 +45,7 @@ const parsePairs = (text: string): Pairs => {
   return [...items].sort().map((item) => {
     const [key = '', value = '', ...more] = item.split('=').map((part) => part.trim())
     if (key === '' || value === '' || more.length > 0)
-      throw refusal('neither a JSON object of texts nor key=value pairs')
+      throw refusal('neither a JSON object of strings nor key=value pairs')
     return [key, value]
   })
 }

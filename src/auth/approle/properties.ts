@@ -56,7 +56,7 @@ const single = <K extends FieldName>(
   reset: (role) => set(role, ROLE_FIELDS[field].defaultValue as RoleCall['values'][K]),
 })
 
-/** Writes the login blocks, for both the old and the new name. */
+/** Returns the write function for the CIDR blocks of logins. `field` is the new or the old name of the setting. */
 const writeLoginBlocks =
   (field: 'secret_id_bound_cidrs' | 'bound_cidr_list') =>
   (role: Role, { values, supplied }: PropertyCall): Role | undefined => {

@@ -32,7 +32,7 @@ export class Salt {
   readonly #random: Random
   /** The committed salt. The salt of a failed write must not be cached. */
   #value: Buffer | undefined
-  /** Hashes under the salt: every login needs the hash of its RoleID and that of an accessor. */
+  /** Cached hashes. Every login needs two: the hash of its RoleID and the hash of an accessor. */
   readonly #hashes = new RecentCache<string>(LIMITS.saltedTextsMax)
 
   constructor(storage: Storage, random: Random) {

@@ -12,10 +12,10 @@ import type { SecretId } from './secret-id-records.js'
 export const GENERATE_FIELDS = {
   ...ROLE_NAME_FIELD,
   metadata: string('Metadata of the tokens, as the text of a JSON object. Audit logs show it in plain text.'),
-  cidr_list: commaList('CIDR blocks from which the SecretID can be used; a subset of those of the role.'),
-  token_bound_cidrs: commaList('CIDR blocks that can use the tokens; replaces those of the role with a subset.'),
-  num_uses: int('Number of uses of the SecretID; at most that of the role.'),
-  ttl: duration('TTL of the SecretID; at most that of the role.'),
+  cidr_list: commaList("CIDR blocks from which the SecretID can be used; a subset of the role's blocks."),
+  token_bound_cidrs: commaList("CIDR blocks from which the tokens can be used; a subset of the role's blocks."),
+  num_uses: int('Number of uses of the SecretID; at most the number of the role.'),
+  ttl: duration('TTL of the SecretID; at most the TTL of the role.'),
 } as const
 
 export const CUSTOM_FIELDS = {

@@ -1,7 +1,7 @@
 /**
- * SecretID records, and the index that finds one by its accessor, in replicated or cluster-local storage. A SecretID and its
- * accessor are written and removed in one transaction. The SecretID itself is not stored: its key is an HMAC under the key
- * of its role.
+ * SecretID records, and the index that finds a record by its accessor, in replicated or cluster-local storage. A SecretID and
+ * its accessor are written and removed in one transaction. The SecretID itself is not stored: the key of the record is an
+ * HMAC of the SecretID with the HMAC key of its role.
  *
  * `<folder>/<HMAC of role>/<HMAC of SecretID>` holds the record, `<accessor folder>/<hash>` the key of the record.
  */
@@ -123,7 +123,7 @@ export class SecretIdStore {
 
   #accessorKey(accessor: string): string {
     const hash = this.#salt.find(accessor)
-    if (hash === undefined) throw new Error('a SecretID is asked for before there was a role')
+    if (hash === undefined) throw new Error('a SecretID was requested before the first role was created')
     return this.folders.accessors + hash
   }
 }

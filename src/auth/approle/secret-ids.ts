@@ -60,9 +60,9 @@ export class SecretIds {
   }
 
   /**
-   * Takes one use. The last use removes the SecretID; an unlimited one is not written. Returns undefined if the SecretID is
-   * invalid or exhausted. The use is queued when this resolves: no other login can take it, and later writes are never
-   * durable without it.
+   * Takes one use. The last use removes the SecretID. An unlimited SecretID does not change. Returns undefined if the
+   * SecretID is invalid or exhausted. When this resolves, the use is queued, but not yet durable: no other login can take
+   * it, and later writes are never durable without it.
    */
   async use(secretId: string): Promise<TakenUse | undefined> {
     const key = this.#store.keyOf(this.#role, secretId)
@@ -120,7 +120,7 @@ export class SecretIds {
     return found
   }
 
-  /** Removes all SecretIDs with their accessors. The role must be removed first, so that none can be added. */
+  /** Removes all SecretIDs with their accessors. The caller must remove the role first, so that no SecretID can be added. */
   async clear(): Promise<void> {
     const { storage } = this.#store
     const folder = this.#store.folderOf(this.#role)

@@ -1,6 +1,7 @@
 /**
- * Removes SecretIDs that are no longer valid, and accessors that refer to no SecretID: periodically and on request. The
- * replicated storage is tidied where it is writable; each cluster tidies its own. Only one run at a time.
+ * Removes SecretIDs that are no longer valid, and accessors that refer to no SecretID: periodically and on request. Each
+ * cluster tidies its local storage. Only a cluster that can write replicated data tidies the replicated storage. Only one
+ * run is in progress at a time.
  */
 import { PeriodicWork } from '../../base/periodic-work.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
@@ -20,7 +21,7 @@ export const tidyWork = (data: MountData): PeriodicWork => {
       if (!context.isReadOnly()) await clean(replicated)
       await clean(local)
     } catch (error) {
-      if (!work.isStopped) context.log.warn('removing dead SecretIDs failed', { error: String(error) })
+      if (!work.isStopped) context.log.warn('the removal of invalid SecretIDs failed', { error: String(error) })
     }
   })
 
@@ -34,7 +35,7 @@ export const tidyWork = (data: MountData): PeriodicWork => {
       isDead: (key, reader) => !store.isAccessorUsed(key, reader),
       remove: (tx, key) => tx.delete(key),
     })
-    if (secretIds + accessors > 0) context.log.info('removed dead SecretIDs', { secretIds, accessors })
+    if (secretIds + accessors > 0) context.log.info('removed invalid SecretIDs', { secretIds, accessors })
   }
 
   /**

@@ -10,8 +10,8 @@ const ROLE_TYPES = ['default-service', 'default-batch', 'service', 'batch'] as c
 type RoleTokenType = (typeof ROLE_TYPES)[number]
 
 /**
- * A token role as stored. Durations in seconds, 0 = not set. A field with an old and a new name remembers the value of the
- * old one.
+ * A token role as stored. Durations in seconds, 0 = not set. A `Renamed` field also stores the value that was last written
+ * under its old name.
  */
 export interface TokenRole {
   readonly name: string

@@ -1,4 +1,4 @@
-/** Username and password logins. Users replicate. The core creates the tokens of logins, which stay on their cluster. */
+/** Username and password logins. Users replicate. The core creates tokens, which stay on the cluster that issued them. */
 import { type Backend, type BackendContext, type BackendType, type Call, definePath } from '../../logical/backend.js'
 import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, permissionDenied } from '../../logical/errors.js'
@@ -18,7 +18,7 @@ const LOGIN_FIELDS = {
 
 interface UserpassOptions {
   readonly passwords: Passwords
-  /** Undefined = off, unless the tuning of a mount enables it. */
+  /** Undefined: user lockout is off, unless the tune settings of a mount enable it. */
   readonly lockout: LockoutSettings | undefined
 }
 

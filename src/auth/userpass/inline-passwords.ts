@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import type { Passwords } from './password-worker.js'
 
-/** bcrypt without a thread, which blocks the event loop: for a simulation, whose clock does not advance by itself. */
+/** Runs bcrypt without a thread. For simulations only, because it blocks the event loop: their clock does not advance. */
 export class InlinePasswords implements Passwords {
   async hash(password: string, salt: string): Promise<string> {
     return bcrypt.hashSync(password, salt)

@@ -126,7 +126,8 @@ const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /**
- * A hash that matches no password. A login with an unknown name is compared with it, so that it takes as long as any other.
+ * A hash that matches no password. A login with an unknown user name is compared with this hash, so that it takes as long as
+ * any other login.
  */
 const UNKNOWN_USER_HASH = `$2b$${COST}$${'.'.repeat(53)}`
 

@@ -53,7 +53,7 @@ const isListed = (values: readonly PlainValue[], value: JsonValue): boolean =>
 
 /**
  * Compares strings as globs, and other values by type and value. As in Vault, a number never matches: the policy contains a
- * native number, the request the text of one.
+ * native number, and the request contains the text of a number.
  */
 const isSame = (listed: PlainValue, value: JsonValue): boolean =>
   typeof listed === 'string' && typeof value === 'string' ? matchesGlob(listed, value) : isEqual(listed, value)

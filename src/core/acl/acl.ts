@@ -1,5 +1,5 @@
 /**
- * The access rules of one token. Exactly one rule decides: an exact match, otherwise the one with the highest priority.
+ * The access rules of one token. Exactly one rule decides: an exact match, otherwise the rule of highest priority.
  * Built once per set of policies and used for every request, so each lookup is a map or a short sorted list.
  */
 import type { JsonObject } from '../../logical/json.js'
@@ -123,7 +123,7 @@ const grantingPolicies = (rule: AclRule, needed: number): GrantingPolicy[] =>
 
 /**
  * Returns the path for policy checks of a token of `tokenNamespace` that requests `path` in `requestNamespace`. Returns
- * undefined if that is neither the token's namespace nor below it.
+ * undefined if `requestNamespace` is neither the token's namespace nor below it.
  */
 export const aclPath = (
   tokenNamespace: NamespaceRef,
@@ -135,8 +135,14 @@ export const aclPath = (
     : undefined
 
 /**
- * Compares two patterns that match the same path; negative if `a` takes precedence. In order: the later first wildcard, no
- * glob, fewer `+`, the longer one, the alphabetically later one.
+ * Compares two patterns that match the same path. Returns a negative number if `a` takes precedence. The first difference in
+ * this list decides which pattern takes precedence:
+ *
+ * - the pattern whose first wildcard is later
+ * - the pattern without a glob
+ * - the pattern with fewer `+`
+ * - the longer pattern
+ * - the alphabetically later pattern
  */
 const comparePriority = (a: PathPattern, b: PathPattern): number =>
   b.literalHead.length - a.literalHead.length ||

@@ -64,7 +64,7 @@ export class PolicyStore {
     return record && { name: lower, text: record.text }
   }
 
-  /** Returns all names in alphabetical order, including `root` but not the hidden policy. */
+  /** Returns all names in alphabetical order, including `root` but not `response-wrapping`. */
   async list(namespaceId: string): Promise<string[]> {
     const prefix = `${namespaceId}/`
     const names = (await this.#storage.keys(prefix)).map((key) => key.slice(prefix.length))

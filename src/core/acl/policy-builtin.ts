@@ -16,9 +16,9 @@ path "sys/wrapping/unwrap" {
 `
 
 /** The initial text of `default`, which every token has unless it opts out. It can be edited but not deleted. */
-export const DEFAULT_POLICY_TEXT = `# What every token may do unless it was made without this policy.
+export const DEFAULT_POLICY_TEXT = `# Permissions of every token, unless the token was created without this policy.
 
-# Look at itself, prolong itself, end itself.
+# Look up, renew and revoke the token itself.
 path "auth/token/lookup-self" {
   capabilities = ["read"]
 }
@@ -29,7 +29,7 @@ path "auth/token/revoke-self" {
   capabilities = ["update"]
 }
 
-# Find out what it may do.
+# Read the capabilities of the token itself.
 path "sys/capabilities-self" {
   capabilities = ["update"]
 }
@@ -37,7 +37,7 @@ path "sys/internal/ui/resultant-acl" {
   capabilities = ["read"]
 }
 
-# Read the identity it stands for.
+# Read the entity of the token, and authorize OIDC clients.
 path "identity/entity/id/{{identity.entity.id}}" {
   capabilities = ["read"]
 }
@@ -48,7 +48,7 @@ path "identity/oidc/provider/+/authorize" {
   capabilities = ["read", "update"]
 }
 
-# Look up and renew leases whose id it knows, by the present and by the old path.
+# Look up and renew leases by ID, at the current path and at the old path.
 path "sys/leases/lookup" {
   capabilities = ["update"]
 }
@@ -59,12 +59,12 @@ path "sys/renew" {
   capabilities = ["update"]
 }
 
-# Keep things in its own cubbyhole.
+# Store data in the cubbyhole of the token.
 path "cubbyhole/*" {
   capabilities = ["create", "read", "update", "delete", "list"]
 }
 
-# Wrap data and open what was wrapped for it.
+# Wrap data, and look up and unwrap wrapping tokens.
 path "sys/wrapping/wrap" {
   capabilities = ["update"]
 }
@@ -75,7 +75,7 @@ path "sys/wrapping/unwrap" {
   capabilities = ["update"]
 }
 
-# Hash data, and ask how far a request for authorisation is.
+# Hash data, and read the status of a control group request.
 path "sys/tools/hash" {
   capabilities = ["update"]
 }

@@ -49,7 +49,7 @@ export interface AuditStyle {
   readonly redactor: Redactor
   readonly wholes: WholeDigests
   readonly elidesLists: boolean
-  /** Request headers to log, by lower-case name; the value says whether to hash theirs. */
+  /** Request headers to log, by lower-case name. `hmac`: the values of the header are hashed. */
   readonly headers: ReadonlyMap<string, { readonly hmac: boolean }>
 }
 

@@ -30,16 +30,16 @@ const APPENDING = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | 
 /** Interval between attempts to write to a full pipe, in ms. */
 const RETRY_MS = 10
 
-/** If a check finds at least this much free space, no other check is needed for this time. */
+/** If a check finds more than `PLENTY_BYTES` of free space, the next check follows after `ROOM_KNOWN_MS`. */
 const ROOM_KNOWN_MS = 100
 const PLENTY_BYTES = 64 * LIMITS.auditHeadroomBytes
 
 const LINE_FEED = 0x0a
 
 /**
- * Appends lines to a file. One write is in progress at a time, and the next one contains all lines that arrived meanwhile.
- * After a failure the file is reopened with the next line, which starts on a new line. If the disk is nearly full, the sink
- * rejects requests, so that there is space for the responses of executed ones.
+ * Appends lines to a file. One write is in progress at a time. The next write contains all lines that arrived meanwhile.
+ * After a failure, the next entry reopens the file and starts on a new line. If the disk is nearly full, the sink rejects
+ * requests, so that there is space for the responses to executed requests.
  */
 export class FileSink implements AuditSink {
   readonly #options: FileSinkOptions
@@ -50,7 +50,7 @@ export class FileSink implements AuditSink {
   /** The tail of the queue of all file operations. Never rejects. */
   #work: Promise<void> = Promise.resolve()
   #isScheduled = false
-  /** A line may arrive after `close`, from a request in progress. It is written, and the file does not stay open. */
+  /** A request in progress may append a line after `close`. The sink then writes the line and closes the file again. */
   #isClosed = false
   /** A write exceeds its timeout; no other write can start until it completes. */
   #isStuck = false
@@ -214,7 +214,7 @@ const isErrno = (error: unknown, code: string): boolean =>
 
 /** Destinations for the lines of an audit device. */
 
-/** The subject of a line: a request that may still be rejected, or the response to an executed one. */
+/** The subject of a line: a request that may still be rejected, or the response to an executed request. */
 export type LineKind = 'request' | 'response'
 
 export interface AuditSink {

@@ -77,8 +77,8 @@ interface AuditLine {
 }
 
 /**
- * The most recent lines that this cluster's devices wrote since it was unsealed. The devices fill it. No file is ever read
- * for it, since a device may have any file path.
+ * The most recent lines that this cluster's devices wrote since the unseal. The devices add the lines. No file is ever read,
+ * since a device may have any file path.
  */
 export class AuditTail {
   #lines: AuditLine[] = []

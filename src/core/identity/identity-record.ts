@@ -19,7 +19,7 @@ export const IDENTITY_KEYS = {
   name: (namespaceId: string, name: string) => `name/${namespaceId}/${sha256Hex(name.toLowerCase())}`,
 } as const
 
-/** The format in which earlier versions stored the entity of a login. Only the keys of its aliases refer to it. */
+/** The format in which earlier versions stored the entity of a login. Only alias keys refer to such an entity. */
 interface FirstEntity extends EntityView {
   readonly namespaceId: string
   readonly createdAtMs?: undefined

@@ -103,9 +103,9 @@ export class IdentityStore {
   }
 
   /**
-   * Finds or creates the entity of an alias, and updates the alias metadata. Throws LogicalError `read-only` if the entity
-   * must be created and replicated data is not writable. If only metadata has changed there, the change is dropped, so that
-   * known users can log in while the primary is unreachable. Throws 403 for a disabled entity.
+   * Finds or creates the entity of an alias, and updates the alias metadata. Throws LogicalError 403 for a disabled entity.
+   * If replicated data is not writable and the entity is missing, throws LogicalError `read-only`. If only metadata has
+   * changed, discards the change instead, so that known users can log in while the primary is unreachable.
    */
   async findOrCreate(query: AliasQuery): Promise<Entity> {
     const entity = await this.#findOrCreate(query)

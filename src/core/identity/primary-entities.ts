@@ -7,8 +7,8 @@ type EntityForwarder = (
 ) => Promise<{ readonly response: Response | undefined; readonly state: LogState }>
 
 /**
- * The internal path where a secondary requests an entity from its primary. Clients cannot reach it, since no mount may be
- * there.
+ * The internal path at which a secondary requests an entity from its primary. Clients cannot reach it, since no mount can
+ * have this path.
  */
 export const ENTITY_PATH = 'sys/internal/replicated-entity'
 

@@ -53,7 +53,7 @@ export const entryKey = ({ kind, isLocal, uuid }: Pick<MountEntry, 'kind' | 'isL
 
 export const ENTRY_PREFIXES = Object.values(ENTRIES).flat()
 
-/** Returns the prefix of the mount's data. Data of its local prefixes is elsewhere. */
+/** Returns the prefix of the mount's data. Data of the backend's local paths is below `localDataPrefix`. */
 export const dataPrefix = ({ kind, isLocal, uuid }: MountEntry): string => `${DATA[kind][isLocal ? 1 : 0]}${uuid}/`
 
 export const localDataPrefix = ({ kind, uuid }: MountEntry): string => `${DATA[kind][1]}${uuid}/`

@@ -102,7 +102,7 @@ export class MountService {
     await cleanup.run(cleanupKey(entry))
   }
 
-  /** Creates the missing built-in mounts of a namespace. Returns those that it could create. */
+  /** Creates the missing built-in mounts of a namespace, except mounts that this cluster cannot write. */
   async ensureDefaults(namespace: NamespaceRef): Promise<void> {
     const { table, random } = this.#options
     const wanted = defaultMounts(

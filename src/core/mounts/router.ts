@@ -56,8 +56,12 @@ interface RouterOptions {
 }
 
 /**
- * Whether this cluster has the data of a mount. `filtered`: a paths filter excludes it. `arriving`: a filter was removed and
- * the data is still replicating. `stranded`: the same, but this cluster has no primary.
+ * Whether this cluster has the data of a mount.
+ *
+ * - `here`: it has all data.
+ * - `filtered`: a paths filter excludes the mount.
+ * - `arriving`: a filter was removed, and the data is still replicating.
+ * - `stranded`: a filter was removed, but this cluster has no primary that could send the data.
  */
 export type Presence = 'here' | 'filtered' | 'arriving' | 'stranded'
 
@@ -79,7 +83,7 @@ export class Router {
   /** Namespace id -> route path -> mount. */
   readonly #index = new Map<string, Map<string, OpenMount>>()
   readonly #closing = new Set<Promise<void>>()
-  /** Replicated mounts hidden by a local one at the same path. */
+  /** Replicated mounts that a local mount at the same path hides. */
   #hidden: ReadonlySet<OpenMount> = new Set()
   /** The length of the longest route path so far. */
   #longest = SYSTEM_PATH.length
@@ -116,8 +120,8 @@ export class Router {
   }
 
   /**
-   * Routes to the bare system backend. A wiped secondary has no tables until its first full sync, which may never come, and
-   * must still report its status and accept commands.
+   * Routes to the bare system backend. A wiped secondary has no tables until its first full sync, which may never complete.
+   * Until then it must still report its status and accept commands.
    */
   #findBareSystem(namespace: NamespaceRef, path: string): Route | undefined {
     if (namespace.id !== ROOT_NAMESPACE.id || !path.startsWith(SYSTEM_PATH)) return undefined
@@ -134,7 +138,7 @@ export class Router {
     return this.#byUuid.get(uuid)
   }
 
-  /** Returns true if a paths filter hides the mount from this cluster, or from the one that sent the request. */
+  /** Returns true if a paths filter hides the mount from this cluster, or from the cluster that forwarded the request. */
   isFiltered(entry: MountEntry, { sight }: Pick<Request, 'sight'>): boolean {
     return this.#options.presenceOf(entry) === 'filtered' || (sight?.isFiltered(entry.uuid) ?? false)
   }

@@ -77,8 +77,8 @@ export class NamespaceStore {
   }
 
   /**
-   * Resolves the namespace of a request: that of the header, then as many leading path segments as name a child of it.
-   * Throws 404 if the header names an unknown namespace.
+   * Resolves the namespace of a request. Starts with the namespace in the header, and then follows the leading segments of
+   * the path that name child namespaces. Throws LogicalError 404 if the header names an unknown namespace.
    */
   resolve(header: string | undefined, path: string): { namespace: NamespaceRef; path: string } {
     const named = header === undefined ? '' : normalizeNamespacePath(header)
@@ -97,8 +97,8 @@ export class NamespaceStore {
   }
 
   /**
-   * Stores a new namespace, unless its path has been taken in the meantime. Returns the existing one. `refuse` throws if a
-   * namespace is not allowed there.
+   * Stores and returns a new namespace. If its path has been taken in the meantime, returns the existing namespace instead.
+   * `refuse` throws if a namespace is not allowed at this path.
    */
   async add(entry: NamespaceEntry, refuse: (entry: NamespaceEntry) => void): Promise<NamespaceEntry> {
     const stored = this.#storage.write((tx) => {

@@ -23,7 +23,7 @@ export interface AuthoriserOptions {
 export interface Authorised {
   readonly token: TokenEntry | undefined
   readonly verdict: AclVerdict | undefined
-  /** True if the request took the last use of the token. The token ends with the request. */
+  /** True if the request took the last use of the token. The token is revoked after the request. */
   readonly isLastUse: boolean
   readonly failure: LogicalError | undefined
 }

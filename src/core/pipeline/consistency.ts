@@ -76,8 +76,8 @@ export class Consistency {
   }
 
   /**
-   * On a performance standby, waits until an unknown token has certainly replicated if it exists. A token issued at an
-   * index beyond the end of the log belongs to another log. Throws 412 if that cannot be determined in time.
+   * On a performance standby, waits until the data includes an unknown token if that token exists. A token issued at an
+   * index beyond the end of the log belongs to another log. Throws LogicalError 412 if this is still unclear at the timeout.
    */
   async requireToken(presented: string, tokens: Pick<TokenStore, 'awaitedIndex'>): Promise<void> {
     const isReached = () => this.#options.own().localIndex >= tokens.awaitedIndex(presented)
@@ -104,8 +104,8 @@ export class Consistency {
   }
 
   /**
-   * Returns false for a state that waiting cannot reach: one of this node's own log, which is already at its end, or of a
-   * cluster that is not its primary.
+   * Returns false for a state that waiting cannot reach. On an active node, this is any state of the cluster's own log, which
+   * the node has applied completely. On every node, it is also any state of a cluster that is not its primary.
    */
   #mayCome(state: LogState): boolean {
     if (this.#isOwn(state)) return this.#options.isStandby

@@ -77,7 +77,9 @@ export class RequestHandler {
     return route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
   }
 
-  /** Authorizes a request that is executed elsewhere, and takes a use of its token. Throws the error of a rejected request. */
+  /**
+   * Authorizes a request that is executed elsewhere, and takes a use of its token. Throws the error of a rejected request.
+   */
   async requireRights(state: OpenState, request: IncomingRequest): Promise<void> {
     const route = this.#admit(state, request)
     const authorised = await this.#authoriser.authorise(request, route)
@@ -104,7 +106,7 @@ export class RequestHandler {
     return this.#options.answersAlone !== undefined
   }
 
-  /** On a performance standby, waits for the data that token and headers refer to, then repeats routing, which may need it. */
+  /** On a performance standby, waits for the data that token and headers refer to. Then repeats routing with this data. */
   async #requireAlone(state: OpenState, request: IncomingRequest): Promise<void> {
     const { consistency, tokens } = this.#options
     const early = this.#isAnsweredAlone(state, request)
@@ -133,7 +135,7 @@ export class RequestHandler {
     return route
   }
 
-  /** Sets the request's namespace: the named one, or that of the token for requests about itself. */
+  /** Sets the request's namespace: the named namespace, or the token's namespace if the request is about the token itself. */
   #locate(request: IncomingRequest): Route | undefined {
     const { namespaces, router } = this.#options
     const { path, namespace } = namespaces.resolve(request.namespaceHeader, request.path)
@@ -148,7 +150,7 @@ export class RequestHandler {
     return home ? router.find(home, path) : route
   }
 
-  /** Executes a request authorized by another cluster, limited to the part of this cluster that it may see. */
+  /** Executes a request that another cluster has authorized, limited to the data that the other cluster may see. */
   async handleForwarded(request: Request): Promise<Response | undefined> {
     const { namespaces, router, mayForward } = this.#options
     const namespace = namespaces.findById(request.namespace.id)
@@ -247,7 +249,9 @@ const hasLogin = (response: Response | undefined): response is LoginResponse => 
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true
 
-/** Returns whether a response can be wrapped. Raw texts, such as unwrapped responses, are wrapped unchanged; streams are not. */
+/**
+ * Returns whether a response can be wrapped. Raw texts, such as unwrapped responses, are wrapped unchanged; streams are not.
+ */
 const canBeWrapped = (response: Response): boolean =>
   hasBody(response) ||
   (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)

@@ -49,7 +49,7 @@ interface GenerationOptions {
   readonly slot: GenerationSlot
   readonly seal: CeremonySeal
   readonly random: Random
-  /** Creates the token, durably, after the shares were verified. 28 characters. */
+  /** Creates the token of 28 characters after the shares were verified. Resolves when the token is durable. */
   readonly makeToken: () => Promise<string>
 }
 

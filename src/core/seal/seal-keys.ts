@@ -72,9 +72,9 @@ export class SealKeys {
   }
 
   /**
-   * Encrypts 32 bytes so that only a server with the same seal, or with the shares of this cluster, can read them. For the
-   * latter, it includes the root key as wrapped by the shares, and the secret encrypted under the root key. It therefore
-   * does not need the shares themselves.
+   * Encrypts 32 bytes so that only a server with the same auto-unseal seal, or with the shares of this cluster, can read
+   * them. With shares, the result contains the wrapped root key, and the secret encrypted with the root key. This server
+   * therefore needs no shares to create it.
    */
   async sealChallenge(secret: Buffer, rootKey: Buffer): Promise<Buffer> {
     if (this.#options.autoSeal) return this.#options.autoSeal.wrap(secret)
@@ -112,7 +112,7 @@ export class SealKeys {
     }
   }
 
-  /** Makes new shares the valid ones. Throws LogicalError `read-only` if replicated keys are not writable. */
+  /** Replaces the valid shares with new shares. Throws LogicalError `read-only` if replicated keys are not writable. */
   async adopt(made: NewShares): Promise<void> {
     await this.#options.storage.write(made.records)
   }

@@ -21,7 +21,9 @@ interface SealManagerOptions {
   readonly hooks: SealHooks
   readonly random: Random
   readonly log: Log
-  /** True for a node of a multi-node cluster: it repairs no records, because another node may be writing during the unseal. */
+  /**
+   * True for a node of a multi-node cluster: it repairs no records, because another node may be writing during the unseal.
+   */
   readonly isOneOfSeveral?: boolean
   /** Returns the cluster that this server is joining, while it has no data. */
   readonly joining?: () => SealJoin | undefined
@@ -57,7 +59,7 @@ export class SealManager {
     return this.#rootKey
   }
 
-  /** The configuration of this cluster, or of the one that this server is joining. */
+  /** The configuration of this cluster, or of the cluster that this server is joining. */
   get #config(): SealConfig | undefined {
     return this.keys.config ?? this.#otherCluster?.config
   }
@@ -99,7 +101,9 @@ export class SealManager {
     })
   }
 
-  /** Prevents initialization while `join` adds this server to another cluster. Throws LogicalError 400 if it has a cluster. */
+  /**
+   * Prevents initialization while `join` adds this server to another cluster. Throws LogicalError 400 if it has a cluster.
+   */
   joinOther<T>(join: () => Promise<T>): Promise<T> {
     return this.#lock.run('seal', async () => {
       if (this.keys.config) throw invalid('Vault is already initialized')
@@ -182,7 +186,9 @@ export class SealManager {
     })
   }
 
-  /** Updates the auto-unseal wrapping, which only the active node can write. Call it on an unsealed node that becomes active. */
+  /**
+   * Updates the auto-unseal wrapping, which only the active node can write. Call it on an unsealed node that becomes active.
+   */
   async refreshWrapping(): Promise<void> {
     if (this.#rootKey) await this.#refreshIfPossible(this.#rootKey)
   }

@@ -1,10 +1,13 @@
 /**
- * The storage and barrier interfaces of the seal, and its records. The records are stored below the barrier, unencrypted by
- * it, because they open it.
+ * The storage and barrier interfaces of the seal, and its records. The barrier does not encrypt these records, because they
+ * are needed to open it.
  *
- * The shares (unseal keys, or recovery keys under auto-unseal) combine to the share key, the share key unwraps the root key,
- * and the root key opens the keyring. Configuration and share-wrapped root key are replicated, so the primary's shares open
- * every member of its set. An auto-unseal seal wraps the root key a second time, for its own cluster only.
+ * - The shares (unseal keys, or recovery keys with auto-unseal) are combined into the share key.
+ * - The share key unwraps the root key.
+ * - The root key opens the keyring.
+ *
+ * The configuration and the share-wrapped root key are replicated, so the primary's shares open every member of its set. An
+ * auto-unseal seal wraps the root key a second time, for its own cluster only.
  */
 import { parseJsonObject } from '../../base/json.js'
 import { LogicalError } from '../../logical/errors.js'
@@ -62,8 +65,9 @@ export const parseSealConfig = (value: Buffer): SealConfig => {
 export interface SealJoin {
   readonly config: SealConfig
   /**
-   * `wanted`: shares authenticate this server to the cluster it may join. `needless`: the cluster has admitted this server,
-   * whose data is still arriving. `too-early`: too few other nodes are present to know which cluster the shares open.
+   * - `wanted`: shares authenticate this server to the cluster that it wants to join.
+   * - `needless`: the cluster has admitted this server, and the data is still arriving.
+   * - `too-early`: too few other nodes are present to know which cluster the shares open.
    */
   readonly shares: 'wanted' | 'needless' | 'too-early'
   /**

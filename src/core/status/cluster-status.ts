@@ -21,7 +21,7 @@ export interface NodeFacts extends ActiveNode {
   readonly lastEchoMs: number | undefined
 }
 
-/** The facts that depend on the data. While a role change rebuilds the cluster, they are those from before. */
+/** The facts that depend on the data. During a role change, they are the facts from before the change. */
 export interface ClusterFacts {
   /** Empty until known. Never shown while sealed. */
   readonly clusterName: string

@@ -33,8 +33,8 @@ export const SYSTEM_READS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Operations with a write verb that may change no stored data, by mount type. A limited-use token still requires the active
- * node. Logins are not included, since the active node counts failures.
+ * Operations with a write verb that can run without a change of stored data, by mount type. A request with a limited-use
+ * token still requires the active node. Logins are not included, since the active node counts failures.
  */
 export const UPDATES_ALONE: Readonly<Record<string, readonly string[]>> = {
   system: ['capabilities', 'capabilities-self', 'capabilities-accessor', 'wrapping/lookup', 'audit-hash/*name'],
@@ -59,7 +59,7 @@ const UPDATES: ReadonlySet<string> = new Set(
   Object.entries(UPDATES_ALONE).flatMap(([mount, patterns]) => patterns.map((pattern) => `${mount}\n${pattern}`)),
 )
 
-/** Returns whether a performance standby tries to answer itself. `mount` is the type of its backend. */
+/** Returns whether a performance standby tries to answer a request itself. `mount` is the type of the backend. */
 export const isAnsweredAlone = (mount: string, pattern: string, operation: Operation): boolean => {
   if (operation === 'create' || operation === 'update') return UPDATES.has(`${mount}\n${pattern}`)
   return !isWrite(operation) && (mount !== 'system' || operation === 'help' || SYSTEM_READS.has(pattern))

@@ -1,4 +1,4 @@
-/** When a node counts as healthy, and when a dead one is removed. Times are whole seconds. */
+/** The settings for node health and for the removal of dead nodes. Times are whole seconds. */
 import { formatGoDuration } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int } from '../../logical/fields.js'

@@ -50,7 +50,7 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
   }),
 ]
 
-/** Returns the rules if the token is visible. As in lookups, only tokens of this namespace and its children are. */
+/** Returns the rules if the token is in the request's namespace or in a child of it. The same limit applies to lookups. */
 const visible = ({ request }: Call, found: TokenAcl | undefined): TokenAcl | undefined =>
   found?.namespace.path.startsWith(request.namespace.path) ? found : undefined
 

@@ -13,7 +13,7 @@ const INIT_FIELDS = {
   secret_threshold: int('Number of unseal keys that unseal the server.'),
   pgp_keys: stringList('One PGP public key for each unseal key.'),
   recovery_shares: int('Number of recovery keys, for auto-unseal.'),
-  recovery_threshold: int('Number of keys that are required.'),
+  recovery_threshold: int('Number of recovery keys that are required.'),
   recovery_pgp_keys: stringList('One PGP public key for each recovery key.'),
   root_token_pgp_key: string('PGP public key for the root token.'),
   stored_shares: int('Has no effect.', 0, { isDeprecated: true }),

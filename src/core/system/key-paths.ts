@@ -1,6 +1,9 @@
 /**
- * sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys, which are one implementation, since a seal has
- * only one kind; sys/key-status and sys/rotate; sys/generate-root.
+ * The paths of keys:
+ *
+ * - sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys, with one implementation: a seal has one kind only
+ * - sys/key-status and sys/rotate
+ * - sys/generate-root
  */
 import { LIMITS } from '../../base/limits.js'
 import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'

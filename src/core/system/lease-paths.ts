@@ -8,7 +8,7 @@ import { leaseIdOf, type TokenEntry } from '../tokens/token-record.js'
 import type { TokenStore } from '../tokens/tokens.js'
 
 const LEASE_FIELDS = {
-  lease_id: string('The lease.'),
+  lease_id: string('ID of the lease.'),
   url_lease_id: string('The lease ID, if it is part of the path.'),
   increment: duration('Requested extension of the lease.'),
   sync: bool('If false, the server responds before the lease is revoked.', true),

@@ -4,15 +4,15 @@ import { string } from '../../logical/fields.js'
 import type { NamespaceRef } from '../../logical/request.js'
 import type { OpenMount } from '../mounts/router.js'
 
-const LIST_FIELDS = { mount_accessor: string('Accessor of a mount: lists only its users.') }
+const LIST_FIELDS = { mount_accessor: string('Accessor of a mount. If set, lists only the users of this mount.') }
 const UNLOCK_FIELDS = {
   mount_accessor: string('Accessor of the mount that locked the user.'),
   alias_identifier: string('Name of the user in the mount.'),
 }
 
 /**
- * Creates the paths of sys/locked-users, which list and unlock users locked after too many failed logins. Each cluster
- * counts failures separately, so both apply only to the cluster that receives the request.
+ * Creates the paths of sys/locked-users. They list and unlock users that are locked after too many failed logins. Each
+ * cluster counts failures separately, so both operations apply only to the cluster that receives the request.
  */
 export const lockedUsersPaths = ({ mounts }: { readonly mounts: () => readonly OpenMount[] }): PathSpec[] => {
   const visible = (from: NamespaceRef): OpenMount[] =>

@@ -25,7 +25,7 @@ const TABLES: readonly { readonly kind: MountKind; readonly root: string; readon
 const ENABLE_FIELDS = {
   path: string('Path of the mount.'),
   type: string('The type of the backend.'),
-  description: string('For people.'),
+  description: string('Description of the mount.'),
   config: map('Lease times, visibility, headers, token type.'),
   options: pairs('Settings of the backend, such as version.'),
   local: bool('Does not replicate the mount to performance secondaries.'),

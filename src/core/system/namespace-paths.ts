@@ -10,7 +10,7 @@ import type { NamespaceEntry, NamespaceStore } from '../namespaces/namespaces.js
 interface NamespacePathDeps {
   readonly namespaces: NamespaceStore
   readonly random: Random
-  /** Returns true if a paths filter hides the namespace from this cluster, or from the one that sent the request. */
+  /** Returns true if a paths filter hides the namespace from this cluster, or from the cluster that forwarded the request. */
   readonly isHidden: (path: string, request: Request) => boolean
   /** Throws 404 if the namespace contains a mount that the caller may not see. */
   readonly requireAllPresent: (namespace: NamespaceRef, request: Request) => void

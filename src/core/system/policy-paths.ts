@@ -10,8 +10,8 @@ const TEXT = { ...NAME, policy: string('The rules in HCL or JSON, plain or in ba
 const OLD_TEXT = { ...TEXT, rules: string('Deprecated name of policy.', '', { isDeprecated: true }) }
 
 /**
- * Creates the paths of sys/policy and sys/policies/acl: two path families over one store. The older one names the text
- * `rules` and repeats `data` at the top level.
+ * Creates the paths of sys/policy and sys/policies/acl, which access the same store. The older paths of sys/policy return the
+ * text as `rules`, and repeat the content of `data` at the top level.
  */
 export const policyPaths = ({ policies }: { readonly policies: PolicyStore }): PathSpec[] => {
   const list = ({ request }: Call) => policies.list(request.namespace.id)
@@ -56,5 +56,5 @@ export const policyPaths = ({ policies }: { readonly policies: PolicyStore }): P
   ] satisfies PathSpec<FieldTable>[]
 }
 
-/** Decodes a policy text that is entirely base64. A plain policy never is. */
+/** Decodes a policy text that is entirely base64. A plain policy is never valid base64. */
 const decodeText = (text: string): string => decodeBase64(text)?.toString('utf8') || text

@@ -15,8 +15,8 @@ export interface RaftServer {
   readonly isHealthy: boolean
   readonly lastContactMs: number
   /**
-   * Since when it has been healthy without interruption, as seen by this leader, in milliseconds since the epoch; undefined
-   * while unhealthy.
+   * The start of the current uninterrupted healthy period, in milliseconds since the epoch, as recorded by the leader;
+   * undefined while the node is unhealthy.
    */
   readonly stableSinceMs: number | undefined
   /** Last index of the log that it has applied. */
@@ -32,7 +32,7 @@ interface RaftCandidate {
   readonly clusterAddress: string
 }
 
-/** The active node's view of the other nodes, and its operations on joining ones. */
+/** The active node's view of the other nodes, and its operations for joining servers. */
 export interface RaftNodes {
   servers(): Promise<readonly RaftServer[]>
   /**

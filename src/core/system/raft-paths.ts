@@ -34,7 +34,7 @@ interface RaftPathsDeps extends RaftAccess {
 const REMOVE_FIELDS = { ...TOKEN_FIELDS, server_id: string('ID of the server.') } as const
 
 export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
-  statusPath('storage/raft/configuration', 'The servers of this cluster.', deps, () => configurationBody(deps)),
+  statusPath('storage/raft/configuration', 'List the servers of this cluster.', deps, () => configurationBody(deps)),
   ...autopilotPaths({ ...deps, servers: () => serversOf(deps) }),
   ...raftBootstrapPaths(() => {
     requireRaft(deps)

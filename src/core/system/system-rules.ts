@@ -10,8 +10,8 @@ type Served = NonNullable<PathRules['servedWhile']>
 const WHILE_DR = { 'dr-bootstrapping': 'all', dr: 'all' } satisfies Served
 const WHILE_CHANGING = { restarting: 'all', bootstrapping: 'all', stranded: 'all', ...WHILE_DR } satisfies Served
 /**
- * Shares may be submitted to a cluster that waits for its first full sync: it is unsealed and reports so. Later they have no
- * effect.
+ * A cluster that waits for its first full sync accepts requests with shares. It is already unsealed, and its response reports
+ * this. After the sync, shares have no effect.
  */
 const FOR_SHARES = {
   sealed: 'all',
@@ -38,7 +38,7 @@ const STATUS = {
 } satisfies PathRules
 const STATUS_OF_REMOVED = { ...STATUS, servedWhile: { ...STATUS.servedWhile, removed: 'all' } } satisfies PathRules
 const SNAPSHOT = { ...ROOT, ...SUDO, body: 'file' } satisfies PathRules
-/** A cluster that waits for its first full sync admits no servers, but asks joining ones for the shares. */
+/** A cluster that waits for its first full sync admits no servers, but sends challenges to joining servers. */
 const BOOTSTRAP = {
   ...ROOT,
   ...OPEN,
@@ -48,7 +48,7 @@ const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
 /** Commands to abandon a first full sync that does not complete. */
 const LEAVING = { ...ROOT, servedWhile: { stranded: 'all', ...STEERING } } satisfies PathRules
 const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
-/** Such a path validates the operation token itself. */
+/** For paths that validate the operation token themselves. */
 const WITH_OPERATION_TOKEN = { ...ROLE_ON_DR, ...OPEN } satisfies PathRules
 const TURNS = { takesTurns: true } satisfies PathRules
 
@@ -58,7 +58,7 @@ const TURNS = { takesTurns: true } satisfies PathRules
  */
 export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings): PathRuleTable => {
   const shares = own.allowGenerateRootUnauthenticated ? OPEN : SUDO
-  /** Shares of a cluster whose first full sync does not complete generate the token that abandons it. */
+  /** Served while stranded: shares generate a root token, with which an operator abandons an incomplete first full sync. */
   const rootCeremony: PathRules = { ...BARE, ...shares, servedWhile: { sealed: 'all', stranded: 'all' } }
   const drCeremony: PathRules = { ...ROLE_ON_DR, ...shares, body: 'bare' }
   return new PathRuleTable({

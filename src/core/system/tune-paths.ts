@@ -13,7 +13,7 @@ const TUNE_FIELDS = {
   default_lease_ttl: any('Seconds or a duration; "system" for the system\'s value.'),
   max_lease_ttl: any('Seconds or a duration; "system" for the system\'s value.'),
   force_no_cache: any('Stored and shown; has no effect.'),
-  description: string('For people.'),
+  description: string('Description of the mount.'),
   options: pairs('Settings of the backend, such as version.'),
   listing_visibility: any('unauth, hidden or empty.'),
   audit_non_hmac_request_keys: any('Request fields that audit devices log in plain text.'),

@@ -14,8 +14,8 @@ interface UiPathDeps extends MountPathDeps {
 }
 
 /**
- * Creates sys/internal/ui/mounts: the mounts visible to a client before it has signed in. Needs no token, but applies one if
- * sent.
+ * Creates sys/internal/ui/mounts: the mounts visible to a client before it has signed in. Needs no token. If the request has
+ * a token, the response also contains the mounts that the token can access.
  */
 export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
   const { table, router, reportedVersion, aclOf } = deps

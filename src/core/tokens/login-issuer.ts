@@ -16,8 +16,8 @@ interface LoginIssuerOptions {
 }
 
 /**
- * Issues the token of a successful login. The cluster that responds creates the token, even if another one verified the
- * credentials. The entity is replicated, so on a performance secondary the primary creates it.
+ * Issues the token of a successful login. The cluster that responds to the client creates the token, even if its primary
+ * verified the credentials. The entity is replicated, so the primary creates it for a login on a performance secondary.
  */
 export class LoginIssuer {
   readonly #options: LoginIssuerOptions
@@ -54,7 +54,7 @@ export class LoginIssuer {
     return answer
   }
 
-  /** Finds or creates, on the primary, the entity of a login forwarded by a secondary, before the response is sent. */
+  /** Runs on the primary before the response to a login that a secondary forwarded. Finds or creates its entity. */
   addEntity(request: Request, mount: OpenMount, response: LoginResponse): Promise<void> {
     const { login } = response
     return onceStored(response, async () => {
@@ -66,7 +66,7 @@ export class LoginIssuer {
     })
   }
 
-  /** Answers, on the primary, a secondary that requests an entity; undefined for any other request. */
+  /** Runs on the primary. Returns the response to a secondary that requests an entity; undefined for any other request. */
   async answerPrimary(request: Request): Promise<Response | undefined> {
     if (request.path !== ENTITY_PATH) return undefined
     const { accessor, name } = request.data

@@ -44,7 +44,7 @@ export class PresentedTokens {
     return form
   }
 
-  /** Returns the log index at which an unknown token has certainly replicated if it exists; 0 for all other tokens. */
+  /** Returns the log index from which on an unknown token is present if it exists; 0 for all other tokens. */
   awaitedIndex(presented: string): number {
     if (isBatch(presented) || this.resolve(presented) !== undefined) return 0
     const isGenuine = parsePresented(() => this.#key('token-form'), presented) !== undefined

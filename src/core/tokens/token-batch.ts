@@ -27,7 +27,7 @@ export const sealBatch = (key: Buffer, random: Random, token: BatchToken): strin
   return `${PREFIX}${sealed.toString('base64url')}${suffixOf(namespaceId)}`
 }
 
-/** Returns undefined if the token was not encrypted with this key, or for another namespace than its suffix. */
+/** Returns undefined if the token was not encrypted with this key, or not for the namespace of its suffix. */
 export const openBatch = (key: Buffer, presented: string): BatchToken | undefined => {
   const namespaceId = namespaceIdOf(presented)
   const end = namespaceId === 'root' ? presented.length : presented.lastIndexOf('.')

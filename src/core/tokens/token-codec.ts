@@ -37,8 +37,8 @@ const POSITIONS: Readonly<Record<Listed, number>> = {
 const COLUMNS = Object.entries(POSITIONS) as [name: Listed, position: number][]
 
 /**
- * Encodes a token as JSON: a list of values for tokens without index rows. Indexed tokens are objects with names, the only
- * format of earlier versions.
+ * Encodes a token as JSON. A token without index rows becomes a list of values. A token with index rows becomes an object,
+ * the only format of earlier versions.
  */
 export const encodeToken = (token: StoredToken): Buffer => {
   if (token.isIndexed) {

@@ -48,8 +48,8 @@ export class TokenMaker {
   }
 
   /**
-   * Stores a service token; `records` go into its cubbyhole. Throws 400 if a custom ID is taken, 403 if the parent has ended
-   * in the meantime.
+   * Stores a service token; `records` go into its cubbyhole. Throws LogicalError 400 if a custom ID is taken, and 403 if the
+   * parent has expired or was revoked in the meantime.
    */
   async store(
     request: TokenRequest,
@@ -60,7 +60,7 @@ export class TokenMaker {
     const { id: namespaceId } = request.namespace
     const id = request.id === undefined ? newTokenId(random, namespaceId) : request.id + suffixOf(namespaceId)
     const nowMs = clock.now()
-    // A custom ID may be reused. If its accessor were derived from the ID, the next token would have the same one.
+    // A custom ID may be reused. If the accessor were derived from the ID, the next token would have the same accessor.
     const isIndexed = request.id !== undefined
     const recordOf = (accessor: string) => makeRecord(request, { id, accessor, isIndexed }, ttlSeconds, nowMs)
     const entry = await this.#table.storage.write((tx) => {

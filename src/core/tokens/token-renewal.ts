@@ -12,8 +12,8 @@ export const checkRenewable = (entry: TokenEntry): void => {
 }
 
 /**
- * Decides the TTL of a renewal. A login's token uses the current settings of its role (`current`); a created one keeps its
- * last TTL. Explicit maxima stay as issued, except for those of token roles.
+ * Decides the TTL of a renewal. The token of a login uses the current settings of its role (`current`). A token created
+ * through auth/token keeps its last TTL. An explicit maximum stays as issued, except the maximum of a token role.
  */
 export const decideRenewal = (facts: {
   readonly entry: TokenEntry

@@ -9,9 +9,9 @@ const CHUNK = 200
 const REVOCATIONS_AT_ONCE = 64
 
 /**
- * Ends tokens: a token, its children, and their cubbyholes and leases. First the root of the tree is marked as ended, in one
- * durable step, which invalidates everything below it at once: a token without a live parent is invalid. Then the records
- * are removed, children before parents. A crash in between leaves a marked token, which the sweep removes.
+ * Revokes a token, its children, and their cubbyholes and leases. The first durable step marks the root of the tree as
+ * expired. This invalidates the whole tree at once, since a token without a live parent is invalid. The next steps remove
+ * the records, children before parents. A crash in between leaves a marked token, which the sweep removes.
  */
 export class TokenRevocation {
   readonly #table: TokenTable
@@ -75,7 +75,7 @@ export class TokenRevocation {
   }
 
   /**
-   * Marks a token as ended, with an expiry that has passed on every clock, even one that is set back or on another server.
+   * Marks a token as expired. An expiry of 0 has passed on every clock, even if the clock is set back or is another server's.
    */
   #mark(storageId: string): Promise<void> {
     return this.#change(storageId, (record) => ({ ...record, expiresAtMs: 0, sweepAtMs: 0 }))
@@ -114,7 +114,8 @@ export class TokenRevocation {
   }
 
   /**
-   * Removes records and cubbyholes in one transaction. Data added to a cubbyhole in the meantime is removed by the next one.
+   * Removes records and cubbyholes in one transaction. A second transaction removes data that was added to a cubbyhole in
+   * the meantime.
    */
   async #removeAll(storageIds: readonly string[], parent?: string): Promise<void> {
     const inCubbyholes = (): Promise<string[][]> =>

@@ -16,9 +16,12 @@ interface UncountedRightsOptions {
 const CREDENTIAL = 'dr_operation_token'
 
 /**
- * The access rules of a token on a DR secondary, which serves no other tokens and counts no uses. Requests to such a cluster
- * concern it as a whole, so only tokens of the root namespace have any access. All restrictions of the token apply: its
- * expiry and that of its parents, its CIDR bindings, and its policies on the exact path of the request.
+ * The access rules of a token on a DR secondary, which counts no uses of tokens. Requests to a DR secondary concern the whole
+ * cluster, so only tokens of the root namespace have access. All restrictions of the token apply:
+ *
+ * - the expiry of the token and of its parents
+ * - its CIDR bindings
+ * - its policies on the exact path of the request
  */
 export const uncountedRights = ({ tokens, policies, identity }: UncountedRightsOptions) => {
   const isAllowed = (token: TokenEntry, request: Request): boolean => {

@@ -39,7 +39,7 @@ export class TokenSweep {
     this.#sleepUntil(this.#options.clock.now())
   }
 
-  /** Schedules a pass for a token that will expire then. */
+  /** Schedules a pass for a token that expires at `timeMs`, in milliseconds since the epoch. */
   noteEnd(timeMs: number): void {
     if (timeMs < this.#wakeAtMs && !this.#running) this.#sleepUntil(timeMs)
   }

@@ -16,22 +16,28 @@ export interface TokenTableOptions {
 
 const ID_PREFIX = TOKEN_KEYS.ids
 
-/** Generation size of the record cache: it holds at most twice as many. */
+/** Generation size of the record cache: it holds at most twice as many records. */
 const CACHED_TOKENS = 20_000
 
 /** The value of a row whose information is in its key. */
 const ROW = Buffer.from('1')
 
 /**
- * The stored tokens: by storage ID (an HMAC, so that the database reveals no token), by parent, and by expiry and path in
- * one row. An accessor maps to the storage ID directly. For indexed tokens it does so through a row; these have another row
- * for their path. All keys of a token change in one transaction. The table does not decide whether a token is live.
+ * The stored tokens, and the indexes to find them. Each token has:
+ *
+ * - a record by storage ID, which is an HMAC, so that the database reveals no token
+ * - a row by parent, if it has a parent
+ * - a row by expiry, if it expires; this row also contains the path
+ *
+ * The storage ID is derived from the accessor. An indexed token has two more rows instead: one maps its accessor to the
+ * storage ID, and one contains its path. All keys of a token change in one transaction. The table does not decide whether a
+ * token is live.
  */
 export class TokenTable {
   readonly storage: Storage
   readonly #options: TokenTableOptions
   readonly #entries = new RecentCache<TokenEntry>(CACHED_TOKENS)
-  /** Only names of a committed salt: that of a failed write must not be cached. */
+  /** Names derived from a committed salt. The salt of a failed write must not be cached. */
   #names: TokenNames | undefined
 
   constructor(options: TokenTableOptions) {
@@ -194,8 +200,8 @@ const indexedLeaseKey = (record: StoredToken, storageId: string): string =>
   TOKEN_KEYS.leases(record.namespaceId) + leaseIdOf(record, storageId)
 
 /**
- * The names that a cluster's salt gives to a token. The accessor is derived from the ID, and the storage ID from the
- * accessor, so that both map to the one record and neither can be reversed. The two steps use different keys, so that no
+ * Derives the names of a token with the cluster's salt: the accessor from the ID, and the storage ID from the accessor. ID
+ * and accessor thus lead to the same record, and neither step can be reversed. The two steps use different keys, so that no
  * presented ID can produce the storage ID of an accessor.
  */
 class TokenNames {
@@ -218,8 +224,8 @@ class TokenNames {
   }
 
   /**
-   * Returns the storage ID of a token with a custom ID, or of one from an earlier version. Its accessor is random and has an
-   * index row.
+   * Returns the storage ID of a token with a custom ID, or of a token from an earlier version. The accessor of such a token
+   * is random and has an index row.
    */
   indexedStorageIdOf(id: string): string {
     return `h${hmacSha256Hex(this.salt, id)}`

@@ -121,8 +121,8 @@ export class TokenStore {
   }
 
   /**
-   * Issues the token of a login, and finds or creates its entity if it has an alias. Throws 400, or `read-only` for a new
-   * entity.
+   * Issues the token of a login, and finds or creates its entity if it has an alias. Throws LogicalError 400 for an invalid
+   * login, and `read-only` if the entity is new and replicated data is not writable.
    */
   async issueLogin(facts: LoginFacts): Promise<IssuedToken> {
     // Invalid logins are rejected before anything is created.

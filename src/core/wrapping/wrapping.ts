@@ -130,7 +130,7 @@ export class Wrapping {
     }
   }
 
-  /** Returns the stored response and ends the token. `isUsed`: the pipeline has already taken the single use. */
+  /** Returns the stored response and revokes the token. `isUsed`: the pipeline has already taken the single use. */
   async unwrap(entry: TokenEntry, isUsed: boolean): Promise<WrappedRecord> {
     const record = this.#read(entry)
     if (!isUsed && (await this.#options.tokens.use(entry)) === 'spent') throw invalid(NOT_VALID)

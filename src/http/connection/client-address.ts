@@ -5,15 +5,15 @@ import type { Message } from '../message/direct-answer.js'
 /** Which proxies to trust for the client's address. The names are those of the listener's settings. */
 export interface ForwardedForSettings {
   readonly authorizedAddrs: readonly Cidr[]
-  /** The number of proxies between the trusted one and the client. */
+  /** The number of proxies between the trusted proxy and the client. */
   readonly hopSkips: number
   readonly rejectNotPresent: boolean
   readonly rejectNotAuthorized: boolean
 }
 
 /**
- * Returns the client's address for CIDR rules: that of the TCP peer, or the one reported by a trusted proxy. Throws 400 if
- * the settings require a header or a proxy that is missing.
+ * Returns the client's address for CIDR rules: the address of the TCP peer, or the address that a trusted proxy reports.
+ * Throws LogicalError 400 if the settings require a header or a trusted proxy, and it is missing.
  */
 export const clientAddress = (request: Message, settings: ForwardedForSettings | undefined): string => {
   const peer = peerAddress(request.socket.remoteAddress)

@@ -40,7 +40,7 @@ export class MessageGate {
   #buffered: Buffer | undefined
   #request: Message | undefined
   #response: Answer | undefined
-  /** The slice being fed contains the end of a head. */
+  /** True while the slice that the parser receives contains the end of a head. */
   #mayBegin = false
   #begun = 0
   #isList = false
@@ -84,7 +84,7 @@ export class MessageGate {
     return this.#position.in === 'start' || (this.#position.in === 'answer' && !this.openResponse && !this.#buffered)
   }
 
-  /** Handles a head read by the parser. Returns false if no message may begin; the bytes since then cannot be trusted. */
+  /** Handles a head that the parser has read. Returns false if no message may begin here: gate and parser then disagree. */
   begin(request: Message, response: Answer): boolean {
     if (!this.#mayBegin || this.#request) return false
     this.#open(request, response)

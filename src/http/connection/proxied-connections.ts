@@ -74,7 +74,7 @@ export class ProxiedConnections {
     raw.on('error', cut)
   }
 
-  /** Gives `socket`, which is `raw` or wraps it, the address and port of its client. */
+  /** Sets the client's address and port on `socket`. This is `raw` itself, or the TLS socket over it. */
   name(socket: Socket, raw: Socket): void {
     const client = this.#clients.get(raw)
     if (client)

@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls'
 export interface TlsSettings {
   readonly cert: string | Buffer
   readonly key: string | Buffer
-  /** The CA of client certificates. If absent, none is requested, unless client certificates are required. */
+  /** The CA of client certificates. If absent, the server requests no client certificate, unless it is required. */
   readonly clientCa?: string | Buffer | undefined
   readonly mustPresentCertificate?: boolean | undefined
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3' | undefined

@@ -15,8 +15,8 @@ interface ByteBudgetOptions {
 }
 
 /**
- * A memory budget in bytes. Reservations are admitted in FIFO order, so that small ones cannot starve a larger one. A
- * reservation that exceeds the whole budget is admitted while there is no other one.
+ * A memory budget in bytes. Reservations are admitted in FIFO order, so that small reservations cannot starve a large one. A
+ * reservation that exceeds the whole budget is admitted while there is no other reservation.
  */
 export class ByteBudget {
   readonly #options: ByteBudgetOptions
@@ -39,8 +39,8 @@ export class ByteBudget {
   }
 
   /**
-   * Resolves to the result of `onTaken`, called when the bytes are reserved. `whenGone` registers a function that gives up
-   * waiting, with the error to reject with. Rejects with 503 if too many wait.
+   * Calls `onTaken` when the bytes are reserved, and resolves to its result. `whenGone` receives a function that ends the
+   * wait: `take` then rejects with the given error. Rejects with LogicalError 503 if too many reservations wait.
    */
   take<T>(bytes: number, onTaken: () => T, whenGone: (leave: (reason: unknown) => void) => void): Promise<T> {
     return new Promise((resolve, reject) => {

@@ -19,7 +19,7 @@ export interface Reservation {
   leave(): void
 }
 
-/** Called when a body is evicted to make room for others. The body has failed by then. */
+/** Called when a body is evicted to free budget for other bodies. The body can then no longer be read. */
 type OnEvicted = (error: LogicalError) => void
 
 /** A large body that is being read. */
@@ -40,10 +40,12 @@ const DEFAULTS = {
 type RequestBodyLimits = Readonly<Record<keyof typeof DEFAULTS, number>>
 
 /**
- * The memory budget for request bodies of one server, shared by all its listeners. Bodies of unauthenticated callers never
- * wait: if there are too many, the oldest one is evicted, since an honest one completes quickly. A large body of an
- * authenticated caller waits, unread, until the whole of it fits. While any body waits, those being read must keep a minimum
- * rate after a grace period, or they are evicted.
+ * The memory budget for request bodies of one server, shared by all its listeners.
+ *
+ * - Bodies of unauthenticated callers never wait. If there are too many, the oldest body is evicted, since normal clients
+ *   complete a body quickly.
+ * - A large body of an authenticated caller is not read until all of it fits into the budget. While any body waits, the
+ *   bodies being read must arrive at a minimum rate after a grace period. A slower body is evicted.
  */
 export class RequestBodyBudget {
   readonly #clock: Clock

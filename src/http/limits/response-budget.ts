@@ -67,7 +67,8 @@ export class ResponseBudget {
   }
 
   /**
-   * Returns a reservation for a response to another node. It is released when the call ends, and is never evicted for slowness.
+   * Returns a reservation for a response to another node. It is released when the call ends, and is never evicted for
+   * slowness.
    */
   reservationForCall(ended: AbortSignal): ResponseReservation {
     const end = new CallEnd(ended)
@@ -132,7 +133,7 @@ export class ResponseBudget {
     this.#budget.release(pending.bytes)
   }
 
-  /** Each admission gives slow clients new time. */
+  /** Restarts the timeout for slow clients at each admission. */
   #watchSlowest(hasAdmitted: boolean): void {
     if (hasAdmitted || !this.#budget.isAwaited) this.#calmDown()
     if (this.#budget.isAwaited)
@@ -154,7 +155,7 @@ export class ResponseBudget {
   }
 }
 
-/** One response's access to the response budget. Every request has one and few use it, so it costs a single object. */
+/** One response's access to the response budget. A single object, because every request has one and few requests use it. */
 class SinkReservation implements ResponseReservation {
   readonly #budget: ResponseBudget
   readonly #sink: AnswerSink

@@ -65,8 +65,8 @@ export const readPlainHeaders = (pairs: readonly string[]): Readonly<Record<stri
 export type Answer = ServerResponse | DirectAnswer
 
 /**
- * The response to a whole message: head and body leave in one write. It implements only the part of Node's response that the
- * HTTP front uses.
+ * The response to a whole message: one write sends head and body. It implements only the part of Node's response that
+ * `src/http` uses.
  */
 export class DirectAnswer {
   readonly #message: WholeMessage

@@ -83,7 +83,7 @@ const toFields = (value: JsonValue, isBare: boolean): JsonObject => {
   return fields
 }
 
-/** For endpoints without an envelope (`isBare`), replaces the text of a JSON error with that of Vault's decoder for them. */
+/** Replaces the text of a JSON error for endpoints without an envelope (`isBare`): Vault uses another decoder for them. */
 const inWordsOf = (isBare: boolean, error: unknown): unknown =>
   error instanceof LogicalError && isBare
     ? invalid(error.message.replace('error parsing JSON', 'failed to parse JSON input'))

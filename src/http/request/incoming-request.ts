@@ -78,7 +78,7 @@ export const readHead = ({ message: { headers }, verb, rules }: Received<Message
   return { operation, isFile, wrap: parseWrap(headers) }
 }
 
-/** Returns the namespace that a message names, below that of its listener; undefined if neither names one. */
+/** Returns the namespace of the message's header below the namespace of its listener; undefined if neither is set. */
 export const namespaceOf = (headers: MessageHead['headers'], chroot = ''): string | undefined => {
   const named = headerText(headers, 'x-vault-namespace')
   return chroot === '' ? named : chroot + normalizeNamespacePath(named ?? '')

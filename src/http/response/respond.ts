@@ -7,8 +7,8 @@ import type { Rendered } from '../../logical/incoming.js'
 import { type Answer, DirectAnswer, type Message } from '../message/direct-answer.js'
 
 /**
- * Sends responses as they are: no charset, no ETag, no caching. Responses are flushed together at the end of the turn.
- * Flushing each one alone wakes a client that goes back to sleep before the next one, which costs more than the response.
+ * Sends responses as they are: no charset, no ETag, no caching. Responses are flushed together at the end of the turn. If
+ * each response were flushed alone, the client would wake up and sleep again for each, which costs more than the response.
  */
 export class Sender {
   readonly #clock: Clock
@@ -67,7 +67,7 @@ export class Sender {
   }
 }
 
-/** Headers set by the HTTP front itself. */
+/** Headers that this module sets itself. Their names and values need no validation. */
 const OWN: ReadonlySet<string> = new Set(['Cache-Control', 'Content-Length', 'Connection'])
 
 /** Returns alternating names and values. */

@@ -6,7 +6,7 @@ const PLACES: ReadonlySet<string> = new Set(['/', '/ui', '/ui/'])
 
 const NAME = 'Understudy'
 const WHAT =
-  'An independent simulator of the Vault HTTP API, with replication between clusters. For rehearsals and tests: keep no real secrets in it.'
+  'An independent simulator of the Vault HTTP API, with replication between clusters. For rehearsals and tests: do not store real secrets in it.'
 const HELP = 'For usage and the served paths, see the README of the package understudy-lab.'
 
 const LINKS = [

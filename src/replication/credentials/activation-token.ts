@@ -32,7 +32,7 @@ const MODE_NUMBERS: Readonly<Record<Kind, number>> = { dr: 512, performance: 64 
 
 const PURPOSE = 'replication activation token'
 
-/** Encodes the bundle as the response of an unwrap. */
+/** Encodes the bundle as the data of an unwrap response. */
 export const encodeBundle = (bundle: Bundle): JsonObject => ({
   ...openPart(bundle),
   client_key: { type: 'p521', ...toP521Numbers(bundle.privateKey) },
@@ -69,8 +69,8 @@ export const sealBundle = (bundle: Bundle, publicKey: Buffer, random: Random): s
 }
 
 /**
- * Returns all fields except the encrypted key, in a fixed order. The encryption authenticates them, so none can be
- * replaced.
+ * Returns all fields except the encrypted key, in a fixed order. The encryption authenticates these fields: if one of
+ * them was changed, decryption fails.
  */
 const contextOf = (part: JsonObject): string =>
   JSON.stringify(
@@ -80,7 +80,7 @@ const contextOf = (part: JsonObject): string =>
   )
 
 type ActivationToken =
-  /** `address`: address of the primary's API; empty if the primary did not know its own. */
+  /** `address`: address of the primary's API; empty if the primary has no configured API address. */
   | { readonly form: 'wrapped'; readonly jwt: string; readonly address: string }
   | { readonly form: 'sealed'; readonly fields: JsonObject }
 
@@ -127,7 +127,7 @@ const assemble = (data: JsonObject, privateKey: Buffer): Bundle | undefined => {
   return { kind, setId, secondaryId, caCertificate, certificate, privateKey, primaryClusterAddr }
 }
 
-/** Returns false if a decoder would skip characters of the text. It would then not notice a changed character. */
+/** Returns false if a decoder would skip characters of the text, because a change of such a character is not detected. */
 const isCanonicalBase64 = (text: string): boolean =>
   text !== '' && Buffer.from(text, 'base64').toString('base64') === text
 

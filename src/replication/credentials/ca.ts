@@ -6,9 +6,9 @@ import type { CaRecord, Credentials } from '../model/state.js'
 import type { PrimaryCredentials, ServerIdentity } from '../model/types.js'
 
 /**
- * Creates the certificate authority (CA) of one primary for one kind of replication. The name of the CA is also its TLS
- * server name, with which callers select the kind. The CA issues the client certificates of secondaries. Only the
- * primary's DR secondaries receive its key.
+ * Creates the certificate authority (CA) of one primary for one kind of replication. Callers use the name of the CA as
+ * TLS server name, which selects the kind. The CA issues the client certificates of secondaries. Only the primary's DR
+ * secondaries receive the key of the CA.
  */
 export const createCa = async (random: Random, nowMs: number, keys?: CertificateKeys): Promise<CaRecord> => {
   const name = `rep-${uuid(random)}`
@@ -35,7 +35,7 @@ export const issueClientCertificate = async (
   return { commonName, ...(await issueCertificate(authority, { name: commonName, nowMs }, keys)) }
 }
 
-/** Returns the name, certificate and key that the cluster port presents for the kind of this authority. */
+/** Returns the name, certificate and key that the cluster port presents for this CA's kind of replication. */
 export const serverIdentityOf = (ca: CaRecord): ServerIdentity => ({
   serverName: ca.name,
   certificate: certificatePem(decode(ca.certificate)),

@@ -25,8 +25,8 @@ export const keepDevRoot = (host: Pick<ReplicationHost, 'settings'>, kind: Kind,
 }
 
 /**
- * Creates the root token at the end of the bootstrap. A failure is only logged, because key shares can still create a
- * root token.
+ * Creates the root token at the end of the bootstrap. Only logs a failure, because the operator can still generate a
+ * root token with the key shares.
  */
 export const plantDevRoot = async (
   dev: DevServer | undefined,
@@ -38,6 +38,6 @@ export const plantDevRoot = async (
     await dev?.plantRootToken(token)
     await storage.write((tx) => tx.delete(KEYS.devRoot))
   } catch (error) {
-    log.warn('the root token of the primary in dev mode could not be created here', { error: String(error) })
+    log.warn('the root token of the dev-mode primary could not be created on this cluster', { error: String(error) })
   }
 }

@@ -16,7 +16,7 @@ const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
 
 const filterKey = (id: string): string => KEYS.filters + id
 
-/** A mount that is being moved: the mount table has the new path, but it is not stored yet. */
+/** A mount that is being moved: the mount table in memory has the new path, but the path is not stored yet. */
 interface InMotion {
   readonly id: string
   readonly uuid: string
@@ -30,8 +30,8 @@ interface FilterStoreOptions {
 
 /**
  * The path filters of all secondaries, one replicated record each, compiled against the current mount tables. Every
- * cluster of the set has all filters: a secondary hides data by its own rule, and a promoted copy continues to apply
- * them.
+ * cluster of the set stores all filters. A secondary hides data according to its own filter. A promoted cluster
+ * continues to apply the filters of its secondaries.
  */
 export class FilterStore {
   readonly #options: FilterStoreOptions
@@ -55,8 +55,9 @@ export class FilterStore {
   }
 
   /**
-   * Records the digest of the current filter. Returns true if the secondary needs different data than at the last call,
-   * or than at loading: the filter was replaced or deleted, or it withholds a mount that was visible before.
+   * Records the digest of the current filter. Returns true if the digest has changed since the last call or since
+   * `load`. The secondary then needs different data: the filter was set, replaced or deleted, or now withholds a mount
+   * that was visible before.
    */
   noteChange(id: string): boolean {
     const { digest } = this.known(id)
@@ -102,7 +103,7 @@ export class FilterStore {
     return [...mounts, '', ...this.#options.namespaces().map((namespace) => namespace.path)].join('\n')
   }
 
-  /** Replaces the whole rule. `formerId` is the ID under which it was stored before. */
+  /** Replaces the whole rule. `formerId`: the ID under which the previous rule is stored. */
   async put(id: string, rule: FilterRule, formerId = id): Promise<void> {
     await this.#options.storage.write((tx) => {
       const former = readJson<FilterRecord>(tx, filterKey(formerId))
@@ -124,8 +125,8 @@ export class FilterStore {
   }
 
   /**
-   * Updates the filters in the transaction that moves or removes a mount, so that an outdated rule never filters a log
-   * entry. Call the returned function when the transaction is stored or has failed.
+   * Updates the filters in the transaction that moves or removes a mount, so that no log entry is filtered with an
+   * outdated rule. The caller must call the returned function when the transaction is stored or has failed.
    */
   followMount(tx: Transaction, change: MountChange): () => void {
     if (change.before.isLocal) return () => undefined

@@ -23,7 +23,7 @@ export const LOOKING: StateTable<Looking, LookingEvent, LookingEffect> = {
   'looking-again': { asked: stay, begun: never, ended: () => to({ is: 'due' }) },
 }
 
-/** Progress of the destruction of filtered data, beside the mark on disk. */
+/** Progress of the destruction of filtered data, in addition to the mark on disk. */
 export type Destruction =
   /** The destruction was not requested since the mark was written. */
   | { readonly is: 'open' }

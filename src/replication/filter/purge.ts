@@ -17,7 +17,7 @@ interface PurgeOptions extends Pick<Facilities, 'random' | 'log'> {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'isResyncing' | 'remotePosition' | 'firstIndex' | 'framesAfter' | 'cutLog'>
   /**
-   * Returns the IDs of the mounts that a filter withholds from this cluster, or from the cluster it is a DR copy of.
+   * Returns the IDs of the mounts that a filter withholds from this cluster, or, on a DR secondary, from its primary.
    */
   readonly filteredMounts: () => ReadonlySet<string>
   /** Requests a new generation of the directory that contains the remaining data and no mark. */
@@ -25,8 +25,8 @@ interface PurgeOptions extends Pick<Facilities, 'random' | 'log'> {
 }
 
 /**
- * Removes filtered data from the disk. Replication deletes the keys, but deleted keys stay readable in the files. The
- * data is therefore marked before the first deletion, and after the last one the remaining data moves to a new
+ * Removes filtered data from the disk. Replication deletes the keys, but deleted keys stay readable in the files.
+ * Therefore a mark is written before the first deletion. After the last deletion, the remaining data moves to a new
  * generation. The mark survives a crash and a role change.
  */
 export class FilteredDataPurge {
@@ -57,7 +57,7 @@ export class FilteredDataPurge {
   }
 
   /**
-   * Returns false while the known filter may not be in effect: clients may still be able to read filtered data here.
+   * Returns false while the known filter may not be in effect: filtered data may not be deleted yet on this cluster.
    */
   get isInEffect(): boolean {
     return !this.#isUnclear && (this.#destruction.is === 'asked' || this.#stage === undefined)

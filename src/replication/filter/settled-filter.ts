@@ -3,10 +3,10 @@ import { digestOf, type FilterRecord } from '../model/filter-record.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The settled filter is the filter under which the data of a performance secondary was last compared with its
- * primary's. The known filter may be newer: its record arrives before its data changes, and a new registration has a
- * different filter. While the two differ, the local data does not match the known filter. The record of the settled
- * filter never leaves the cluster.
+ * The settled filter is the filter of the last comparison between a performance secondary and its primary. The known
+ * filter may be newer, because its record arrives before the data changes, or because the registration has changed.
+ * While the two filters differ, the local data does not match the known filter. The record of the settled filter never
+ * leaves the cluster.
  */
 
 /** `digest`: empty without a filter. */
@@ -37,7 +37,7 @@ export class SettledFilter {
     return this.#settled
   }
 
-  /** Returns true if the data was compared under the filter with this digest. */
+  /** Returns true if the last comparison used the filter with this digest. */
   is(digest: string): boolean {
     return this.current.digest === digest
   }

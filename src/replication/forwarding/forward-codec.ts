@@ -5,7 +5,7 @@ import type { Response } from '../../logical/request.js'
 
 /** Encoding of a primary's response to a forwarded request. */
 
-/** `index`: end of the primary's log after the request. The secondary waits until it has applied it. */
+/** `index`: end of the primary's log after the request. The secondary waits until it has applied this index. */
 export interface ForwardAnswer {
   readonly index: number
   readonly response: Response | undefined
@@ -13,7 +13,7 @@ export interface ForwardAnswer {
 
 export const encodeAnswer = ({ index, response }: ForwardAnswer): Buffer => {
   if (response?.raw && typeof response.raw.body !== 'string' && !Buffer.isBuffer(response.raw.body)) {
-    throw new Error('a streamed answer cannot be forwarded')
+    throw new Error('a streamed response cannot be forwarded')
   }
   const raw = response?.raw && {
     contentType: response.raw.contentType,
@@ -52,7 +52,7 @@ interface WireAnswer {
   readonly error?: WireFailure
 }
 
-/** Decodes a response. Throws the error of the primary's backend. */
+/** Decodes a response. If the primary's backend returned an error, throws this error. */
 export const decodeAnswer = (payload: Buffer): ForwardAnswer => {
   const { index, response, error } = parseJson(payload.toString('utf8')) as unknown as WireAnswer
   if (error) throw failureOf(error)

@@ -7,8 +7,8 @@ import { fieldsOf, junk, objectOf, requestOf, textOf } from './travelling-fields
 
 /**
  * Encodes a request from a performance secondary to its primary. The secondary has already authorized the request, so
- * it sends neither the token nor the token's properties. If the client requested response wrapping, the secondary also
- * wraps the response.
+ * it sends neither the token nor the properties of the token. If the client requested response wrapping, the secondary
+ * wraps the response itself.
  */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['x-vault-token', 'authorization', 'cookie'])
 
@@ -20,7 +20,7 @@ export const encodeRequest = async (request: Request): Promise<Buffer> => {
   return Buffer.from(text)
 }
 
-/** Decodes a request. Throws at once if no secondary would send it. */
+/** Decodes a request. Throws if a field has a form that no secondary sends. */
 export const decodeRequest = (payload: Buffer): Request => {
   const fields = fieldsOf(payload)
   const request = requestOf(fields, (name) => !SECRET_HEADERS.has(name))

@@ -32,8 +32,8 @@ interface ForwarderOptions {
 }
 
 /**
- * Forwards requests that a performance secondary must not execute to its primary, and waits briefly until the result is
- * applied here.
+ * Forwards requests from a performance secondary to its primary if the secondary must not execute them. Then waits
+ * briefly until the secondary has applied the result.
  */
 export class Forwarder {
   readonly #options: ForwarderOptions
@@ -45,7 +45,7 @@ export class Forwarder {
   /** Forwards a request. Rejects with the error of the primary's backend, or with 503 if the primary is unreachable. */
   async forward(request: Request): Promise<Forwarded> {
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
-    // Serving the client until here may have blocked the event loop for a long time.
+    // The earlier work for this request may have blocked the event loop for a long time.
     await nextTurn()
     const payload = await encodeRequest(request)
     if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()
@@ -68,7 +68,7 @@ export class Forwarder {
     return { answer: decodeAnswer(reply.payload), epochs: reply.epochs }
   }
 
-  /** Returns true if the executing primary was replaced by one that may not have the result. */
+  /** Returns true if another primary, which may not have the result, has replaced the primary that executed the request. */
   #isGivenUp(index: number, epochs: EpochChain): boolean {
     const now = this.#options.follower()?.primaryEpochs ?? epochs
     const surplus = findSurplus(epochs, now)

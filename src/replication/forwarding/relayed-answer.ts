@@ -4,7 +4,7 @@ import type { Rendered } from '../../logical/incoming.js'
 import { parseJson } from '../../logical/json.js'
 import { failureFields, failureOf, type WireFailure } from './forward-codec.js'
 
-/** Encoding of the active node's response to a standby: a line of JSON, followed by the body as it is sent. */
+/** Encoding of the active node's response to a standby: a line of JSON, then the unchanged response body. */
 
 type Head = Pick<Rendered, 'status' | 'contentType' | 'headers'>
 type WireHead = Head & { readonly error?: WireFailure; readonly index?: number }

@@ -48,7 +48,7 @@ export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise
   return Buffer.from(text)
 }
 
-/** Decodes a request. Throws if no node would send it. */
+/** Decodes a request. Throws if a field has a form that no node sends. */
 export const decodeRelayed = (payload: Buffer): Relayed => {
   const fields = fieldsOf(payload)
   const request: IncomingRequest = {
@@ -98,7 +98,7 @@ const withheldOf = (value: JsonValue | undefined): readonly Withheld[] | undefin
   return value
 }
 
-/** Returns the error that prevented the standby from reading the body. Such a request must not be executed. */
+/** Returns the error that prevented the standby from reading the body. A request with this error must not be executed. */
 const bodyRefusalOf = (value: JsonValue | undefined): LogicalError | undefined => {
   if (value === undefined) return undefined
   const { code, message } = objectOf('refusal', value)

@@ -65,7 +65,7 @@ const headersOf = (
   return headers
 }
 
-/** Returns an address. It must be valid, because address rules use it; empty if the sender did not know it. */
+/** Returns an IP address; empty if the sender does not know it. Throws if it is invalid, because CIDR checks use it. */
 const addressOf = (value: JsonValue | undefined): string => {
   const address = textOf('remoteAddress', value, LIMITS.requestIdBytesMax)
   if (address !== '' && isIP(address) === 0) throw junk('remoteAddress')

@@ -6,8 +6,8 @@ import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import type { Kind, PrimaryPosition } from '../model/types.js'
 
 /**
- * The last index that the primary announced. A promotion without force requires that it is applied. It is stored only
- * while it is ahead of the applied position, which is durable itself.
+ * The last position that the primary announced. A promotion without force requires that this position is applied. The
+ * announced position is written only while it is ahead of the applied position, which is durable itself.
  */
 export type Announced = PrimaryPosition
 

@@ -16,9 +16,9 @@ import type { Kind, ReplicationTimes } from '../model/types.js'
 export interface Surroundings extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly recorder?: Recorder | undefined
   /**
-   * Calls `PUT {address}/v1/sys/wrapping/{step}` with the whole token: a look-up, which does not consume it, or an
-   * unwrap. Resolves to status and body text. Rejects with a `LogicalError` that describes the attempt and what to
-   * check. An empty `caPems` means the system's roots.
+   * Calls `PUT {address}/v1/sys/wrapping/{step}` with the whole token. A look-up does not consume the token, an unwrap
+   * does. Resolves to status and body text. Rejects with a `LogicalError` that describes the attempt and what to check.
+   * If `caPems` is empty, the system's CA certificates are used.
    */
   fetchWrapped(call: WrappedCall): Promise<{ status: number; body: string }>
   /** If undefined, certificates use real P-521 keys. */
@@ -26,8 +26,8 @@ export interface Surroundings extends Pick<Facilities, 'clock' | 'random' | 'log
 }
 
 /**
- * All dependencies of replication, which exist before it starts. The composition root implements them over engine,
- * barrier, mount tables and listeners; replication uses nothing beyond them.
+ * The dependencies of replication that exist before it starts. The composition root implements them with the engine,
+ * barrier, mount tables and listeners.
  */
 export interface ReplicationHost extends Surroundings {
   readonly identity: ClusterIdentity
@@ -55,10 +55,10 @@ export interface ReplicationHost extends Surroundings {
   exportKeyMaterial(): KeyMaterial
 
   /**
-   * Durably decides to drop all data. Creates a new generation of the directory with the key material and `records`,
-   * then restarts the runtime from it. `records` have full keys and plain values, which are encrypted with the new
-   * keyring. The cluster keeps its ID and name. Resolves when the decision is durable, before the restart. From then
-   * on, status reads show the cluster as bootstrapping.
+   * Durably decides to delete all data. Creates a new generation of the directory with the key material and `records`,
+   * then restarts the runtime from it. `records` have full keys and plain values, which the new keyring encrypts. The
+   * cluster keeps its ID and name. Resolves when the decision is durable, before the restart. From then on, status
+   * reads show the cluster as bootstrapping.
    */
   wipeAndRestart(next: FreshStart): Promise<void>
 
@@ -72,8 +72,8 @@ export interface ReplicationHost extends Surroundings {
   restart(reason: string): void
 
   /**
-   * Moves the stored data to a new generation of the directory, without the mark that requested this. Then destroys the
-   * old one with all data ever deleted in it. The store stays in use. Returns at once.
+   * Moves the stored data, without the purge mark, to a new generation of the directory. Then destroys the old
+   * generation with all data that was ever deleted in it. The store stays in use. Returns at once.
    */
   destroyDeleted(): void
 
@@ -91,8 +91,8 @@ export interface ReplicationHost extends Surroundings {
 }
 
 /**
- * The functions of core that a primary, and a secondary at the end of its first copy, need. They are passed at the
- * start, because core depends on replication.
+ * The functions of core that replication calls, on a primary or at the end of the first copy of a secondary.
+ * Replication receives them when it starts, not as imports, because core depends on replication.
  */
 export interface RoleServices {
   /**
@@ -143,7 +143,7 @@ export interface ReplicationSettings {
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean
   readonly isDevelopment: boolean
-  /** The cluster has several nodes, or may have. */
+  /** True if the cluster has, or can have, more than one node. */
   readonly hasSeveralNodes: boolean
 }
 

@@ -37,8 +37,9 @@ export interface DataPlane {
 }
 
 /**
- * The result of `tell`. `isHeard`: the server has received the identity, even if it refused the call. `overtaker`:
- * another newer primary that the server named.
+ * The result of `tell`:
+ * - `isHeard`: true if the server has received the identity, even if it rejected the call
+ * - `overtaker`: a newer primary that the rejection contained
  */
 export interface Told {
   readonly isHeard: boolean
@@ -67,7 +68,7 @@ export interface PrimaryService {
      */
     watch(listener: () => void): () => void
   }
-  /** Ends every connection with that certificate at once. The registration must be removed first. */
+  /** Closes every connection of the secondary and of this certificate at once. Remove the registration first. */
   revoke(secondaryId: string, commonName: string): void
   /** Must be called when the set of keys that a secondary may receive has changed, before the response. */
   filterChanged(secondaryId: string): void
@@ -76,7 +77,7 @@ export interface PrimaryService {
    * once.
    */
   addressesChanged(): void
-  /** Ends every stream and sends the refusal to its secondary. */
+  /** Ends every stream and sends the refusal to each secondary. */
   refuseAll(refusal: Model.Refusal): void
   stop(reason?: string): Promise<void>
 }
@@ -93,7 +94,7 @@ export interface FollowerService {
   /** The last position that the primary announced since the start; undefined before its first response. */
   readonly announced: Model.PrimaryPosition | undefined
   readonly syncProgress: Model.SyncProgress | undefined
-  /** The primary's current reason to refuse this cluster. */
+  /** The primary's current reason to refuse this cluster; undefined if there is none. */
   readonly refusal: Model.RefusalCode | undefined
   /** Returns the frames applied after the primary's `index` that are still in memory. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'>

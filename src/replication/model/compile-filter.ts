@@ -46,7 +46,7 @@ const SINGLETON_TYPES: ReadonlySet<string> = new Set(['system', 'identity', 'tok
 
 const canBeFiltered = (mount: MountFact): boolean => !mount.isLocal && !SINGLETON_TYPES.has(mount.type)
 
-/** Normalizes a path: `secret`, `/secret/` and `secret/` are equal. Returns undefined if the path names nothing. */
+/** Normalizes a path: `secret`, `/secret/` and `secret/` are equal. Returns undefined for a path without a name. */
 export const normalizePath = (path: string): string | undefined => {
   const trimmed = path.trim().replace(/^\/+/, '').replace(/\/+$/, '')
   return trimmed === '' ? undefined : `${trimmed}/`
@@ -96,8 +96,9 @@ const isHidden = (rule: FilterRule, namespace: NamespaceFact, namespacePaths: Re
 }
 
 /**
- * Compiles a rule. `anyway`: mounts that are filtered regardless of the rule: unmounted ones, because their last
- * deletions contain keys, and moved ones.
+ * Compiles a rule. `anyway`: IDs of mounts that are filtered regardless of the rule:
+ * - unmounted mounts, because the log entries that delete their data contain keys
+ * - moved mounts that were filtered before the move
  */
 export const compileFilter = (
   rule: FilterRule,

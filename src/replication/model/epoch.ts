@@ -1,7 +1,7 @@
 /**
- * Epochs. Each promotion starts one, so that two servers that both claim to be primary can be distinguished. An epoch
- * records its parent and the last index of the parent's log that it builds on. A chain is ordered from oldest to
- * current.
+ * Epochs of a replication set. Each promotion starts a new epoch. Epochs distinguish two servers that both claim to be
+ * primary. An epoch records its parent and the last index of the parent's log that it includes. A chain is ordered from
+ * the oldest to the current epoch.
  */
 interface Epoch {
   readonly id: string
@@ -19,8 +19,8 @@ interface Epoch {
    */
   readonly beginIndex?: number
   /**
-   * The parent's entries after `alignedFrom`, up to `forkIndex`, match one to one the last entries up to `beginIndex` in the
-   * log of the founder. Equal to `forkIndex` if unknown.
+   * Start of the part that both logs contain. The parent's entries after `alignedFrom`, up to `forkIndex`, correspond one to
+   * one to the founder's last entries up to `beginIndex`. Default: `forkIndex`, which means that no such part is known.
    */
   readonly alignedFrom?: number
 }
@@ -35,8 +35,8 @@ export const currentEpoch = (chain: EpochChain): Epoch | undefined => chain[chai
 /** The start of an epoch: in the log of its parent, and in the founder's own log. */
 export interface Fork extends Pick<Epoch, 'forkIndex' | 'beginIndex' | 'alignedFrom'> {
   /**
-   * The epoch on which the new epoch builds; by default the current epoch of the chain. If nothing of the current epoch
-   * was ever applied, this is an older epoch, and the current one is a sibling of the new one.
+   * The parent of the new epoch; by default the current epoch of the chain. If no entry of the current epoch was ever
+   * applied, the parent is an older epoch. The current epoch is then a sibling of the new epoch.
    */
   readonly parentId?: string | undefined
 }
@@ -86,7 +86,7 @@ export const hasEnded = (chain: EpochChain, ended: EpochChain = []): boolean => 
 export const chainUpTo = (chain: EpochChain, epoch: string): EpochChain =>
   chain.slice(0, chain.findIndex(({ id }) => id === epoch) + 1)
 
-/** Entries of a log that another chain does not build on: all entries after `after`; undefined if unknown. */
+/** The entries of a log that another chain does not include: all entries after index `after`, undefined if unknown. */
 export interface Surplus {
   readonly after: number | undefined
   /** False if entries up to `after` may have to be discarded too. */
@@ -94,9 +94,9 @@ export interface Surplus {
 }
 
 /**
- * Returns the part of a log that must be discarded in favor of the other chain. `own` ends with the epoch of the log's
- * indexes. One chain may descend from the other, or both from a third. In the last case, the surplus is the part of the
- * parent's log after their fork, and everything since. Returns undefined if the other chain builds on the whole log.
+ * Returns the part of a log that must be discarded to follow the other chain. `own` ends with the epoch of the log's
+ * indexes. If both chains descend from a common parent, the surplus is the part of the parent's log after the fork, and
+ * all later entries of this log. Returns undefined if the other chain includes the whole log.
  */
 export const findSurplus = (own: EpochChain, other: EpochChain): Surplus | undefined => {
   const common = own.findLastIndex(({ id }) => other.some((epoch) => epoch.id === id))

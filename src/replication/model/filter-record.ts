@@ -14,10 +14,10 @@ export interface FilterRecord extends FilterRule {
   readonly retired?: readonly string[]
   /** Mounts that were moved while they were filtered. They stay filtered at any path, until the filter is replaced. */
   readonly kept?: readonly string[]
-  /** The original paths, if a path of the rule has changed since because its mount moved. */
+  /** The paths as the operator set them. Present if a mount of the rule was moved later, which changed `paths`. */
   readonly asked?: readonly string[]
   /**
-   * Counts replacements of the rule, and changes that filter a mount that was visible. A change requires a comparison
+   * Counts replacements of the rule, and mount moves that filter a visible mount. Each increment requires a comparison
    * of the secondary's data.
    */
   readonly revision?: number
@@ -30,7 +30,7 @@ export interface FilterRecord extends FilterRule {
 export const digestOf = ({ mode, paths, asked, revision = 0 }: FilterRecord): string =>
   sha256Hex(JSON.stringify([mode, asked ?? paths, revision]))
 
-/** A change in a transaction of the mount tables: a mount was moved, or unmounted if there is no `after`. */
+/** A change of the mount tables in a transaction: a mount was moved, or was unmounted if `after` is undefined. */
 export interface MountChange {
   readonly before: MountFact
   readonly after: MountFact | undefined
@@ -56,8 +56,8 @@ const withPaths = (record: FilterRecord, paths: readonly string[]): FilterRecord
     : { ...record, paths, asked: record.asked ?? record.paths }
 
 /**
- * Returns the filter after a mount was moved or unmounted; the same filter if it is not affected. A rule follows the
- * mounts it names, and a filtered mount stays filtered at its new path. A move never makes data visible.
+ * Returns the filter after a mount was moved or unmounted; the same filter if it is not affected. If a rule lists the
+ * path of a moved mount, the new path replaces it. A filtered mount stays filtered: a move never makes data visible.
  */
 export const followMount = (
   record: FilterRecord,
@@ -78,8 +78,8 @@ export const followMount = (
 }
 
 /**
- * Keeps a mount filtered at its new path. A deny rule then lists that path. An allow rule loses that path, because it
- * was written before a mount existed there and does not mean this mount.
+ * Keeps a mount filtered at its new path. Adds the path to a deny rule. Removes the path from an allow rule: the
+ * operator listed it before this mount had the path.
  */
 const followFiltered = (record: FilterRecord, after: MountFact, namespaces: readonly NamespaceFact[]): FilterRecord => {
   const { mode, paths } = record
@@ -93,7 +93,7 @@ const followFiltered = (record: FilterRecord, after: MountFact, namespaces: read
 export const followNamespaceGone = (record: FilterRecord, namespace: NamespaceFact): FilterRecord =>
   withoutGone(record, (path) => path.startsWith(namespace.path))
 
-/** Removes deleted paths from the rule: a new mount at such a path was never meant by it, and starts unfiltered. */
+/** Removes deleted paths from the rule, so that the rule does not list the path of a later mount. */
 const withoutGone = (record: FilterRecord, isGone: (path: string) => boolean): FilterRecord =>
   withPaths(
     record,

@@ -5,7 +5,7 @@ import type { Kind } from './types.js'
 export const kindName = (kind: Kind): string => (kind === 'dr' ? 'DR' : 'performance')
 
 export const PRIMARY_UNREACHABLE_TEXT = 'primary cluster is unreachable'
-export const PRIMARY_OVERTAKEN_TEXT = 'the primary cluster was overtaken by a newer one: outcome unknown'
+export const PRIMARY_OVERTAKEN_TEXT = 'a newer primary has replaced the primary cluster: outcome unknown'
 export const CATCHING_UP_TEXT = 'replication is still catching up, try again later or provide the "force" argument'
 /** The error text if waiting does not help. */
 export const INCOMPLETE_TEXT =
@@ -33,17 +33,18 @@ export const GUARDS = {
   needsCredentials: 'update_primary_addrs needs existing credentials; use a token',
   noneAnswered: (details: string) => `none of update_primary_addrs answered: ${details}`,
   tokenOfKind: (kind: Kind) =>
-    `token is for ${kindName(kind)} replication: give it to sys/replication/${kind}/secondary/enable or update-primary`,
+    `token is for ${kindName(kind)} replication: use it at sys/replication/${kind}/secondary/enable or update-primary`,
   noActivationToken: (path: string) => `token is not an activation token: it wraps a response of "${path}"`,
   otherSet: 'token belongs to another replication set; use secondary/enable',
   ownSecondary: 'a cluster cannot be its own secondary',
   damaged: (damage: readonly string[]) =>
-    `the data of this cluster is damaged: ${damage.join('; ')}; a reindex would accept the remaining data as correct, and ` +
-    'secondaries would delete data that only they still have: promote one of them, or restore the files; "force" continues anyway',
+    `the data of this cluster is damaged: ${damage.join('; ')}. A reindex would accept the remaining data as ` +
+    'correct, and secondaries would delete data that only they still have. Promote a secondary, or restore the ' +
+    'files. To reindex anyway, provide the "force" argument',
   reindexRunning: 'reindex is already running',
   aheadOfPrimary:
-    'this cluster is ahead of its primary, which was rewound; provide the "force" argument to discard the data that only ' +
-    'this cluster has, or promote it',
+    'this cluster is ahead of its primary, which was rewound. To discard the data that only this cluster has, ' +
+    'provide the "force" argument. To keep this data, promote this cluster',
   notEnabled: 'replication is not enabled',
   invalidFilterMode: 'mode must be allow or deny',
   cannotFilter: (path: string) => `"${path}" cannot be filtered`,

@@ -67,7 +67,7 @@ export interface SafetyFacts {
   readonly isReindexing: boolean
   readonly appliedIndex: number
   readonly announcedIndex: number
-  /** The applied log belongs to an epoch that another primary has ended, and nothing of that primary is applied yet. */
+  /** True if another primary has ended the epoch of the applied log, and no entry of that primary is applied yet. */
   readonly isBehindEpoch: boolean
   /**
    * The filter that withholds data from this cluster, for example `deny EU_data/`; undefined if it receives all data.
@@ -82,7 +82,7 @@ export type Preparation =
   | { readonly do: 'stop-following'; readonly kind: Kind }
   /** Lists the entries that a forced promotion discards. */
   | { readonly do: 'list-missing'; readonly kind: Kind; readonly safety: SafetyFacts }
-  /** Lists the entries that the new primary does not build on. */
+  /** Lists the local entries that the new primary does not have. */
   | { readonly do: 'list-surplus'; readonly kind: Kind }
   | { readonly do: 'plant-dev-root' }
 

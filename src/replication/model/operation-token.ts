@@ -8,13 +8,14 @@ import type { Storage, Transaction } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The DR operation token. A key-share ceremony creates it on a DR secondary, which stores only its hash. Only one
- * exists at a time. It authorizes every DR secondary operation until it is deleted or replaced, or the role ends.
+ * The DR operation token. A key-share ceremony creates the token on a DR secondary, which stores only its hash. At most
+ * one token exists at a time. It authorizes every DR secondary operation until it is deleted or replaced, or until the
+ * role of the cluster changes.
  */
 
 /**
- * The share-by-share attempt, with the state machine of generate-root. Errors are `LogicalError`s with the texts of
- * generate-root.
+ * An attempt to generate the token from key shares, with the state machine of generate-root. Errors are `LogicalError`s
+ * with the texts of generate-root.
  */
 export interface GenerationAttempt {
   /** Returns the bare body of a status response. */

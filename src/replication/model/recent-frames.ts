@@ -6,10 +6,10 @@ const BYTES_MAX = 8 * 1024 * 1024
 /** Maximum number of positions that are sent to a rewound primary: 3 MiB. */
 const POSITIONS_MAX = 50_000
 
-/** The entries that a follower has beyond the point at which another primary continues. */
+/** The entries of a follower after the last index that the new primary has. */
 export interface SurplusEntries {
   readonly epoch: string
-  /** The last index of that epoch's log that the new primary builds on. */
+  /** The last index of that epoch's log that the new primary has. */
   readonly forkIndex: number
   /** The last index that is applied here. */
   readonly lastIndex: number
@@ -31,15 +31,15 @@ export const surplusEntriesOf = (
   return { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isWhole, ...recentAfter(forkIndex) }
 }
 
-/** A frame as applied here, and the hash of the primary's frame from which this cluster made it. */
+/** An applied frame of this cluster, and the hash of the primary's frame that it was made from. */
 export interface Received {
   readonly frame: Frame
   readonly hash: Buffer
 }
 
 /**
- * The newest part of the primary's log as applied here, with the primary's indexes. It is kept in memory in case the
- * primary is rewound, or replaced by one that has less data: the discarded entries can then be listed.
+ * The newest applied frames, with the indexes of the primary's log. They are kept in memory so that the cluster can list
+ * the entries that it must discard if the primary is rewound, or if a new primary has less data.
  */
 export class RecentFrames {
   readonly #bytesMax: number
@@ -53,7 +53,7 @@ export class RecentFrames {
     this.#bytesMax = bytesMax
   }
 
-  /** Continues after `place`: a reconnection keeps the remembered frames, any other position drops them. */
+  /** Continues after `place`. Keeps the frames if they end at `place`, as after a reconnection; otherwise drops them. */
   begin(place: WalPosition): void {
     if (place.index === this.#end?.index && place.hash.equals(this.#end.hash)) return
     this.#received = []
@@ -62,7 +62,7 @@ export class RecentFrames {
     this.#end = place
   }
 
-  /** Adds applied frames. Index ranges without content before and after them extend to `end`. */
+  /** Adds applied frames. `end`: the last applied position, which may be in a range of indexes without content. */
   add(received: readonly Received[], end: WalPosition): void {
     this.#end = end
     for (const one of received) {

@@ -64,7 +64,7 @@ export interface Ahead {
   /** The primary's epoch, and the last index of its log that is applied here. */
   readonly epoch: string
   readonly index: number
-  /** The last index known to be common to both, and the end of the primary's log. */
+  /** The last index that both logs are known to have in common, and the end of the primary's log. */
   readonly commonIndex: number
   readonly primaryIndex: number
   readonly sinceMs: number
@@ -90,7 +90,7 @@ export interface Registration {
   readonly expiresAtMs: number
   /** The cluster's own ID, known after its first connection. */
   readonly clusterId: string
-  /** The highest incarnation seen. A cluster with a lower one was replaced. */
+  /** The highest known incarnation. A cluster with a lower incarnation was replaced. */
   readonly incarnation: number
   /** The last known address and its time, shown while the secondary is disconnected. */
   readonly apiAddress: string
@@ -102,7 +102,7 @@ export interface Fence {
   readonly epoch: string
   readonly byEpoch: string
   readonly sinceMs: number
-  /** The last local index that the newer epoch builds on; undefined if it builds on nothing of this cluster. */
+  /** The last local index that the newer epoch includes; undefined if it includes no entry of this cluster. */
   readonly forkIndex?: number
   readonly by?: Overtaker
 }
@@ -127,8 +127,8 @@ const PREFIX: Readonly<Record<Kind, string>> = { dr: KEYS.drRole, performance: K
 export const recordKey = (kind: Kind): string => `${PREFIX[kind]}record`
 
 /**
- * Returns the storage key of the private key of a generated pair, which is kept until the activation token for it
- * arrives.
+ * Returns the storage key of a generated private key. The private key is stored until the activation token for its
+ * public key arrives.
  */
 export const exchangeKeyKey = (kind: Kind): string => `${PREFIX[kind]}exchange-key`
 
@@ -149,16 +149,17 @@ export const stageOf = (record: KindRecord): Stage => {
 }
 
 /**
- * Returns true for a secondary that has followed a primary in this role. A demoted primary has not: its data is its
- * own.
+ * Returns true for a secondary that has followed a primary in this role. Returns false for a demoted primary, whose
+ * data is not a copy.
  */
 export const isCopy = (record: KindRecord): record is SecondaryRecord & { readonly mode: 'secondary' } =>
   record.mode === 'secondary' && record.hasFollowed
 
 /**
- * Returns the epochs of a kind that end when this cluster stops being primary. These are its own epochs, including
- * given-up ones, and the last followed one if it has ended. A DR copy holds the performance epochs of its primary,
- * which are not its own.
+ * Returns the epochs of a kind that end when this cluster stops being primary:
+ * - primary: all epochs of its record; none on a DR copy, which has the performance epochs of its primary
+ * - former primary: the ended epochs of its record, or all epochs if it is a secondary that has followed no primary
+ * - other secondary: the last followed epoch, if it has ended
  */
 export const ownEpochsOf = ({ dr, performance }: Readonly<Record<Kind, KindRecord>>, kind: Kind): EpochChain => {
   const record = kind === 'dr' ? dr : performance

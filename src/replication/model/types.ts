@@ -57,7 +57,7 @@ export const REFUSAL_CODES = [
   'over',
   /** The caller belongs to another set. */
   'set',
-  /** Another server with the same secondary ID and a newer epoch replaced the caller. */
+  /** Another cluster with the same secondary ID and a higher incarnation has replaced the caller. */
   'superseded',
   /** The caller is ahead of this primary in its own epoch: this primary was rewound. */
   'rewound',
@@ -65,7 +65,7 @@ export const REFUSAL_CODES = [
   'standby',
   /** Temporarily impossible; can be retried. */
   'unavailable',
-  /** No member of the set would send this message. */
+  /** The message has a form that no member of the set sends. */
   'invalid',
   /** The caller is not permitted to make this call. */
   'forbidden',
@@ -74,7 +74,7 @@ export const REFUSAL_CODES = [
 ] as const
 export type RefusalCode = (typeof REFUSAL_CODES)[number]
 
-/** Another primary of the set with a newer epoch. Contains only its epochs if only a follower of it was detected. */
+/** Another primary of the set with a newer epoch. If only a follower of it was detected, contains only the epochs. */
 export interface Overtaker {
   readonly clusterId: string
   readonly epochs: EpochChain
@@ -114,11 +114,11 @@ export interface BootstrapPackage {
 /** The calls of a primary's streams to its control plane. All except `bootstrap` and `forward` are synchronous. */
 export interface PrimaryHooks {
   who(): PeerIdentity
-  /** Called first for every call, with the name of the caller's certificate. */
+  /** The first hook of every call. `commonName`: common name of the caller's certificate. */
   admit(call: { readonly method: RpcMethod; readonly commonName: string; readonly who: PeerIdentity }): Admission
   /** Returns the addresses for secondaries: all own nodes, the active one first, then the connected DR secondaries. */
   primaryAddresses(): readonly string[]
-  /** Marks the registration of this certificate as taken, which is possible once. Resolves when this is durable. */
+  /** Marks the registration of this certificate as connected, which is possible once. Resolves when this is durable. */
   bootstrap(
     caller: { readonly secondaryId: string; readonly commonName: string },
     who: PeerIdentity,
@@ -132,7 +132,7 @@ export interface PrimaryHooks {
 
 /** Decides per storage key whether it may be sent. Pure and fast, because it is called for every operation. */
 export interface KeyFilter {
-  /** Equal if both sides know the same rule and mounts; never empty. A different one requires a comparison of all data. */
+  /** Equal if both sides know the same rule and mounts; never empty. If it differs, all data must be compared. */
   readonly fingerprint: string
   /** The rule from which the filter was compiled. */
   readonly rule: FilterRecord
@@ -142,7 +142,7 @@ export interface KeyFilter {
 /** The calls of a follower to its control plane. */
 export interface SecondaryHooks {
   who(): PeerIdentity
-  /** Returns a text to refuse the primary that responded: an older or unrelated epoch, or another set. */
+  /** Returns the reason to reject the primary: an older epoch or another set; undefined if it is accepted. */
   findObjection(primary: PeerIdentity): string | undefined
   /** Records that this primary is followed from now on. Awaited before any of its data is applied. */
   takeEpochs(primary: PeerIdentity): Promise<void>
@@ -162,13 +162,13 @@ export interface SecondaryHooks {
   beforeFilterChange(ids: readonly string[]): Promise<void>
   /** Receives the local entries that a new primary does not have. Awaited before data of that primary is applied. */
   keepSurplus(surplus: SurplusEntries): Promise<void>
-  /** Records durably that the primary was rewound. Nothing is followed after that until an operator decides. */
+  /** Records durably that the primary was rewound. This cluster then follows no primary until an operator decides. */
   stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void>
-  /** Called after a comparison: all data except filtered keys equals the primary's. `rule`: the rule of the session. */
+  /** Called after a comparison: except for filtered keys, the data equals the primary's. `rule`: rule of the session. */
   onCompared(rule: string): Promise<void>
-  /** Called when the primary was demoted permanently: from now on its epoch has ended. */
+  /** Called when the primary has permanently given up its role, so that its epoch has ended. */
   onEpochEnded(): void
-  /** Called when the first copy, or a later one, is complete: the state is about to become stream-wals. */
+  /** Called when the first copy or a later sync is complete, just before the state becomes stream-wals. */
   onSynced(): Promise<void>
   /** Receives the primary's addresses, to be stored for the next start. */
   onPrimaryAddresses(addresses: PrimaryAddresses): void

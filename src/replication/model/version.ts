@@ -14,7 +14,7 @@ const compareVersions = (a: string, b: string): number => {
   return 0
 }
 
-/** Returns the reason why a secondary of that version cannot follow a primary of this one; undefined if it can. */
+/** Returns the reason why a `secondary` version cannot follow a `primary` version; undefined if it can. */
 export const findVersionObjection = (secondary: string, primary: string): string | undefined =>
   compareVersions(secondary, primary) >= 0
     ? undefined

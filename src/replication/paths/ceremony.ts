@@ -11,7 +11,7 @@ import type { PathContext } from '../roles/context.js'
 const PREFIX = 'replication/dr/secondary/generate-operation-token'
 
 const START_FIELDS = {
-  otp: string('One-time password (OTP) that encodes the token. Default without a PGP key: a generated one.'),
+  otp: string('One-time password (OTP) that encodes the token. Default without a PGP key: a generated OTP.'),
   pgp_key: string('PGP public key in base64 that encrypts the token.'),
 } as const
 

@@ -2,11 +2,11 @@ import { bool, commaList, string } from '../../logical/fields.js'
 import { JOIN_FIELDS } from '../roles/join.js'
 
 export const CLUSTER_ADDR_FIELDS = {
-  primary_cluster_addr: string('Cluster address that secondaries use in place of the configured one.'),
+  primary_cluster_addr: string('Cluster address that secondaries use. Default: the configured cluster address.'),
 } as const
 
 export const SECONDARY_ID_FIELDS = {
-  id: string('ID of the secondary, with which it can be revoked later.', '', { isRequired: true }),
+  id: string('ID of the secondary. Use the same ID to revoke the secondary.', '', { isRequired: true }),
 } as const
 
 export const SECONDARY_TOKEN_FIELDS = {

@@ -10,7 +10,7 @@ import type { Kind } from '../model/types.js'
 
 /** Repair and inspection of the trees, and a restart of replication. */
 
-/** Throws if the kind is disabled, and on a DR secondary. Without a kind, one enabled kind suffices. */
+/** Throws if the kind is disabled (without `kind`: if both kinds are disabled), and always on a DR secondary. */
 export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undefined): void => {
   const { dr, performance } = roles.facts().stages
   if (isSecondaryStage(dr)) throw invalid(DR_REFUSAL)

@@ -23,7 +23,7 @@ import { WARNINGS, warned } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 import { hasPublicKeyTokens } from '../model/version.js'
 
-/** The operations of a primary, and those that start or end this role. */
+/** The operations of a primary, and the operations that start or end this role. */
 
 export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryClusterAddr: string): Promise<Response> =>
   context.roles.exclusively(async () => {
@@ -38,7 +38,7 @@ export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryCl
 
 /**
  * Demotes the cluster without data loss: fences writes, sends the rest of the log to the secondaries, then changes the
- * role. If a step before that fails, the primary accepts writes again.
+ * role. If a step before the role change fails, the primary accepts writes again.
  */
 export const demote = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {

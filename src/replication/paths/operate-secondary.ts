@@ -28,8 +28,8 @@ import { hasPublicKeyTokens } from '../model/version.js'
 /** The operations that make a cluster join a set, follow another primary, be promoted, or leave. */
 
 /**
- * Generates a key pair. The private key is stored encrypted until a token arrives for it. A new pair replaces the old
- * one.
+ * Generates a key pair. The private key is stored encrypted until an activation token for the public key arrives. A new
+ * key pair replaces the old key pair.
  */
 export const generatePublicKey = async ({ host }: ReplicationContext, kind: Kind): Promise<Response> => {
   if (!hasPublicKeyTokens(host.identity.reportedVersion)) throw unsupportedPath()
@@ -52,7 +52,7 @@ export const enableSecondary = (context: ReplicationContext, kind: Kind, fields:
   })
 
 export interface UpdateFields extends Omit<JoinFields, 'token'> {
-  /** Undefined if the field was not sent; a blank token forgets the primary. */
+  /** Undefined if the client did not send the field. A blank token removes the primary. */
   readonly token: string | undefined
   readonly addresses: readonly string[]
 }
@@ -107,7 +107,7 @@ export const promote = (context: ReplicationContext, kind: Kind, fields: Promote
     const { host, roles, running } = context
     const { mode } = roles.record(kind)
     if (mode === 'disabled' || mode === 'primary') throw invalid(GUARDS.notSecondary(kind))
-    // These facts are read now, because they are lost when following ends.
+    // These facts are read now, because they are lost when the follower stops.
     const safety = running[kind].safety()
     const decide = () => decidePromote(kind, roles.facts(), safety, fields.force)
     orThrow(decide())

@@ -6,7 +6,7 @@ import { pathsBelow } from './guard.js'
 import type { PathContext } from '../roles/context.js'
 import type { Kind } from '../model/types.js'
 
-/** Returns `.../primary/*` of one kind below `prefix`, either the kind's prefix or the older one without a kind. */
+/** Returns `{prefix}/primary/*` of one kind. `prefix`: `replication/{kind}`, or `replication` for the older paths. */
 export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): PathSpec[] => {
   const { write } = pathsBelow(`${prefix}/primary`, kind, context)
   return [

@@ -24,8 +24,8 @@ import type { Kind } from '../model/types.js'
 const PUBLIC_KEY_SUMMARY = 'Generate a key pair for an activation token that is encrypted for this cluster.'
 
 /**
- * Returns the fields. A blank token forgets the primary. A null token means no token, because some clients send every
- * field.
+ * Returns the fields. A blank token removes the primary. A null token counts as not sent, because some clients send
+ * every field.
  */
 const toUpdateFields = (call: Call<typeof UPDATE_PRIMARY_FIELDS>): UpdateFields => ({
   ...call.values,

@@ -8,7 +8,7 @@ import type { PrimaryView, SecondaryView, SyncProgress } from '../model/types.js
 
 /**
  * Payloads of the status endpoints. No field is null, and no field changes its JSON type, because typed clients depend
- * on it.
+ * on fixed types.
  */
 
 /** Unix time of the year 1: the value that Vault reports for a time that is not set. */

@@ -7,7 +7,7 @@ import type { KeyFilter, Kind } from '../model/types.js'
 /** The part of the log that one secondary may receive, by its kind and its filter. */
 export interface Audience {
   readonly kind: Kind
-  /** Undefined means everything that its kind receives. */
+  /** Undefined if the secondary receives all data of its kind. */
   readonly filter: KeyFilter | undefined
 }
 

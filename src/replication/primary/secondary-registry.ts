@@ -34,17 +34,18 @@ export class SecondaryRegistry {
   }
 
   /**
-   * Registers a new stream and ends an older one with the same ID. Throws `superseded` if this stream is the older one.
+   * Registers a new stream and ends the previous stream of the same ID. Throws `superseded` if another cluster with a
+   * higher incarnation uses this ID.
    */
   opened(secondaryId: string, commonName: string, who: PeerIdentity, stream: PrimaryStream): void {
     const before = this.#seen.get(secondaryId)
     if (before && isOlder(who, before.who)) {
-      throw refusalError('superseded', `another cluster with a newer epoch replaced secondary "${secondaryId}"`)
+      throw refusalError('superseded', `another cluster has replaced secondary "${secondaryId}"`)
     }
     before?.stream?.end(
       before.who.clusterId === who.clusterId
         ? refusalError('unavailable', 'this secondary has opened another stream')
-        : refusalError('superseded', `another cluster with a newer epoch replaced secondary "${secondaryId}"`),
+        : refusalError('superseded', `another cluster has replaced secondary "${secondaryId}"`),
     )
     const { lastHeartbeatDurationMs = 0, clockSkewMs = 0, canaryAgeMs = 0 } = before?.measured ?? {}
     const heartbeat = { lastHeartbeatMs: this.#clock.now(), lastHeartbeatDurationMs, clockSkewMs, canaryAgeMs }
@@ -53,7 +54,7 @@ export class SecondaryRegistry {
     this.#onChange()
   }
 
-  /** Records the end of a stream. The secondary keeps its addresses and its last heartbeat, and is disconnected. */
+  /** Records the end of a stream. Marks the secondary as disconnected, and keeps its addresses and last heartbeat. */
   closed(secondaryId: string, stream: PrimaryStream): void {
     const seen = this.#seen.get(secondaryId)
     if (seen?.stream !== stream) return
@@ -68,7 +69,7 @@ export class SecondaryRegistry {
     this.#watchers.tell()
   }
 
-  /** Ignores a heartbeat without a stream, as after a revocation or from a superseded cluster. */
+  /** Records a heartbeat. Ignores it if the sender has no stream, for example because it was revoked or replaced. */
   heard(secondaryId: string, who: PeerIdentity, heartbeat: Heartbeat): void {
     const seen = this.#seen.get(secondaryId)
     if (!seen?.stream || seen.who.clusterId !== who.clusterId) return
@@ -79,7 +80,7 @@ export class SecondaryRegistry {
     if (isMoved) this.#onChange()
   }
 
-  /** Ends the secondary's stream as revoked and forgets it. Returns the certificate name to disconnect. */
+  /** Ends the secondary's stream as revoked and removes the secondary. Returns the common name of its certificate. */
   revoke(secondaryId: string): string | undefined {
     const seen = this.#seen.get(secondaryId)
     this.#seen.delete(secondaryId)
@@ -97,7 +98,7 @@ export class SecondaryRegistry {
     return seen && toView(secondaryId, seen)
   }
 
-  /** Returns all secondaries since the start, sorted by ID. */
+  /** Returns all secondaries that connected since the start, sorted by ID. */
   views(): SecondaryView[] {
     return [...this.#seen]
       .map(([secondaryId, seen]) => toView(secondaryId, seen))

@@ -41,9 +41,9 @@ interface OpenedAt {
 }
 
 /**
- * Sends the log to one secondary: a cursor over the log that waits for the secondary to read and never buffers frames for it. If
- * the log no longer contains the cursor's position, or the secondary reports that its data does not match, the same stream offers
- * a resync session. The cursor then continues at the position that the secondary sends.
+ * Sends the log to one secondary. A shipper is a cursor over the log: it waits until the secondary reads, and buffers no
+ * frames. If the log no longer contains the cursor's position, or if the secondary reports that its data does not match,
+ * the same stream offers a resync session. The cursor then continues at the position that the secondary sends.
  */
 export class Shipper {
   readonly #options: ShipperOptions
@@ -72,8 +72,8 @@ export class Shipper {
   }
 
   /**
-   * Sends the log up to its newest entry, then starts a comparison of all data. Must be called if that entry changes
-   * the set of filtered keys.
+   * Sends the log up to its newest entry, then starts a comparison of all data. Must be called if the newest entry
+   * changes the set of filtered keys.
    */
   filterChanged(): void {
     this.#take({ on: 'filter-changed', at: this.#options.store.position.index })
@@ -109,7 +109,7 @@ export class Shipper {
     // An empty message confirms that the secondary's position is in this log.
     if (isKnown) await this.#send([])
     let cursor = position?.index ?? 0
-    // Later changes are sent to the secondary.
+    // For a filter change after this index, `filterChanged` is called.
     const openedAt = store.position.index
     for (;;) {
       stream.ended.throwIfAborted()
@@ -137,7 +137,7 @@ export class Shipper {
     }
   }
 
-  /** Counts look-ups of positions in the log. Operators monitor `missing_guard`, because each costs a comparison. */
+  /** Counts look-ups of positions in the log. Operators monitor `missing_guard`: each one causes a full comparison. */
   #count(what: 'guard_found' | 'missing_guard' | 'scanned_entries', value = 1): void {
     this.#options.recorder.record(`vault.logshipper.streamWALs.${what}`, value)
   }
@@ -218,7 +218,7 @@ export class Shipper {
     await Promise.all(this.#take(event))
   }
 
-  /** Executes the effects of an event. Synchronous effects are complete on return; the returned promises are the others. */
+  /** Executes the effects of an event. Synchronous effects are complete on return. Returns the promises of the others. */
   #take(event: ShippingEvent): readonly Promise<void>[] {
     const { to, effects } = step(SHIPPING, this.#state, event)
     this.#state = to

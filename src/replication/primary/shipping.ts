@@ -10,15 +10,15 @@ interface Compared {
 }
 
 /**
- * The session of the last comparison. It is kept until the secondary has applied everything written since the session
- * was opened, because it pins the log after its snapshot.
+ * The session of the last comparison. It pins the log after its snapshot. It is therefore kept until everything that
+ * was written since the session was opened is sent.
  */
 interface Holding {
   readonly session: SyncSession | undefined
 }
 
 interface Changing {
-  /** The log index at which the set of filtered keys changed since then. */
+  /** The log index at which the filtered keys changed since the stream opened or the session was offered. */
   readonly changedAt: number | undefined
 }
 
@@ -54,7 +54,7 @@ export type ShippingEvent =
    */
   | { readonly on: 'opened'; readonly isKnown: boolean; readonly filter: string; readonly isOtherFilter: boolean }
   | { readonly on: 'filter-changed'; readonly at: number }
-  /** `session`: the last session offered to the secondary that it knew of. */
+  /** `session`: the last session offer that the secondary had received. */
   | { readonly on: 'place-lost'; readonly reason: string; readonly session: string }
   | { readonly on: 'resync' }
   | { readonly on: 'offered'; readonly session: SyncSession; readonly filter: string }
@@ -141,7 +141,7 @@ export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
   comparing: {
     ...COMPARING_ROW,
     'filter-changed': (state, { at }) => to({ ...state, changedAt: at }, COMPARING),
-    // The secondary lost its position because of frames before this offer, which it receives next.
+    // An event with an older session refers to frames before this offer. The secondary receives the offer next.
     'place-lost': (state, event) => (event.session === state.session.id ? lose(state, event) : stay(state)),
     start: (state, { start }) => to({ ...state, is: 'placed', start }),
   },
@@ -159,7 +159,7 @@ export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
   ended: { ...OPENED_ROW, 'filter-changed': stay, 'place-lost': stay, resync: never, 'caught-up': never, ended: stay },
 }
 
-/** Returns the reason why the secondary must compare at this log position; undefined if it need not. */
+/** Returns the reason why the secondary must compare at this log position; undefined if no comparison is needed. */
 export const findResyncReason = (state: Shipping, cursor: number): string | undefined => {
   if (state.is === 'lost') return state.reason
   return state.is === 'filter-changed' && cursor >= state.at ? 'paths filter changed' : undefined

@@ -149,7 +149,7 @@ export class StreamServer implements ClusterService, PrimaryService {
     const rest = createPacer(this.#options.clock, () => this.#options.store.position.index)
     const replies = request.is_whole ? session.fetchTree(tree) : session.fetchSubPages(tree, request.sub_pages)
     for await (const reply of replies) {
-      // A session ends with its stream, and a revocation ends the stream. Nothing is sent after either.
+      // Throws if the stream, and with it the session, has ended, for example because the secondary was revoked.
       this.#sessions.find(session.id, caller.commonName)
       yield reply
       await rest()
@@ -210,9 +210,9 @@ export class StreamServer implements ClusterService, PrimaryService {
   }
 
   /**
-   * Throws if a secondary has a position in this epoch that the log should contain and does not. The secondary then has
-   * data that this primary lost, and that must not be overwritten silently. Positions that were trimmed, or that a
-   * restored snapshot skipped, are before the kept log.
+   * Throws if a secondary has a position in this epoch that the log should contain but does not contain. The secondary
+   * then has data that this primary lost, which must not be overwritten silently. Positions before the kept log are
+   * accepted: they were trimmed, or a restored snapshot skipped them.
    */
   #requireNotRewound(secondaryId: string, position: Messages.PositionMessage | null): void {
     const { store, hooks, kind, log } = this.#options

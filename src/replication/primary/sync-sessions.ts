@@ -11,7 +11,7 @@ import { Packer } from '../../storage/sync/packed.js'
 
 const PAGES = 256
 const GROUPS_PER_PAGE = 16
-/** A frozen view of the primary's data that one secondary compares with its own. It ends with its stream. */
+/** A frozen view of the primary's data that one secondary compares with its own data. Ends with the stream. */
 export class SyncSession {
   readonly id: string
   readonly commonName: string
@@ -25,7 +25,7 @@ export class SyncSession {
     this.#audience = audience
   }
 
-  /** Returns the caller's pages that differ, with the hashes one level down. `pages` is 256 hashes. */
+  /** Returns the pages that differ from the caller's, with the group hashes of each. `pages`: the caller's 256 hashes. */
   conflictingPages(tree: Tree, pages: Buffer): Omit<ConflictingPagesReply, 'who'> {
     this.#check(tree)
     if (pages.length !== PAGES * HASH) throw refusalError('failed', 'a tree has 256 page hashes')
@@ -52,8 +52,10 @@ export class SyncSession {
   }
 
   /**
-   * Yields the keys of sub-pages that the caller lacks, the caller's leaves that do not exist here, and the filtered
-   * hashes.
+   * Yields for the requested sub-pages:
+   * - the keys and values that the caller lacks
+   * - the caller's leaves that do not exist on this primary
+   * - the hashes of the filtered keys
    */
   async *fetchSubPages(tree: Tree, asked: readonly CallerSubPage[]): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
@@ -107,7 +109,7 @@ export class SyncSessions {
     this.#store = store
   }
 
-  /** Opens a session. Throws `unavailable` if too many secondaries sync at once; they retry. */
+  /** Opens a session. Throws `unavailable` if too many secondaries sync at the same time: the secondary then retries. */
   open(commonName: string, audience: Audience): SyncSession {
     if (this.#sessions.size >= LIMITS.syncSessionsMax) {
       throw refusalError('unavailable', `${LIMITS.syncSessionsMax} secondaries are syncing; try again later`)
@@ -136,7 +138,7 @@ export class SyncSessions {
  */
 const REPLY_BYTES = 256 * 1024
 
-/** The differences between a sub-page of the caller and this one. */
+/** The differences between a sub-page of the caller and the same sub-page of this primary. */
 interface Difference {
   readonly missing: readonly string[]
   readonly unknown: readonly Buffer[]

@@ -4,8 +4,8 @@ import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
  * A DR copy adds one entry to its log for each entry of its primary. Since the last comparison, both logs have
- * therefore grown equally. The position of that comparison is stored. With it, the copy's own log, which survives a
- * restart, can be read with the primary's indexes.
+ * therefore grown by the same number of entries. The position of the last comparison is stored. It translates the
+ * primary's indexes into indexes of the copy's own log, which survives a restart.
  */
 interface Alignment {
   readonly epoch: string
@@ -34,7 +34,7 @@ export const continueAlignment = async ({ storage, store }: Host): Promise<void>
 const isInStep = ({ remoteIndex, ownIndex }: Alignment, remote: number, own: number): boolean =>
   remote - remoteIndex === own - ownIndex
 
-/** Returns the first position from which both logs advanced in step until now; undefined if this is uncertain. */
+/** Returns the position since which both logs have advanced in step; undefined if this is uncertain. */
 const readAlignment = ({ storage, store }: Host): Alignment | undefined => {
   const place = store.remotePosition
   const kept = readJson<Alignment>(storage, KEYS.alignment)

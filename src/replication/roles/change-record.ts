@@ -3,7 +3,7 @@ import type { RecordChange } from '../model/machine.js'
 import { type CaRecord, type Credentials, DISABLED, type KindRecord, type SecondaryRecord } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
-/** The inputs of effects besides the record. They are created or read before the first effect is applied. */
+/** The inputs of effects in addition to the record. They are created or read before the first effect is applied. */
 export interface Ingredients {
   newId(): string
   /** All epochs that one change starts have this ID, so that both kinds order two sibling epochs the same way. */
@@ -11,7 +11,8 @@ export interface Ingredients {
   /** The epochs that end with the role of each kind. */
   readonly ended?: Readonly<Record<Kind, EpochChain>>
   /**
-   * The last index applied from the primary, and the end of the local log. On a former primary, both are the latter.
+   * The last index applied from the primary, and the end of the local log. On a former primary, both are the end of the
+   * local log.
    */
   readonly fork: Fork
   readonly ca?: CaRecord
@@ -101,6 +102,6 @@ const detach = (record: KindRecord): KindRecord => {
 }
 
 const needed = <T>(value: T | undefined): T => {
-  if (value === undefined) throw new Error('an effect was applied without what it needs')
+  if (value === undefined) throw new Error('a role change lacks a required input')
   return value
 }

@@ -31,7 +31,7 @@ export interface PathContext extends ReplicationContext {
   readonly services: PathServices
 }
 
-/** Returns the inputs that every effect may need. The fork is the current end of the previous epoch's log. */
+/** Returns the inputs that any effect may need. The fork is the current end of the previous epoch's log. */
 export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
   const record = roles.record(kind)
   const beginIndex = host.store.position.index

@@ -12,7 +12,7 @@ import {
 } from '../model/machine.js'
 import type { Kind } from '../model/types.js'
 
-/** The decisions for requests to become a primary, to act as one, or to stop being one. Pure. */
+/** Decides on requests to become a primary, to act as a primary, or to give up this role. Pure. */
 
 export type Check = { readonly ok: true } | Refusal
 
@@ -60,7 +60,7 @@ export interface TokenRequest {
   readonly publicKey: 'none' | 'good' | 'bad' | { readonly tooOld: string }
 }
 
-/** Decides on a new token. `taken`: the IDs whose bootstrap has succeeded. `issued`: the IDs whose token is unused. */
+/** Decides on a new token. `taken`: IDs whose bootstrap has succeeded. `count`: registrations with other IDs. */
 export const decideIssueToken = (
   kind: Kind,
   facts: Facts,

@@ -13,7 +13,7 @@ import {
 } from '../model/machine.js'
 import type { Kind } from '../model/types.js'
 
-/** The decisions for requests to join, to follow another primary, to be promoted, or to leave. Pure. */
+/** Decides on requests to join a set, to follow another primary, to be promoted, or to leave the set. Pure. */
 
 /**
  * Decides whether this cluster may join a set, before it redeems the token. `checkBundle` validates the content of the
@@ -45,7 +45,7 @@ export const checkBundle = (kind: Kind, setId: string | undefined, bundle: Bundl
 
 type UpdateForm = 'token' | 'blank' | 'addresses'
 
-/** Determines the form of the request: exactly one of a token, which may be blank, or a nonempty list. */
+/** Determines the form of the request. A valid request has a token (which may be blank) or addresses, but not both. */
 export const parseUpdateForm = (
   token: string | undefined,
   addresses: readonly string[],
@@ -72,7 +72,7 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
       return accept(stage, 'forget-primary', [{ do: 'become-detached', kind }])
     case 'token': {
       const mode = stage === 'bootstrapping' ? 'bootstrapping' : 'secondary'
-      // The received log must not change while it is compared with the log that the new primary builds on.
+      // The received log must not change while its entries that the new primary does not have are listed.
       const prepare = [
         { do: 'stop-following', kind },
         { do: 'list-surplus', kind },
@@ -106,7 +106,7 @@ const findPromotionRisk = (stage: string, safety: SafetyFacts): PromotionRisk | 
   if (safety.appliedIndex < safety.announcedIndex) {
     return whileFollowing(`applied ${safety.appliedIndex} of ${safety.announcedIndex} announced entries`)
   }
-  if (safety.isBehindEpoch) return whileFollowing('nothing of the new primary is applied yet')
+  if (safety.isBehindEpoch) return whileFollowing('no entry of the new primary is applied yet')
   return undefined
 }
 
@@ -120,13 +120,12 @@ export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, for
     { do: 'become-primary', kind, set: 'kept' },
     { do: 'start-epoch', kind },
   ]
-  // The copy of a performance primary replaces it in the performance set, so it must be distinguishable from the old
-  // primary there.
+  // In the performance set, the copy replaces the old performance primary. A new epoch distinguishes the two clusters.
   if (kind === 'dr' && facts.stages.performance === 'primary') change.push({ do: 'start-epoch', kind: 'performance' })
-  // The copy of a performance secondary keeps the same secondary ID.
+  // The copy of a performance secondary keeps the same secondary ID, with a higher incarnation.
   if (kind === 'dr' && facts.stages.performance === 'secondary') change.push({ do: 'take-place', kind: 'performance' })
   if (kind === 'dr') change.push({ do: 'delete-operation-token' })
-  // The applied index must not change between the fork in the new epoch and the end of following.
+  // The follower stops first, because the applied index must not change after the new epoch records it as its fork.
   const prepare = [
     { do: 'stop-following', kind },
     { do: 'list-missing', kind, safety },
@@ -149,8 +148,8 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
 }
 
 /**
- * Decides on the end of the first copy. Rejected while the role is hidden behind a DR secondary; the role then stays in
- * bootstrapping.
+ * Decides on the end of the first copy. Rejects it while this cluster is a DR secondary, which hides the role. The role
+ * then stays in bootstrapping.
  */
 export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)

@@ -18,14 +18,14 @@ interface DrainOptions {
 export interface Straggler {
   readonly secondaryId: string
   readonly isConnected: boolean
-  /** The first entry that is not known to be applied there. */
+  /** The first entry that the secondary is not known to have applied. */
   readonly fromIndex: number
 }
 
 /**
- * Waits until every secondary has applied `index` that is connected, or was connected at the start of the call: a
- * connection may break and return. Waits at most `timeoutMs`. Does not wait for a secondary that was disconnected the
- * whole time. Resolves to the secondaries that have not applied it. Rejects with the signal's reason.
+ * Waits until the secondaries have applied `index`, for at most `timeoutMs`. Waits for each secondary that is connected,
+ * or was connected at the start of the call, because a lost connection may be opened again. Resolves to the registered
+ * secondaries that have not applied `index`. Rejects with the signal's reason.
  */
 export const drain = async (options: DrainOptions): Promise<readonly Straggler[]> => {
   const { registry, index, signal } = options

@@ -24,7 +24,7 @@ interface Prepared {
   lastIndex: number
   /** The IDs of the secondaries that were connected when the role changed. */
   connected: readonly string[]
-  /** The position in the primary's log at which following ended. */
+  /** The position in the primary's log at which the follower stopped. */
   place: PrimaryPosition | undefined
 }
 
@@ -39,7 +39,7 @@ interface Run {
 /**
  * Executes the effects of a decision, or throws its refusal. Must run within `roles.exclusively`. A failure before the
  * point of no return leaves the role unchanged. The decision is repeated after the preparations, because data that
- * arrived until following ended may have changed another role.
+ * arrived before the follower stopped may have changed another role.
  */
 export const execute = async (
   context: ReplicationContext,
@@ -53,7 +53,7 @@ export const execute = async (
   const { material, dev: _, ...learnt } = given
   try {
     for (const effect of decision.prepare) await prepare(run, effect)
-    // The fork is read now, because following has ended and the losses are listed.
+    // The fork is read now, after the follower has stopped and the losses are listed.
     const change = orThrow(decide())
     await context.roles.change(change, { ...baseIngredients(context, kind), ...learnt }, material)
   } catch (error) {
@@ -88,7 +88,7 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
     case 'list-missing':
       return keepPromotionLoss(host, effect.kind, roles.record(effect.kind), effect.safety)
     case 'list-surplus':
-      if (!given.joining) throw new Error('a surplus is one over another cluster')
+      if (!given.joining) throw new Error('a surplus needs the epochs of another cluster')
       return listSurplus(context, effect.kind, given.joining.epochs, host.store.remotePosition ?? prepared.place)
     case 'plant-dev-root':
       return plantDevRoot(given.dev, host)
@@ -96,8 +96,8 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
 }
 
 /**
- * Lists and stores the entries that another cluster does not build on, before this cluster follows it. They are in the
- * local log on a former primary, and in the received log on a follower.
+ * Lists and stores the entries that the new primary does not have, before this cluster follows it. On a former primary,
+ * these entries are in the local log. On a follower, they are in the received log.
  */
 const listSurplus = async (
   { host, roles, running }: ReplicationContext,

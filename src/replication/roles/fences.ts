@@ -31,8 +31,8 @@ interface FencesOptions {
 
 /**
  * Tracks which of this cluster's primary roles were overtaken by a newer epoch, and by which cluster. A fence applies
- * as soon as another primary is detected; the record is stored after that. A cluster that replaces a DR primary also
- * takes its performance role.
+ * as soon as the newer primary is detected; the record is stored after that. A fence of the DR role also applies to the
+ * performance role, because a cluster that replaces a DR primary also takes its performance role.
  */
 export class Fences {
   readonly #options: FencesOptions
@@ -71,8 +71,8 @@ export class Fences {
   }
 
   /**
-   * Returns true if one of the ended epochs fences this primary, or would do so through a cluster that descends from
-   * it.
+   * Returns true if one of the ended epochs fences this primary, or would fence it if a cluster whose epochs descend
+   * from the ended epoch were detected.
    */
   isBelow(ended: EpochChain = []): boolean {
     return ended.length > 0 && KINDS.some((kind) => this.#isBelow(kind, ended))
@@ -80,7 +80,7 @@ export class Fences {
 
   /**
    * For each kind of replication in which an ended epoch fences this primary: starts an epoch with a higher number, and lifts
-   * the fence. Ends all streams, so that every follower looks up its position again. Durable when it resolves.
+   * the fence. Ends all streams, so that every follower looks up its position again. Resolves when the change is durable.
    */
   goBeyond(ended: EpochChain = []): Promise<void> {
     const begun = this.#beginning.then(() => this.#goBeyond(ended))
@@ -119,8 +119,8 @@ export class Fences {
   }
 
   /**
-   * Returns the fence. It applies as long as the other chain overtakes this one, regardless of which record was stored
-   * first.
+   * Returns the fence. A fence applies while the chain of the overtaker overtakes the chain of this primary, regardless
+   * of which record was stored first.
    */
   #own(kind: Kind, record: PrimaryRecord): Fence | undefined {
     const fence = this.#met.get(kind) ?? record.fenced
@@ -142,8 +142,8 @@ export class Fences {
     this.#met.set(kind, fence)
     host.log.warn('primary fenced by a newer epoch', { kind, epoch, byEpoch, by: other.clusterId })
     onFenced(kind)
-    // Applied from memory until it is stored. Otherwise this primary could still send data or acknowledge writes in
-    // between.
+    // The fence applies from memory until it is stored. Otherwise, this primary could still send data or acknowledge
+    // writes in the meantime.
     roles
       .updatePrimary(kind, (latest) => ({ ...latest, fenced: fence }))
       .then(() => {

@@ -10,7 +10,7 @@ import type { RoleRecords } from './role-records.js'
 import type { PrimaryRecord } from '../model/state.js'
 
 const TELL_PAUSE_MS_MAX = 30_000
-/** Number of heartbeats until a former primary that was informed is contacted again. */
+/** Number of heartbeat intervals until a former primary that was informed is contacted again. */
 const TOLD_PAUSE_HEARTBEATS = 10
 
 interface FormerPrimaryOptions {
@@ -26,8 +26,8 @@ interface FormerPrimaryOptions {
 }
 
 /**
- * Informs a former primary that its epoch has ended. Retries until the former primary has joined this cluster, because it
- * may know another successor, and passes on that epoch. Stops when this cluster is no longer primary.
+ * Informs a former primary of the new epoch. Repeats this until the former primary has joined this cluster, because it may
+ * know another successor. Passes the epochs of that successor to `fences`. Stops when this cluster is no longer primary.
  */
 export const tellFormerPrimary = async (options: FormerPrimaryOptions): Promise<void> => {
   const { kind, host, roles, fences, dataPlane, record, hooks, signal } = options

@@ -50,19 +50,19 @@ interface JoinDeps {
   readonly checkBundle: (facts: BundleFacts) => void
   /** Requests the root token of a development server. */
   readonly wantsDevRoot: boolean
-  /** Returns the identity that this cluster presents as a member of that set. */
+  /** Returns the identity that this cluster presents as a member of the set. */
   readonly who: (setId: string) => PeerIdentity
 }
 
 /**
  * Redeems an activation token: unwraps or decrypts it, connects to the primary's cluster port with its credentials, and
- * fetches the bootstrap package, all within one time limit. Changes nothing here. Every failure is a 400 that names the
- * failed step.
+ * fetches the bootstrap package. One timeout applies to all steps. Changes no data of this cluster. Every failure is a
+ * 400 that names the failed step.
  */
 export const redeemToken = async (deps: JoinDeps, kind: Kind, fields: JoinFields): Promise<Joined> => {
   const { host } = deps
   const timeoutMs = host.settings.times.bootstrapTimeoutMs
-  const late = new LogicalError('unavailable', `no answer within ${timeoutMs} ms`)
+  const late = new LogicalError('unavailable', `no response within ${timeoutMs} ms`)
   using limit = limitSignal(host.clock, timeoutMs, undefined, late)
   return await redeem(deps, kind, fields, limit.signal)
 }
@@ -145,8 +145,8 @@ const fetchAnswer = async (call: () => Promise<{ status: number; body: string }>
 const TOKEN_PATH = /^sys\/replication\/(?:(dr|performance)\/)?primary\/secondary-token$/
 
 /**
- * Checks the purpose of the token before it is consumed; the look-up does not count as a use. If the primary returns
- * nothing, or does not know the token, the unwrap reports the error.
+ * Checks the purpose of the token before it is consumed: the look-up does not count as a use. If the look-up fails,
+ * returns without an error, because the unwrap reports the error.
  */
 const refuseOther = ({ status, body }: Answer, check: (kind: Kind) => void): void => {
   const path = status === 200 && isJsonObject(body.data) ? body.data.creation_path : undefined

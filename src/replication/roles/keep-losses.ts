@@ -11,7 +11,7 @@ import type { Kind } from '../model/types.js'
 /** Reasons of a loss, as shown in the list. */
 export const LOSS_REASONS = {
   failover: 'not replicated before the failover',
-  overtaken: 'received from the former primary, unknown to the new one',
+  overtaken: 'received from the former primary, unknown to the new primary',
   rewound: 'ahead of the primary, which was rewound',
 } as const
 
@@ -24,7 +24,7 @@ const INCOMPLETE = '; the list is not complete'
 export const ownOf = (host: Pick<ReplicationHost, 'storage'>, kind: Kind) =>
   isOwnOf(kind, isCopy(readRecord(host.storage, 'performance')))
 
-/** Records the part of a former primary's own log that its new primary does not build on. */
+/** Records the part of a former primary's own log that its new primary does not have. */
 export const keepOwnLoss = async (host: Host, kind: Kind, epochs: EpochChain, newer: EpochChain): Promise<void> => {
   const surplus = findSurplus(epochs, newer)
   if (!surplus) return
@@ -39,7 +39,7 @@ export const keepOwnLoss = async (host: Host, kind: Kind, epochs: EpochChain, ne
   host.log.warn('unreplicated entries recorded as a loss', { kind, epoch, entries: entries.length })
 }
 
-/** Records the loss of a forced promotion. Its entries are not here; the former primary lists them when it rejoins. */
+/** Records the loss of a forced promotion, without entries: the former primary lists the entries when it rejoins. */
 export const keepPromotionLoss = async (
   host: Host,
   kind: Kind,
@@ -66,8 +66,8 @@ export const keepPromotionLoss = async (
 }
 
 /**
- * Records the entries that a follower discards because its primary, or that primary's successor, does not have them.
- * Lists and stores them as the old primary would. Keeps an existing list.
+ * Records the entries that a follower discards because its primary, or the successor of its primary, does not have
+ * them. Uses the same form as a former primary. Keeps an existing list.
  */
 export const keepSurplusLoss = async (
   host: Host,
@@ -88,7 +88,7 @@ export const keepSurplusLoss = async (
   host.log.warn('entries of the former primary recorded as a loss', { kind, epoch, entries: entries.length })
 }
 
-/** Returns the surplus from the follower's memory; if that does not reach back far enough, from a DR copy's own log. */
+/** Returns the surplus from memory. If memory does not reach back far enough, a DR copy reads its own log. */
 const collectSurplus = (host: Host, kind: Kind, surplus: SurplusEntries): Promise<LostSuffix> => {
   const { forkIndex, lastIndex, isComplete, frames } = surplus
   const ownIndex = isComplete || kind !== 'dr' ? undefined : ownIndexOf(host, forkIndex)

@@ -8,9 +8,9 @@ import { recordKey } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
 /**
- * The individual entries that a failover lost. The cluster that discards entries writes the list and the encrypted log
- * frames, under a prefix that never leaves it, before it overwrites any of them. The number of lists and the size of
- * each are limited, and a list states what it omits.
+ * The individual entries that a failover lost. The cluster that discards entries stores the list and the encrypted log
+ * frames before it overwrites any of the entries. Their storage prefix never leaves the cluster. The number and the size
+ * of the lists are limited, and a list states how many entries it omits.
  */
 export interface Loss {
   readonly epoch: string
@@ -41,9 +41,9 @@ export interface LostSuffix extends Required<Pick<Loss, 'entries' | 'entriesBeyo
 }
 
 /**
- * Returns a predicate for the data that only this cluster can lose with a role: all data that secondaries of the kind
- * receive. On a copy of a performance secondary, shared data is not included, because the performance primary still has
- * it or lists it itself.
+ * Returns a predicate for the data that a role change can lose: all data that secondaries of the kind receive. On a DR
+ * copy of a performance secondary, shared data is not included, because the performance primary still has it or lists it
+ * itself.
  */
 export const isOwnOf =
   (kind: Kind, isPerformanceCopy: boolean) =>
@@ -114,8 +114,8 @@ const describe = (index: number, key: string, isDelete: boolean, paths: Readonly
 }
 
 /**
- * Makes a loss durable: writes its frames first and the record last, so that a listed loss is complete. Resolves to the
- * IDs of old losses that were removed to make space.
+ * Makes a loss durable. Writes the frames first and the record last, so that every listed loss is complete. Resolves to
+ * the IDs of the oldest losses, which were removed to stay within the limit.
  */
 export const writeLoss = async (
   storage: Storage,
@@ -161,8 +161,8 @@ export const readLosses = async (storage: Storage): Promise<Loss[]> => {
 }
 
 /**
- * Returns the ID of a loss. IDs sort by time. A loss that a crash interrupted, or that recurs because the following
- * step never happened, keeps its ID and is listed once.
+ * Returns the ID of a loss. IDs sort by time. If a crash interrupts the recording, or if the same loss is recorded
+ * again, the loss keeps its ID and is listed once.
  */
 export const lossIdFor = async (
   storage: Storage,

@@ -31,7 +31,7 @@ interface PrimaryRoleOptions {
   readonly standbys: () => readonly Model.SecondaryView[]
 }
 
-/** Handles the calls of a primary's streams: admission of secondaries, their credentials, and the data each may see. */
+/** Handles the calls of a primary's streams: admission and credentials of secondaries, and the data that each may see. */
 export class PrimaryRole implements Model.PrimaryHooks {
   readonly #options: PrimaryRoleOptions
 
@@ -76,12 +76,12 @@ export class PrimaryRole implements Model.PrimaryHooks {
     const { fences, kind } = this.#options
     if (method !== 'Bootstrap' && fences.isBelow(who.ended)) {
       this.#background(fences.goBeyond(who.ended))
-      return refused('unavailable', 'this primary begins a new epoch, because another one has ended')
+      return refused('unavailable', 'this primary begins a new epoch, because another epoch has ended')
     }
     fences.meet(kind, who)
     const fence = fences.of(kind)
-    // The newer primary calls with an activation token of this cluster: an operator has decided that it gives up its
-    // role.
+    // The newer primary calls with an activation token of this cluster: an operator has decided that the newer primary
+    // gives up its role.
     const isYielding = method === 'Bootstrap' && fence && hasEnded(fence.by?.epochs ?? [], who.ended)
     if (fence && !isYielding) return fences.refusal(fence)
     if (row.state === 'issued') {
@@ -94,7 +94,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
     const isSame = row.clusterId === who.clusterId
     const incarnation = who.incarnation ?? 0
     if (incarnation < row.incarnation || (incarnation === row.incarnation && !isSame)) {
-      return refused('superseded', `another cluster with a newer epoch replaced secondary "${row.id}"`)
+      return refused('superseded', `another cluster has replaced secondary "${row.id}"`)
     }
     return undefined
   }
@@ -116,7 +116,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
     await roles.updatePrimary(kind, (record) =>
       changeRegistration(record, secondaryId, (row) => {
-        // Several calls may use one token, or one cluster may repeat its call. Exactly one call is the first.
+        // Several calls may use one token, or one cluster may repeat its call. Only the first call succeeds.
         isTaken = row.state === 'issued' && row.commonName === commonName
         return isTaken ? { ...row, ...seen, state: 'connected' } : row
       }),
@@ -130,7 +130,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
 
   async forward(secondaryId: string, payload: Buffer): Promise<Buffer> {
     const { host, services, fences, kind } = this.#options
-    if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary has nothing to forward')
+    if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary cannot forward requests')
     // A large request is decoded in steps, because blocking the event loop would delay keepalive responses to
     // secondaries.
     await yieldToEventLoop(payload.length)
@@ -148,7 +148,8 @@ export class PrimaryRole implements Model.PrimaryHooks {
   }
 
   /**
-   * Returns what a secondary may see. Evaluates the filter at each call, because it may change while the request runs.
+   * Returns the visibility rules of a secondary. They evaluate the filter at each call, because it may change while the
+   * request runs.
    */
   #sightOf(secondaryId: string): Sight {
     const { filters } = this.#options
@@ -185,7 +186,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
 
   /**
    * Stores the addresses of a secondary, which are needed while it is disconnected. Also stores the cluster ID and
-   * incarnation, which identify the valid one of two clusters with the same secondary ID.
+   * incarnation: if two clusters use the same secondary ID, these fields identify the valid cluster.
    */
   #remember(row: Registration, who: Model.PeerIdentity): void {
     const { roles, kind, host } = this.#options
@@ -205,7 +206,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
 
   #background(work: Promise<void>): void {
     work.catch((error: unknown) =>
-      this.#options.host.log.error('the record of the primary was not stored', { error: String(error) }),
+      this.#options.host.log.error('the replication record of this primary was not stored', { error: String(error) }),
     )
   }
 }
@@ -214,7 +215,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
  * The error of every further call with the token, even from the cluster that used it: the bootstrap package is sent
  * only once.
  */
-const ALREADY_USED = 'the activation token was already used; revoke its id and issue a new one'
+const ALREADY_USED = 'the activation token was already used: revoke the ID of the secondary and issue a new token'
 
 type Refused = Extract<Model.Admission, { ok: false }>
 
@@ -235,7 +236,8 @@ const changeRegistration = (
 })
 
 /**
- * Returns the ID of the filter, which may be stored under the secondary's cluster ID if that cluster was unknown then.
+ * Returns the ID under which the filter of a secondary is stored: the secondary ID, or the cluster ID if the filter was
+ * set before the cluster registered.
  */
 export const filterIdOf = (record: PrimaryRecord, secondaryId: string, filters: Pick<FilterStore, 'find'>): string => {
   if (filters.find(secondaryId)) return secondaryId

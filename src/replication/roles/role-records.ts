@@ -24,8 +24,8 @@ export interface WipeMaterial extends KeyMaterial {
 }
 
 /**
- * Both records in memory, and the only place where they change. Role changes run one after another. Memory is updated
- * only after a change is durable, and within a role a record never reverts to an older one.
+ * Holds both role records in memory. Only this class changes them. Role changes run one after another. Memory is updated
+ * only after a change is durable. Within a role, a record never reverts to an older version.
  */
 export class RoleRecords {
   readonly #host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>
@@ -75,7 +75,7 @@ export class RoleRecords {
     })
   }
 
-  /** Applies a decided change of the records, up to and past the point of no return. Must run within `exclusively`. */
+  /** Applies a decided change to the records and makes it durable. Must run within `exclusively`. */
   async change({ change, end }: Acceptance, given: Ingredients, material?: WipeMaterial): Promise<void> {
     await this.#lock.run('record', async () => {
       this.#requireOpen()
@@ -144,7 +144,7 @@ export class RoleRecords {
     this.#adopt(readRecords(this.#host.storage))
   }
 
-  /** Handles a failed batch that was stored after all. A changed role or primary takes effect as after a crash. */
+  /** Handles a failed batch that was stored after all. If a role or the registrations changed, restarts the runtime. */
   recover(): void {
     const before = this.#records
     this.#adopt(readRecords(this.#host.storage))
@@ -183,7 +183,7 @@ export class RoleRecords {
   }
 }
 
-/** Returns the fields of a record that cannot change while its role runs, and the registered secondaries. */
+/** Returns the parts of a record whose change requires a restart: the stage, and the registered secondaries. */
 const standingOf = (record: KindRecord) => [
   stageOf(record),
   record.mode === 'primary' ? record.registrations : undefined,

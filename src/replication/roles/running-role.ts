@@ -38,9 +38,9 @@ interface RunningRoleOptions {
   readonly holds: Holds
   readonly maintenance: TreeMaintenance
   readonly standbys: () => readonly SecondaryView[]
-  /** Returns true if a DR secondary of this cluster connected since the start; it may replace this cluster. */
+  /** Returns true if a DR secondary, which may replace this cluster, has connected since the start. */
   readonly hasCopies: () => boolean
-  /** Called when a secondary of this kind connects, disconnects or moves. */
+  /** Called when a secondary of this kind connects, disconnects or changes its address. */
   readonly onSecondariesChange: () => void
   /** Called before data is deleted because a filter withholds it. */
   readonly beforeFiltered: () => Promise<void>
@@ -53,8 +53,8 @@ interface StartServices extends RoleServices {
 }
 
 /**
- * The running services of one kind. They are derived from the record at the start, in the same way after a crash as
- * after a role change, and end at the stop. This class never decides a role.
+ * The running services of one kind of replication. `start` derives them from the stored record, in the same way after a
+ * crash and after a role change. `stop` ends them. This class never decides a role.
  */
 export class RunningRole {
   readonly #options: RunningRoleOptions
@@ -114,8 +114,8 @@ export class RunningRole {
   }
 
   /**
-   * Waits until the secondaries of a primary with fenced writes have applied everything. Resolves to those that have
-   * not.
+   * Waits until the secondaries of this primary have applied the whole log. Writes must be fenced. Resolves to the
+   * secondaries that have not applied it.
    */
   async drain(): Promise<readonly Straggler[]> {
     const { kind, host, roles } = this.#options
@@ -147,7 +147,7 @@ export class RunningRole {
     try {
       await this.#keepAnnounced()
     } finally {
-      // Required even after a storage failure: otherwise this follower would run beside its successor.
+      // Required even after a storage failure: otherwise, this follower would still run when its successor starts.
       await Promise.all([this.#primary?.stop(), this.#follower?.stop(), this.#telling])
       this.#primary = undefined
       this.#follower = undefined
@@ -191,7 +191,7 @@ export class RunningRole {
     host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })
   }
 
-  /** Ends the streams of an overtaken primary. */
+  /** Ends the streams of this primary if it was overtaken. */
   refuseFollowers(): void {
     const { fences, kind } = this.#options
     const fence = fences.of(kind)

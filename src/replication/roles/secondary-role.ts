@@ -32,7 +32,7 @@ interface SecondaryRoleOptions {
   /** Aborted when the role ends. */
   readonly signal: AbortSignal
   readonly beforeFiltered: () => Promise<void>
-  /** Returns false while filtered data is still stored here, or may be. */
+  /** Returns false while filtered data may not be deleted yet on this cluster. */
   readonly isFilterInEffect: () => boolean
 }
 
@@ -79,14 +79,17 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#record().mode === 'secondary'
   }
 
-  /** Waits for holds. A hold on bootstrapping applies before the first comparison, while connected and without data. */
+  /** Waits for holds. A hold on bootstrapping applies before the first comparison, when the cluster has no data yet. */
   async beforeState(state: HoldState, signal: AbortSignal): Promise<void> {
     const { holds, kind } = this.#options
     if (state === 'merkle-diff' && !this.servesReads()) await holds.pass(kind, 'bootstrapping', signal)
     await holds.pass(kind, state, signal)
   }
 
-  /** Returns the fingerprint of the filter in effect, or an empty string. If the data was not compared under the known filter, returns `unsettled`: the primary then starts a comparison. */
+  /**
+   * Returns the fingerprint of the filter in effect, or an empty string. If the data was not compared under the known filter,
+   * returns `unsettled`: the primary then starts a comparison.
+   */
   filterFingerprint(): string {
     const { kind, filters, settledFilter, host, isFilterInEffect } = this.#options
     if (kind !== 'performance') return ''
@@ -95,7 +98,7 @@ export class SecondaryRole implements SecondaryHooks {
     return isFilterInEffect() ? (filters.compiled(id)?.fingerprint ?? '') : ''
   }
 
-  /** Records the compared filter. The known one may have changed, for example if it was lifted during the offer. */
+  /** Records the filter of the comparison. The known filter may differ, for example if it was removed in the meantime. */
   async onCompared(rule: string): Promise<void> {
     const { kind, filters, settledFilter, host } = this.#options
     if (kind === 'dr') return keepAlignment(host)
@@ -130,7 +133,7 @@ export class SecondaryRole implements SecondaryHooks {
 
   /**
    * Marks the data as unsettled before a filter takes effect. If the filter is removed again, only this mark shows that
-   * data was withheld in between.
+   * data was withheld in the meantime.
    */
   async beforeFilterChange(ids: readonly string[]): Promise<void> {
     const { kind, host, settledFilter } = this.#options
@@ -138,7 +141,7 @@ export class SecondaryRole implements SecondaryHooks {
     if (kind === 'performance' && ids.some(isOwn)) await settledFilter.doubt()
   }
 
-  /** Does not wait for the role change: a pending promotion waits for the follower to stop, which would deadlock. */
+  /** Does not wait for the role change. It would deadlock with a promotion, which waits until the follower stops. */
   async onSynced(): Promise<void> {
     const { host, kind } = this.#options
     if (kind === 'dr') await continueAlignment(host)
@@ -162,7 +165,7 @@ export class SecondaryRole implements SecondaryHooks {
     const { host, kind, roles, signal, finishBootstrap } = this.#options
     if (this.#isFinishing) return
     this.#isFinishing = true
-    // During another comparison the data may be incomplete; its end triggers this again.
+    // During another comparison, the data may be incomplete. The end of that comparison calls this method again.
     while (!signal.aborted && !host.store.isResyncing && roles.record(kind).mode === 'bootstrapping') {
       try {
         await finishBootstrap()
@@ -210,9 +213,10 @@ const whoOfSecondary = (
 })
 
 /**
- * Returns the identity that a cluster presents with a token. A former primary includes the epochs of both kinds that it gave
- * up, so that its new primary starts epochs above them, wherever that primary learned of them. An overtaken primary includes
- * the epochs of its overtaker. A follower includes no epochs.
+ * Returns the identity that a cluster presents with an activation token:
+ * - `ended`: the epochs of both kinds that this cluster gave up. The new primary starts epochs with higher numbers, because
+ *   any cluster may have reported these epochs to it.
+ * - `epochs`: on an overtaken primary, the epochs of its overtaker; otherwise empty
  */
 export const whoOfJoiner = (
   host: Pick<ReplicationHost, 'identity'>,

@@ -14,7 +14,7 @@ export type StatusFacts =
   | PrimaryFacts
   | SecondaryFacts
 
-/** The services of a kind that its status shows. */
+/** The services that the status of one kind shows. */
 interface Running {
   readonly kind: Kind
   readonly host: Pick<ReplicationHost, 'store'>

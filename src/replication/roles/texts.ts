@@ -27,11 +27,12 @@ export const WARNINGS = {
     'This cluster has successfully found secondary information. It will be unavailable until it is set up as a ' +
     'secondary and the initial sync with the primary cluster is complete.',
   aheadOfPrimary: ({ index, commonIndex }: Ahead) =>
-    `This cluster has entries of its primary up to index ${index}, but that primary has only those up to ${commonIndex}. ` +
-    'Until this is resolved, it follows no primary: use recover or reindex with "force" to discard the data that only this cluster has, or promote it.',
+    `This cluster has entries of its primary up to index ${index}, but the primary has only entries up to ` +
+    `${commonIndex}. Until this is resolved, the cluster follows no primary. To discard the data that only this ` +
+    'cluster has, use recover or reindex with "force". To keep the data, promote this cluster.',
   forgot: (kind: Kind) =>
-    `This cluster no longer knows a primary (${kindName(kind)}) and will not connect to one until it is given a token.`,
-  moved: (address: string) => `The primary responded at ${address}, which is recorded as its address.`,
+    `This cluster no longer knows a primary (${kindName(kind)}). To connect it to a primary, provide a token.`,
+  moved: (address: string) => `The primary responded at ${address}. This address is stored.`,
   reindexing: 'The merkle trees are being rebuilt in the background; the status shows the progress.',
   damaged: (damage: readonly string[]) =>
     `The data of this cluster is damaged: ${damage.join('; ')}. Keys may be missing. Restore its files, promote ` +
@@ -43,8 +44,8 @@ export const WARNINGS = {
   noApiAddress:
     'No API address is configured for this cluster, so the token contains none: set primary_api_addr ' +
     'when the secondary is enabled.',
-  unknownPath: (path: string) => `"${path}" is not a mount or a namespace now; it is stored and has no effect yet.`,
-  ignoredPath: (path: string) => `"${path}" names nothing and was ignored.`,
+  unknownPath: (path: string) => `"${path}" is not an existing mount or namespace. It is stored and has no effect yet.`,
+  ignoredPath: (path: string) => `"${path}" contains no path and was ignored.`,
   allowsNothing: 'The filter allows no existing mount: the secondary receives no data of mounts.',
   deniesNothing: 'The filter denies no existing mount: the secondary receives all data.',
 } as const

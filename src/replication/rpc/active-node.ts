@@ -3,7 +3,7 @@ import { withoutScheme } from './addresses.js'
 import { overtakerIn, refusalCodeOf, refusalError } from './refusal.js'
 import type { ClusterService } from './service.js'
 
-/** Returns the response of a primary's standby node to every call: the address of the active node, if known. */
+/** Returns the refusal with which a standby node of a primary answers every call. Names the active node, if known. */
 export const standbyRefusal = (
   active:
     | {
@@ -12,10 +12,10 @@ export const standbyRefusal = (
       }
     | undefined,
 ): LogicalError => {
-  if (!active) return refusalError('unavailable', 'this node is not the active node, and knows no active node')
+  if (!active) return refusalError('unavailable', 'this node is not the active node, and no active node is known')
   const { apiAddress, clusterAddress } = active
   const overtaker = { clusterId: '', epochs: [], apiAddress, clusterAddresses: [clusterAddress] }
-  return refusalError('standby', `this node is not the active node; the active node is at ${clusterAddress}`, {
+  return refusalError('standby', `this node is not the active node: use the active node at ${clusterAddress}`, {
     overtaker,
   })
 }
@@ -41,7 +41,7 @@ export const refusingService = (reason: () => LogicalError): ClusterService => {
 }
 
 /**
- * Calls a primary at the address of any of its nodes. If that node is a standby that names the active node, calls the
+ * Calls a primary at the address of one of its nodes. If the node is a standby and names the active node, calls the
  * active node instead.
  */
 export const atActiveNode = async <T>(address: string, ask: (address: string) => Promise<T>): Promise<T> => {

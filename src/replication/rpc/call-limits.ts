@@ -3,8 +3,8 @@ import { LogicalError } from '../../logical/errors.js'
 import type { CallLimits } from './transport.js'
 
 /**
- * Calls `giveUp` with the reason when a call times out or its signal is aborted. Returns a function that ends the
- * watch.
+ * Calls `giveUp` with the reason when a call times out or its signal is aborted. The caller must call the returned
+ * function when the call has ended.
  */
 export const watchLimits = (
   { timeoutMs, signal }: CallLimits,

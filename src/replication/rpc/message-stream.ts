@@ -75,7 +75,7 @@ export class MessageStream<Out, In> {
     return taken
   }
 
-  /** Ends the stream from this side. With an error, the peer, or the caller here, receives it. */
+  /** Ends the stream from this side. `error`: the reason for local callers; a server also sends it to the peer. */
   end(error?: LogicalError): void {
     if (this.#abort.signal.aborted) return
     this.markEnded(error ?? new LogicalError('unavailable', 'the stream was ended'))

@@ -30,7 +30,7 @@ export const overtakerIn = (error: unknown): Overtaker | undefined => {
 const encodeOvertaker = ({ epochs, ...rest }: Overtaker): string =>
   Buffer.from(JSON.stringify({ ...rest, epochs: epochs.slice(-OVERTAKER_EPOCHS_MAX) })).toString('base64')
 
-/** Returns undefined if no primary would have sent the text. */
+/** Returns undefined if the text is malformed. */
 const parseOvertaker = (text: string): Overtaker | undefined => {
   try {
     const value = JSON.parse(Buffer.from(text, 'base64').toString()) as Overtaker

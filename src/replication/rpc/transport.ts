@@ -7,8 +7,8 @@ import type { ClusterService, ReplyOf, RequestOf, UnaryMethod } from './service.
 /** The transport between clusters: gRPC over sockets, or messages within the process. */
 export interface ClusterTransport {
   /**
-   * Binds a cluster port, `host:port` with port 0 for any port. It serves nothing until `serve` is called. Rejects if
-   * the address is in use.
+   * Binds a cluster port at `host:port`; port 0 selects a free port. The port answers no calls until `serve` is called.
+   * Rejects if the address is in use.
    */
   listen(address: string): Promise<ClusterPort>
   /**
@@ -27,7 +27,7 @@ export interface ClusterPort {
   /** The bound address, as `host:port`. */
   readonly address: string
   /**
-   * Serves `service` under the identity's name from now on. Connections of a former identity of that name are closed.
+   * Serves `service` under the identity's name from now on. Closes the connections of a former identity of that name.
    */
   serve(identity: ServerIdentity, service: ClusterService): void
   /** Stops serving a name and closes its connections. */

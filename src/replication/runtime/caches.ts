@@ -15,7 +15,7 @@ export const replicationCaches = ({
     filters(key, origin) {
       filters.invalidate(key)
       settledFilter.invalidate(key)
-      // The caller of this change was told that it failed, and no secondary has been informed of it.
+      // The caller of this change received an error, and no secondary was informed of the change.
       if (origin === 'recovered' && roles.record('performance').mode === 'primary') roles.beginAnew()
     },
     roles(key, origin) {

@@ -18,7 +18,7 @@ interface DataPlaneOptions {
   readonly shipBatchBytes: number
 }
 
-/** One import of a resync writes this many times the maximum size of a log message. */
+/** Size of one import of a resync, in log messages of maximum size. */
 const BATCHES_AN_IMPORT = 8
 
 /** Creates the streams and calls of this process, over its cluster port and the injected transport. */

@@ -34,8 +34,8 @@ interface ReplicationOptions {
 }
 
 /**
- * Replication of one runtime: both kinds, their records and their services. Created when the barrier is open, started
- * once and stopped once; a role change creates another instance.
+ * Replication of one runtime: both kinds, their records and their services. It is created when the barrier is unsealed,
+ * and started and stopped once. A role change creates another instance.
  */
 export class Replication {
   readonly context: ReplicationContext
@@ -81,7 +81,7 @@ export class Replication {
         holds,
         standbys: () => this.#standbys(),
         hasCopies: () => (this.context.running.dr.primary?.registry.views() ?? []).length > 0,
-        // Performance secondaries also look for their primary at its DR secondaries.
+        // Performance secondaries also try the addresses of the primary's DR secondaries.
         onSecondariesChange: () => {
           if (kind === 'dr') this.context.running.performance.primary?.addressesChanged()
         },
@@ -115,7 +115,7 @@ export class Replication {
       const filterIds = filterIdsIn(commit.mutations)
       if (filterIds.length > 0) this.#filtersChanged(filterIds)
       if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
-      // A primary that lifted the filter briefly may have sent data that the filter hides again by now.
+      // If the primary removed the filter for a short time, it may have sent data that the filter now withholds again.
       else if (commit.origin === 'applied' && this.#isFiltered(commit)) this.#purge.check()
       else if (commit.origin === 'applied') this.#purge.checkPending()
     })
@@ -164,8 +164,8 @@ export class Replication {
   }
 
   /**
-   * Updates the settled filter if only the paths of its mounts changed, because the data was compared under the same
-   * filter.
+   * Updates the settled filter if only the paths of its mounts changed. The data then needs no new comparison, because
+   * the filter withholds the same mounts.
    */
   async #renameSettled(): Promise<void> {
     const { host, roles, filters, settledFilter } = this.context
@@ -175,7 +175,7 @@ export class Replication {
     if (settledFilter.is(known.digest)) await settledFilter.keep(known)
   }
 
-  /** Returns the mounts withheld by the filter of this performance secondary, or of the one it is a DR copy of. */
+  /** Returns the mounts that the filter withholds from this performance secondary, or from the primary of this DR copy. */
   #filteredMounts(): ReadonlySet<string> {
     return findOwnFilter(this.context)?.filteredMounts ?? NOTHING_FILTERED
   }
@@ -189,8 +189,8 @@ export class Replication {
   }
 
   /**
-   * Requests a comparison, because a secondary's data does not match its filter. The commit triggers it, not the API
-   * call: the call may have ended, with the cluster sealed and unsealed, before the change was written.
+   * Requests a comparison, because a secondary's data does not match its filter. The commit triggers the comparison, not
+   * the API call: the API call may fail before the change is written, for example because the cluster is sealed.
    */
   #haveCompared(filterId: string): void {
     const { roles, running } = this.context

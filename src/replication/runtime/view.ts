@@ -77,7 +77,7 @@ export class ReplicationView {
     return fences.of('dr') ?? (this.#performanceMode === 'primary' ? fences.of('performance') : undefined)
   }
 
-  /** The part of the log that this cluster has and its primary has lost. While it is set, nothing is followed. */
+  /** The part of the log that this cluster has and its primary has lost. While set, this cluster follows no primary. */
   get ahead(): Ahead | undefined {
     const { dr, performance } = this.#context.roles.records
     return aheadOf(dr) ?? aheadOf(performance)
@@ -88,7 +88,7 @@ export class ReplicationView {
     return this.#context.host.settings.fenceClientWrites && this.fence !== undefined
   }
 
-  /** False if no primary is followed: no data arrives until an operator names one. */
+  /** False if this cluster follows no primary. No data arrives until an operator sets a primary. */
   get hasPrimary(): boolean {
     return this.#followed.follower !== undefined
   }

@@ -3,10 +3,10 @@ import { withScheme } from '../rpc/addresses.js'
 const FORMER_MAX = 8
 
 /**
- * The addresses at which a follower looks for its primary. The status shows the addresses that the primary announces.
- * Dialing starts with the last address that responded, and includes the one an operator configured even if the primary
- * does not announce it. Former addresses are kept as a fallback: they find a primary that failed over and back while
- * the follower was disconnected.
+ * The addresses at which a follower tries to reach its primary. The status shows the addresses that the primary
+ * announces. Dialing starts with the last address that responded, even if the primary does not announce this address.
+ * Former addresses are a fallback, for example for a primary that failed over and back while the follower was
+ * disconnected.
  */
 export class Addresses {
   #known: readonly string[]
@@ -49,7 +49,7 @@ export class Addresses {
     return address
   }
 
-  /** Records that `address` responded. Returns true if it differs from the previous one. */
+  /** Records that `address` responded. Returns true if it differs from the previous address. */
   answered(address: string): boolean {
     const before = this.#current
     this.#current = withScheme(address)

@@ -26,9 +26,9 @@ const APPLIED: Applied = { ok: true }
 
 /**
  * Applies received slices of the primary's log to the store in order and without gaps. Several slices and the new
- * position form one batch, so a crash leaves all or none of them. A slice that does not continue from the current
- * position changes nothing. The same is true if the store's position was changed elsewhere, as after a failed batch
- * that was stored after all.
+ * position form one batch, so a crash leaves all or none of them. A batch with a slice that does not continue from the
+ * current position is not applied. If other code has changed the store's position, for example because a failed batch
+ * was stored after all, `apply` throws `unavailable`.
  */
 export class Applier {
   readonly #store: ReplicableStore
@@ -44,7 +44,7 @@ export class Applier {
     this.#stored = store.remotePosition
   }
 
-  /** The last position. Applied data is durable; the position alone may be ahead of the stored one. */
+  /** The last position. Applied data is durable. The position may be ahead of the stored position. */
   get position(): RemotePosition {
     return this.#position
   }
@@ -54,7 +54,7 @@ export class Applier {
     this.#position = { ...this.#position, epoch: this.#options.epoch }
   }
 
-  /** Applies all slices, or those before the first one that does not fit. */
+  /** Applies the slices in batches, up to the first batch with a slice that does not fit. */
   async apply(slices: readonly FrameSliceMessage[]): Promise<Applied> {
     for (let at = 0; at < slices.length; ) {
       const merged = takeSome(slices, at)
@@ -66,8 +66,8 @@ export class Applier {
   }
 
   /**
-   * Stores the position if only stretches without content were received since the last entry, or if the log continues
-   * in another epoch.
+   * Stores the position if it is ahead of the stored position: the last slices had no content, or the log continues in
+   * another epoch.
    */
   async flush(): Promise<void> {
     const position = this.#position
@@ -88,7 +88,7 @@ export class Applier {
         if (frame?.firstIndex !== slice.first_index || frame.lastIndex !== slice.last_index) {
           return refuse(`the frame at ${slice.first_index} is damaged`)
         }
-        if (!frame.previousHash.equals(hash)) return refuse(`the frame at ${slice.first_index} does not chain`)
+        if (!frame.previousHash.equals(hash)) return refuse(`the frame at ${slice.first_index} does not match the log`)
         received.push({ frame, hash: slice.hash })
         for (const entry of decodeFrame(frame)) if (entry.operations.length > 0) entries.push(entry)
       }
@@ -112,12 +112,12 @@ export class Applier {
 }
 
 /**
- * Throws `LogicalError` `unavailable` if the store has another position, because the following entries do not fit its
+ * Throws `LogicalError` `unavailable` if the store is at another position, because the next entries do not match its
  * data.
  */
 export const requirePositionAt = ({ remotePosition }: ReplicableStore, place: PrimaryPosition | undefined): void => {
   if (isSamePosition(remotePosition, place)) return
-  throw new LogicalError('unavailable', `the storage was reopened, and is at index ${remotePosition?.index} now`)
+  throw new LogicalError('unavailable', `the storage was reopened and is now at index ${remotePosition?.index}`)
 }
 
 const refuse = (reason: string): Applied => ({ ok: false, reason })

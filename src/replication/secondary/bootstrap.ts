@@ -28,12 +28,12 @@ interface Bootstrapped {
 
 /**
  * Registers this cluster at a primary with the credentials of an activation token, and fetches the key material for the
- * first copy. Changes nothing here. Rejects within `bootstrapTimeoutMs` with Vault's nested error text, and with the
- * reason if the primary refused.
+ * first copy. Changes no data of this cluster. Rejects within `bootstrapTimeoutMs`, with Vault's nested error text. If
+ * the primary refused, the error contains the reason.
  */
 export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstrapped> => {
   const { clock, times, signal } = options
-  const late = new LogicalError('unavailable', `no bootstrap within ${times.bootstrapTimeoutMs} ms`)
+  const late = new LogicalError('unavailable', `the bootstrap took more than ${times.bootstrapTimeoutMs} ms`)
   using limit = limitSignal(clock, times.bootstrapTimeoutMs, signal, late)
   try {
     return await fetchOnce(options, limit.signal)
@@ -47,10 +47,11 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
 }
 
 /**
- * The primary marks the ID as taken before it responds. If the response is lost, this cluster cannot know whether the
- * ID is taken.
+ * The primary marks the secondary ID as used before it responds. If the response is lost, this cluster cannot know
+ * whether the ID is used.
  */
-const MAYBE_TAKEN = '; it may have registered this cluster: revoke its ID there before you create a new token'
+const MAYBE_TAKEN =
+  '; the primary may have registered this cluster: revoke the secondary ID there before you create a new token'
 
 const isAnswered = (error: unknown): boolean => ![undefined, 'failed'].includes(refusalCodeOf(error))
 

@@ -34,7 +34,7 @@ export type ConnectionEvent =
   | { readonly on: 'wait' }
   | { readonly on: 'stop' }
 
-/** Tells the follower that no more data comes from this primary. The local data keeps its position. */
+/** Informs the follower that it receives no more data from this primary. The local data keeps its position. */
 interface ConnectionEffect {
   readonly do: 'stand-still'
 }
@@ -107,7 +107,7 @@ export const shownAs = (state: ConnectionPhase): ConnectionState => {
 export const refusalIn = (state: ConnectionPhase): RefusalCode | undefined =>
   'refusal' in state ? state.refusal : undefined
 
-/** Returns true if the primary was rewound: nothing is followed until an operator decides. */
+/** Returns true if the primary was rewound: this cluster follows no primary until an operator decides. */
 export const isAhead = (state: ConnectionPhase): boolean => state.is === 'ended' && state.refusal === 'rewound'
 
 export const isRedialled = (state: ConnectionPhase): boolean => 'redial' in state && state.redial.signal.aborted

@@ -64,6 +64,6 @@ const EMPTY_GROUP = Buffer.alloc(FAN_OUT * HASH)
 /** Returns a tree's number in the contract. */
 export const treeNumber = (tree: Tree): 0 | 1 => (tree === 'local' ? 1 : 0)
 
-/** Returns which of 16 hashes differ, counted from `base`. */
+/** Returns the numbers of the hashes that differ. `base`: number of the first of the 16 hashes. */
 const differing = (own: Buffer, theirs: Buffer, base: number): number[] =>
   differingHashes(own, theirs, FAN_OUT).map((n) => base + n)

@@ -61,7 +61,7 @@ async function* fetchGroup(call: DiffCall, tree: Tree, group: readonly SubPageKe
     noteDifferences(reply, rows, unknown, filtered)
     const mutations = unpackAll(reply.entries)
     for (const { key } of mutations) {
-      if (categoryOf(key) !== tree) throw new Error('entries of a tree with a key of another')
+      if (categoryOf(key) !== tree) throw new Error('the primary sent a key of another tree')
       isReplaced.add(key)
     }
     if (mutations.length > 0) yield { mutations, filtered: [] }

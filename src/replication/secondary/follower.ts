@@ -98,8 +98,8 @@ export class Follower implements FollowerService {
   }
 
   /**
-   * The position applied from the primary's log. After another primary has accepted this cluster, the index is 0 until the
-   * position in its log is known.
+   * The position applied from the primary's log. After a primary of another epoch has accepted this cluster, the index is
+   * 0 until the position in the log of that primary is known.
    */
   get applied(): Model.PrimaryPosition | undefined {
     return this.#syncState.applied
@@ -124,8 +124,8 @@ export class Follower implements FollowerService {
   }
 
   /**
-   * Forwards a request to the primary. Rejects with `unavailable` if there is no primary: at once if that is known, or with
-   * `outcome unknown` in the text if the request had been sent.
+   * Forwards a request to the primary. Rejects with `unavailable` at once if this cluster is not connected to the primary. If
+   * the connection fails after the request was sent, the error text contains `outcome unknown`.
    */
   async forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply> {
     const link = this.#phase

@@ -20,8 +20,8 @@ interface HeartbeatOptions {
 }
 
 /**
- * Maximum number of announcements to remember until they are reached. Beyond this number, the oldest one also stands
- * for those that follow it.
+ * Maximum number of announced indexes to remember until they are applied. While the list is full, new announcements are
+ * not recorded; the lag is measured from the oldest one that is not applied.
  */
 const CANARIES_MAX = 256
 
@@ -29,7 +29,7 @@ const CANARIES_MAX = 256
 export class Heartbeat {
   readonly #options: HeartbeatOptions
   #pulse: Pulse | undefined
-  /** Announced indexes with their times of arrival; the first is the last one reached. */
+  /** Announced indexes with their times. The first element is the last announced index that is applied. */
   #canaries: { readonly index: number; readonly atMs: number }[] = []
 
   constructor(options: HeartbeatOptions) {
@@ -40,14 +40,14 @@ export class Heartbeat {
     return this.#pulse
   }
 
-  /** Milliseconds since the primary announced the newest index that is applied here. */
+  /** Milliseconds since the primary announced the newest index that is applied. */
   get canaryAgeMs(): number {
     this.#settle()
     const reached = this.#canaries[0]
     return reached ? Math.max(Math.round(this.#options.clock.monotonic() - reached.atMs), 0) : 0
   }
 
-  /** Milliseconds since the primary announced the oldest index that is not applied here; 0 if all are. */
+  /** Milliseconds since the primary announced the oldest index that is not applied; 0 if all are applied. */
   get lagMs(): number {
     const { appliedIndex } = this.#options.progress()
     const outstanding = this.#canaries.find((canary) => canary.index > appliedIndex)

@@ -3,13 +3,13 @@ import type { PrimaryPosition, PrimaryView, PeerIdentity } from '../model/types.
 import type { Heartbeat } from './heartbeat.js'
 
 /**
- * The primary's identity and the end of its log, as known from its messages. Both outlive the connection; the next one
- * updates them.
+ * The primary's identity and the end of its log, as known from its messages. Both are kept after the connection is lost,
+ * until the next connection updates them.
  */
 export class KnownPrimary {
   /** Undefined until the primary has responded once. */
   #who: PeerIdentity | undefined
-  /** Time of the primary's first message; heartbeats follow it. */
+  /** Time at which the primary accepted this cluster. Shown as the last heartbeat until there is one. */
   #acceptedMs: number | undefined
   #announced: PrimaryPosition | undefined
 
@@ -33,7 +33,7 @@ export class KnownPrimary {
     this.announce(lastIndex)
   }
 
-  /** Records an announced index. Indexes of a primary are only compared within its epoch. */
+  /** Records an announced index. Compares it only with an index of the same epoch. */
   announce(index: number): void {
     if (!this.#who) return
     const epoch = epochOf(this.#who)

@@ -47,8 +47,8 @@ export interface LinkEvents {
 }
 
 /**
- * Follows the primary over one connection until it ends, and closes it. Always rejects: with the primary's refusal, the
- * failure, or the signal's reason. All its work has stopped by then.
+ * Follows the primary over one connection until the connection ends, and closes it. Always rejects, after all work has
+ * stopped: with the primary's refusal, the failure, or the signal's reason.
  */
 export const followOver = async (
   connection: PrimaryConnection,

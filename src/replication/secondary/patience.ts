@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
 
-/** Maximum time to wait for a message that the primary owes, in milliseconds. After that, the follower reconnects. */
+/** Maximum time to wait for an expected message of the primary, in milliseconds. Then the follower reconnects. */
 export const PATIENCE_MS = 30_000
 
 interface Patience {
   readonly clock: Clock
-  /** Called when the primary owes a message and has sent none for `PATIENCE_MS`. Ends the connection. */
+  /** Called when an expected message has not arrived for `PATIENCE_MS`. Ends the connection. */
   readonly onSilence: () => void
 }
 

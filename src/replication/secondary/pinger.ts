@@ -10,26 +10,26 @@ interface PingOptions extends Omit<ConnectOptions, 'times'> {
   readonly clock: Clock
   readonly times: ReplicationTimes
   readonly who: PeerIdentity
-  /** Returns a text to refuse the primary that responded. */
+  /** Returns the reason to reject the primary that responded; undefined if it is accepted. */
   readonly findObjection: (primary: PeerIdentity) => string | undefined
 }
 
 export interface Pong {
-  /** The address that responded: the given one, or that of the active node that the given node named. */
+  /** The address that responded: the given address, or the address of the active node that a standby named. */
   readonly address: string
   readonly primary: PeerIdentity
 }
 
 /**
- * Maximum number of timeouts. The pinger runs under the role lock, so a long list of unresponsive addresses must not
- * block it.
+ * Maximum total time, in ping timeouts. The pinger runs under the role lock, so a long list of unresponsive addresses
+ * must not block the lock.
  */
 const TIMEOUTS_MAX = 5
 
 /**
- * Returns the first address that responds for the set and accepts the credentials. Each address is called once, in
- * order, for at most `pingTimeoutMs`; after five times that long, the remaining addresses are skipped. Rejects with one
- * text that lists the error of each address.
+ * Returns the first address at which a primary of the set accepts the credentials. Calls each address once, in order,
+ * for at most `pingTimeoutMs`. Skips the remaining addresses after five times `pingTimeoutMs`. Rejects with one text
+ * that lists the error of each address.
  */
 export const pingPrimaries = async (addresses: readonly string[], options: PingOptions): Promise<Pong> => {
   const { clock, times } = options
@@ -39,7 +39,7 @@ export const pingPrimaries = async (addresses: readonly string[], options: PingO
   for (const [place, address] of distinct.entries()) {
     options.signal.throwIfAborted()
     if (clock.monotonic() >= endMs) {
-      failures.push(`${distinct.length - place} more were not tried, because the time limit was reached`)
+      failures.push(`${distinct.length - place} more addresses were not tried, because the timeout was reached`)
       break
     }
     try {

@@ -49,7 +49,7 @@ export class StepWriter {
     if (this.#bytes >= this.#options.importBytes) await this.#write(undefined)
   }
 
-  /** Writes a whole tree of the primary over the few existing keys. Resolves to the keys that existed before. */
+  /** Writes a whole tree of the primary over the few existing keys. Resolves to the existing keys that it replaced. */
   async copy(tree: Tree, replies: AsyncIterable<FetchKeysReply>): Promise<ReadonlySet<string>> {
     this.#copy ??= this.#options.store.firstCopy()
     const copy = this.#copy
@@ -89,7 +89,7 @@ export class StepWriter {
     this.#mutations = []
     this.#filtered = []
     this.#bytes = 0
-    // Awaited before the next import, which reports a failure.
+    // The next import awaits this promise and throws its failure.
     this.#writing = this.#options.store
       .importMutations(mutations, position, filtered, this.#copy)
       .catch((error: unknown) => {

@@ -24,7 +24,7 @@ interface StreamReaderOptions extends ResyncOptions {
   readonly lagMs: () => number
 }
 
-const SILENT = `the primary has sent nothing for ${PATIENCE_MS / 1000} s although it owes entries or a comparison`
+const SILENT = `the primary has sent nothing for ${PATIENCE_MS / 1000} s, although entries or a comparison are due`
 
 /**
  * After this number of consecutive comparisons with different roots, the trees are rebuilt from the data. After
@@ -72,8 +72,8 @@ export class StreamReader {
   }
 
   /**
-   * Receives messages. Silence is normal while the primary has nothing to send. If the primary owes entries or a
-   * comparison and is silent, ends the stream, and the follower reconnects.
+   * Receives messages. Silence is normal while the primary has nothing to send. If entries or a comparison are due and the
+   * primary is silent, ends the stream, and the follower reconnects.
    */
   #receive(): Promise<readonly ReceivedDown[]> {
     const { clock, lagMs, epoch } = this.#options
@@ -107,7 +107,7 @@ export class StreamReader {
 
   /**
    * Applies entries. A message without entries confirms that the primary has found the position in its log. Entries
-   * that continue from the position confirm the same: the log is then followed in its new epoch.
+   * that continue from the position confirm this too. The follower then follows the log in its new epoch.
    */
   async #advance(applier: Applier, slices: readonly FrameSliceMessage[], signal: AbortSignal): Promise<void> {
     const isFound = applier.position.epoch !== this.#options.epoch || slices.length === 0
@@ -124,7 +124,7 @@ export class StreamReader {
     await this.#stream.send({ applied_index: position.index })
   }
 
-  /** Requests a resync. Until it is offered, the content of the stream is dropped. */
+  /** Requests a resync. Until the primary offers a session, the follower drops the entries of the stream. */
   async #losePlace(reason: string): Promise<void> {
     this.#options.log.warn('non-matching guard, exiting', { reason })
     this.#applier = undefined

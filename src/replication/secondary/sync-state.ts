@@ -14,8 +14,8 @@ export type SyncState =
   | ({ readonly is: 'stream-wals' } & Applied)
 
 /**
- * The states that a follower enters explicitly. It is in `stream-wals` only because entries of its primary's log are
- * applied.
+ * The states that a follower enters explicitly. It enters `stream-wals` implicitly, when a position in its primary's log
+ * is applied.
  */
 export type EnteredState = Exclude<StreamState, 'stream-wals'>
 
@@ -38,8 +38,8 @@ const apply = (_: SyncState, { place }: { readonly place: PrimaryPosition }): Ou
   to({ is: 'stream-wals', applied: place })
 
 /**
- * Handles a new primary. One of another epoch has its own indexes: nothing of its log is applied until the position is
- * known.
+ * Handles a new primary. The log of a primary in another epoch has its own indexes: the applied index is 0 until the
+ * position in that log is known.
  */
 const take = (state: SyncState, { epoch }: { readonly epoch: string }): Outcome =>
   state.applied?.epoch === epoch ? stay(state) : to({ is: 'merkle-diff', applied: { epoch, index: 0 } })

@@ -1,6 +1,6 @@
 /**
  * The private store of each service token: `<storage id of the token>/<path>`, with JSON text as values. It never lists or
- * reads across tokens. The code that ends a token deletes everything below its storage ID.
+ * reads across tokens. The code that revokes a token deletes everything below the token's storage ID.
  */
 import { type Backend, type BackendContext, type Call, definePath, listed } from '../../logical/backend.js'
 import { printDocument } from '../../logical/document.js'

@@ -17,7 +17,7 @@ const BATCH_FIELDS = { entity_ids: stringList('IDs of the entities to delete.') 
 
 type EntityCall = Call<typeof ENTITY_FIELDS>
 
-/** Creates identity/entity: entities, and the policies they add to those of their logins. */
+/** Creates identity/entity: entities, and the policies that they add to their tokens. */
 const entityPaths = (directory: EntityDirectory): PathSpec[] => {
   const write = async (call: EntityCall): Promise<Response | undefined> => {
     const { values, supplied, request } = call

@@ -11,7 +11,7 @@ export interface KvConfig {
   /** 0 means the limit of the key, or else the default. */
   readonly maxVersions: number
   readonly casRequired: boolean
-  /** Seconds. 0 = not set; a negative number disables it for all keys. */
+  /** Lifetime of versions in seconds. 0 = not set. A negative number disables the deletion for all keys. */
   readonly deleteVersionAfterSeconds: number
 }
 

@@ -48,7 +48,7 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     for (const dropped of dropOldVersions(metadata, config.current())) tx.delete(versionKey(path, dropped))
     const number = metadata.currentVersion
     const version = metadata.versions[number]
-    if (!version) throw new Error('a version just added is not there')
+    if (!version) throw new Error('a version that was just added is missing')
     putMetadata(tx, path, metadata)
     tx.put(versionKey(path, number), text)
     return { data: describeVersion(metadata, number, version) }
@@ -141,8 +141,8 @@ const parseCas = (options: { readonly [key: string]: JsonValue } | null): number
 }
 
 /**
- * Removes the oldest versions beyond the limit, which is the larger one of key and mount. Returns the numbers of the removed
- * versions.
+ * Removes the oldest versions beyond the limit: the larger of the key's limit and the mount's limit. Returns the numbers of
+ * the removed versions.
  */
 const dropOldVersions = (metadata: KeyMetadata, config: KvConfig): number[] => {
   const kept = Math.max(metadata.maxVersions, config.maxVersions) || DEFAULT_MAX_VERSIONS

@@ -1,6 +1,6 @@
 /**
- * The storage layout of both KV versions below the mount. They share no prefix, so that an upgrade can be interrupted and
- * resumed at any key: keys below `V1_PREFIX` have not been moved yet.
+ * The storage layout of both KV versions below the mount. The layouts share no prefix, so that an upgrade can be interrupted
+ * and resumed at any key: keys below `V1_PREFIX` have not been moved yet.
  */
 export const V1_PREFIX = 'data/'
 

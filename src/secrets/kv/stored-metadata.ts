@@ -39,8 +39,8 @@ export const encodeMetadata = (metadata: KeyMetadata): Buffer => {
 }
 
 /**
- * Decodes the current form and that of earlier releases: objects with names. Throws LogicalError `internal` for a record of
- * a later format.
+ * Decodes the current form, and the form of earlier releases: an object with names. Throws LogicalError `internal` for a
+ * record of a later format.
  */
 export const decodeMetadata = (bytes: Buffer): KeyMetadata => {
   const stored = JSON.parse(bytes.toString('utf8')) as unknown[] | KeyMetadata

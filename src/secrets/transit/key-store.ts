@@ -73,7 +73,7 @@ export class KeyStore {
     })
   }
 
-  /** Adds a version, unless `isDue` returns false for the record stored by then. */
+  /** Adds a version, unless `isDue` returns false for the record that is stored at the time of the write. */
   async rotate(name: string, isDue: (record: KeyRecord) => boolean = () => true): Promise<KeyRecord> {
     const present = this.require(name, 'key not found')
     this.#refuseIfReadOnly()

@@ -38,7 +38,7 @@ interface SigningOptions {
   readonly saltLength: string
 }
 
-/** Returns how the key signs with these options. Throws 400 if the key or this server does not support them. */
+/** Returns the signature scheme of a key with these options. Throws 400 if the key or this server does not support them. */
 export const schemeOf = (
   record: KeyRecord,
   options: SigningOptions,

@@ -82,7 +82,7 @@ export const checkAddress = (settings: ResolvedSettings, key: string, value: str
 }
 
 /**
- * Reports a problem if the value is neither a URL nor `host:port` with an optional port. Checks only the source in effect.
+ * Reports a problem if the value is neither a URL nor `host[:port]`. Checks only the source in effect.
  */
 const checkUrl = (name: string, sources: readonly (Sourced | undefined)[], findings: Findings): void => {
   const setting = sources.find((source) => source !== undefined)
@@ -94,7 +94,7 @@ const checkUrl = (name: string, sources: readonly (Sourced | undefined)[], findi
   })
 }
 
-/** Returns whether the text contains a host, with or without scheme, port and path. */
+/** Returns whether the text is a host with an optional scheme, port and path. */
 export const isUrl = (text: string): boolean => {
   const address = /^(?:https?:\/\/)?([^/]+)(?:\/[^\s?#]*)?$/i.exec(text)?.[1]
   return address !== undefined && isHostPort(withPort(address, 1))
@@ -108,7 +108,7 @@ export const resolveNetworks = (settings: ResolvedSettings, key: string): Cidr[]
     return block ?? []
   })
 
-/** Returns whether the text is a port with a name, an IPv4 address or a bracketed IPv6 address. */
+/** Returns whether the text is `host:port`. The host is a name, an IPv4 address or a bracketed IPv6 address. */
 export const isHostPort = (address: string, mayBeEmpty = false): boolean => {
   try {
     const { host } = parseHostPort(address)
@@ -120,7 +120,7 @@ export const isHostPort = (address: string, mayBeEmpty = false): boolean => {
   }
 }
 
-/** `addresses` is called only if a template needs it. */
+/** Returns a function that expands the templates of one address setting. It calls `addresses` only for a template. */
 export const addressExpander =
   (addresses: () => readonly NetworkAddress[], { problems }: Findings): ConfigSources['expand'] =>
   (name, setting) => {
@@ -145,7 +145,7 @@ const VARIABLES = [
   'UNDERSTUDY_ETCD_PEER_ADDRESS',
 ]
 
-/** Expands the templates of all addresses read so far: settings from files in place, flags and variables as copies. */
+/** Expands the templates of all addresses. Changes the settings from files in place, and returns new flags and variables. */
 export const expandAddresses = (
   { flags, env, files }: { flags: ServerFlags; env: Environment; files: FileSettings },
   expand: ConfigSources['expand'],

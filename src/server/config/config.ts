@@ -20,7 +20,7 @@ export interface ServerConfig extends Addresses {
   readonly storage: StorageConfig
   readonly seal: SealConfig
   readonly clusterName: string
-  /** Only reported: replication continues. */
+  /** The server only reports this value: replication works in either case. */
   readonly disableClustering: boolean
   /** Whether this node answers reads from its own copy while it is not active. */
   readonly isPerformanceStandby: boolean
@@ -33,7 +33,7 @@ export interface ServerConfig extends Addresses {
   readonly pidFile: string
   readonly dev: DevConfig | undefined
   readonly unauthenticatedMetrics: boolean
-  /** Undefined: off, unless the tuning of a mount enables it. */
+  /** Undefined: user lockout is off, unless the tune settings of a mount enable it. */
   readonly userLockout: Readonly<Record<LockableMethod, LockoutSettings | undefined>>
   readonly own: OwnSettings
   readonly replication: {
@@ -56,7 +56,7 @@ export interface ListenerConfig {
   readonly withheld: readonly Withheld[]
 }
 
-/** The files are read at startup and on reload. An empty one is not used. */
+/** The files are read at startup and on reload. An empty path means that there is no file. */
 export interface ListenerTls extends Pick<TlsSettings, 'minVersion' | 'maxVersion' | 'ciphers'> {
   readonly certFile: string
   readonly keyFile: string
@@ -86,14 +86,17 @@ type Camel<Text extends string> = Text extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : Text
 
-/** The rows of the table that are resolved by it alone. */
+/** The keys of `OWN_KEYS` that have a default. The table alone is enough to resolve them. */
 export type OwnRow = {
   readonly [Key in OwnKey]: (typeof OWN_KEYS)[Key] extends { fallback: unknown } ? Key : never
 }[OwnKey]
 
 type OwnKind<Key extends OwnRow> = (typeof OWN_KEYS)[Key]['kind']
 
-/** Understudy's own settings: `heartbeat_interval`, a duration, is `heartbeatIntervalMs`. The table says what each means. */
+/**
+ * Understudy's own settings, with names in camel case. Durations are in milliseconds and end in `Ms`: the value of
+ * `heartbeat_interval` is `heartbeatIntervalMs`. `OWN_KEYS` describes the settings.
+ */
 export type OwnValues = {
   readonly [Key in OwnRow as `${Camel<Key>}${OwnKind<Key> extends 'duration' ? 'Ms' : ''}`]: KindValue[OwnKind<Key>]
 }

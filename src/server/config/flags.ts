@@ -1,7 +1,7 @@
 import { type FlagForm, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
 
-/** The flags of a server. A value that was not given is undefined. `warnings` are of flags without effect. */
+/** The flags of a server. The value of an absent flag is undefined. `warnings` is about given flags without effect. */
 export type ServerFlags = ReturnType<typeof flagsOf>
 
 interface FlagKind {
@@ -15,7 +15,7 @@ interface FlagKind {
 }
 
 const NO_LATENCY = 'it has no effect; "understudy fault latency" delays the links of a lab'
-const NO_PLUGINS = 'it has no effect: there are no plugins'
+const NO_PLUGINS = 'it has no effect: plugins are not supported'
 const IGNORED = 'Ignored with a warning'
 
 const FLAGS: Readonly<Record<string, FlagKind>> = {
@@ -72,7 +72,7 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   },
 }
 
-/** Each flag as it is given, and its description. */
+/** Returns each flag in command-line form, with its description. */
 export const listServerFlags = (): (readonly [flag: string, help: string])[] =>
   Object.entries(FLAGS).map(([name, { value, help }]) => [`-${name}${value ? `=<${value}>` : ''}`, help])
 

@@ -11,8 +11,8 @@ import { nonEmpty, textOf } from './values.js'
 import { type ConfigSources, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 /**
- * Resolves all listeners, with that of development mode first. Its certificate is created at startup, so it has no files
- * here.
+ * Resolves all listeners. The listener of development mode comes first. Its certificate is created at startup, so its file
+ * paths are empty.
  */
 export const resolveListeners = (sources: ConfigSources): ListenerConfig[] => {
   const { flags, env, files, findings } = sources
@@ -59,7 +59,7 @@ const WITHHELD_BY: Readonly<Record<Withheld, string>> = {
   'replication-status': 'disable_replication_status_endpoints',
 }
 
-/** Resolves one listener. `tls` replaces the files of the stanza. */
+/** Resolves one listener. `tls` replaces all TLS settings of the stanza. */
 const resolveListener = (
   { settled }: ConfigSources,
   stanza: Pick<Stanza, 'values' | 'origin'>,
@@ -116,7 +116,7 @@ const USES_ADDRESSES: Readonly<Record<string, boolean>> = {
   deny_unauthorized: true,
 }
 
-/** Returns undefined if the listener has no PROXY protocol settings, or if they are invalid, which is reported. */
+/** Returns undefined if the listener has no PROXY protocol behavior, or an unknown one. Reports invalid settings. */
 const resolveProxyProtocol = (settings: ResolvedSettings): ListenerConfig['proxyProtocol'] => {
   const behavior = settings.text(BEHAVIOR)
   const proxies = resolveNetworks(settings, PROXIES)
@@ -158,7 +158,7 @@ const resolveTls = (settings: ResolvedSettings): ListenerTls => {
     settings.refuse('', 'tls_cert_file and tls_key_file are required unless tls_disable is true')
   if (!TLS_VERSIONS.includes(oldest)) settings.refuse('tls_min_version', `tls_min_version "${oldest}" is not known`)
   else if (oldest < 'tls12')
-    settings.warn('tls_min_version', `tls_min_version "${oldest}" is taken for tls12: older versions are not served`)
+    settings.warn('tls_min_version', `tls_min_version "${oldest}" is raised to tls12: older versions are not supported`)
   checkFiles(settings)
   return {
     certFile,
@@ -176,11 +176,11 @@ const checkFiles = (settings: ResolvedSettings): void => {
   const [cert, key, ca] = ['tls_cert_file', 'tls_key_file', 'tls_client_ca_file'].map((name) =>
     readFile(settings, name),
   )
-  const isCertGood = cert === undefined || accepts(settings, 'tls_cert_file', { cert }, 'holds no usable certificate')
-  const isKeyGood = key === undefined || accepts(settings, 'tls_key_file', { key }, 'holds no usable private key')
-  if (ca !== undefined) accepts(settings, 'tls_client_ca_file', { ca }, 'holds no usable certificate')
+  const isCertGood = cert === undefined || accepts(settings, 'tls_cert_file', { cert }, 'contains no usable certificate')
+  const isKeyGood = key === undefined || accepts(settings, 'tls_key_file', { key }, 'contains no usable private key')
+  if (ca !== undefined) accepts(settings, 'tls_client_ca_file', { ca }, 'contains no usable certificate')
   if (cert && key && isCertGood && isKeyGood)
-    accepts(settings, 'tls_key_file', { cert, key }, 'does not belong to the certificate')
+    accepts(settings, 'tls_key_file', { cert, key }, 'does not match the certificate')
 }
 
 const readFile = (settings: ResolvedSettings, key: string): Buffer | undefined => {
@@ -236,7 +236,7 @@ const SUITES: Readonly<Record<string, string>> = {
 /** TLS 1.3 suites are not configurable: they are always enabled. */
 const ALWAYS = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256']
 
-/** Returns the OpenSSL list for these names, empty for none; or the unknown names. */
+/** Returns the OpenSSL cipher list for these names, and the unknown names. The list is empty if `names` is empty. */
 export const parseCipherSuites = (
   names: readonly string[],
 ): { readonly ciphers: string; readonly unknown: readonly string[] } => {

@@ -49,7 +49,7 @@ export class ResolvedSettings {
   readonly values: Stanza['values']
   readonly #findings: Findings
   readonly #origin: string
-  /** Precedes the keys in the names of the settings. */
+  /** The prefix of each setting's name, such as `storage.`. */
   readonly #prefix: string
 
   constructor(
@@ -64,7 +64,7 @@ export class ResolvedSettings {
     this.rows = rows
   }
 
-  /** Returns the settings of a stanza, whose names are `name.key`. */
+  /** Returns the settings of a stanza. Each setting has the name `name.key`. */
   within(name: string, stanza: Pick<Stanza, 'values' | 'origin'>): ResolvedSettings {
     return new ResolvedSettings(this.#findings, stanza, { prefix: `${name}.`, rows: this.rows })
   }
@@ -73,7 +73,7 @@ export class ResolvedSettings {
     return this.resolve('string', key, fallback, sources)
   }
 
-  /** Resolves a secret. It is displayed as hidden, unless it is empty or only refers to the secret's location. */
+  /** Resolves a secret. Displays it as hidden, unless it is empty or a reference: `env://` or `file://`. */
   secret(key: string, sources: Sources = [this.values[key]]): string {
     const show = (value: string) => (value === '' || /^(?:env|file):\/\//.test(value) ? value : HIDDEN)
     return this.#decide(key, sources, '', { ...FORMS.string, show })
@@ -108,7 +108,7 @@ export class ResolvedSettings {
     this.rows.push({ name: this.#prefix + key, value, origin })
   }
 
-  /** Reports a problem with the value of a key; if it is absent, with the stanza. */
+  /** Reports a problem at the origin of the key's value. If the key is absent, reports it at the origin of the stanza. */
   refuse(key: string, text: string): void {
     this.#findings.problems.push({ origin: this.#originOf(key), text })
   }

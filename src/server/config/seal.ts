@@ -61,7 +61,7 @@ const resolveStatic = (settings: ResolvedSettings, env: Environment): SealConfig
   }
 }
 
-/** Resolves a transit stanza. Environment variables apply to absent keys, as they do for clients of the other cluster. */
+/** Resolves a transit stanza. If a key is absent, its environment variable applies, as in Vault. */
 const resolveTransit = (settings: ResolvedSettings, { env, findings }: ConfigSources) => {
   const { values } = settings
   const text = (key: string, variable: string) => settings.text(key, '', [values[key], fromVariable(env, variable)])
@@ -78,9 +78,9 @@ const resolveTransit = (settings: ResolvedSettings, { env, findings }: ConfigSou
     mount_path: text('mount_path', 'VAULT_TRANSIT_SEAL_MOUNT_PATH'),
   }
   const missing = Object.entries(needed).flatMap(([name, value]) => (value === '' ? [name] : []))
-  if (missing.length > 0) settings.refuse('', `seal "transit" needs ${missing.join(', ')}; or ${STAND_IN}`)
+  if (missing.length > 0) settings.refuse('', `seal "transit" needs ${missing.join(', ')}. ${STAND_IN}`)
   if (needed.address !== '' && !(/^https?:\/\//i.test(needed.address) && isUrl(needed.address)))
-    settings.refuse('address', 'address must be the URL of an API')
+    settings.refuse('address', 'address must be a URL such as https://host:8200')
   return {
     type: 'transit' as const,
     name: 'transit' as const,
@@ -101,7 +101,7 @@ const resolveTransit = (settings: ResolvedSettings, { env, findings }: ConfigSou
 }
 
 const STAND_IN =
-  'UNDERSTUDY_SIMULATE_SEALS=true in the environment, or simulate_seals = true in the stanza understudy, lets a key in a file beside the data stand in for it'
+  'To simulate the seal with a key file next to the data, set UNDERSTUDY_SIMULATE_SEALS=true in the environment, or simulate_seals = true in the stanza understudy'
 
 type KeyRead = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly problem: string }
 

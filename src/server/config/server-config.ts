@@ -79,11 +79,11 @@ const withCopy = (
   { dev, own, seal }: Pick<Parts, 'dev' | 'own' | 'seal'>,
 ): StorageConfig => {
   const origin = files.storage?.origin ?? 'storage'
-  if (dev) findings.problems.push({ origin, text: 'storage "etcd" is for a server without -dev' })
+  if (dev) findings.problems.push({ origin, text: '-dev does not support storage "etcd"' })
   if (seal.type === 'auto' && seal.key === undefined) {
     findings.problems.push({
       origin,
-      text: 'a simulated seal has its key in a file, which storage "etcd" does not share',
+      text: 'a simulated seal has its key in a local file, which the nodes of storage "etcd" cannot share',
     })
   }
   return { ...storage, path: flags.dataDir || own.dataDir || undefined }
@@ -167,8 +167,11 @@ const resolveLog = ({ flags, env, settled, findings }: ConfigSources): LogConfig
 }
 
 /**
- * Resolves one method's lockout. The environment variable takes precedence, then Vault's stanza, then Understudy's switch.
- * Off in dev mode.
+ * Resolves the user lockout of one auth method. By default it is on, and off in dev mode. Settings in order of precedence:
+ *
+ * - the environment variable
+ * - Vault's stanza `user_lockout`
+ * - `user_lockout` in the stanza `understudy`
  */
 const resolveLockout = (
   { files, env, settled }: ConfigSources,
@@ -192,7 +195,7 @@ const resolveLockout = (
   }
 }
 
-/** Flags and variables of development mode have no effect outside it, whether empty or not. */
+/** Returns undefined outside development mode: its flags and variables then have no effect. */
 const resolveDev = (flags: ServerFlags, env: Environment, settled: ResolvedSettings): DevConfig | undefined => {
   if (!flags.dev) return undefined
   const kvVersion = flags.devNoKv ? undefined : flags.devKvV1 ? '1' : '2'

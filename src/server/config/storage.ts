@@ -64,7 +64,7 @@ const resolveEtcd = (stanza: Stanza, { env, settled }: ConfigSources) => {
   const given = settings.text('address', DEFAULT_ADDRESS, [values.address, fromVariable(env, 'ETCD_ADDR')])
   const addresses = parseAddresses(given)
   if (!addresses)
-    settings.refuse('address', `address must be a list of etcd's URLs, all http or all https, not "${given}"`)
+    settings.refuse('address', `address must be a list of etcd URLs, all http or all https, not "${given}"`)
   if (env.ETCD_DISCOVERY_SRV)
     settings.refuse('discovery_srv', 'ETCD_DISCOVERY_SRV is not supported; list the members as address')
   const api = text('etcd_api', 'v3')
@@ -107,7 +107,7 @@ const asPrefix = (path: string): string => `/${path.replace(/^\/+|\/+$/g, '')}/`
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
-/** Files and texts of a `retry_join` block. */
+/** Maps the fields of `RetryJoin` to the keys of a `retry_join` block. */
 const RETRY_JOIN = {
   caFile: 'leader_ca_cert_file',
   clientCertFile: 'leader_client_cert_file',
@@ -121,7 +121,7 @@ const RETRY_JOIN = {
 /** The API of another node. Texts are empty if not given; files are read on use. */
 export type RetryJoin = Readonly<Record<'address' | keyof typeof RETRY_JOIN, string>>
 
-/** Returns the nodes that a server without a cluster tries to join: those of its `retry_join` blocks, except itself. */
+/** Returns the nodes of the `retry_join` blocks, without this server. A server without a cluster tries to join them. */
 const resolveRetryJoin = (stanza: Stanza, sources: ConfigSources): readonly RetryJoin[] => {
   const { findings } = sources
   const file = stanza.origin.replace(/:\d+$/, '')
@@ -148,7 +148,7 @@ const ownAddresses = ({ files, env }: ConfigSources): ReadonlySet<string> => {
   return new Set([...named.flatMap((address) => (address ? normalize(address) : [])), ...local])
 }
 
-/** Returns all `retry_join` blocks, including a JSON list. An invalid one has no body. */
+/** Returns all `retry_join` blocks, including the items of a JSON list. An invalid block has no body. */
 const joinBlocks = (stanza: Stanza) =>
   stanza.body.items
     .filter(({ key }) => key === 'retry_join')

@@ -8,16 +8,16 @@ interface Key {
   readonly kind: KeyKind
   readonly fallback?: ConfigValue
   readonly refusal?: string
-  /** Explains what an accepted key does not do, if an operator may rely on it. */
+  /** The warning about an accepted key without effect, if an operator may rely on the effect. */
   readonly warning?: string
 }
 
 export type KeyTable = Readonly<Record<string, Key>>
 
-/** Keys of one kind with an effect. `names` is a list with spaces. */
+/** Returns the rows of keys of one type that have an effect. Spaces separate the names. */
 const real = (kind: KeyKind, names: string): KeyTable =>
   Object.fromEntries(names.split(' ').map((name) => [name, { kind }]))
-/** Keys that are accepted without effect, because Understudy does not have the feature that they configure. */
+/** Keys that are accepted without effect, because Understudy does not have the feature. */
 const accepted = real
 
 export const LISTENER_KEYS: KeyTable = {
@@ -88,8 +88,8 @@ export const LOCKOUT_KEYS: KeyTable = {
 }
 
 /**
- * Below 1.21 and with `+ent`: for later versions, clients also send, read and test fields that this server lacks
- * (docs/reference/compatibility.md).
+ * The version is below 1.21 and ends in `+ent`. If a server reports a later version, clients also use fields that this
+ * server lacks (docs/reference/compatibility.md).
  */
 export const DEFAULT_REPORTED_VERSION = '1.20.4+ent'
 
@@ -117,9 +117,9 @@ export const OWN_KEYS = {
   leader_lease: own('duration', 10_000),
   /** Directory of the local copy of a shared storage; empty: a temporary one. */
   data_dir: own('string', ''),
-  /** Path of the etcd binary in which nodes with storage "raft" share their log; empty: looked up in PATH. */
+  /** Path of the etcd binary that nodes with storage "raft" run for their shared log; empty: looked up in PATH. */
   etcd_path: own('string', ''),
-  /** `host:port` at which other nodes reach it; empty: one port above the cluster address. */
+  /** `host:port` at which other nodes reach this node's etcd; empty: one port above the cluster address. */
   etcd_peer_address: own('string', ''),
   demote_drain_timeout: own('duration', 10_000),
   fence_client_writes: own('bool', false),
@@ -130,7 +130,7 @@ export const OWN_KEYS = {
   approle_tidy_interval: own('duration', 60_000),
   /** The file to which the server writes its listen addresses; empty: none. */
   address_file: own('string', ''),
-  /** By default only in dev mode. */
+  /** By default, on in dev mode only. */
   lab_api: own('bool', false),
   lab_api_token: own('string', ''),
   dial_routes: own('list', []),

@@ -68,7 +68,7 @@ const readEnvironment = (env: Environment, findings: Findings): Record<string, S
   return out
 }
 
-/** Variables of labs and images: a server started there may see them, but does not use them. */
+/** Variables of labs and container images. A server may inherit them from its environment, but does not use them. */
 const OTHER_VARIABLES: readonly string[] = ['UNDERSTUDY_RANDOM_PORTS', 'UNDERSTUDY_IMAGE', 'UNDERSTUDY_BASE']
 
 /** Warns about unknown variables: a misspelled one would be ignored silently. */

@@ -42,7 +42,7 @@ const scalarText = (value: HclValue): string | undefined => {
 
 type Coerced = { readonly ok: true; readonly value: ConfigValue } | { readonly ok: false; readonly expected: string }
 
-/** Coerces as loosely as Vault. */
+/** Coerces a value from a file. Accepts other types of values as Vault does, such as the string "30" for a number. */
 export const coerce = (kind: KeyKind, value: HclValue): Coerced => {
   if (kind === 'list' && value.kind === 'list') {
     const texts = value.values.map(scalarText)

@@ -10,12 +10,13 @@ import { APPLIED_KEY } from '../../storage/keys/raw-keys.js'
 import { readState } from '../../storage/commit/load.js'
 
 /**
- * A cluster image is a file with the complete state of a cluster at one point in time. Its parts, in order:
+ * The part of a cluster's state that lab commands have set, for a cluster image. A cluster image is a file with the complete
+ * state of a cluster at one point in time. Its parts, in order:
  *
- * - one line of JSON with the format and this `ImageState`, which lab commands have set
+ * - one line of JSON with the format and the `ImageState`
  * - the records of the engine: length of key and value (32 bits each, big endian), key, value
  * - an empty record
- * - the SHA-256 of everything before
+ * - the SHA-256 of all preceding bytes
  *
  * Values are the stored ciphertext, so they cannot be read without the keys of the cluster.
  */
@@ -25,7 +26,7 @@ export interface ImageState {
   readonly isSealed: boolean
 }
 
-/** Image files in the data directory: one written by the server for the lab, and one placed there by the lab to load. */
+/** Image files in the data directory. The server writes `IMAGE_OUT` for the lab. The lab writes `IMAGE_IN` to load it. */
 export const IMAGE_OUT = 'lab-image.out'
 export const IMAGE_IN = 'lab-image.in'
 
@@ -82,7 +83,7 @@ export const writeImage = (file: string, state: ImageState, chunks: Chunks): Pro
     return { sha256: digest.toString('hex'), bytes: bytes + HASH_BYTES }
   })
 
-/** Fills an empty engine. The image's position in a log shared by nodes does not apply to the log they share now. */
+/** Fills an empty engine. Skips the image's position in the shared log, which is not valid in the current shared log. */
 export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> => {
   let batch = engine.batch()
   let bytes = 0
@@ -102,7 +103,7 @@ export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> 
   if (state) engine.acknowledge({ revision: state.revision, index: state.last.index })
 }
 
-/** Creates the image of a cluster whose server is stopped or suspended, from a copy of its files, which stay unchanged. */
+/** Creates the image of a cluster with a stopped or suspended server. Reads a copy of the files, which stay unchanged. */
 export const imageOfStopped = async (dataDir: string, file: string): Promise<ImageFacts> => {
   const state: ImageState = { skewMs: 0, holds: [], isSealed: true }
   const record = await readGenerationRecord(dataDir)
@@ -148,7 +149,7 @@ async function* eachOf(chunks: Iterable<readonly Entry[]>): AsyncGenerator<reado
 function* decode(bytes: Buffer, start: number, damaged: (reason: string) => LogicalError): Generator<readonly Entry[]> {
   let at = start
   const take = (count: number): Buffer => {
-    if (at + count > bytes.length) throw damaged('it ends early')
+    if (at + count > bytes.length) throw damaged('it is truncated')
     at += count
     return bytes.subarray(at - count, at)
   }
@@ -168,7 +169,7 @@ function* decode(bytes: Buffer, start: number, damaged: (reason: string) => Logi
   }
   const expected = createHash('sha256').update(bytes.subarray(0, at)).digest()
   if (!take(HASH_BYTES).equals(expected)) throw damaged('its hash does not match')
-  if (at < bytes.length) throw damaged('something follows its end')
+  if (at < bytes.length) throw damaged('it has extra bytes at the end')
   yield chunk
 }
 

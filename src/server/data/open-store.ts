@@ -39,9 +39,9 @@ export const openStore = (
   })
 
 /**
- * Checks data that was not closed cleanly, since a file may be lost without a trace: leaf records and trees show which
- * records must exist. Small data is checked at once, and damage is thrown as a LogicalError. Damage in larger data is
- * logged, and reported by merkle-check.
+ * Checks data that was not closed cleanly, because a crash can lose a file without an error. Leaf records and trees show
+ * which records must exist. Small data is checked at once: throws LogicalError if it is damaged. Larger data is checked in
+ * the background: damage is logged, and merkle-check reports it.
  */
 export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, 'examine'>, log: Log): Promise<void> => {
   if (!source.isUnchecked) return

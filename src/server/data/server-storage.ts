@@ -7,13 +7,13 @@ import { openCopy } from './shared-storage.js'
 import { type DiskStep, watchSource } from '../../storage/engine/watched-source.js'
 import type { ServerConfig } from '../config/config.js'
 
-/** Data that survives the servers started on it in sequence, including their crashes. */
+/** Storage for a sequence of servers, one at a time. The data survives their shutdowns and crashes. */
 export interface ServerStorage {
   readonly path: string | undefined
   open(): Promise<EngineSource>
-  /** Makes all reads and writes of the current user fail, as if its process had died. */
+  /** Makes all reads and writes of the current server fail, as if its process had died. */
   kill(): void
-  /** Releases the data for the next server. Discards writes that were not durable, if the storage can tell. */
+  /** Releases the data for the next server. In-memory storage discards writes that were not durable. */
   release(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export const openConfiguredStorage = async ({ storage }: ServerConfig, log: Log)
 export const createDirectoryStorage = (path: string, onStep: StepListener = () => undefined): ServerStorage =>
   createStorage(path, () => openGenerations(path, silentLog), onStep)
 
-/** Creates storage for a node's copy of shared data: below `path`, or by default in memory and empty at each start. */
+/** Creates storage for a node's copy of shared data, below `path`. Without a path, it is in memory and starts empty. */
 export const createCopyStorage = (path?: string): ServerStorage =>
   createStorage(
     path,

@@ -13,13 +13,13 @@ import type { EtcdStorageConfig } from '../config/storage.js'
 
 type Surroundings = Pick<Facilities, 'clock' | 'random' | 'log'>
 
-/** The first response of a member may take this multiple of the request timeout. */
+/** Timeout for the first response of a member, as a multiple of the request timeout. */
 const FIRST_ANSWER_TIMES = 3
 const LOOK_AGAIN_MS = 200
 
 /**
- * Opens the log that contains the server's data. Rejects with a LogicalError if etcd does not respond or denies access, or
- * if another server uses the log and may not.
+ * Opens the log that contains the server's data. Rejects with a LogicalError if etcd does not respond or denies access.
+ * Without `ha_enabled`, also rejects if another server uses the log.
  */
 export const openSharedLog = async (
   etcd: EtcdStorageConfig,
@@ -85,8 +85,8 @@ const requireAlone = async (
 }
 
 /**
- * Opens the node's copy of the shared log, in `directory` or in a temporary one that is removed with it. A copy that was not
- * closed cleanly, or is unreadable, is discarded: the log contains all data.
+ * Opens the node's copy of the shared log below `directory`. Without `directory`, uses a temporary directory, which `close`
+ * removes. Discards a copy that was not closed cleanly or is unreadable: the log contains all data.
  */
 export const openCopy = async (directory: string | undefined, log: Log): Promise<EngineSource> => {
   const place = directory === undefined ? makeTemporaryDirectory('copy') : path.join(directory, 'copy')
@@ -116,7 +116,7 @@ const openSound = async (place: string, log: Log): Promise<EngineSource> => {
     await source.close()
   } catch (error) {
     if (!(error instanceof LogicalError) || error.code !== 'internal') throw error
-    log.warn('the local copy of the shared storage is damaged; reading it again', { error })
+    log.warn('the local copy of the shared storage is damaged; copying the storage again', { error })
   }
   await rm(place, { recursive: true, force: true })
   return openGenerations(place, log)

@@ -53,7 +53,7 @@ export async function* listStorage(dataDir: string): AsyncGenerator<ListedRecord
   }
 }
 
-/** Verifies one generation, by default the live one. Remains of a crash are not part of the data. */
+/** Verifies one generation, by default the live one. Generations left by a crash are not part of the data. */
 export const verifyStorage = async (
   dataDir: string,
   keys: KeySource,
@@ -70,7 +70,7 @@ export const verifyStorage = async (
   )
 }
 
-/** Makes a generation the live one, unchanged. */
+/** Makes a generation the live generation. Does not change its data. */
 export const adoptStorage = (dataDir: string, generation: number, isForced: boolean): Promise<Adopted> =>
   adoptGeneration(dataDir, generation, { isForced }).catch(rethrowInUse)
 

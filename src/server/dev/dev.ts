@@ -17,8 +17,8 @@ import { X509Certificate } from 'node:crypto'
 
 /**
  * Initializes and unseals a development server: one key share, a root token with a custom ID, and `secret/`. With a data
- * directory, a restart unseals with the key stored next to the data. Returns undefined if the server has joined another
- * cluster since, whose key is required instead.
+ * directory, a restart unseals with the key stored next to the data. If the server has joined another cluster since then,
+ * returns undefined: the server stays sealed, because it now requires the key of that cluster.
  */
 export const openDev = async (runtime: Runtime, config: ServerConfig, log: Log): Promise<DevSecrets | undefined> => {
   const keyFile = config.storage.path === undefined ? undefined : path.join(config.storage.path, 'dev.key')
@@ -113,8 +113,9 @@ export const createLabCertificates = (names: readonly string[], nowMs: number): 
   createApiCertificates([...new Set([...LOCAL, ...names])], nowMs)
 
 /**
- * Creates a CA and a certificate for the development listener and writes them. Resolves to the configuration that uses them,
- * or to the unchanged one without `-dev-tls`. Rejects with the system's error if the directory is not writable.
+ * Creates a CA and a certificate for the development listener and writes them. Resolves to the configuration that uses them.
+ * Without `-dev-tls`, resolves to the unchanged configuration. Rejects with the system's error if the directory is not
+ * writable.
  */
 export const prepareDevTls = async (
   config: ServerConfig,

@@ -11,7 +11,7 @@ export class DiskFaults {
   state: (typeof DISK_STATES)[number] = 'ok'
   delayMs = 0
 
-  /** Throws the error for writes, if there is one. */
+  /** Throws `LogicalError` if an injected fault makes writes fail. */
   requireRoom(): void {
     if (this.state === 'full') throw noSpace(new LogicalError('unavailable', 'the disk is full (fault injected by the lab)'))
     if (this.state === 'fail') throw failedDisk(new LogicalError('unavailable', 'the disk failed (fault injected by the lab)'))
@@ -23,7 +23,7 @@ export const withDiskFaults = (source: EngineSource, faults: DiskFaults, clock: 
   watchSource(source, {
     beforeRead: () => undefined,
     beforeStep: (step) => {
-      // Needs no space, and its replacement generation is already in place.
+      // Destroying a generation needs no disk space, and its replacement already exists.
       if (step !== 'destroy generation') faults.requireRoom()
     },
     beforeReopen: () => faults.requireRoom(),

@@ -21,14 +21,14 @@ import type { RelayPort } from './relay-service.js'
 interface ClusterNodeOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly sharedLog: SharedLog
   readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
-  /** How long it stays out of elections after it stepped down, or failed to become active. */
+  /** Milliseconds for which the node stays out of elections after it stepped down or failed to become active. */
   readonly restMs: number
   readonly host: Pick<RuntimeHost, 'runtime' | 'followAnew'>
   readonly onChange: () => void
   readonly relayPort: RelayPort
 }
 
-/** One node of a multi-node cluster: executes the state machine in `machine.ts`, one event at a time, with its actions. */
+/** One node of a multi-node cluster. Runs the state machine of `machine.ts` and its effects, one event at a time. */
 export class ClusterNode implements NodeMembership {
   readonly #options: ClusterNodeOptions
   readonly #effects: Readonly<Record<NodeEffect, () => void>>
@@ -77,7 +77,7 @@ export class ClusterNode implements NodeMembership {
     return this.leadingTerm !== undefined
   }
 
-  /** The term of its leadership; undefined while it is not the leader. */
+  /** The term of this node's leadership; undefined while this node is not the leader. */
   get leadingTerm(): number | undefined {
     return this.#leadership?.isHeld ? this.#leadership.term : undefined
   }
@@ -94,7 +94,7 @@ export class ClusterNode implements NodeMembership {
     return this.isStandby ? this.otherActive : this.#options.self
   }
 
-  /** The leader known here, if it is another node. */
+  /** The known leader; undefined if this node is the leader. */
   get otherActive(): LeaderRecord | undefined {
     const { sharedLog, self } = this.#options
     return sharedLog.leader?.nodeId === self.id ? undefined : sharedLog.leader

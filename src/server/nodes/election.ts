@@ -6,7 +6,7 @@ import type { Candidate, Leadership, SharedLog } from '../../storage/shared-log/
 interface ElectionOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly sharedLog: SharedLog
   readonly candidate: Candidate
-  /** How long a node stays out of elections after `rest`. */
+  /** Milliseconds for which the node stays out of elections after `rest`. */
   readonly restMs: number
 }
 
@@ -23,7 +23,7 @@ export class Election {
     this.#options = options
   }
 
-  /** Campaigns until the election is won; undefined if the election was withdrawn before. */
+  /** Campaigns until this node wins the election. Resolves to undefined if `withdraw` is called first. */
   async stand(): Promise<Leadership | undefined> {
     const { clock, log } = this.#options
     this.#withdrawal = new AbortController()

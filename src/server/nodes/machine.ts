@@ -6,7 +6,7 @@ export type NodeState = 'sealed' | 'initializing' | 'standby' | 'taking-over' | 
 
 /** In the order of the columns of `TRANSITIONS`. */
 export const NODE_EVENTS = [
-  /** It leads in order to initialize the cluster. */
+  /** This node leads in order to initialize the cluster. */
   'initializing',
   /** The barrier was unsealed. */
   'unsealed',
@@ -14,7 +14,7 @@ export const NODE_EVENTS = [
   'elected',
   /** The cluster is open on this node. */
   'opened',
-  /** It is no longer the leader, or could not open the cluster. */
+  /** This node is no longer the leader, or could not open the cluster. */
   'lost',
   /** An operator requested another active node. */
   'stepped-down',
@@ -34,9 +34,9 @@ export type NodeEffect =
   | 'take-over'
   /** Finish the work in progress, close the cluster, resign, and follow the log again. */
   | 'step-down'
-  /** The same, but stay out of elections for a while. */
+  /** Do the same as `step-down`, and stay out of elections for a while. */
   | 'step-down-and-rest'
-  /** Give up leadership: nothing is open. */
+  /** Resign. The cluster is not open on this node. */
   | 'resign'
 
 interface Step {
@@ -60,7 +60,7 @@ const RESIGN: Step = { to: 'sealed', effect: 'resign' }
 /** One cell per column. */
 type Row<Columns extends readonly unknown[]> = { readonly [Column in keyof Columns]: Step | undefined }
 
-/** Every state and every event. A new one of either does not compile until all its cells are written. */
+/** One row per state, one column per event. If a cell of a new state or event is missing, the code does not compile. */
 export const TRANSITIONS: Readonly<Record<NodeState, Row<typeof NODE_EVENTS>>> = {
   sealed: [INITIALIZE, STAND, NEVER, NEVER, NEVER, NEVER, SEAL, NEVER, NEVER, NEVER],
   initializing: [NEVER, INITIALIZE, NEVER, NEVER, INITIALIZE, NEVER, INITIALIZE, NEVER, SEAL, STAND],

@@ -27,7 +27,7 @@ export const signerOf = ({ record }: NodeAuthority) => ({
   privateKey: Buffer.from(record.privateKey, 'base64'),
 })
 
-/** Returns undefined before any node has been active. */
+/** Returns the CA; undefined if no node has been active yet. */
 export const findAuthority = (storage: ReadStorage): NodeAuthority | undefined => {
   const record = readJson<CaRecord>(storage, KEYS.nodeAuthority)
   return record && { record, identity: serverIdentityOf(record) }
@@ -64,8 +64,8 @@ const callerCredentials = async (
 }
 
 /**
- * The certificates of the nodes' etcd members. The nodes' CA signs them as well as those of callers, so each has a common
- * name by which the cluster port distinguishes the two.
+ * The revoked certificates of the etcd members of removed nodes. The nodes' CA signs the certificates of etcd members and
+ * of callers. The cluster port distinguishes them by the common name.
  */
 interface Revoked {
   /** Hex. A serial number stays on the list for the lifetime of the cluster. */
@@ -75,8 +75,8 @@ interface Revoked {
 }
 
 /**
- * Reads the certificates of removed nodes. The record is stored in plaintext, since sealed nodes need it too. Undefined
- * before the first removal.
+ * Returns the revoked certificates of removed nodes; undefined before the first removal. The record is stored in plaintext,
+ * since sealed nodes need it too.
  */
 export const readRevoked = (storage: ReadStorage): Revoked | undefined => readJson<Revoked>(storage, KEYS.revokedNodes)
 
@@ -91,7 +91,7 @@ export const memberSerialOf = (commonName: string): string | undefined =>
 interface ActiveLinkOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly transport: ClusterTransport
   readonly times: ReplicationTimes
-  /** Returns the CA; undefined if it cannot be read here. The last one stays valid. */
+  /** Returns the CA; undefined if this node cannot read it. The last known CA then stays in use. */
   readonly authority: () => NodeAuthority | undefined
   readonly certificateKeys: CertificateKeys | undefined
 }
@@ -104,8 +104,8 @@ interface Link {
 }
 
 /**
- * The connection of a standby to the active node, opened on demand and kept for its term. A node that is active again in
- * another term may have lost power in between, and does not respond on an old connection.
+ * The connection of a standby to the active node. It is opened on demand and serves for one term. A node that is active
+ * again in a later term may have lost power in between. It then does not respond on an old connection.
  */
 export class ActiveLink {
   readonly #options: ActiveLinkOptions
@@ -117,7 +117,7 @@ export class ActiveLink {
     this.#options = options
   }
 
-  /** Returns the connection to the active node's cluster port. Rejects with a LogicalError if none can be made. */
+  /** Returns the connection to the active node's cluster port. Rejects with a LogicalError if the connection fails. */
   connect(to: Active): Promise<PrimaryConnection> {
     const { clusterAddress: address, term } = to
     if (this.#link?.to.clusterAddress === address && this.#link.to.term === term) return this.#link.connection

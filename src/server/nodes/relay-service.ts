@@ -67,7 +67,7 @@ export const createRelayService = (options: RelayServiceOptions): ClusterService
   }
 }
 
-/** Logs a bug here; the client does not see its details. */
+/** Logs an unexpected error on this node. The client does not get its details. */
 const asLogical = (error: unknown, log: Log): LogicalError => {
   if (error instanceof LogicalError) return error
   log.error('a request failed with an internal error', { error })
@@ -81,8 +81,8 @@ interface RelayPortOptions extends Pick<Facilities, 'clock' | 'random'> {
 }
 
 /**
- * The cluster port of a node for its standbys. Once it is served, it responds in every state, if only to report that this
- * node is not active.
+ * The cluster port of a node for the standbys of its cluster. After `serve`, the port responds in every state. If this node
+ * is not active, the response says so.
  */
 export class RelayPort {
   readonly #options: RelayPortOptions
@@ -93,7 +93,7 @@ export class RelayPort {
     this.#options = options
   }
 
-  /** Serves the port with the CA in storage, or with one set later. */
+  /** Serves the port with the CA in storage. Creates the CA if it is missing. Replaces the identity of a previous CA. */
   async serve(storage: Storage): Promise<void> {
     const { port, relayService, random, clock, certificateKeys } = this.#options
     const { identity } = await ensureAuthority(storage, random, clock.now(), certificateKeys)
@@ -106,7 +106,7 @@ export class RelayPort {
 
 interface StandbyPortOptions {
   readonly port: ClusterPort
-  /** Returns the following runtime; undefined if this node is not a standby: it does not respond then. */
+  /** Returns the runtime that follows the log; undefined if this node is not a standby. The port then does not respond. */
   readonly following: () => Pick<Runtime, 'store' | 'barrier'> | undefined
   readonly activeNode: () => LeaderRecord | undefined
   readonly log: Log
@@ -158,7 +158,7 @@ export class StandbyPort {
         return record.mode === 'primary' && !isDormant(kind, { stages }) ? [serverIdentityOf(record.ca)] : []
       })
     } catch (error) {
-      this.#options.log.warn('the authorities of the cluster could not be read', { error })
+      this.#options.log.warn('the CAs of the cluster could not be read', { error })
       return undefined
     }
   }

@@ -18,7 +18,7 @@ import { refusalCodeOf } from '../../replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../replication/rpc/transport.js'
 import type { LeaderRecord } from '../../storage/shared-log/shared-log.js'
 
-/** The maximum request size in a message between nodes, less its other fields. */
+/** The maximum size of a request in a message between nodes. Reserves 64 KiB for the other fields of the message. */
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
 
 const noActiveNode = (): LogicalError =>
@@ -27,9 +27,9 @@ const noActiveNode = (): LogicalError =>
 interface RelayOptions {
   /** Returns the known active node; undefined if unknown, or if it is this node. */
   readonly activeNode: () => LeaderRecord | undefined
-  /** Returns how long a request that no node has accepted is retried, in milliseconds. */
+  /** Returns the remaining time in milliseconds for retries of a request that no node has accepted. */
   readonly leftMs: (request: IncomingRequest) => number
-  /** Resolves when a node of another term is active, or after a pause, because an elected node is not available at once. */
+  /** Resolves when a node of another term is active, or after a pause: an elected node is not available at once. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
   readonly isOwnTurn: () => boolean
   /** Resolves when the local copy has applied the shared log up to the index, or after a timeout. */
@@ -71,7 +71,10 @@ export class Relay {
 
   /**
    * Returns the response of the active node. Retries reads. Rejects with the node's error or with `OwnTurn`. Other errors:
-   * 400 if the node cannot read the request, 503 if it is unreachable, 502 for a write that it may have executed.
+   *
+   * - 400: the active node cannot read the request
+   * - 503: the active node is unreachable
+   * - 502: the active node may have executed the write
    */
   async send(request: IncomingRequest, asks: Asked = 'answer'): Promise<Rendered> {
     const isRepeatable = asks === 'allowance' || !isWrite(request.operation)
@@ -140,7 +143,7 @@ interface StandbyOptions {
   readonly admit: (request: IncomingRequest) => Promise<void>
 }
 
-/** Seals the receiving node, after the active node has authorized it. */
+/** Requests to this path seal the receiving node. The active node must authorize them first. */
 const SEAL_PATH = 'sys/seal'
 const FORWARD = 'x-vault-forward'
 const NO_FORWARDING = 'x-vault-no-request-forwarding'
@@ -208,7 +211,7 @@ export class Standby {
   }
 }
 
-/** Responses from the active node are bytes. */
+/** Returns the size in bytes. The body of a response from the active node is a buffer. */
 const bodySize = ({ body }: Rendered): number => (Buffer.isBuffer(body) ? body.length : 0)
 
 /** Returns the head-only request with which a standby asks the active node for the limits of a body. */
@@ -224,7 +227,7 @@ export const headOf = (sender: BodySender, gone: AbortSignal): IncomingRequest =
   onGone: goneOf(gone),
 })
 
-/** JSON cannot represent Infinity. */
+/** A `BodyAllowance` as JSON. Null means Infinity, which JSON cannot represent. */
 interface WireAllowance extends Omit<BodyAllowance, 'bytesMax' | 'refusal'> {
   readonly bytesMax: number | null
 }

@@ -140,7 +140,7 @@ export class ClusterImages {
           state = found.state
           this.behaveAs(found.state)
         },
-        // Valid if the previous keys open the new data; otherwise the cluster stays sealed.
+        // If the previous root key does not decrypt the new data, the cluster stays sealed.
         rootKeyAfter: (before) => (state?.isSealed ? undefined : before),
         opensItself: () => state?.isSealed === false,
       })

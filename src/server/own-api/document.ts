@@ -129,8 +129,8 @@ export const listOwnApi = (isThere: (operation: OwnOperation) => boolean): JsonO
   )
 
 /**
- * Returns the response of a lab daemon's `GET /`, like `listOwnApi`. Without servers in its process, it omits the operations
- * on them.
+ * Returns the response of a lab daemon's `GET /`, like `listOwnApi`. If the daemon's process runs no servers, omits the
+ * operations on servers.
  */
 export const listLabDaemonApi = (hasServers: boolean): JsonObject =>
   listOf(

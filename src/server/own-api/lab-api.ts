@@ -82,7 +82,7 @@ export const createLabApi = (
     (await statusOfAuditRead(server, request)) === 200
   return async (request) => {
     const { withheld = [] } = request
-    // The event stream is absent on listeners that withhold anything, since it contains all that information.
+    // A listener that withholds any information has no event stream, since the stream contains all of it.
     const isThere = (operation: OwnOperation) =>
       !(operation === SERVER_OPERATIONS['GET events'] && withheld.length > 0) &&
       (labApi || (!operation.isLabOnly && (isOpen.get(operation) ?? true)))
@@ -188,7 +188,7 @@ async function metrics(server: LabServer): Promise<string> {
   return renderPrometheus(await readMetrics(server.runtime, cluster.replication, server))
 }
 
-/** Returns a choice that the body makes; undefined if it makes none. Throws 400 for another value. */
+/** Returns the value if it is one of `choices`; undefined if it is absent. Throws LogicalError 400 for any other value. */
 const choiceOf = <T extends string>(value: unknown, choices: readonly T[], refusal: string): T | undefined => {
   if (value === undefined || value === null || value === '') return undefined
   const choice = choices.find((one) => one === value)

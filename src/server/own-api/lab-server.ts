@@ -20,7 +20,7 @@ export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter' 
   /** Undefined for a single-node cluster. */
   readonly node: Pick<ClusterNode, 'id' | 'state' | 'isServing'> | undefined
   readonly host: Pick<RuntimeHost, 'storageGeneration' | 'isPurgePending'>
-  /** Executes a request as if it came from the HTTP front. */
+  /** Executes a request as if a client had sent it over HTTP. */
   handle(request: IncomingRequest): Promise<Rendered>
   readonly feed: { open(): AsyncIterable<Buffer> }
 }
@@ -39,12 +39,12 @@ export const describeNode = ({
     applied_index: runtime?.appliedIndex ?? 0,
   }
 
-/** Authorizes a change to this server. Without a configured token, every client is allowed except web pages. */
+/** Authorizes a change to this server. Without a configured token, allows all clients except web pages. Throws 403. */
 export const requireRight = (request: SideRequest, token: string): void => {
   if (token !== '' && !hasToken(request, token)) {
-    throw denied('lab_api_token belongs in the header X-Understudy-Token')
+    throw denied('set the header X-Understudy-Token to the value of lab_api_token')
   } else if (token === '' && request.headers.origin !== undefined) {
-    throw denied('pages in a browser need a lab_api_token')
+    throw denied('web pages require a lab_api_token, which is not set')
   }
 }
 
@@ -57,8 +57,8 @@ const denied = (reason: string): LogicalError => new LogicalError('permission-de
 const LOCAL_NAME = /^(?:[^.]+|.+\.(?:localhost|local|internal|svc|test|home\.arpa))\.?$/i
 
 /**
- * Rejects a request with a Host header that does not belong to this server, which prevents DNS rebinding by a web page. Over
- * TLS, a browser accepts no certificate for another name. `own` contains the server's addresses as URLs.
+ * Rejects a request with a Host header that does not belong to this server. This prevents DNS rebinding by a web page. TLS
+ * requests need no check: a browser rejects a certificate for another name. `own` contains the server's addresses as URLs.
  */
 export const requireOwnHost = ({ headers: { host }, isTls }: SideRequest, own: readonly string[]): void => {
   if (host === undefined || isTls) return
@@ -83,8 +83,8 @@ export const hidePaths = (value: JsonValue): JsonValue => {
 }
 
 /**
- * Returns the most recent audit lines of this server, to callers that may list its audit devices. Authorizes with a read of
- * `sys/audit` with the same token, which is audited, and throws its LogicalError.
+ * Returns the most recent audit lines of this server. To authorize the caller, reads `sys/audit` with the caller's token.
+ * This read is audited. Throws LogicalError 403 if the token may not read `sys/audit`, and 503 if the read fails.
  */
 export const readOwnAudit = async (server: LabServer, request: SideRequest): Promise<JsonObject> => {
   const status = await statusOfAuditRead(server, request)

@@ -7,7 +7,7 @@ import { HANDLED, REFUSED } from '../../core/status/metrics.js'
 import { secondaryLags, upstreamLag } from '../wiring/metric-reading.js'
 import { describeNode, type LabServer } from './lab-server.js'
 
-/** Lag grows even without events. */
+/** Pause in ms between status events. The stream sends them regularly, because lag grows even without events. */
 const LOOK_EVERY_MS = 1000
 
 /**
@@ -39,7 +39,7 @@ export class OwnFeed {
     return { [Symbol.asyncIterator]: () => leaving(stream, leave) }
   }
 
-  /** Ends all streams, so that readers do not delay shutdown. */
+  /** Closes all streams, so that readers do not delay shutdown. */
   close(): void {
     this.#end.abort()
   }

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 
 export interface OwnOperation {
   readonly summary: string
-  /** Of a server: available only with `lab_api`. */
+  /** For operations of a server: available only with `lab_api`. */
   readonly isLabOnly?: true
   readonly asToken?: true
   readonly query?: readonly QueryParameter[]
@@ -21,7 +21,7 @@ interface QueryParameter {
   readonly type: 'integer' | 'boolean'
 }
 
-/** A value on the wire: its schema and an example. An optional property without an example is not in that of its object. */
+/** The schema of a JSON value, and an example. The example of an object omits properties without an example. */
 export interface Described {
   readonly schema: JsonObject
   readonly example?: JsonValue | undefined
@@ -46,7 +46,7 @@ export const orNull = ({ schema }: Described, example: JsonValue = null): Descri
   example,
 })
 
-/** Describes an object without other properties. Those of `required` are always present. */
+/** Describes an object without other properties. The properties of `required` are always present. */
 export const object = (required: Fields, optional: Fields = {}): Described =>
   openObject({ ...required, ...optional }, Object.keys(required), { additionalProperties: false })
 
@@ -72,7 +72,7 @@ const holdState = oneOf(HOLD_STATES, 'merkle-sync')
 const AUDIT_LINE =
   '{"time":"2026-01-05T10:00:00.000000Z","type":"request","request":{"operation":"read","path":"kv/data/app"}}'
 
-/** `kept` lists the devices whose lines are kept: not those that log raw values or discard their lines. */
+/** `kept` lists the devices whose lines this response can contain. It omits devices that log raw values or discard lines. */
 export const AUDIT_LINES = object({
   kept: listOf(text('file/')),
   lines: listOf(object({ device: text('file/'), text: text(AUDIT_LINE) })),

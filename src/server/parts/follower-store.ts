@@ -38,7 +38,7 @@ export class FollowerStore {
     this.#following = this.#follow(options)
   }
 
-  /** Opens the store. Reads the cluster's data from the shared log if the engine has none that can be brought up to date. */
+  /** Opens the store. If the engine's data cannot be brought up to date, reads all data from the shared log first. */
   static async open(options: FollowerStoreOptions, signal: AbortSignal): Promise<FollowerStore> {
     const { source, sharedLog, log } = options
     if (await prepareCopy(source, sharedLog, signal)) log.info('the data of the cluster was read from the shared log')
@@ -47,7 +47,7 @@ export class FollowerStore {
     const store = await openStore(engine, { ...options, commitLog })
     const follower = new Follower({ store, commitLog, sharedLog })
     try {
-      // Applies pending entries first, since even whether the cluster is initialized depends on them.
+      // Applies pending entries first: one of them may have initialized the cluster.
       await follower.catchUp(signal)
       return new FollowerStore(options, store, follower)
     } catch (error) {
@@ -61,7 +61,7 @@ export class FollowerStore {
     return this.#follower.applied.index
   }
 
-  /** Resolves when reads of this copy include the entry, after `waitMs`, or when following ends. */
+  /** Resolves when reads of this copy include the entry. Also resolves after `waitMs`, or when the copy stops following. */
   async reach(index: number, waitMs: number): Promise<void> {
     if (this.#follower.seen >= index || this.#stop.signal.aborted) return
     const limits = { clock: this.#clock, timeoutMs: waitMs, signal: this.#stop.signal }
@@ -70,7 +70,8 @@ export class FollowerStore {
   }
 
   /**
-   * Resolves to true once reads of this copy include the whole current log; to false after `waitMs`, or when following ends.
+   * Resolves to true once reads of this copy include the whole current log. Resolves to false after `waitMs`, or when the
+   * copy stops following.
    */
   async reachEnd(waitMs: number): Promise<boolean> {
     using limited = limitSignal(this.#clock, waitMs, this.#stop.signal, 'the end was not reached in time')

@@ -41,18 +41,18 @@ export interface NodeMembership {
   readonly presence: {
     /** The known cluster addresses of the other nodes. */
     readonly otherAddresses: readonly string[]
-    /** Calls `listener` when these change. Returns the unsubscribe function. */
+    /** Calls `listener` when `otherAddresses` changes. Returns the unsubscribe function. */
     onOthers(listener: () => void): () => void
   }
-  /** True for the one node that may serve clients: it is active, and its lease guarantees that no other node is. */
+  /** True if this node may serve clients: it is active, and its lease guarantees that no other node is active. */
   readonly isServing: boolean
   /** True from the election until the cluster is open, and during a role change: clients wait. */
   readonly isTakingOver: boolean
   /** Reports that the barrier was unsealed: the node takes part in elections from now on. */
   unsealed(): void
   /**
-   * Reports that the barrier is about to be sealed. Resolves when the node is no longer leader, and a following runtime is
-   * in place.
+   * Reports that the barrier is about to be sealed. Resolves when the node is no longer leader and its new runtime follows
+   * the log.
    */
   sealed(): Promise<void>
   /** Reports that the runtime is about to be rebuilt for a role change. A leader keeps its leadership. */
@@ -66,16 +66,16 @@ export interface NodeMembership {
   publish(fresh: Engine): Promise<void>
   /** Lets another node become active. Throws LogicalError 503 if this node is not active. */
   stepDown(): void
-  /** Runs `work`, which writes while the cluster is closed, as leader. Throws LogicalError 503 if another node leads. */
+  /** Runs `work` as leader: it can write while the cluster is closed. Throws LogicalError 503 if another node leads. */
   whileLeading<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** Data that replaces the current data. */
 export interface NewData {
-  /** Returns the root key of the new data, given that of the old; undefined if this server does not have it. */
+  /** Returns the root key of the new data, given the root key of the old data; undefined if this server does not have it. */
   readonly rootKeyAfter: (before: Buffer | undefined) => Buffer | undefined
   readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
-  /** The set being joined, for status reads once it is decided. */
+  /** The replication set that the cluster joins. Status reads return it once the decision is durable. */
   readonly joining?: FreshStart['joining']
   /** Returns whether the auto-unseal seal, if any, may unseal the new data. Called after the change. */
   readonly opensItself?: () => boolean
@@ -100,15 +100,15 @@ export interface RuntimeChanges {
   /** Rebuilds the runtime from its records. Returns immediately. */
   restart(reason: string): void
   /**
-   * Makes new client writes wait. Resolves when those in progress have been answered, or after a timeout. End it with
-   * `resumeWrites`, unless a restart follows.
+   * Makes new client writes wait. Resolves when the writes in progress have been answered, or after a timeout. Call
+   * `resumeWrites` afterwards, unless a restart follows.
    */
   pauseWrites(): Promise<void>
   resumeWrites(): void
   /**
    * Creates a new generation of the data with a new runtime. Resolves when the decision is durable. If it rejects, nothing
-   * has changed, except for OutcomeUnknown. Rejected during another change, since that would invalidate the data the
-   * decision is based on.
+   * has changed, unless the error is OutcomeUnknown. Rejects during another change, because that change would invalidate
+   * the data on which the decision is based.
    */
   replaceData(reason: string, next: NewData): Promise<void>
 }
@@ -126,7 +126,7 @@ export interface RuntimeParts {
 
 interface OtherNodes {
   readonly sealJoin: SealJoin | undefined
-  /** True while too few other nodes are present for this one to have its data. */
+  /** True while this node has no access to its data, because too few other nodes are present. */
   readonly isAwaitingOthers: boolean
 }
 
@@ -152,7 +152,7 @@ export interface ShellView {
   >
 }
 
-/** Where a runtime lives. */
+/** The objects outside a runtime that it uses. */
 export interface RuntimeSurroundings extends Facilities {
   readonly config: ServerConfig
   readonly source: EngineSource
@@ -190,7 +190,10 @@ export interface OwnIdentity {
 export const findIdentity = (store: ReadStorage): OwnIdentity | undefined =>
   readJson<OwnIdentity>(store, KEYS.clusterIdentity)
 
-/** Creates the ID and name of this cluster once; they survive a wipe. A configured name overrides the generated one. */
+/**
+ * Returns the ID and name of this cluster. Creates them on first use; they survive a wipe. A configured name overrides the
+ * generated name.
+ */
 export const ensureIdentity = async (store: Store, configuredName: string, random: Random): Promise<OwnIdentity> => {
   const known = findIdentity(store)
   const clusterName = configuredName || known?.clusterName || `vault-cluster-${random.bytes(4).toString('hex')}`
@@ -214,7 +217,7 @@ export const requireLicensedRoles = (license: License, store: { get(key: string)
   const kind = NOT_INCLUDED[license].find((candidate) => store.get(recordKey(candidate)) !== undefined)
   if (!kind) return
   throw invalid(
-    `the license "${license}" does not include ${kindName(kind)} replication, in which this cluster has a role: ` +
-      'start it with the license it had, and disable replication first',
+    `the license "${license}" does not include ${kindName(kind)} replication, but this cluster has a role in it: ` +
+      'start the server with the previous license, disable replication, and then change the license',
   )
 }

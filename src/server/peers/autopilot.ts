@@ -93,23 +93,23 @@ export const removeNode = async (
   log.info('a node was removed from the cluster', { node: nodeId })
 }
 
-/** Returns the member of an admitted node; undefined if it has none any more. */
+/** Returns the etcd member of an admitted node; undefined if the member was removed. */
 const findMember = async (members: EtcdMembers, { peerAddress }: PeerRecord): Promise<Member | undefined> => {
   const url = peerUrl(peerAddress)
   return (await members.list()).find(({ peerURLs }) => peerURLs.includes(url))
 }
 
 /**
- * Removes the active node itself. It steps down, and its member is removed in the background once another node leads. A
- * removed member cannot release its lease, so otherwise writes would stop until the lease expires. The record of a node has
- * no effect without its member.
+ * Removes the active node itself. The node steps down first. When another node leads, the member of this node is removed in
+ * the background. If it were removed first, it could not release its lease, and writes would stop until the lease expires.
+ * The record of a node has no effect without its member.
  */
 const removeOwn = (
   { ID }: Member,
   { options: { config, clock, log } }: PeersContext,
   { etcd, node }: { readonly etcd: EtcdProcess; readonly node: NodeMembership },
 ): void => {
-  /** Resolves when another node leads, or when this one may lead again. */
+  /** Resolves when another node leads, or when this node may stand for election again. */
   const led = awaitChange(
     (listener) => node.sharedLog.onLeader(listener),
     () => ![undefined, config.storage.nodeId].includes(node.sharedLog.leader?.nodeId),
@@ -121,7 +121,7 @@ const removeOwn = (
     .catch((error: unknown) => log.error('this node could not be removed from its cluster', { error }))
 }
 
-/** Short enough to see each heartbeat of a node. */
+/** Pause in ms between health checks, short enough to see each heartbeat of a node. */
 const LOOK_MS = 1000
 
 /** Monitors the nodes of the cluster on the active node, and removes dead ones if configured. Keeps removed nodes out. */
@@ -178,7 +178,7 @@ export class Autopilot {
 
 const PROMOTION_LOOK_MS = 500
 
-/** Promotes new members to voters once they have caught up. A member without a vote cannot block the consensus. */
+/** Promotes new members to voters once they have caught up. Before that they have no vote and cannot block the consensus. */
 export class ClusterMaintenance {
   readonly #context: PeersContext
   #wasActive = false

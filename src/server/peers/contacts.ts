@@ -27,8 +27,8 @@ interface Health {
 }
 
 /**
- * When the active node last heard from each other node. All times are the active node's own, since other clocks may be
- * wrong. A node not heard from yet counts as silent since this watch began.
+ * Records when the active node last received a heartbeat from each other node. All times are from the active node's clock,
+ * since other clocks may be wrong. Until the first heartbeat of a node, the time counts from the first check in this term.
  */
 export class Contacts {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>
@@ -39,7 +39,7 @@ export class Contacts {
     this.#clock = clock
   }
 
-  /** Updates and returns the health of the cluster's nodes, in the given order. A new term starts a new watch. */
+  /** Updates and returns the health of the cluster's nodes, in the given order. In a new term, forgets all earlier times. */
   see(nodeIds: readonly string[], { announced, term, thresholdMs }: Sight): readonly Health[] {
     const ms = this.#clock.monotonic()
     const before = this.#term === term ? this.#byNode : new Map<string, Contact>()

@@ -15,9 +15,9 @@ interface EtcdChildOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly clientUrl?: string
   /** Called with each line of its log. */
   readonly onLine: (line: string) => void
-  /** Called each time it has exited by itself, before it is restarted after a pause. */
+  /** Called each time etcd has exited by itself. After a pause, it is restarted. */
   readonly onRestart: (ended: EtcdEnding) => void
-  /** Called when the other members have removed this one permanently: it is not restarted. */
+  /** Called when the other members have permanently removed this member. It is not restarted. */
   readonly onRemoved?: () => void
 }
 
@@ -30,8 +30,8 @@ interface EtcdEnding {
 }
 
 /**
- * Runs the program, and stops it when it reads a line. When the pipe closes, it kills the program and removes the directory,
- * so that nothing remains of a killed server. If the program ends first, it kills nothing.
+ * A shell script that runs etcd. When it reads a line from its standard input, it stops etcd. When the input closes, it
+ * kills etcd and removes the directory, so that nothing remains of a killed server. If etcd exits first, it kills nothing.
  */
 const WATCH = [
   'exec 3<&0',
@@ -48,15 +48,15 @@ const WATCH = [
 const SOCKET = 'client:1'
 
 const RESTART = { initialMs: 250, maxMs: 10_000 }
-/** A process that has run for this long has started successfully. */
+/** Time in ms after which a process counts as successfully started. */
 const SOUND_MS = 30_000
 /** Time for the member to hand over its Raft leadership. */
 const END_MS = 3000
 const LINES_KEPT = 5
-/** The message of a member removed by the others, which then exits as if stopped. */
+/** Matches the log line of a member that the other members have removed. The member then exits as if it was stopped. */
 const REMOVED = /data-dir used by this member must be removed|permanently removed from the cluster/
 
-/** An etcd as a child process: restarted when it exits, and stopped with this process, however that ends. */
+/** An etcd child process. It is restarted when it exits, and stopped when this process exits for any reason. */
 export class EtcdChild {
   readonly #options: EtcdChildOptions
   readonly #stop = new AbortController()
@@ -100,7 +100,7 @@ export class EtcdChild {
       const code = await this.#run()
       if (this.#stop.signal.aborted) return
       const lines = this.#lines.join('\n')
-      this.#onEnd(`etcd has ended with ${code}: ${lines}`)
+      this.#onEnd(`etcd exited with ${code}: ${lines}`)
       if (this.#isRemoved) return onRemoved?.()
       if (clock.monotonic() - sinceMs > SOUND_MS) backoff.reset()
       const pauseMs = backoff.next()
@@ -114,7 +114,7 @@ export class EtcdChild {
     return new Promise((resolve) => {
       const { program, flags, clientUrl = `unix://${SOCKET}` } = this.#options
       const client = ['--listen-client-urls', clientUrl, '--advertise-client-urls', clientUrl]
-      // A killed process leaves its socket file, which prevents a new one from listening.
+      // A killed process leaves its socket file, which prevents a new process from listening.
       rmSync(path.join(this.#directory, SOCKET), { force: true })
       // Keeps the server's environment from configuring etcd.
       const unsupported = ARCHITECTURES[process.arch]

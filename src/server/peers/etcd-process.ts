@@ -19,7 +19,7 @@ import { formatHostPort, parseHostPort } from '../../base/network.js'
 import { directoriesOf, findProgram } from '../../base/programs.js'
 import type { ServerConfig } from '../config/config.js'
 
-/** PEM. */
+/** The certificates of an etcd member, in PEM. */
 export interface MemberTls {
   readonly ca: string
   readonly certificate: string
@@ -149,8 +149,8 @@ const writeEmptyList = async (directory: string, nowMs: number): Promise<void> =
 }
 
 /**
- * Starts the first member of the cluster and resolves when it responds. Otherwise removes all of it, and rejects with the
- * reason or with the signal's reason.
+ * Starts the first member of the cluster, and resolves when it responds. If it exits or `signal` aborts, stops the process
+ * and rejects with the reason.
  */
 export const startFirst = async (
   options: PeersOptions,
@@ -175,7 +175,7 @@ export const startFirst = async (
 const placeOf = (directory: string): string => path.resolve(directory, 'etcd')
 
 /**
- * Returns etcd's timing flags. Without a leader etcd does not respond, so it must elect a new one before a lease expires.
+ * Returns etcd's timing flags. Without a leader, etcd does not respond: it must elect a new leader before a lease expires.
  */
 const electionFlags = (leaseMs: number): readonly string[] => {
   const electionMs = Math.min(ELECTION_MS_MAX, Math.round(leaseMs / 4))
@@ -217,7 +217,7 @@ export const peerAddressOf = (config: AddressConfig): string => {
   return formatHostPort(host, port + 1)
 }
 
-/** Returns the bind address. etcd accepts only numeric ones. */
+/** Returns the bind address with a numeric host, since etcd accepts no host names. */
 const peerBindAddress = async ({ clusterBindAddress, own }: AddressConfig): Promise<string> => {
   const { host, port } = parseHostPort(clusterBindAddress)
   const bound = own.etcdPeerAddress === '' ? port + 1 : parseHostPort(own.etcdPeerAddress).port

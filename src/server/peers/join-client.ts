@@ -11,7 +11,8 @@ import type { PeersContext } from './peers-context.js'
 import { answerTo, openJoinResponse, type JoinResponse } from './proof.js'
 
 /**
- * Called when the cluster has admitted this server. Resolves when that is durable; the rest continues in the background.
+ * Called when the cluster has admitted this server. Resolves when the membership is durable. The join then continues in the
+ * background.
  */
 type Enter = (welcome: JoinResponse) => Promise<void>
 
@@ -84,7 +85,8 @@ export class JoinClient {
   }
 
   /**
-   * Returns true if the pending leader is this one, or has admitted this server, so that another request changes nothing.
+   * Returns true if another join request to this leader would change nothing. Either a join to this leader is pending, or a
+   * leader has already admitted this server or is checking its proof.
    */
   #isFor({ address }: LeaderAddress): boolean {
     return (
@@ -115,7 +117,7 @@ export class JoinClient {
     for (;;) {
       for (const readLeader of this.#leaders) {
         try {
-          // Stops if it was initialized or has joined in the meantime. While its cluster restarts, neither is known.
+          // Stops if this server was initialized or has joined in the meantime. During a restart, the runtime throws instead.
           if (signal.aborted || this.#pending || this.#context.runtime.seal.isInitialized) return
           return await this.#joinAtEach(await atEachAddress(readLeader(), network))
         } catch (error) {
@@ -138,7 +140,7 @@ export class JoinClient {
       } catch (error) {
         if (at === leaders.length - 1) throw error
         const { log } = this.#context.options
-        log.info('this server could not join at one of the addresses', { reason: messageOf(error) })
+        log.info('the join failed at one of the addresses', { reason: messageOf(error) })
       }
     }
   }

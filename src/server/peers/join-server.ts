@@ -39,9 +39,9 @@ export class JoinServer {
   readonly #context: PeersContext
   /** Deletes the records of nodes without an etcd member, and revokes their certificates. */
   readonly #dismissGone: () => Promise<void>
-  /** Derives all challenges. None is stored, so that many requests cannot evict the challenge of another server. */
+  /** The key of all challenges. Challenges are not stored, so many requests cannot evict the challenge of another server. */
   readonly #key: Buffer
-  /** How often each server was admitted. Each admission invalidates its earlier challenges. */
+  /** The number of admissions of each server. An admission invalidates the server's earlier challenges. */
   readonly #admissions = new Map<string, number>()
   readonly #learners = new Map<string, number>()
 
@@ -51,7 +51,7 @@ export class JoinServer {
     this.#key = context.options.random.bytes(SECRET_BYTES)
   }
 
-  /** Returns a secret that only a server with the shares or the seal can decrypt, and how the shares are split. */
+  /** Returns a secret that only a server with the shares or the seal can decrypt, and the configuration of the seal. */
   async challenge(serverId: string): Promise<{ challenge: Buffer; type: string; config: SealConfig }> {
     const { keys, rootKey } = this.#context.runtime.seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
@@ -76,7 +76,7 @@ export class JoinServer {
     return hmacSha256(this.#key, JSON.stringify([serverId, period, this.#admissions.get(serverId) ?? 0]))
   }
 
-  /** Throws LogicalError 400 if another server has its ID or address. */
+  /** Throws LogicalError 400 if another server has this ID or address. Removes members that never became voters. */
   async requireNew({ nodeId, peerAddress }: PeerRecord): Promise<void> {
     const { etcd, options, storage } = this.#context
     const known = findPeer(storage, nodeId)
@@ -98,8 +98,8 @@ export class JoinServer {
   }
 
   /**
-   * Removes a stale member without a vote, since only one is allowed. Throws LogicalError 503 if that server may still
-   * start.
+   * Removes a stale member without a vote, since etcd allows only one such member. Throws LogicalError 503 if its server may
+   * still start.
    */
   async #makeRoom({ ID, name, peerURLs }: Member): Promise<void> {
     const { etcd, options } = this.#context
@@ -110,7 +110,7 @@ export class JoinServer {
     const addresses = peerURLs.map((url) => url.replace(peerUrl(''), ''))
     if (nowMs - sinceMs < START_MS || (await isThere(network, addresses))) {
       const server = name === '' ? addresses.join(', ') : nodeIdOf(name)
-      throw new LogicalError('unavailable', `another server is joining (${server}), try again`)
+      throw new LogicalError('unavailable', `another server is joining (${server}): try again later`)
     }
     log.warn('an admitted server did not start and was removed', { addresses })
     await etcd?.members.remove(ID)
@@ -147,7 +147,7 @@ export class JoinServer {
     const { storage, options } = this.#context
     const { random, clock } = options
     const authority = await ensureAuthority(storage, random, clock.now())
-    // Positive in every encoding.
+    // Begins with 7, so that the number is positive in every encoding.
     const serial = `7${random.bytes(16).toString('hex').slice(1)}`
     const tls = await memberTls(authority, { peerAddress, serial, nowMs: clock.now() })
     return { ...tls, serial, revoked: readRevoked(storage)?.list }

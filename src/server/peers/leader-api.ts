@@ -20,8 +20,8 @@ export const leaderOf = (join: RetryJoin): LeaderAddress => ({
 })
 
 /**
- * Returns the leader at each address of its name. One name may stand for all nodes, including this one, which has nothing to
- * join and is skipped. A name that does not resolve, or has a single address, is left to the connection.
+ * Returns the leader once per IP address of its host name, since one name may stand for all nodes. One of the addresses may
+ * be this server, which rejects the request. If the name does not resolve or has one address, returns the leader unchanged.
  */
 export const atEachAddress = async (leader: LeaderAddress, { resolve }: Network): Promise<readonly LeaderAddress[]> => {
   if (!URL.canParse(leader.address)) return [leader]
@@ -40,10 +40,10 @@ const FORBIDDEN = 403
 /** When the first node joins, the leader's cluster migrates to another storage before it responds. */
 const CALL_MS = 30_000
 
-/** The leader refuses, and will refuse again. */
+/** The leader rejected the request permanently: a retry would fail too. */
 export class JoinRefused extends LogicalError {}
 
-/** Returns the error of a server that has data which joining would erase. */
+/** Returns the error for a server that already has a cluster. A join would erase its data. */
 export const hasCluster = (): LogicalError =>
   invalid('this server already belongs to a cluster: to join another cluster, set an empty storage path')
 

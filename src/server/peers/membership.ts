@@ -18,7 +18,7 @@ export interface MemberRecord {
   readonly nodeId: string
   /** `host:port` for the other members. */
   readonly peerAddress: string
-  /** All members at that time, in etcd's format: `name=url,...`. */
+  /** All members at the first start, in etcd's format: `name=url,...`. */
   readonly initialCluster: string
   /** Equal for all members of a cluster. */
   readonly token: string
@@ -71,7 +71,7 @@ export interface PeerRecord {
 
 export const peerKey = (nodeId: string): string => KEYS.peers + encodeURIComponent(nodeId)
 
-/** Reads the members of the cluster, as its active nodes have stored them. */
+/** Returns the record of an admitted node; undefined if there is none. The active node writes the records. */
 export const findPeer = (storage: ReadStorage, nodeId: string): PeerRecord | undefined =>
   readJson<PeerRecord>(storage, peerKey(nodeId))
 

@@ -21,10 +21,10 @@ export interface PeersHost {
   becomeNode(sharedLog: SharedLog): void
 }
 
-/** What the parts of node management share: the server, its etcd member, and the end of both. */
+/** The state that the parts of node management share: the server, its etcd member, and the stop signal. */
 export class PeersContext {
   readonly options: PeersOptions
-  /** Called when the other nodes have permanently removed this one. */
+  /** Called when the other nodes have permanently removed this node. */
   readonly onRemoved: () => void
   readonly #stop = new AbortController()
   /** Undefined without other nodes. */

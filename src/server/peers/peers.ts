@@ -24,7 +24,7 @@ export class Peers {
   readonly #maintenance: ClusterMaintenance
   readonly #autopilot: Autopilot
   #membership: Membership
-  /** This server's own cluster, while too few other nodes are present to read its data. */
+  /** Set while too few other nodes are present to read the data of this server's cluster. */
   #awaited: SealJoin | undefined
 
   private constructor(options: PeersOptions, membership: Membership) {
@@ -66,7 +66,7 @@ export class Peers {
   /** Follows the other nodes once they are reachable. Without a cluster, tries to join the configured nodes. */
   begin(): void {
     const { etcd } = this.#context
-    if (etcd) void this.#follow(etcd, 'enough other nodes are there')
+    if (etcd) void this.#follow(etcd, 'a majority of the nodes is reachable')
     else this.#joinConfigured()
   }
 
@@ -86,7 +86,7 @@ export class Peers {
     options.log.info('the etcd process of this node started; waiting for a quorum of members')
   }
 
-  /** True while a node has not reached a majority of the others. */
+  /** True while this node waits for a majority of the nodes. */
   get isAwaitingOthers(): boolean {
     return this.#awaited !== undefined
   }
@@ -167,7 +167,7 @@ export class Peers {
     if (before.state !== 'alone') throw invalid('this server has already joined a cluster')
     await EtcdProcess.prepare(options, tls)
     try {
-      // Once its etcd runs, the others may promote it to a voter and depend on it.
+      // Stores the membership first: once its etcd runs, the other members may promote it to a voter and depend on it.
       await this.#keep({ state: 'joined', member })
       const etcd = await EtcdProcess.start(options, member, onRemoved)
       this.#context.etcd = etcd
@@ -179,7 +179,8 @@ export class Peers {
   }
 
   /**
-   * Follows the log once this member is in the consensus. Without a key, the server is then sealed or unsealed by its seal.
+   * Follows the log once this member takes part in the consensus. Without `rootKey`, unseals the server with its auto-unseal
+   * seal, if any.
    */
   async #follow(etcd: EtcdProcess, reason: string, rootKey?: Buffer): Promise<void> {
     const { options, server, signal } = this.#context

@@ -1,6 +1,7 @@
 /**
- * How a joining server proves that it has the cluster's shares or seal. It receives a secret that only these can decrypt,
- * and its answer requires the secret. The data it receives in return is encrypted with the secret too.
+ * How a joining server proves that it has the cluster's shares or seal. The leader sends it an encrypted secret, which only
+ * the shares or the seal can decrypt. The server needs the secret to compute its answer. The leader encrypts the join
+ * response with the secret too.
  */
 import type { Random } from '../../base/random.js'
 import { deriveKey, hmacSha256Hex } from '../../crypto/digest.js'
@@ -27,7 +28,7 @@ const PURPOSE = 'welcome'
 export const sealJoinResponse = (random: Random, secret: Buffer, welcome: JoinResponse): string =>
   wrapKey(random, deriveKey(secret, PURPOSE), Buffer.from(JSON.stringify(welcome)), PURPOSE).toString('base64')
 
-/** Returns undefined if it was encrypted with another secret. */
+/** Decrypts a join response. Returns undefined if it was encrypted with another secret. */
 export const openJoinResponse = (secret: Buffer, text: string): JoinResponse | undefined => {
   const opened = unwrapKey(deriveKey(secret, PURPOSE), Buffer.from(text, 'base64'), PURPOSE)
   return opened && (JSON.parse(opened.toString('utf8')) as JoinResponse)

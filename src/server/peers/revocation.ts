@@ -70,8 +70,8 @@ export class Revocation {
   }
 
   /**
-   * Saves the cluster addresses of the other nodes while they are reachable. Their etcd rejects the certificate of a removed
-   * node, so only these addresses can report the removal.
+   * While the other nodes are reachable, saves their cluster addresses. Otherwise asks these addresses whether this node was
+   * removed. Etcd cannot report the removal, since it rejects the certificate of a removed node.
    */
   async #askIfRemoved(): Promise<void> {
     const { etcd, options, onRemoved } = this.#context

@@ -82,7 +82,7 @@ export class StorageMigration {
     let isDecided = false
     await host.pauseWrites()
     try {
-      await host.moveData('the cluster is to have several nodes', async (engine) => {
+      await host.moveData('the cluster migrates to storage for several nodes', async (engine) => {
         const { beginLog } = await import('../../storage/shared-log/etcd/etcd-image.js')
         await beginLog({ ...etcd.connection, prefix: PREFIX }, engine, random, signal)
         const sharedLog = await etcd.openLog(signal)

@@ -19,7 +19,7 @@ interface AdmissionOptions {
   readonly isRestarting: () => boolean
 }
 
-/** Admits requests one by one: immediately, or after the role change that would affect them. */
+/** Admits each request immediately, or after the role change that would affect it. */
 export class Admission {
   readonly #options: AdmissionOptions
   readonly #queue: RequestQueue
@@ -38,7 +38,7 @@ export class Admission {
 
   /**
    * Resolves when the request can be handled: immediately, after the change it waits for, or after a timeout. Throws
-   * LogicalError 503 for a role change during another one. The caller must call `leave` afterwards.
+   * LogicalError 503 if the request changes a role while another role change runs. The caller must call `leave` afterwards.
    */
   async admit(request: IncomingRequest): Promise<void> {
     await this.#queue.pass(request, () => this.#isToWait(request) || !this.#hasTurn(request))
@@ -52,7 +52,7 @@ export class Admission {
     this.wake()
   }
 
-  /** Takes the turn if it is free, so that one of several waiting requests continues. */
+  /** Returns whether the request may run. Only one request at a time may change a role: it takes the turn if it is free. */
   #hasTurn(request: IncomingRequest): boolean {
     const { path, operation } = request
     if (!isWrite(operation) || !systemRulesOf(this.#options.shell.systemRules, path).takesTurns) return true
@@ -74,7 +74,7 @@ export class Admission {
     sender.waitEndMs = waiting.waitEndMs
   }
 
-  /** Makes new client writes wait. Resolves when those in progress have been answered, or after `settleMs`. */
+  /** Makes new client writes wait. Resolves when the writes in progress have been answered, or after `settleMs`. */
   pauseWrites(settleMs: number): Promise<void> {
     this.#areWritesPaused = true
     return this.#options.inFlight.settle(settleMs, (request) => this.#isPausedWrite(request))
@@ -108,7 +108,7 @@ interface RequestQueueOptions {
 
 type Waiting = Pick<IncomingRequest, 'bodyBytes' | 'onGone' | 'waitEndMs'>
 
-/** Adapts a request's notification that its client has disconnected. */
+/** Returns the `onGone` function of a request, given a signal that aborts when the client disconnects. */
 export const goneOf =
   (gone: AbortSignal): NonNullable<IncomingRequest['onGone']> =>
   (listener) => {
@@ -134,8 +134,12 @@ export class RequestQueue {
   }
 
   /**
-   * Resolves when the request need not wait any more, after its total time in all queues, after `ms` in this one, or if the
-   * queue is full.
+   * Resolves when one of these conditions is true:
+   *
+   * - the request no longer has to wait
+   * - its total time in all queues is over
+   * - it has waited for `ms` in this queue
+   * - this queue is full
    */
   async pass(request: Waiting, mustWait: () => boolean, ms = Number.POSITIVE_INFINITY): Promise<void> {
     if (!mustWait()) return

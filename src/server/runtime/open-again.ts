@@ -13,8 +13,8 @@ interface OpenAgainOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> 
 }
 
 /**
- * Opens the runtime after a change, and unseals it if there is a key. A failure, such as a full disk, is logged and retried;
- * until then status reads report a restart. Returns undefined if the signal was aborted.
+ * Opens the runtime after a change, and unseals it if there is a key. Logs and retries after a failure, such as a full disk.
+ * Until an attempt succeeds, status reads report a restart. Returns undefined if the signal was aborted.
  */
 export const openAgain = async (options: OpenAgainOptions): Promise<Runtime | undefined> => {
   const { open, clock, random, log, signal } = options
@@ -33,7 +33,7 @@ export const openAgain = async (options: OpenAgainOptions): Promise<Runtime | un
   return undefined
 }
 
-/** Unseals the runtime. If that fails, the cluster still exists, sealed. */
+/** Unseals the runtime. If that fails, the runtime stays in place and sealed. */
 const unseal = async ({ seal }: Runtime, { rootKey, log }: OpenAgainOptions): Promise<void> => {
   try {
     if (rootKey) await seal.openWith(rootKey)
@@ -43,8 +43,8 @@ const unseal = async ({ seal }: Runtime, { rootKey, log }: OpenAgainOptions): Pr
 }
 
 /**
- * Replaces the data of a server and of its cluster's other nodes. Throws OutcomeUnknown if this node has published the data
- * but cannot adopt it: the others adopt it, and this one gets it from them.
+ * Replaces the data of a server and of the other nodes of its cluster. Throws OutcomeUnknown if this node has published the
+ * data but cannot adopt it. The other nodes then adopt the data, and this node gets it later.
  */
 export const replaceForAll = async (
   source: EngineSource,

@@ -54,7 +54,7 @@ export class RuntimeHost implements RuntimeChanges {
     this.#unsealing = new AutoUnsealing({ ...options, seal: () => this.#runtime?.seal, signal: this.#stop.signal })
   }
 
-  /** Takes ownership of the source, which is closed with the rest. */
+  /** Takes ownership of the source: `closeData` closes it. */
   adopt(source: EngineSource): void {
     this.#source = this.#options.watch(source)
   }
@@ -114,8 +114,8 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   /**
-   * Replaces the runtime, and calls `release` in between. Resolves when the new one is in place. `isDrained`: requests in
-   * progress complete first.
+   * Closes the runtime, calls `release`, and opens a new runtime. Resolves when the new runtime is in place. `isDrained`:
+   * requests in progress complete first.
    */
   async followAnew(reason: string, { isDrained, release }: StepDownOptions): Promise<void> {
     this.#change(reason, async () => {
@@ -208,7 +208,7 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   /**
-   * Runs runtime changes one at a time; a change can make the server a node. Logs errors of `run`: no caller receives them.
+   * Runs runtime changes one at a time. Logs errors of `run`, since no caller receives them. A change can set `membership`.
    */
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
@@ -217,7 +217,7 @@ export class RuntimeHost implements RuntimeChanges {
     this.membership?.changing()
     this.#showRestarting()
     this.#changing = this.#changing.then(async () => {
-      // The previous change has put a runtime in place that is already serving.
+      // The runtime that the previous change has put in place may already serve requests.
       this.#showRestarting()
       await run().catch((error: unknown) => log.error('a change of the cluster failed', { reason, error }))
       this.membership?.changed()

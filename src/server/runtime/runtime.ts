@@ -114,7 +114,7 @@ export class Runtime implements RuntimeParts {
     }
   }
 
-  /** On a node that never led: the identity written by the leader; empty before that. */
+  /** The identity of the cluster. On a node that never led, it is empty until the leader has written it. */
   get identity(): OwnIdentity {
     const { clusterName } = this.#options.config
     this.#identity ??= findIdentity(this.store)
@@ -171,7 +171,7 @@ export class Runtime implements RuntimeParts {
     }
   }
 
-  /** Unseals with the seal, if possible, once the cluster is initialized. A node may have been started before that. */
+  /** Waits until another node has initialized the cluster, and then unseals with the auto-unseal seal, if any. */
   #awaitInitialization(): void {
     const stop = this.store.onChange({
       seal: (key) => {
@@ -194,7 +194,7 @@ export class Runtime implements RuntimeParts {
     return this.#cluster
   }
 
-  /** Follows the log after an unseal. The node's data may have arrived after its start. */
+  /** Makes the node take part in the cluster after an unseal. Checks the license first: data may have arrived late. */
   async #join(membership: NodeMembership): Promise<void> {
     requireLicensedRoles(this.#options.config.own.license, this.store)
     if (this.#options.config.isPerformanceStandby && !membership.isLeading)

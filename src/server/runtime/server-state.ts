@@ -28,8 +28,8 @@ export interface OpenServerState {
 const NOTHING: Backend = { type: 'system', paths: [] }
 
 /**
- * Returns the state. `substitute` responds while the runtime is replaced, and on a standby if there are other nodes. During
- * startup and shutdown there is no runtime.
+ * Returns the state of the server. While the runtime is replaced, `substitute` responds: the state is `restarting`, or
+ * `standby` if there are other nodes. During startup and shutdown there is no runtime.
  */
 export const serverStateOf = (
   runtime: Runtime | undefined,
@@ -54,8 +54,8 @@ export const removedStateOf = (runtime: Runtime | undefined, substitute: Backend
 })
 
 /**
- * Returns the limits of a body, before it is read. On a standby they apply to requests that it answers itself, since it
- * knows no tokens.
+ * Returns the limits of a body, before it is read. A standby cannot check tokens. Its limits apply only to the requests that
+ * the standby answers itself.
  */
 export const allowanceIn = (state: ServerState, sender: BodySender): BodyAllowance => {
   if ('pipeline' in state) return state.pipeline.allowBody(state.name, sender)
@@ -75,9 +75,11 @@ type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
 }
 
 /**
- * Responds while the runtime is rebuilt. Status reads return the values from before the change. Shares are ignored, unless
- * this node is still waiting to reach the others. Everything else gets a 503 after it has waited in vain. It does not access
- * the data, which may be moving to another generation.
+ * Responds while the runtime is rebuilt. Does not access the data, which may be moving to another generation.
+ *
+ * - Status reads return the values from before the change.
+ * - Key shares are ignored, unless this node still waits for the other nodes.
+ * - Every other request waits, and gets a 503 if the wait times out.
  */
 export class RestartView {
   readonly backend: Backend
@@ -103,7 +105,7 @@ export class RestartView {
     }
   }
 
-  /** Shows the set being joined, once the old data is permanently discarded. */
+  /** Reports the replication set that the cluster joins. Call it once the old data is permanently discarded. */
   showBootstrapping({ kind, setId }: FreshStart['joining']): void {
     const kinds = { ...(this.#kinds ?? DISABLED), [kind]: { mode: 'bootstrapping', cluster_id: setId } }
     for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)

@@ -4,7 +4,7 @@ import { readRecord } from '../../replication/model/state.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Runtime } from './runtime.js'
 
-/** The facts of the current runtime or, while it is rebuilt, those from before. */
+/** The facts of the current runtime. During a rebuild, the facts of the previous runtime. */
 interface Facts extends ClusterFacts {
   readonly hasCopy: boolean
 }

@@ -38,7 +38,7 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
   }
 
   /**
-   * Discards the copy: its responses no longer count. Its open resources, such as audit files, are closed in the background.
+   * Discards the copy: its responses are no longer used. Closes its open resources, such as audit files, in the background.
    */
   giveUp(): void {
     this.#stop.abort(new Error('the copy is given up'))
@@ -47,7 +47,7 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
     if (cluster) this.#closing = Promise.all([this.#closing, this.#end(cluster)])
   }
 
-  /** Discards the copy, and resolves when all of it is closed. */
+  /** Discards the copy, and resolves when all its resources are closed. */
   async close(): Promise<void> {
     this.giveUp()
     await this.#opening
@@ -64,7 +64,7 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
     if (!signal.aborted) log.info('this performance standby answers reads again')
   }
 
-  /** Returns false if it must be retried. */
+  /** Returns false if the caller must retry. */
   async #try(signal: AbortSignal): Promise<boolean> {
     try {
       const cluster = await this.#options.open()

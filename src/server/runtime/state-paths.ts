@@ -43,14 +43,14 @@ const leadingInitializer = (seal: SealManager, membership: NodeMembership): Init
   initialize: (config, deliver) => membership.whileLeading(() => seal.initialize(config, deliver)),
 })
 
-/** Seals the server after a runtime was sealed. Resolves when whatever replaces that runtime is sealed too. */
+/** Seals the server after a runtime was sealed. Resolves when the runtime that replaces it is sealed too. */
 export const sealReplacement = async (
   sealed: NonNullable<RuntimeChanges['runtime']>,
   { membership, changes }: Pick<RuntimeSurroundings, 'membership' | 'changes'>,
 ): Promise<void> => {
   await membership?.sealed()
   if (changes.runtime === sealed) return
-  // The replacement received the key that the sealed runtime had a moment before.
+  // The new runtime received the root key before the old runtime was sealed.
   await changes.settled()
   await changes.runtime?.seal.seal()
 }

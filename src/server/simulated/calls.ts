@@ -29,7 +29,7 @@ const OPERATIONS = { GET: 'read', PUT: 'update', DELETE: 'delete', LIST: 'list' 
   Operation
 >
 
-/** Converts a call to a request as the HTTP front passes it on. */
+/** Converts a call to a request, as the HTTP server does. */
 export const incomingOf = (id: string, { method, path, body = {}, token }: Call): IncomingRequest => ({
   id,
   operation: OPERATIONS[method],
@@ -60,13 +60,13 @@ export const headersOf = ({ contentType, headers }: Rendered): IncomingHttpHeade
   ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
 })
 
-/** Looks up or unwraps a wrapping token on another server, on behalf of the named one. */
+/** Looks up or unwraps a wrapping token on another server, on behalf of the server `from`. */
 export const fetchWrapped = async (
   other: { call(call: Call, from: string): Promise<Answer | undefined> } | undefined,
   { step, token }: WrappedCall,
   from: string,
 ): Promise<{ readonly status: number; readonly body: string }> => {
   const answer = await other?.call({ method: 'PUT', path: `sys/wrapping/${step}`, token }, from)
-  if (!answer) return { status: 503, body: '{"errors":["nobody answers"]}' }
+  if (!answer) return { status: 503, body: '{"errors":["the server does not respond"]}' }
   return { status: answer.status, body: JSON.stringify(answer.json) }
 }

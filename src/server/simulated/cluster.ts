@@ -14,7 +14,7 @@ interface ClusterOptions {
   /** One server, or several that share a log. */
   readonly servers: readonly { readonly name: string; readonly config: ServerConfig }[]
   readonly leaseMs: number
-  /** Older entries are only in the image of the shared log. */
+  /** Maximum number of entries in the shared log. Older entries are only in its image. */
   readonly entriesMax?: number | undefined
 }
 
@@ -58,7 +58,7 @@ export class SimulatedCluster {
     return areUp
   }
 
-  /** Kills every node as by SIGKILL, or as by a loss of power, which peers do not notice. */
+  /** Kills every node, as by SIGKILL. With `isPowerLost`, simulates a loss of power: peers are not notified. */
   crash(isPowerLost: boolean): void {
     for (const node of this.nodes) node.crash(isPowerLost)
   }

@@ -23,7 +23,7 @@ interface DiskOptions {
 export class Disk {
   readonly #options: DiskOptions
   #directory = new MemoryDirectory()
-  /** The number of upcoming batches that are written but report an error, and the number of those so far. */
+  /** `failuresLeft` of the next batches report an error although they are written. `failures` batches have done so. */
   failuresLeft = 0
   failures = 0
 
@@ -32,7 +32,7 @@ export class Disk {
   }
 
   /**
-   * Opens the disk for one lifetime of a server. `clock` is that of the process, so that the steps of a dead process never
+   * Opens the disk for one lifetime of a server. `clock` is the clock of the process: the steps of a dead process never
    * complete.
    */
   open(host: Host, clock: Clock): EngineSource {

@@ -79,7 +79,7 @@ export class Network {
     return this.#cuts.has(pathOf(from, to))
   }
 
-  /** Breaks every connection between the two. Data in transit is lost. */
+  /** Breaks every connection between the two hosts. Data in transit is lost. */
   reset(one: string, other: string): void {
     this.#tell(`the connections ${pathOf(one, other)} break`)
     for (const end of [...this.#ends])
@@ -95,7 +95,7 @@ export class Network {
     return [...this.#ends].map((end) => end.sent)
   }
 
-  /** Removes a server. Its peers are notified, as by the system of a dying process, or not, as after a loss of power. */
+  /** Removes a server. `areOthersTold`: peers are notified, as after the exit of a process, but not after a loss of power. */
   bury(host: Host, areOthersTold: boolean): void {
     for (const [address, listening] of this.#listening) if (listening.host === host) this.#listening.delete(address)
     for (const end of this.#ends) {

@@ -41,9 +41,9 @@ export interface Surroundings extends Pick<Facilities, 'clock'> {
 
 interface NodeOptions {
   readonly name: string
-  /** Its listen addresses are not bound: requests enter where the HTTP front would pass them on. */
+  /** The listen addresses are not bound: requests bypass the HTTP server. */
   readonly config: ServerConfig
-  /** The log shared with the other nodes of its cluster; undefined if it is the only one. */
+  /** The log shared with the other nodes of its cluster; undefined for a single-node cluster. */
   readonly log: MemoryLog | undefined
 }
 
@@ -130,7 +130,7 @@ export class SimulatedNode {
     this.#end(life, true)
   }
 
-  /** Kills the process as by SIGKILL, or as by a loss of power, which peers do not notice. */
+  /** Kills the process, as by SIGKILL. With `isPowerLost`, simulates a loss of power: peers are not notified. */
   crash(isPowerLost: boolean): void {
     const life = this.#life
     if (!life) return

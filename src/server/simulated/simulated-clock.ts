@@ -212,7 +212,7 @@ export class MortalClock implements Clock {
     return this.#timers.size
   }
 
-  /** Suspends all timers for `ms`. Overdue ones then fire. */
+  /** Suspends all timers for `ms`. Overdue timers then fire. */
   freeze(ms: number): void {
     this.#thawsMs = this.#clock.monotonic() + ms
   }

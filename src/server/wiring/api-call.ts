@@ -26,7 +26,7 @@ interface ApiCall {
   readonly body?: object
   readonly tls: ApiTls
   readonly signal?: AbortSignal | undefined
-  /** What to check if the CA of the server's certificate is unknown. */
+  /** Advice for the error message if the CA of the server's certificate is unknown. */
   readonly authorityHint: string
 }
 
@@ -48,13 +48,13 @@ export const readPem = (file: string, reason: string): string => {
   try {
     return readNamedText(file)
   } catch (cause) {
-    throw new LogicalError('unavailable', `${file} cannot be read, which ${reason}`, { cause })
+    throw new LogicalError('unavailable', `${reason} ${file}, which cannot be read`, { cause })
   }
 }
 
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {})
 
-/** Like `callApi`, within `timeoutMs`, with the body read as JSON. */
+/** Calls the API as `callApi` does, with a timeout, and parses the JSON body. */
 export const askApi = async (
   call: ApiCall & { readonly signal: AbortSignal },
   { network, clock }: { readonly network: Network; readonly clock: Clock },

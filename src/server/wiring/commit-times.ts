@@ -12,8 +12,8 @@ interface Mark {
 }
 
 /**
- * When log entries were written, with enough precision to compute how long a secondary has lacked an entry. Does not know
- * entries from before its creation. Beyond its maximum number of times, older ones become less precise.
+ * Records when log entries were written, to compute for how long a secondary has lacked an entry. Does not know the times of
+ * entries from before its creation. When the maximum number of times is reached, old times become less precise.
  */
 export class CommitTimes {
   readonly #clock: Clock

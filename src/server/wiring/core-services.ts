@@ -183,7 +183,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
 
 const NO_CONFIG = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
 
-/** Reads the tables, opens the mounts, and creates missing built-in parts of namespaces if they can be created here. */
+/** Reads the tables and opens the mounts. Creates missing default mounts and policies, unless they are read-only here. */
 export const openCoreServices = async (services: CoreServices): Promise<void> => {
   const { namespaces, table, mounts, policies, router, audit } = services
   await namespaces.load()

@@ -9,7 +9,7 @@ import type { RuntimeParts, ShellView } from '../parts/parts.js'
 const flag = (value: boolean): number => (value ? 1 : 0)
 
 /**
- * Reads the metrics for sys/metrics: those of a runtime under Vault's names, and the lag of each link under Understudy's.
+ * Reads the metrics for sys/metrics. Metrics that Vault has too use Vault's names. Others, such as lag, use Understudy's.
  */
 export const readMetrics = async (
   runtime: Pick<RuntimeParts, 'store' | 'barrier'>,

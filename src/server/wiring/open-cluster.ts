@@ -123,22 +123,22 @@ export class OpenCluster {
   }
 
   /**
-   * Removes the tokens of a removed mount, which are already invalid. Not on a DR secondary or a standby: they receive the
-   * removals of their primary or active node.
+   * Removes the tokens of a mount that was moved or removed. They are already invalid. Does nothing on a DR secondary or a
+   * standby, which receives the removals from its primary or active node.
    */
   #removeTokensOf(entry: MountEntry): void {
     if (entry.kind !== 'auth' || !this.#deletesWhatIsLeft) return
     const removal = this.services.tokens.removeStray(entry.namespaceId, routePath(entry))
-    this.#inBackground(removal, 'tokens of a mount that left could not be removed')
+    this.#inBackground(removal, 'the tokens of a moved or removed mount could not be removed')
   }
 
   /**
-   * Deletes the local data of a mount that the primary has removed, since only this cluster can. Not on a DR secondary or a
-   * standby, as for tokens.
+   * Deletes the local data of a mount that the primary has removed. Only this cluster can delete it. Does nothing on a DR
+   * secondary or a standby, which receives the deletions.
    */
   #removeLocalDataOf(entry: MountEntry): void {
     if (!this.#deletesWhatIsLeft) return
-    this.#inBackground(this.services.cleanup.runLocal(entry), 'local data of a mount that left could not be deleted')
+    this.#inBackground(this.services.cleanup.runLocal(entry), 'the local data of a removed mount could not be deleted')
   }
 
   get #deletesWhatIsLeft(): boolean {
@@ -146,8 +146,8 @@ export class OpenCluster {
   }
 
   /**
-   * Runs work in the background and logs a failure. Unfinished work of a closing cluster is not one: the next start resumes
-   * it.
+   * Runs work in the background and logs a failure. If the cluster is closing, unfinished work is not a failure: the next
+   * start resumes it.
    */
   #inBackground(work: Promise<void>, failure: string): void {
     work.catch((error: unknown) => {
@@ -182,7 +182,7 @@ const handOn = async (): Promise<never> => {
   throw new ForActiveNode()
 }
 
-/** Reads and sets the root token of a -dev server, for another one that replicates with it. */
+/** Reads and sets the root token of a -dev server, for another -dev server that replicates with it. */
 const devServerOf = ({ tokens }: Pick<CoreServices, 'tokens'>, shell: Pick<ShellView, 'devSecrets'>): DevServer => ({
   findRootToken() {
     const id = shell.devSecrets?.rootToken
@@ -195,7 +195,7 @@ const devServerOf = ({ tokens }: Pick<CoreServices, 'tokens'>, shell: Pick<Shell
 })
 
 interface MountEvents {
-  /** The mount left its path. Each cluster has its own tokens, so each must remove those issued by the mount. */
+  /** The mount was moved or removed. Each cluster must remove its own tokens that the mount has issued. */
   readonly onLeft: (entry: MountEntry) => void
   /** The mount was removed. Only this cluster can delete its local data. */
   readonly onRemoved: (entry: MountEntry) => void

@@ -28,7 +28,7 @@ export const createSealStorage = (store: Store): SealStorage => ({
     await store.write((tx) => {
       for (const { key, value } of records) tx.put(key, value)
     })
-    // Once initialized, a cluster never reports otherwise.
+    // Waits until the write is durable: a cluster that has reported `initialized` must never report the opposite.
     await store.settle()
   },
   async delete(key) {
@@ -101,7 +101,7 @@ type Ask = (method: 'GET' | 'PUT', path: string, body?: object) => Promise<JsonO
 const CALL_MS = 10_000
 const READER = 'the seal needs'
 
-/** Calls the seal's cluster. A refusal is also `unavailable`: the capability or the key may still be granted. */
+/** Calls the seal's cluster. Any failure is LogicalError 503, even a 403: the capability may still be granted later. */
 const createAsk = (config: TransitSealConfig, surroundings: TransitSurroundings): Ask => {
   const { address, token, namespace, tls } = config
   const headers = namespace === '' ? {} : { 'X-Vault-Namespace': namespace }

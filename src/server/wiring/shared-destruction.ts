@@ -15,8 +15,8 @@ interface SharedDestructionOptions {
 const MARK = dataKey(KEYS.purgeMark)
 
 /**
- * Destroys deleted data shared by nodes: the remaining data replaces everything, in the log and on every node, while the
- * cluster is closed for a moment. Until that succeeds, the mark that requests it remains, and the next runtime tries again.
+ * Destroys deleted data that the nodes share. The remaining data replaces all data, in the log and on every node. The
+ * cluster is closed for a moment. Until this succeeds, the mark that requests it remains, and the next runtime retries.
  */
 export class SharedDestruction {
   readonly #options: SharedDestructionOptions
@@ -30,7 +30,7 @@ export class SharedDestruction {
     return this.#isRunning
   }
 
-  /** Schedules the destruction of the data marked now, all of which is already deleted. Returns immediately. */
+  /** Starts the destruction of the data that is marked now. All of it must already be deleted. Returns immediately. */
   schedule(): void {
     const { source, log } = this.#options
     const mark = source.engine.get(MARK)
@@ -43,14 +43,14 @@ export class SharedDestruction {
       })
   }
 
-  /** The destruction itself closes the runtime that requests it, so there is nothing to wait for. */
+  /** Does not wait: the destruction itself closes the runtime that requests it. */
   async stop(): Promise<void> {}
 
   #destroy(mark: Buffer): Promise<void> {
     return this.#options.changes.replaceData('filtered data is destroyed', {
       rootKeyAfter: (rootKey) => rootKey,
       prepare: async (fresh, old) => {
-        // More data is marked by now, and may not be deleted yet.
+        // If the mark has changed, more data is marked, and it may not be deleted yet.
         if (!old.get(MARK)?.equals(mark)) throw new LogicalError('unavailable', 'another filter is in effect')
         await copyRest(old, fresh, (key) => key === MARK)
       },

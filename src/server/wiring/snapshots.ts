@@ -19,20 +19,20 @@ import type { Store } from '../../storage/store/store.js'
 /** The name bound to the encrypted hashes as associated data. */
 const SUMS_NAME = 'snapshot/SHA256SUMS'
 
-/** How to restore a snapshot: decided and validated, without changes so far. */
+/** The validated plan to restore a snapshot. Nothing has changed yet. */
 interface Restoration {
   readonly file: Buffer
-  /** The root key that stays valid; undefined for a snapshot of another cluster, which leaves this one sealed. */
+  /** The root key that stays valid; undefined for a snapshot of another cluster. This cluster is then sealed. */
   readonly rootKey: Buffer | undefined
   /** The records that this cluster keeps, with plaintext values. */
   readonly kept: readonly PlainRecord[]
-  /** Returns where the new log continues after the old one. Called once no more writes are possible. */
+  /** Returns the position at which the new log continues the old log. Called once no more writes are possible. */
   readonly beginAt: () => { readonly index: number; readonly epoch: string }
 }
 
 /**
- * Takes a snapshot of this cluster at one point in time. Cluster-local data is omitted, except for the root key as wrapped
- * by the auto-unseal seal, with which a new cluster with the same seal can unseal.
+ * Takes a snapshot of this cluster at one point in time. Omits records of the category `ignored`, with one exception: the
+ * root key wrapped by the auto-unseal seal. With it, a new cluster with the same seal can unseal.
  */
 export const takeSnapshot = (
   runtime: RuntimeParts,
@@ -64,7 +64,10 @@ async function* entriesOf(snapshot: SyncSnapshot): AsyncGenerator<readonly Entry
 const FOREIGN =
   'could not verify hash file, possibly the snapshot is using a different set of unseal keys; use the snapshot-force API to bypass this check'
 
-/** Reads and checks the whole file before any change. Throws LogicalError 400 if it is damaged, or from another cluster. */
+/**
+ * Reads and checks the whole file before any change. Throws LogicalError 400 if it is damaged. Unless `isForced`, also throws
+ * if it is from another cluster.
+ */
 export const planRestoration = async (
   { store, seal, barrier }: RuntimeParts,
   file: Buffer,
@@ -133,7 +136,7 @@ export const nodeRecords = async (storage: Storage): Promise<readonly PlainRecor
     return value ? [{ key, value }] : []
   })
 
-/** Fills a new generation with a snapshot and the records that this cluster keeps. Secondaries find the log truncated. */
+/** Fills a new generation with a snapshot and the records that this cluster keeps. Secondaries see a truncated log. */
 export const prepareRestored = async (engine: Engine, content: StoreSurroundings & Restoration): Promise<void> => {
   const { clock, random, file, rootKey, kept, beginAt } = content
   await beginStoreAt(engine, random, beginAt())

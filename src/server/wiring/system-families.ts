@@ -155,7 +155,7 @@ const serverFamilies = (
     isOperationTokenAllowed: (token, request) => isOperationAllowed(context, token, request),
     snapshot: () => takeSnapshot(runtime, { random, clock }),
     restore: async (file, options) => {
-      if (replication.isSharedReadOnly) throw invalid('a secondary has its data from its primary: restore the primary')
+      if (replication.isSharedReadOnly) throw invalid('a secondary copies its primary: restore the primary')
       const restoration = await planRestoration(runtime, file, options)
       await changes.replaceData('a snapshot is restored', {
         rootKeyAfter: () => restoration.rootKey,
@@ -188,7 +188,7 @@ const sanitizeConfig = (config: ServerConfig): JsonObject => ({
   },
 })
 
-/** Returns the access rules of the request's token, and the prefix for the request's paths in them. */
+/** Returns the access rules of the request's token, and the prefix of the request's paths in these rules. */
 const aclOfRequest = (
   services: CoreServices,
   request: Request,

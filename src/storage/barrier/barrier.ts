@@ -15,7 +15,7 @@ interface BarrierOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random?: Random
-  /** Counter of encrypted values. Pass one if the count must continue across several barriers. */
+  /** Counter of encrypted values. Set this option if the count must continue across several barriers. */
   readonly encryptions?: EncryptionCount
 }
 
@@ -96,7 +96,7 @@ export class Barrier {
     this.#forgetDerived()
   }
 
-  /** Checks a root key, whether sealed or not. */
+  /** Returns true if the root key decrypts the stored keyring. Works while the barrier is sealed. */
   isRootKey(rootKey: Buffer): boolean {
     const stored = this.#store.get(KEYS.keyring)
     return stored !== undefined && openWithRoot(rootKey, KEYS.keyring, stored) !== undefined
@@ -123,7 +123,7 @@ export class Barrier {
     return this.#store.has(key)
   }
 
-  /** Writes like `Store.write`, below `prefix`. The function sees plain values. */
+  /** Writes like `Store.write`. `fn` uses keys without `prefix`, and decrypted values. */
   write<T>(fn: (tx: Transaction) => T, prefix = ''): Promise<Written<T>> {
     return this.#store.write((tx) =>
       fn({
@@ -192,13 +192,13 @@ export class Barrier {
     const stored = this.#store.get(KEYS.keyring)
     if (stored === undefined) throw new LogicalError('invalid-request', 'the barrier is not initialized')
     const plain = openWithRoot(rootKey, KEYS.keyring, stored)
-    if (plain === undefined) throw new LogicalError('invalid-request', 'the root key does not open the keyring')
+    if (plain === undefined) throw new LogicalError('invalid-request', 'the root key does not decrypt the keyring')
     return Keyring.parse(plain)
   }
 
   /**
-   * Reloads the stored keyring. If the root key does not decrypt it, it belongs to another replication set: the barrier
-   * seals.
+   * Reloads the stored keyring. If the root key does not decrypt it, the keyring belongs to another replication set, and
+   * the barrier seals itself.
    */
   #reloadKeyring(): void {
     if (this.#unsealed === undefined) return

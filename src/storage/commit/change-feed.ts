@@ -29,7 +29,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Calls a listener. Its failure does not prevent the others from running. */
+  /** Calls a listener. If it fails, the other listeners still run. */
   #tell(listener: KeyListener, key: string, origin: Commit['origin']): void {
     try {
       listener(key, origin)

@@ -8,8 +8,8 @@ export interface QueuedUnit {
 }
 
 /**
- * Runs one commit at a time. Units that arrive meanwhile join the next commit, in order and never split. If a commit
- * fails, all queued units fail with the same error, because they may depend on the lost data.
+ * Runs one commit at a time. Units that arrive during a commit join the next one, in order; a unit is never split. If a
+ * commit fails, all queued units fail with the same error, because they may depend on the lost data.
  */
 export class CommitQueue<U extends QueuedUnit> {
   readonly #commit: (units: readonly U[]) => Promise<void>

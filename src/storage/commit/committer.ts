@@ -29,9 +29,9 @@ import type { Wal } from '../log/wal.js'
 export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
 
 /**
- * The single writer. All changes of the engine go through its queue, one batch at a time. State, trees, log and listeners are
- * updated after a batch is durable. After a failed batch, writes stop until the engine is reopened and its content is read again,
- * unless the batch failed before it reached the engine. Reads continue.
+ * The single writer. All changes of the engine go through its queue, one batch at a time. After a batch is durable, the
+ * writer updates state, trees and log, and calls the listeners. If a batch fails after it reached the engine, the writer
+ * rejects writes until the engine is reopened and its content is read again. Reads continue.
  */
 export class Committer {
   readonly overlay: Overlay
@@ -46,7 +46,7 @@ export class Committer {
   readonly #recovery: Recovery
   #loaded: Loaded
   #inFlight: Staged | undefined
-  /** Keys of the failed batch. Their values are known after everything is read again. */
+  /** Keys of the failed batch. Their values are unknown until the content of the engine is read again. */
   readonly #tried = new Set<string>()
   #failure: LogicalError | undefined
   #isClosed = false
@@ -108,7 +108,7 @@ export class Committer {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Calls the listener after a reopening, which invalidates snapshots. It returns the keys that read differently. */
+  /** Calls the listener after a reopening, which invalidates snapshots. It returns the keys whose read values changed. */
   onReopened(listener: () => Iterable<string>): void {
     this.#onReopened = listener
   }
@@ -147,7 +147,7 @@ export class Committer {
     })
   }
 
-  /** Applies another node's entry like a local commit. If it rejects, nothing is accepted until the engine is reopened. */
+  /** Applies another node's entry like a local commit. If this fails, all writes fail until the engine is reopened. */
   async follow(entry: LogEntry): Promise<void> {
     this.#requireOpen()
     await new Promise<void>((resolve, reject) => {
@@ -156,7 +156,7 @@ export class Committer {
     })
   }
 
-  /** Pins the log: only its hard limit trims it until the returned function is called. */
+  /** Pins the log: until the returned function is called, the log is trimmed only to its hard limit. */
   pin(): () => void {
     return this.#trimmer.pin()
   }

@@ -30,15 +30,16 @@ interface Followed {
 }
 
 /**
- * Reads another node's batch before it is applied. All changes in memory follow from its operations on raw keys; the
- * tree changes also use the current leaves and filtered hashes. The result changes the store as a local batch would.
+ * Reads another node's batch before it is applied. Derives all changes in memory from the batch's operations on raw
+ * keys. The tree changes also depend on the current leaves and filtered hashes. The result has the same effect on the
+ * store as a local batch.
  */
 export const readFollowed = (operations: readonly RawOperation[], engine: Engine, loaded: Loaded): Followed => {
   const last = new Map(operations.map(({ key, value }) => [key, value]))
   const reader = new BatchReader(engine, loaded)
   for (const [key, value] of last) reader.read(key, value)
   const { frame, state, leaves, mutations, trimmed, pages } = reader
-  if (!state) throw new LogicalError('internal', 'a batch of the shared log is without the state of the store')
+  if (!state) throw new LogicalError('internal', 'a batch of the shared log does not contain the store state')
   const { trees, wal } = loaded
   return {
     leaves,

@@ -26,7 +26,7 @@ type LoadOptions = Pick<
 export const loadStore = async (options: LoadOptions, random: Random): Promise<Loaded> => {
   const { engine, commitLog } = options
   const state = readState(engine) ?? (await beginState(engine, commitLog, random))
-  // If the log is shared, later commits exist elsewhere.
+  // If the log is shared, the other nodes have the later commits.
   if (commitLog.isLocal) requireAcknowledged(engine, state)
   const trees = new Trees()
   const wal = new Wal(options)
@@ -65,7 +65,7 @@ const requireAcknowledged = (engine: Engine, state: StoreState | undefined): voi
 
 const beginState = async (engine: Engine, commitLog: CommitLog, random: Random): Promise<StoreState> => {
   for await (const chunk of engine.scan(prefixRange(DATA_PREFIX), { limit: 1 })) {
-    if (chunk.length > 0) throw new LogicalError('internal', 'the storage holds data but has lost its state record')
+    if (chunk.length > 0) throw new LogicalError('internal', 'the storage contains data, but no state record')
   }
   const state = freshState(random)
   if (!commitLog.isLocal) return state

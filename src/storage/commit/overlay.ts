@@ -28,7 +28,7 @@ export class Overlay {
     return pending === undefined ? this.#engine.get(dataKey(key)) : pending.value
   }
 
-  /** Returns true if any of the keys reads differently here than in the committed data, or might. */
+  /** Returns true if a queued value exists for any of the keys: a transaction may then read uncommitted data. */
   hasAnyOf(keys: Iterable<string>): boolean {
     if (this.#pending.size > 0) for (const key of keys) if (this.#pending.has(key)) return true
     return false
@@ -79,7 +79,7 @@ export class WriteSet {
     return [...this.#pending.values()]
   }
 
-  /** Adds a change. `read` is the key's known value before all changes of this set; it saves a leaf look-up. */
+  /** Adds a change. `read`: the key's value before all changes of this set, if known; this saves a leaf look-up. */
   add(key: string, value: Buffer | undefined, read?: Buffer): Change {
     const change = changeOf(key, value, (name, tree, subPage) => {
       const own = this.#pending.get(name)

@@ -27,8 +27,8 @@ export class Recovery {
   }
 
   /**
-   * Stops further attempts. Resolves when no attempt is running: an attempt may be opening the engine, which must not
-   * reopen after its owner closes it.
+   * Stops further attempts. Resolves when no attempt is running, because an attempt must not open the engine again after
+   * the owner of the engine has closed it.
    */
   async end(): Promise<void> {
     this.#isEnded = true

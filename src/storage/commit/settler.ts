@@ -56,7 +56,7 @@ export class Settler {
       await engine.settleAcknowledged()
       this.#settled = revision
     } catch (error) {
-      log.warn('the acknowledged position could not be synced: a power loss could lose it', { error })
+      log.warn('the acknowledged position could not be synced: a power loss may lose it', { error })
     }
   }
 }

@@ -6,8 +6,9 @@ import type { Trees } from '../trees/trees.js'
 import type { Wal } from '../log/wal.js'
 
 /**
- * Removes the oldest frames and the stale frames of a cut. If the trim passes the checkpoint, writes the Merkle pages
- * first, because start-up replays the frames after the checkpoint. Returns undefined if there is nothing to remove.
+ * Removes the oldest frames, and the stale frames that a cut left. If frames after the checkpoint are removed, also
+ * writes the Merkle pages, because a start replays the frames after the checkpoint. Returns undefined if there is
+ * nothing to remove.
  */
 export const stageTrim = (
   batch: EngineBatch,

@@ -14,7 +14,7 @@ export interface Staged {
   readonly filtered: readonly FilteredHash[]
   readonly frame?: Frame
   readonly commit?: Commit
-  /** Forces this batch, and thus all earlier ones, to survive a power loss, regardless of the configuration. */
+  /** If true, this batch and all earlier batches survive a power loss, regardless of the configuration. */
   readonly isDurable?: boolean
   /** Runs after the trees are updated. */
   readonly after?: () => void
@@ -39,7 +39,7 @@ export interface LoggedUnit {
   readonly pending: readonly Pending[]
   readonly entries: readonly LoggedEntry[]
   readonly remote: RemotePosition | undefined
-  /** `index` is the index of its last entry, or the end of the log if the unit has no entries. */
+  /** `index`: the index of the unit's last entry, or the end of the log if the unit has no entries. */
   resolve(index: number): void
   reject(error: unknown): void
 }
@@ -112,7 +112,7 @@ interface ImportRequest {
   /** Keys whose data and leaves are already in the batch. */
   readonly copied: Copied
   readonly remote: RemotePosition | undefined
-  /** The hash at which the log continues. No follower can have it. */
+  /** The hash of the position after which the log continues. It is random, so no follower can have it. */
   readonly cutHash: Buffer
 }
 
@@ -122,8 +122,8 @@ export interface Copied {
 }
 
 /**
- * Adds data of a resync to a batch. If there is any data, restarts the log at an index that no follower can have. The stored
- * Merkle pages are invalid until the import that completes the resync writes them.
+ * Adds data of a resync to a batch. If there is any data, restarts the log after a position that no follower can have. The
+ * stored Merkle pages are invalid until the import that completes the resync writes them.
  */
 export const stageImport = (
   batch: EngineBatch,
@@ -177,7 +177,7 @@ export const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> =
 })
 
 /**
- * Returns the state after a cut: the log continues after one index that no follower can have, and the stored pages are
+ * Returns the state after a cut: the log continues after a position that no follower can have, and the stored pages are
  * invalid.
  */
 const cutState = (state: StoreState, hash: Buffer): StoreState => {

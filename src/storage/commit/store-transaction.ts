@@ -11,7 +11,7 @@ const NONE: ReadonlySet<Category> = new Set()
 /** A transaction over committed and queued data. Rejects keys that cannot be written on this cluster. */
 export class StoreTransaction implements Transaction {
   readonly writes = new Map<string, Buffer | undefined>()
-  /** Values that the transaction read from outside itself. It is valid while they are unchanged. */
+  /** Values that the transaction read from the store. The transaction is valid while these values are unchanged. */
   readonly reads = new Map<string, Buffer | undefined>()
   readonly #read: (key: string) => Buffer | undefined
   readonly #writable: ReadonlySet<Category>

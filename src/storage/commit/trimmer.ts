@@ -27,7 +27,7 @@ export class Trimmer {
     this.#options = options
   }
 
-  /** Pins the log: only its hard limit trims it until the returned function is called. */
+  /** Pins the log: until the returned function is called, the log is trimmed only to its hard limit. */
   pin(): () => void {
     this.#pins++
     let isPinned = true

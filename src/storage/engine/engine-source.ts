@@ -17,14 +17,14 @@ export interface EngineSource {
    */
   replace(prepare: (fresh: Engine) => Promise<void>): Promise<Engine>
   /**
-   * Begins a generation that replaces the live one while that one is in use. Only one can exist at a time; `takeOver`
-   * or `abandon` ends it.
+   * Begins a generation that will replace the live generation, which stays in use. Only one such generation can exist at
+   * a time, until `takeOver` or `abandon` is called.
    */
   begin(): Promise<Successor>
   close(): Promise<void>
   /**
-   * Leaves everything on disk as it is from now on, as if the process had died. Closing writes no seal, and a pending
-   * replacement is neither completed nor undone.
+   * From now on, leaves everything on disk unchanged, as after the death of the process. `close` then writes no seal. A
+   * pending replacement is neither completed nor undone.
    */
   die(): void
 }
@@ -36,13 +36,13 @@ export interface Successor {
   /** Starts recording the keys that are written in the live generation. Must be called while no batch is written. */
   follow(): void
   readonly writtenCount: number
-  /** Returns the keys that were written, or may have been, since the last call. */
+  /** Returns the keys that were written, or may have been written, since the last call. */
   takeWritten(): ReadonlySet<string>
   /** Throws if the remaining disk space is too low for the live generation to continue safely. */
   requireRoom(): Promise<void>
   /**
-   * Makes this generation live. The engine that is in use then works on it. Must be called while no batch is written.
-   * If it rejects, the old generation is live and this one must be abandoned.
+   * Makes this generation live: the engine in use switches to it. Must be called while no batch is written. If it
+   * rejects, the old generation stays live, and the caller must abandon this generation.
    */
   takeOver(): Promise<Predecessor>
   /** Removes the generation. */

@@ -5,8 +5,8 @@
 export interface Engine {
   readonly name: 'level' | 'memory'
   /**
-   * Changes when earlier batches must no longer be written, because they would reach the wrong generation or go
-   * unrecorded. Undefined if this never happens.
+   * Changes when batches that were created earlier must no longer be written, because they would reach the wrong
+   * generation or would not be recorded. Undefined if this never happens.
    */
   readonly engineVersion?: number | undefined
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined
@@ -38,7 +38,7 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** The last acknowledged state: the number of a batch, and the end of the log after it. */
+/** The last acknowledged state: the number of a batch, and the end of the log after this batch. */
 export interface Acknowledged {
   readonly revision: number
   readonly index: number

@@ -7,8 +7,8 @@ import { findKind, readBehind } from './regular-file.js'
 
 /**
  * Digests of a database's files, written on a clean close and removed before the next open. LevelDB does not detect
- * damage itself: after a wrong bit in the log it drops all later records, and a wrong bit in a key makes another key.
- * After a crash there is no seal, because a torn end of the log is then normal.
+ * damage itself: a wrong bit in the log makes it drop all later records, and a wrong bit in a key makes another key.
+ * After a crash, there is no seal, because the log may then end with an incomplete record.
  */
 const SEAL = 'files.sha256'
 
@@ -57,8 +57,8 @@ export const checkSeal = async (directory: string): Promise<boolean> => {
 }
 
 /**
- * Removes the seal durably. Must be done before the first write, because a seal that reappears after a crash would no
- * longer match.
+ * Removes the seal durably. Must be called before the first write, because the files no longer match a seal that
+ * reappears after a crash.
  */
 export const breakSeal = async (directory: string): Promise<void> => {
   await rm(join(directory, SEAL), { force: true })

@@ -9,8 +9,8 @@ import {
 } from './generation-record.js'
 
 /**
- * The generations of an open data directory: the live one and the condemned ones. Each step is recorded before it is
- * taken, so that after a crash the next start can continue from the record.
+ * The live generation and the condemned generations of an open data directory. Each step is recorded before it is
+ * executed, so that the next start after a crash can continue from the record.
  */
 export class GenerationManifest {
   readonly #path: string
@@ -49,9 +49,9 @@ export class GenerationManifest {
   }
 
   /**
-   * Makes a generation live like `commit`. If the record was changed although the write reported an error, accepts the
-   * change, as the next start will, and resolves to false. The record must then be written again before anything is
-   * destroyed.
+   * Makes a generation live like `commit`. If the write reports an error but the record on disk has changed, accepts the
+   * change, as the next start would, and resolves to false. The caller must then write the record again before it
+   * destroys a generation.
    */
   async commitOrFind(generation: number): Promise<boolean> {
     try {
@@ -65,7 +65,7 @@ export class GenerationManifest {
   }
 
   /**
-   * Writes the record from memory. After a failed write the file may differ, and the next start must find this state.
+   * Writes the record from memory. Repeat this after a failed write, because the file may then differ from memory.
    */
   write(): Promise<void> {
     return writeGenerationRecord(this.#path, { live: this.#live, condemned: [...this.#condemned] })

@@ -5,9 +5,9 @@ import { LogicalError } from '../../logical/errors.js'
 import { absent, writeFileDurably } from './durable-file.js'
 
 /**
- * The file that records which generation of a data directory is live, and which ones are condemned. A new generation is
- * condemned until it is live; a replaced one is condemned until it is destroyed. Only condemned generations are removed
- * from the directory.
+ * The file that records which generation of a data directory is live, and which generations are condemned. A new
+ * generation is condemned until it is live. A replaced generation is condemned until it is destroyed. Only condemned
+ * generations are removed from the directory.
  */
 interface GenerationRecord {
   /** Undefined while the very first generation is being created. */
@@ -94,6 +94,7 @@ const unclear = (path: string, what: string, found: readonly number[]): LogicalE
   new LogicalError(
     'internal',
     `the file ${join(path, RECORD)}, which names the live generation of the data, ${what}; ` +
-      `found: ${found.map(nameOf).join(', ') || 'none'}; nothing was changed. Inspect them with "understudy storage list ` +
-      `--data-dir ${shellWord(path)}" and select one with "understudy storage adopt --data-dir ${shellWord(path)} --generation N"`,
+      `found: ${found.map(nameOf).join(', ') || 'none'}; nothing was changed. To inspect the generations, use ` +
+      `"understudy storage list --data-dir ${shellWord(path)}". To select a generation, use "understudy storage ` +
+      `adopt --data-dir ${shellWord(path)} --generation N"`,
   )

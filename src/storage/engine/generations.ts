@@ -15,10 +15,10 @@ import { createSuccessor } from './successor.js'
 const FIRST = 1
 
 /**
- * Opens the live generation of a data directory, or creates the first one in an empty directory, and removes condemned
- * generations. LevelDB's lock on the live generation excludes other processes. Only the holder of that lock can change
- * the record of a live generation or remove files. Throws `LogicalError` if another process has the generation open, if
- * it cannot be read, or if the live generation is unknown.
+ * Opens the live generation of a data directory, or creates the first generation in an empty directory. Removes
+ * condemned generations. LevelDB's lock on the live generation excludes other processes. Only the holder of this lock
+ * can change the record or remove files. Throws `LogicalError` if the live generation is unknown, unreadable, or open in
+ * another process.
  */
 export const openGenerations = async (path: string, log: Log): Promise<EngineSource> => {
   makeDirectory(path, 0o700)

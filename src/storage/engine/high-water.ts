@@ -28,8 +28,8 @@ interface Slot extends Acknowledged {
 
 /**
  * A small file that records the last acknowledged position of a database. LevelDB cannot distinguish a truncated log
- * from a log whose end was never written; only a record outside of it can. A write survives a process crash at once,
- * and a power loss after the next `settle`. Commits therefore need no second sync.
+ * from a log whose end was never written, so the record is outside of the database. A write survives a process crash at
+ * once, and a power loss after the next `settle`. Commits therefore need no second sync.
  */
 export class HighWater {
   readonly #path: string

@@ -29,10 +29,10 @@ interface LargeValuesOptions {
 }
 
 /**
- * The large values of a database, each in a file beside it. Inside the database, a large value would be copied into the log, into
- * memory, and again by each compaction, and would stay mapped after a read. A file is on disk before the batch that refers to it
- * is written, and never changes. It is removed when no readable state refers to it, including states that can reappear after a
- * power loss.
+ * The large values of a database, each in a file in its directory. Inside the database, a large value would be copied into
+ * the log, into memory, and again by each compaction, and would stay mapped after a read. A file is on disk before the
+ * batch that refers to it is written, and never changes. It is removed when no state refers to it: not the current state,
+ * no open snapshot, and no older state that a power loss can restore.
  */
 export class LargeValues {
   readonly #options: LargeValuesOptions
@@ -83,8 +83,8 @@ export class LargeValues {
   }
 
   /**
-   * Makes values durable and yields to the event loop between them. On failure, removes what was written. After `close`, other
-   * instances may reuse the same file numbers.
+   * Makes values durable and yields to the event loop between them. On failure, removes the written files, except after
+   * `close`, because another instance may then use the same file numbers.
    */
   async write(values: ReadonlyMap<string, LargeValue>): Promise<void> {
     try {
@@ -128,7 +128,7 @@ export class LargeValues {
     }
   }
 
-  /** Returns the value for a stored record, which may be a reference. Throws `LogicalError` `internal` if the file is damaged. */
+  /** Returns the value for a stored value or reference. Throws `LogicalError` `internal` if the file is damaged. */
   resolve(key: string, stored: Buffer): Buffer {
     const reference = parseReference(stored)
     if (!reference) return stored
@@ -174,7 +174,7 @@ export class LargeValues {
     return damaged
   }
 
-  /** Returns the keys whose values cannot be read, with their file names. Reads everything; no batch may be written meanwhile. */
+  /** Returns the keys whose values cannot be read, with their file names. No batch may be written during the call. */
   async findUnreadable(): Promise<ReadonlyMap<string, string>> {
     const unreadable = new Map<string, string>()
     for await (const [key, stored] of this.#options.all()) {
@@ -202,8 +202,8 @@ export class LargeValues {
   }
 
   /**
-   * Removes files that are not referenced under their key. If a referenced file is missing, keeps the stray files: one of them
-   * may contain its value.
+   * Removes files that are not referenced under their key. If a referenced file is missing, keeps the stray files: one of
+   * them may contain its value.
    */
   async #judge(strays: readonly number[]): Promise<void> {
     const referred = new Set<number>()

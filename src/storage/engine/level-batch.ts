@@ -16,9 +16,9 @@ const FEW_OPERATIONS = 64
 const AT_ONCE_BYTES_MIN = 256 * 1024
 
 /**
- * The binding frees the memory of an incrementally filled batch only on garbage collection, and the collector does not
- * know its size. A few large operations are therefore passed in one call and freed after the write. Small operations
- * are cheaper one by one.
+ * A batch of LevelDB operations. The binding frees the memory of an incrementally filled batch only on garbage
+ * collection, and the collector does not know its size. A few large operations are therefore passed in one call, and
+ * their memory is freed after the write. Many small operations are cheaper one by one.
  */
 export class LevelBatch implements EngineBatch {
   readonly #db: Native

@@ -73,7 +73,7 @@ interface LevelEngineOptions {
   readonly ballast?: Ballast
 }
 
-/** Loads LevelDB with the first database, because most commands open none. */
+/** Loads LevelDB when the first database is opened, because most commands open none. */
 const openNative = async (directory: string, createIfMissing: boolean): Promise<Native> => {
   const native = await import('./open-native.js')
   return native.openNative(directory, createIfMissing)
@@ -179,7 +179,7 @@ export class LevelEngine implements Engine {
     return [...(await findDamagedTables(this.#options.directory)), ...(await this.#large.findDamage())]
   }
 
-  /** Returns the keys whose values cannot be read, with their file names. No batch may be written meanwhile. */
+  /** Returns the keys whose values cannot be read, with their file names. No batch may be written during the call. */
   findUnreadable(): Promise<ReadonlyMap<string, string>> {
     return this.#large.findUnreadable()
   }
@@ -229,7 +229,7 @@ export class LevelEngine implements Engine {
     await sealFiles(this.#options.directory).catch(() => undefined)
   }
 
-  /** Closes a database that will be removed, or that must look like after a crash. */
+  /** Closes a database without a seal, because it will be removed or must stay unchecked. */
   async discard(): Promise<void> {
     await this.#db.close()
     await this.#large.close()

@@ -19,7 +19,7 @@ class EngineHandle {
     if (--this.#readers === 0) this.#onIdle()
   }
 
-  /** Resolves when no snapshot or scan is open. Call once, after the last one was opened. */
+  /** Resolves when no snapshot or scan is open. Call this once, when no new snapshot or scan can be opened. */
   idle(): Promise<void> {
     if (this.#readers === 0) return Promise.resolve()
     return new Promise((resolve) => {
@@ -149,7 +149,7 @@ export class LiveEngine implements Engine {
     return this.#written?.size ?? 0
   }
 
-  /** Returns the keys that were written, or may have been, since the last call. */
+  /** Returns the keys that were written, or may have been written, since the last call. */
   takeWritten(): ReadonlySet<string> {
     const written = this.#written
     if (!written) return new Set()

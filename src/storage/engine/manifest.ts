@@ -25,8 +25,8 @@ const FIELD = {
 } as const
 
 /**
- * Returns the numbers of the live tables; undefined if the manifest is unreadable, in which case LevelDB refuses to
- * open the database too. An incomplete last record is not damage: a killed process leaves one.
+ * Returns the numbers of the live tables. Returns undefined if the manifest is unreadable: LevelDB then cannot open the
+ * database either. An incomplete last record is not damage, because a killed process can leave one.
  */
 export const readLiveTables = async (directory: string): Promise<ReadonlySet<number> | undefined> => {
   const current = await readFile(join(directory, 'CURRENT'), 'utf8').catch(() => '')

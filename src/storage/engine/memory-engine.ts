@@ -27,8 +27,8 @@ interface Operation {
 }
 
 /**
- * A simulated disk. It outlives the engines that are opened on it, as a disk outlives processes. It can undo writes
- * that no durable write has followed, to simulate a power loss.
+ * A simulated disk, which several engines can open one after another. To simulate a power loss, it can undo the writes
+ * after the last durable write.
  */
 export class MemoryDisk {
   readonly map = new OrderedMap()

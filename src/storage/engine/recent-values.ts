@@ -7,8 +7,8 @@ export const ABSENT = 'absent'
 
 /**
  * Cache of recently read stored values and of absent keys, maintained by the engine: every change of a key goes through
- * one of its batches. While a batch is being written, its keys are neither served from the cache nor added to it. A
- * read therefore returns what the disk would return, and never an older value. Holds at least the values of the
+ * one of its batches. While a batch is being written, its keys are neither read from the cache nor added to it. A
+ * cached value is therefore never older than the value on disk. Holds at least the values of the
  * `recentValuesMax` most recently used keys and at most twice as many. No value is larger than `recentValueBytesMax`
  * including its key. Absent keys are kept separately, at most `recentAbsencesMax`, so that requests for random keys
  * evict no values. Callers must not change a returned value.

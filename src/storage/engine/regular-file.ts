@@ -3,8 +3,8 @@ import { type FileHandle, open } from 'node:fs/promises'
 
 /**
  * Flags for files that another program may have replaced: opening a named pipe can block forever, and a device has no
- * end. The entry is checked first, and then opened without blocking and without following links, in case it changes in
- * between.
+ * end. The code first checks the entry. In case the entry changes after the check, these flags open it without blocking
+ * and without following links.
  */
 export const READ_REGULAR = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 

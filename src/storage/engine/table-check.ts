@@ -28,7 +28,7 @@ export const findDamagedTables = async (directory: string): Promise<string[]> =>
     const number = /^(\d+)\.(?:ldb|sst)$/.exec(name)?.[1]
     if (number === undefined) continue
     if (live && !live.has(Number(number))) continue
-    // The table was replaced by a compaction.
+    // If the read fails, a compaction has replaced the table.
     const bytes = await readFile(join(directory, name)).catch(() => undefined)
     if (bytes && !(await isTableSound(bytes))) damaged.push(name)
   }

@@ -10,8 +10,8 @@ const LENGTH_BYTES = 4
 const DIGEST_BYTES = 32
 
 /**
- * Writes a value file. Resolves when its content survives a power loss; the caller syncs the directory. Fails if the
- * name exists.
+ * Writes a value file. Resolves when its content survives a power loss; the caller must sync the directory. Rejects if
+ * the file exists.
  */
 export const writeValueFile = async (path: string, key: string, value: Buffer): Promise<void> => {
   await using file = await open(path, 'wx', 0o600)

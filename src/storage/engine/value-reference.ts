@@ -1,6 +1,6 @@
 /**
- * The reference that the database holds in place of a large value: a marker, the file number and the size of the value.
- * Any other value that looks like a reference is stored in a file too, so that no value can be mistaken for one.
+ * The reference that the database stores in place of a large value: a marker, the file number and the size of the value.
+ * Any other value that has the form of a reference is also stored in a file, so that it cannot be read as a reference.
  */
 const MARK = Buffer.from('c4a1f3e2967d4b58a90e57d2186bcf03', 'hex')
 const REFERENCE_BYTES = MARK.length + 16

@@ -14,8 +14,8 @@ interface DiskWatch {
 }
 
 /**
- * Wraps an engine source with a watch. A watch that keeps throwing after a chosen step simulates a dead process, whose
- * remaining code can no longer read or change the disk.
+ * Wraps an engine source with a watch. If a watch throws at every step after a chosen one, it simulates a dead process:
+ * the remaining code can no longer read or change the disk.
  */
 export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource => {
   let engine = watchEngine(inner.engine, watch)

@@ -23,10 +23,10 @@ export interface Adopted {
 }
 
 /**
- * Makes a generation the live one of a data directory whose server is stopped. Use this if the generation record is
- * lost or the data lost its latest commits. Destroys nothing, now or at the next start. An empty or damaged generation
- * is rejected unless `isForced`: a server on an empty generation could be initialized by any client. With `isForced`,
- * the frames of a damaged log up to the damage are discarded; only lagging secondaries need them.
+ * Makes a generation of a data directory live. The server must be stopped. Use this if the generation record is lost or
+ * the data lost its latest commits. Destroys no generation, now or at the next start. Rejects an empty or damaged
+ * generation unless `isForced`, because any client could initialize a server with an empty generation. If the log is
+ * damaged, `isForced` discards its frames up to the damage; only lagging secondaries need these frames.
  */
 export const adoptGeneration = async (
   path: string,
@@ -66,8 +66,8 @@ export const adoptGeneration = async (
 }
 
 /**
- * Moves an entry out of the generation that is not a regular file but has the name of a value file. It cannot be
- * sealed.
+ * Moves entries out of the generation if they have the name of a value file but are not regular files. Such entries
+ * cannot be sealed.
  */
 const putAside = async (path: string, generation: number): Promise<void> => {
   const directory = generationDirectory(path, generation)
@@ -85,7 +85,7 @@ const findDamagedData = async (engine: LevelEngine): Promise<string[]> => {
   return [...names].filter((name) => !ofLog.has(name)).sort()
 }
 
-/** Explains why adopting the generation requires force, and what it loses. */
+/** Returns why adopting the generation requires force, and the resulting loss; undefined if force is not required. */
 const describeProblem = (
   generation: number,
   state: StoreState | undefined,
@@ -97,14 +97,15 @@ const describeProblem = (
   if (damaged.length > 0) problems.push(`is damaged in ${damaged.join(', ')}: keys may be missing`)
   if (base) {
     problems.push(
-      `has lost a part of its log, which would be discarded up to index ${base.index} of ${state.last.index}: this loses no data, ` +
-        'but secondaries that are behind that index must compare Merkle trees, and a failover cannot list losses before it',
+      `has lost a part of its log. Adopting it discards the log up to index ${base.index} of ${state.last.index}. ` +
+        'This loses no data, but secondaries behind this index must compare Merkle trees, and a failover cannot list ' +
+        'losses before this index',
     )
   }
   return problems.length === 0 ? undefined : `generation ${generation} ${problems.join('; it ')}`
 }
 
-/** Throws if a server has the live generation open, because that server would continue with it. */
+/** Throws if a server has the live generation open, because the server would continue to use it. */
 const requireStopped = async (path: string, generation: number): Promise<void> => {
   const live = await findLive(path)
   if (live === undefined || live === generation) return

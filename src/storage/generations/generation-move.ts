@@ -73,7 +73,7 @@ export class GenerationMove {
     return this.#untilDone('filtered data was not destroyed yet', () => this.#destroyOnce(mark))
   }
 
-  /** Retries until the work succeeds or is overtaken, or the store closes. */
+  /** Retries until the work succeeds, throws `Overtaken`, or `stop` is called. */
   async #untilDone(failure: string, work: () => Promise<void>): Promise<void> {
     const { clock, random, log } = this.#options
     const { signal } = this.#stop
@@ -113,7 +113,7 @@ export class GenerationMove {
     await this.#end(predecessor)
   }
 
-  /** Switches to the successor. Waits for the end of a resync, which reads from the old generation. */
+  /** Switches to the successor. First waits until no resync is running, because a resync reads the old generation. */
   async #takeOver(copy: LiveCopy, successor: Successor, check: () => void): Promise<Predecessor> {
     const { store, clock } = this.#options
     for (;;) {

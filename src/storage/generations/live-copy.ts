@@ -26,8 +26,8 @@ interface LiveCopyOptions {
 }
 
 /**
- * Copies the live generation to a successor while it is in use. Copies a snapshot first, then the keys written since,
- * until few are left. Copies the rest while no batch is written.
+ * Copies the live generation to a successor while the live generation is in use. Copies a snapshot first, then several
+ * times the keys that were written in the meantime, until few are left. Copies the rest while no batch is written.
  */
 export class LiveCopy {
   readonly #options: LiveCopyOptions
@@ -67,8 +67,8 @@ export class LiveCopy {
 
   /**
    * Copies a snapshot from `last` on, up to the end or until too many keys were written in the meantime. In the second
-   * case, resolves to the last copied key. After copying the written keys, the same scan would overwrite them with
-   * older values, so a new scan starts after that key.
+   * case, resolves to the last copied key. The caller then copies the written keys and starts a new scan after this key,
+   * because the old scan would overwrite the written keys with older values.
    */
   async #copyBehind(last: string): Promise<string | undefined> {
     const { from, to } = this.#options

@@ -126,7 +126,7 @@ const verifyLog = async (engine: Engine): Promise<Omit<Verification, 'isSound' |
 const openAll = async (engine: Engine, rootKey: Buffer): Promise<{ opened: number; damaged: string[] }> => {
   const record = engine.get(dataKey(KEYS.keyring))
   const plain = record === undefined ? undefined : openWithRoot(rootKey, KEYS.keyring, record)
-  if (plain === undefined) throw new LogicalError('invalid-request', 'the root key does not open the keyring')
+  if (plain === undefined) throw new LogicalError('invalid-request', 'the root key does not decrypt the keyring')
   const keyring = Keyring.parse(plain)
   const damaged: string[] = []
   let opened = 0

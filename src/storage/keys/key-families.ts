@@ -12,8 +12,8 @@ export type Category = 'replicated' | 'local' | 'ignored'
 export type Tree = Exclude<Category, 'ignored'>
 
 /**
- * Whether the barrier encrypts the value. Plain values are needed while the barrier is sealed, or hold no information
- * beyond their key. None is a plaintext secret: the wrapped root keys and the keyring are encrypted with another key.
+ * Whether the barrier encrypts the value. Plain values are needed while the barrier is sealed, or contain no information
+ * in addition to their key. No plain value is an unencrypted secret: root keys and keyring are encrypted with other keys.
  */
 type Form = 'encrypted' | 'plain'
 
@@ -44,21 +44,21 @@ const TABLE = {
     'replicated',
     'plain',
     'seal',
-    'root key, wrapped by that of the shares',
+    'root key, wrapped by the key of the shares',
   ],
   keyring: ['core/keyring', 'replicated', 'plain', 'seal', 'the keyring, encrypted with the root key'],
   autoWrappedRoot: ['core/auto-wrapped-root', 'ignored', 'plain', 'seal', 'root key, wrapped by the auto-unseal seal'],
   sharesBackup: ['core/unseal-keys-backup', 'replicated', 'plain', 'seal', 'PGP-encrypted shares of the last rekey'],
   clusterIdentity: ['core/cluster/local/info', 'ignored', 'plain', 'cluster', 'id and name of this cluster'],
-  peers: ['core/nodes/peers/', 'ignored', 'encrypted', 'cluster', 'the nodes that were let in, one record each'],
+  peers: ['core/nodes/peers/', 'ignored', 'encrypted', 'cluster', 'admitted nodes, one record each'],
   revokedNodes: ['core/nodes/revoked', 'ignored', 'plain', 'cluster', 'certificates of nodes that were removed'],
-  autopilot: ['core/nodes/autopilot', 'ignored', 'encrypted', 'cluster', 'when a node is healthy, and when it is dead'],
+  autopilot: ['core/nodes/autopilot', 'ignored', 'encrypted', 'cluster', 'thresholds for unhealthy and dead nodes'],
   nodeAuthority: [
     'core/nodes/authority',
     'ignored',
     'encrypted',
     'cluster',
-    'the CA by which its nodes know one another',
+    'the CA with which the nodes authenticate to each other',
   ],
 
   namespaces: ['core/namespaces/', 'replicated', 'encrypted', 'namespaces', 'one record each'],
@@ -66,12 +66,12 @@ const TABLE = {
   authMounts: ['core/auth/', 'replicated', 'encrypted', 'mounts', 'auth method mounts, one record each'],
   localMounts: ['core/local-mounts/', 'local', 'encrypted', 'mounts', 'secret engine mounts that are local'],
   localAuthMounts: ['core/local-auth/', 'local', 'encrypted', 'mounts', 'auth method mounts that are local'],
-  secretData: ['logical/', 'replicated', 'encrypted', 'backends', 'of secret engines, below the uuid of the mount'],
-  authData: ['auth/', 'replicated', 'encrypted', 'backends', 'of auth methods, below the uuid of the mount'],
-  localSecretData: ['local/logical/', 'local', 'encrypted', 'backends', 'of local mounts, and what mounts keep local'],
-  localAuthData: ['local/auth/', 'local', 'encrypted', 'backends', 'the same of auth methods'],
+  secretData: ['logical/', 'replicated', 'encrypted', 'backends', 'secret engine data, below the uuid of the mount'],
+  authData: ['auth/', 'replicated', 'encrypted', 'backends', 'auth method data, below the uuid of the mount'],
+  localSecretData: ['local/logical/', 'local', 'encrypted', 'backends', 'local data of secret engines'],
+  localAuthData: ['local/auth/', 'local', 'encrypted', 'backends', 'local data of auth methods'],
   cleanupOrders: ['core/settings/purge/', 'replicated', 'encrypted', 'cleanup', 'data of removed mounts to be deleted'],
-  localCleanupOrders: ['local/purge/', 'local', 'encrypted', 'cleanup', 'the same of what is local'],
+  localCleanupOrders: ['local/purge/', 'local', 'encrypted', 'cleanup', 'local data of removed mounts to be deleted'],
 
   audit: ['core/audit/', 'replicated', 'encrypted', 'audit', 'audit devices, one record each'],
   localAudit: ['core/local-audit/', 'local', 'encrypted', 'audit', 'audit devices that are local'],
@@ -79,7 +79,7 @@ const TABLE = {
   policies: ['sys/policy/', 'replicated', 'encrypted', 'policies', 'ACL policies, below the id of the namespace'],
   identity: ['sys/identity/', 'replicated', 'encrypted', 'identity', 'entities and aliases'],
   tokens: ['sys/token/', 'local', 'encrypted', 'tokens', 'by id, by accessor, by parent'],
-  leases: ['sys/expire/', 'local', 'plain', 'tokens', 'rows of tokens that end, by time: their keys say all'],
+  leases: ['sys/expire/', 'local', 'plain', 'tokens', 'lease and expiration index of tokens (keys only)'],
   cubbyholes: ['cubbyhole/', 'local', 'encrypted', 'tokens', 'the store of each token'],
   tokenRoles: ['sys/token-roles/', 'replicated', 'encrypted', 'token-roles', 'below the id of the namespace'],
   wrappingKey: ['core/wrapping/jwtkey', 'replicated', 'encrypted', 'wrapping', 'signs wrapping tokens in JWT form'],
@@ -94,11 +94,11 @@ const TABLE = {
   drRole: ['core/cluster/replicated-dr/', 'ignored', 'encrypted', 'roles', 'DR role, its CA, registrations'],
   filters: ['core/filters/', 'replicated', 'encrypted', 'filters', 'path filters, one record per secondary id'],
   operationToken: ['core/dr-operation-token', 'ignored', 'encrypted', 'replication', 'hash of the operation token'],
-  devRoot: ['core/dev-root', 'ignored', 'encrypted', 'replication', 'a root token on its way between -dev servers'],
-  losses: ['core/losses/', 'ignored', 'encrypted', 'replication', 'what was discarded when this cluster rejoined'],
-  announced: ['core/replication/announced/', 'ignored', 'plain', 'replication', 'last index the primary told of'],
-  alignment: ['core/replication/alignment', 'ignored', 'plain', 'replication', 'where a DR log began to go in step'],
-  settledFilter: ['core/replication/settled-filter', 'ignored', 'plain', 'filters', 'that the data was compared under'],
+  devRoot: ['core/dev-root', 'ignored', 'encrypted', 'replication', 'a root token received from a -dev primary'],
+  losses: ['core/losses/', 'ignored', 'encrypted', 'replication', 'discarded log entries of this cluster'],
+  announced: ['core/replication/announced/', 'ignored', 'plain', 'replication', 'last announced index'],
+  alignment: ['core/replication/alignment', 'ignored', 'plain', 'replication', 'common position of the DR logs'],
+  settledFilter: ['core/replication/settled-filter', 'ignored', 'plain', 'filters', 'filter of the last comparison'],
   purgeMark: ['core/replication/purge', 'ignored', 'plain', 'filters', 'destruction of filtered data requested'],
   treeMaintenance: ['core/replication/upkeep', 'ignored', 'plain', 'replication', 'rebuilds and checks of the trees'],
 } as const satisfies Record<string, Row>

@@ -65,8 +65,8 @@ export interface WalEntry {
 
 /**
  * `delta` is the XOR of the key's old and new leaf hash, and is applied to its sub-page. An operation with `filtered`
- * stands for keys that are not sent to this cluster: `key` is empty, `value` is undefined, and the delta changes the
- * filtered hash of that sub-page.
+ * replaces an operation on a key that is not sent to this cluster: `key` is empty, `value` is undefined, and the delta
+ * changes the filtered hash of the sub-page.
  */
 export interface WalOperation {
   readonly key: string
@@ -129,8 +129,9 @@ export interface SyncSnapshot {
 
 export interface ReplicableStore extends MaintainedTrees {
   readonly position: WalPosition
-  /** Last index whose transaction changed a replicated key; a replicated or local key. */
+  /** Last index whose transaction changed a replicated key. */
   readonly lastReplicatedIndex: number
+  /** Last index whose transaction changed a replicated or local key. */
   readonly lastShippedIndex: number
   /** Oldest index on disk. */
   readonly firstIndex: number
@@ -145,8 +146,8 @@ export interface ReplicableStore extends MaintainedTrees {
   /** Returns true if a frame that ends at this index with this hash is in the log or is its end. */
   hasPosition(position: WalPosition): boolean
   /**
-   * Returns true if the log covers this position (and is not trimming it now) but does not contain it. Returns false
-   * for a position beyond the end while more data may be stored than is known.
+   * Returns true if the log covers this position (and is not trimming it now) but does not contain it. While a batch is in
+   * flight or has failed, returns false for a position beyond the end, because the position may be stored already.
    */
   isAstray(position: WalPosition): boolean
   /**
@@ -157,8 +158,8 @@ export interface ReplicableStore extends MaintainedTrees {
   snapshot(): SyncSnapshot
 
   /**
-   * Applies entries of another cluster, already filtered to `trees`, as one durable batch with one local frame, and
-   * stores `remote` with it. Resolves to false, and changes nothing, if a delta shows that this store has diverged.
+   * Applies entries of another cluster as one durable batch with one local frame, and stores `remote` in the same batch.
+   * If a delta shows that this store has diverged, changes nothing and resolves to false.
    */
   applyEntries(entries: readonly WalEntry[], remote: RemotePosition): Promise<boolean>
   /**
@@ -180,8 +181,8 @@ export interface ReplicableStore extends MaintainedTrees {
    */
   holdReads(): void
   /**
-   * True from the first import of a resync until the one that completes it: the stored data is a mixture of old and
-   * new.
+   * True from the first import of a resync until the last import. In this time, the stored data is a mixture of old and
+   * new data.
    */
   readonly isResyncing: boolean
   /** Deletes the remote position, as a promotion requires. */
@@ -223,7 +224,7 @@ export type CorruptPages = ReadonlyMap<number, readonly number[]>
 
 export interface TreeReport {
   readonly pages: Readonly<Record<Tree, CorruptPages>>
-  /** Losses of the data itself, as readable messages. A rebuild would accept them as correct. */
+  /** Messages about lost or changed data. A rebuild of the trees would accept this data as correct. */
   readonly damage: readonly string[]
 }
 

@@ -5,9 +5,9 @@ import { type StoreState, serializeState } from '../state/store-state.js'
 import { parseFrame } from './frame.js'
 
 /**
- * Returns the position after the last break in the chain, from which the log can continue. Returns undefined if there
- * is no break, or if the log continues past the end in the state, which means that the state is damaged. The data is
- * not part of the log, nor are the leaf records from which the trees can be computed.
+ * Returns the position after the last break in the chain. The log can be discarded up to this position, because the data
+ * and the leaf records, from which the trees are computed, are stored outside of the log. Returns undefined if there is
+ * no break. Also returns undefined if the log continues past the end in the state: the state is then damaged.
  */
 export const findBreak = async (engine: Engine, state: StoreState): Promise<WalPosition | undefined> => {
   let base = state.base

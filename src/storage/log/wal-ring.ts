@@ -51,8 +51,8 @@ export class WalRing {
   }
 
   /**
-   * Returns the frames that end after `index`, up to `bytesMax` but at least one. Returns undefined if the first one is
-   * no longer in memory.
+   * Returns the frames that end after `index`, up to `bytesMax` but at least one. Returns undefined if the first of these
+   * frames is no longer in memory.
    */
   after(index: number, bytesMax: number): Frame[] | undefined {
     const oldest = this.#frames[this.#head]

@@ -35,7 +35,8 @@ export class Wal {
   #base: WalPosition = { index: 0, hash: Buffer.alloc(0) }
   #last: WalPosition = this.#base
   /**
-   * The start of the log after the pending batch. Until it is durable, frames before this start may already be gone.
+   * The start of the log after the pending batch. Frames before this start may already be deleted while the batch is
+   * pending.
    */
   #nextBase: WalPosition = this.#base
 
@@ -159,7 +160,7 @@ export class Wal {
     for (const index of this.#largeHashes.keys()) if (index <= base.index) this.#largeHashes.delete(index)
   }
 
-  /** Applies a trim by another node: the removed frames by their last indexes, and the new start of the log. */
+  /** Applies a trim by another node. `gone`: last indexes of the removed frames. `base`: new start of the log. */
   trimmed(gone: ReadonlySet<number>, base: WalPosition): void {
     this.#stale = this.#stale.filter((index) => !gone.has(index))
     if (base.index > this.#base.index) this.dropOldest(this.#extent.countUpTo(base.index), base)
@@ -221,13 +222,13 @@ async function* readChain(engine: Engine, state: StoreState): AsyncGenerator<Fra
       const frame = await parseFrame(value)
       if (frame === undefined) throw broken(end.index + 1, 'a frame is damaged')
       if (frame.firstIndex !== end.index + 1) throw broken(end.index + 1, 'frames are missing')
-      if (!frame.previousHash.equals(end.hash)) throw broken(frame.firstIndex, 'a frame does not follow the one before')
+      if (!frame.previousHash.equals(end.hash)) throw broken(frame.firstIndex, 'the previous hash does not match')
       end = { index: frame.lastIndex, hash: frame.hash }
       yield frame
     }
   }
   if (end.index !== state.last.index || !end.hash.equals(state.last.hash)) {
-    throw broken(end.index + 1, 'its end is missing')
+    throw broken(end.index + 1, 'the end of the log is missing')
   }
 }
 
@@ -243,6 +244,6 @@ async function* readFrames(engine: Engine, range: KeyRange, next: () => number):
 const broken = (index: number, reason: string): LogicalError =>
   new LogicalError(
     'internal',
-    `the write-ahead log is broken at index ${index}: ${reason}. Restore the files; to continue without the log up ` +
-      'to the break, which only lagging secondaries need, use "understudy storage adopt --force"',
+    `the write-ahead log is broken at index ${index}: ${reason}. Restore the files. To discard the log up to the ` +
+      'break, which only lagging secondaries need, use "understudy storage adopt --force"',
   )

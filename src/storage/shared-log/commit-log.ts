@@ -5,12 +5,12 @@ import type { Engine, EngineBatch } from '../engine/engine.js'
 export interface CommitLog {
   /** True if acknowledged writes exist on this engine only. */
   readonly isLocal: boolean
-  /** The error that a write would fail with now; undefined while this store is the writer. */
+  /** The error with which a write would fail now; undefined while this store is the writer. */
   readonly refusal: LogicalError | undefined
   batch(): EngineBatch
   /** Resolves when a batch of `batch()` is applied, or with `isDurable` when it survives a power loss. */
   commit(batch: EngineBatch, options: { readonly isDurable: boolean }): Promise<void>
-  /** Must be called after the engine is reopened: the engine may hold a batch that failed. */
+  /** Must be called after the engine is reopened: the engine may have applied a batch whose write failed. */
   reopened(): void
 }
 

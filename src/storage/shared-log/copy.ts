@@ -12,9 +12,9 @@ const CHUNK_BYTES = 1024 * 1024
 
 /**
  * Prepares an engine so that the log can bring it up to date. Must be called before a store is opened on the engine. If
- * the engine already holds a copy that the log reaches, however old, does nothing. Otherwise reads the image, into a
- * new generation if the engine holds other data. After a crash, the copy starts over. Resolves to true if the image was
- * read.
+ * the log still has all entries after the engine's copy, does nothing. Otherwise reads the image. If the engine holds
+ * other data, reads the image into a new generation. After a crash, the read starts over. Resolves to true if the image
+ * was read.
  */
 export const prepareCopy = async (source: Source, log: SharedLog, signal: AbortSignal): Promise<boolean> => {
   const { engine } = source
@@ -29,7 +29,7 @@ export const prepareCopy = async (source: Source, log: SharedLog, signal: AbortS
 const readCopy = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<void> =>
   markCopy(engine, await readWhole(engine, log, signal))
 
-/** Replaces all data of the cluster with the content of an engine, which becomes the first copy of it. */
+/** Replaces all data of the cluster with the content of an engine, which becomes the first copy of the new data. */
 export const publishCopy = async (engine: Engine, leadership: Leadership): Promise<void> =>
   markCopy(engine, await leadership.replace(engine.scan({}, { chunkBytes: CHUNK_BYTES })))
 
@@ -73,7 +73,7 @@ const readChunks = async (engine: Engine, image: LogImage, signal: AbortSignal):
   }
 }
 
-/** Applies the entries that the image may already contain in part. Applying an entry twice has no effect. */
+/** Applies the entries after the image. The image may contain some of them, but applying an entry twice is harmless. */
 const replay = async (engine: Engine, image: LogImage, signal: AbortSignal): Promise<LogPosition> => {
   let { position } = image
   for await (const entry of image.rest()) {

@@ -17,8 +17,8 @@ interface FollowerOptions {
 }
 
 /**
- * Keeps the store of one node in step with the shared log: applies the entries of other nodes until this node becomes
- * the leader. Runs one operation at a time: each call ends the one before it.
+ * Keeps the store of one node up to date with the shared log: applies the entries of other nodes until this node becomes
+ * the leader. Runs one operation at a time: each call ends the previous call.
  */
 export class Follower {
   readonly #options: FollowerOptions

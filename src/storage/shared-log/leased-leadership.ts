@@ -6,11 +6,11 @@ import { LeadershipLost, type Leadership, type LogPosition, LogRefused, OutcomeU
 
 type Content = AsyncIterable<readonly Entry[]>
 
-/** A leader's requests to the consensus engine. Each waits for its response, and is retried if a retry is safe. */
+/** A leader's requests to the consensus engine. Each request waits for its response. It is retried if this is safe. */
 interface LeaderCalls {
   /**
-   * Resolves to false if this node is not the leader: nothing was appended. Rejects with `LogRefused` if the append
-   * failed for another reason.
+   * Resolves to false if this node is not the leader: nothing was appended. Rejects with `LogRefused` if the log accepts
+   * no entries: nothing was appended. After any other error, the outcome is unknown.
    */
   append(index: number, entry: Buffer): Promise<boolean>
   /** Resolves to undefined if this node is not the leader. */
@@ -33,8 +33,10 @@ interface LeasedLeadershipOptions {
 
 /**
  * A leadership that is bound to a lease. The lease is renewed after each third of its time. The leadership ends
- * permanently when its own clock or the engine says that the lease has expired, or when an append fails. Late responses
- * do not restore it.
+ * permanently in these cases. A late response does not restore it.
+ * - The lease has expired according to this node's clock or to the engine.
+ * - Another node is the leader.
+ * - The outcome of an append is unknown.
  */
 export class LeasedLeadership implements Leadership {
   readonly term: number
@@ -49,7 +51,7 @@ export class LeasedLeadership implements Leadership {
   /** Appends are sent one at a time, which fixes their order. */
   #appends: Promise<unknown> = Promise.resolve()
   #end: LogPosition
-  /** The error of an append. All later entries fail with it too. */
+  /** The last refusal of the log. Pending appends after the refused entry fail with the same error. */
   #refusal: LogRefused | undefined
 
   constructor(options: LeasedLeadershipOptions) {
@@ -142,13 +144,13 @@ export class LeasedLeadership implements Leadership {
   }
 
   #overtaken(): LeadershipLost {
-    this.finish('another node leads')
+    this.finish('another node is the leader')
     return new LeadershipLost()
   }
 
   /**
    * Renews the lease after each third of its time, even if earlier renewals are pending: a slow response still renews
-   * it.
+   * the lease.
    */
   async #renew(): Promise<void> {
     const sentMs = this.#options.clock.monotonic()

@@ -4,8 +4,9 @@ import type { Clock, Timer } from '../../base/clock.js'
 const TRUSTED_PART = 0.9
 
 /**
- * A lease as its holder may rely on it: measured by its own monotonic clock from before each renewal was sent, and 10%
- * shorter than granted. It therefore ends here before it can expire elsewhere, even if responses are lost.
+ * The part of a lease on which its holder can rely. It is measured with the holder's monotonic clock, from before each
+ * renewal was sent, and is 10% shorter than granted. It therefore ends before the lease can expire in the consensus
+ * engine, even if responses are lost.
  */
 export class OwnLease {
   readonly #clock: Clock

@@ -45,7 +45,7 @@ export class SharedCommitLog implements CommitLog {
   lead(leadership: Leadership): void {
     const { index, hash } = leadership.end
     if (this.#applied.index !== index || !this.#applied.hash.equals(hash)) {
-      throw new ImageNeeded(`entry ${this.#applied.index} is applied here and ${index} is the end of the log`)
+      throw new ImageNeeded(`this node has applied entry ${this.#applied.index}, but the log ends at entry ${index}`)
     }
     this.#leadership = leadership
   }
@@ -55,8 +55,8 @@ export class SharedCommitLog implements CommitLog {
   }
 
   /**
-   * Commits a batch. Rejects with `LeadershipLost` or `OutcomeUnknown`, and leaves the engine unchanged; or rejects
-   * with `NotApplied`.
+   * Commits a batch. If it rejects with `NotApplied`, the engine may have applied the batch. If it rejects with another
+   * error, such as `LeadershipLost` or `OutcomeUnknown`, the engine is unchanged.
    */
   async commit(batch: EngineBatch): Promise<void> {
     const leadership = this.#leadership

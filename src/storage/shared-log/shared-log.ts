@@ -135,7 +135,7 @@ export class LeadershipLost extends LogicalError {
 export const storeClosed = ({ isLocal }: { readonly isLocal: boolean }): LogicalError =>
   isLocal ? new LogicalError('unavailable', 'the storage is closed') : new LeadershipLost()
 
-/** The entry may be in the log, or may still be appended, until another node becomes the leader. */
+/** The entry may be in the log. Until another node becomes the leader, it may also still be appended. */
 export class OutcomeUnknown extends LogicalError {
   constructor(cause?: unknown) {
     super('unavailable', `${LOST_TEXT} (outcome unknown)`, { cause })

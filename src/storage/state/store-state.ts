@@ -12,7 +12,7 @@ export interface StoreState {
   readonly last: WalPosition
   readonly lastReplicatedIndex: number
   readonly lastShippedIndex: number
-  /** Index at which the stored Merkle pages were correct; undefined if they must not be used. */
+  /** Log index to which the stored Merkle pages correspond; undefined if the pages must not be used. */
   readonly checkpoint: number | undefined
   readonly epoch: string
   readonly remote: RemotePosition | undefined
@@ -26,7 +26,7 @@ interface StateText extends Omit<StoreState, 'base' | 'last' | 'remote' | 'check
   readonly remote: readonly [number, string, string] | null
 }
 
-/** Returns a hash that no frame has, so that no follower of another log can match a position in this one. */
+/** Returns a hash that no frame has, so that no follower of another log has a position of this log. */
 export const freshHash = (random: Random): Buffer => random.bytes(SHORT_HASH_BYTES)
 
 export const freshState = (random: Random): StoreState => {

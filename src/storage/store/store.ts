@@ -34,9 +34,9 @@ export interface Written<T> {
 const ALL_CATEGORIES: ReadonlySet<Category> = new Set(['replicated', 'local', 'ignored'])
 
 /**
- * Stored values by key, with a log and two Merkle trees. Reads return committed data. A write is a function that runs at once
- * over committed and queued data; it resolves when all of that is durable. One transaction is one entry of the log, except that a
- * transaction with ignored keys only has none. Callers must not change a buffer after `put`.
+ * Stored values by key, with a log and two Merkle trees. Reads return committed data. A write runs a function at once, with
+ * committed and queued data. It resolves when the data that the function read and wrote is durable. One transaction is one
+ * log entry, unless it changes only ignored keys. Callers must not change a buffer after `put`.
  */
 export class Store implements Repl.ReplicableStore {
   readonly #committer: Committer
@@ -89,7 +89,7 @@ export class Store implements Repl.ReplicableStore {
     this.#fenced = new Set()
   }
 
-  /** Runs a transaction. If `fn` throws, writes nothing, and rethrows once the queued data that it read is durable. */
+  /** Runs a transaction. If `fn` throws, writes nothing, and rethrows when the queued data that `fn` read is durable. */
   async write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     this.#committer.requireWritable()
     const { overlay } = this.#committer
@@ -106,7 +106,7 @@ export class Store implements Repl.ReplicableStore {
     return { value, index: await this.#submit('own', writeSet, loggedOfOwn(writeSet.changes)) }
   }
 
-  /** Resolves when all earlier writes survive a power loss, and the acknowledged position outside of the data does too. */
+  /** Resolves when all earlier writes, and the separately stored acknowledged position, survive a power loss. */
   async settle(): Promise<void> {
     await this.#committer.run((_batch, state) => ({ state, changes: [], filtered: [], isDurable: true }))
     await this.#options.engine.settleAcknowledged()
@@ -270,7 +270,7 @@ export class Store implements Repl.ReplicableStore {
     this.trees[tree].change(page * SUB_PAGES_PER_PAGE, Buffer.alloc(SHORT_HASH_BYTES, 0xa5))
   }
 
-  /** Reads for a transaction: queued values over committed ones, without data of a pending resync. */
+  /** Reads for a transaction: queued before committed values, and no data of a pending resync. */
   #getQueued(key: string): Buffer | undefined {
     const snapshot = this.#pinned.snapshotFor(key)
     return snapshot ? this.#options.engine.get(dataKey(key), snapshot) : this.#committer.overlay.get(key)

@@ -60,8 +60,8 @@ export class StorageView implements Storage {
   }
 
   /**
-   * Adds names until the end of the chunk, or until a folder that continues past it. In that case returns the key after
-   * the folder, because starting a new scan is cheaper than reading a large folder key by key.
+   * Adds names until all keys are read, or until a folder continues past the end of a chunk. In the second case, returns
+   * the key after the folder, because starting a new scan is cheaper than reading a large folder key by key.
    */
   async #listUntilLargeFolder(
     below: string,

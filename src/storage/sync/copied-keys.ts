@@ -42,7 +42,7 @@ export class CopiedKeys implements Iterable<SubPageChange> {
     this.#subPages.push(subPage)
   }
 
-  /** Records that the last added key replaces one with this leaf hash. */
+  /** Records that the last added key already existed, with this leaf hash. */
   replace(before: Buffer): void {
     const last = this.keys.length - 1
     this.#replacing.set(last, Buffer.from(this.#hash(last)))

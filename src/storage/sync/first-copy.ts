@@ -20,8 +20,9 @@ interface CopyStep {
 
 /**
  * The first copy of another store's trees. Incoming data is hashed in place and added to the next batch while the
- * previous one is written. Existing keys are looked up only in the few sub-pages that were not empty at the start. No
- * other writer changes keys of these trees meanwhile; if one did, the roots would differ at the end and be compared.
+ * previous batch is written. Existing keys are looked up only in the few sub-pages that were not empty at the start. No
+ * other writer should change keys of these trees during the copy. If one does, the roots differ at the end, and the
+ * trees are compared.
  */
 export class FirstCopy implements Repl.FirstCopy {
   readonly replaced = new Set<string>()
@@ -84,7 +85,7 @@ export class FirstCopy implements Repl.FirstCopy {
   }
 
   #put(batch: EngineBatch, tree: Tree, key: string, value: Buffer, entry: Buffer): void {
-    if (categoryOf(key) !== tree) throw new Error('a copy of a tree with a key of another')
+    if (categoryOf(key) !== tree) throw new Error('the copy of a tree contains a key of another tree')
     const subPage = subPageOf(key)
     this.#copied.add(tree, key, subPage, entry)
     batch.put(dataKey(key), value)

@@ -5,9 +5,9 @@ import { chain, mutationsOf, type Staged } from '../commit/stage.js'
 const REPLICATED = FAMILIES.filter(({ category }) => category === 'replicated')
 
 /**
- * Pins reads of replicated keys to one snapshot while a resync overwrites them in several batches, so that readers
- * never see half a transaction. Changes are not announced meanwhile; the batch that completes the resync announces all
- * of them. A crash during the resync loses the snapshot.
+ * Pins reads of replicated keys to one snapshot while a resync overwrites these keys in several batches, so that readers
+ * never see half a transaction. Only the batch that completes the resync announces the changes. A crash during the
+ * resync loses the snapshot.
  */
 export class PinnedReads {
   readonly #engine: Engine
@@ -58,8 +58,8 @@ export class PinnedReads {
   }
 
   /**
-   * Drops the snapshots after the engine is reopened. As after a crash, reads return current values until the resync
-   * continues. Returns the keys that read differently as a result.
+   * Drops the snapshot after the engine is reopened. As after a crash, reads return current values until the resync
+   * continues. Returns the keys whose read values change as a result.
    */
   lose(): readonly string[] {
     const shown = this.#snapshot === undefined ? [] : this.#unannounced

@@ -40,7 +40,7 @@ const GAP_MAX = 4
 /** A short scan spends most of its time waiting, so several run in parallel. */
 const SCANS_AT_ONCE = 4
 
-/** Groups ascending sub-pages into runs whose gaps are cheaper to read than a new scan is to start. */
+/** Groups ascending sub-pages into runs. Reading the gaps in a run costs less than starting a new scan. */
 const runsOf = (subPages: readonly number[], hashes: MerkleTree): (readonly number[])[] => {
   const runs: number[][] = []
   for (const subPage of subPages) {

@@ -124,7 +124,7 @@ export class TreeScan {
   }
 
   /**
-   * Reads the changed keys before the writer must wait for them. The writer reads keys that change again after that.
+   * Reads the changed keys before the repair blocks the writer. During the repair, only keys that changed again are read.
    */
   async #readTouched(snapshot: EngineSnapshot, touched: Touched, corrupt: SubPages): Promise<void> {
     await this.#committer.pause(async () => undefined)

@@ -2,7 +2,7 @@ import { type FindLeaf, indexKey } from './change.js'
 import type { Engine } from '../engine/engine.js'
 import type { Tree } from '../keys/key-families.js'
 
-/** Maximum leaves of one cache generation; two generations are kept. */
+/** Maximum number of leaves in one half of the cache; the cache has a recent and an older half. */
 const REMEMBERED_MAX = 16_384
 
 /** Finds the committed leaf hash of a key. Recently written keys and empty sub-pages need no disk look-up. */

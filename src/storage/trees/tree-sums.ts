@@ -14,11 +14,12 @@ export type SubPages = Readonly<Record<Tree, readonly number[]>>
 interface Comparison {
   /** The correct sub-page hashes, including filtered hashes. */
   readonly sums: Sums
-  /** Sub-pages that are wrong in the tree or in the leaf records, and sub-pages that are wrong in the leaf records. */
+  /** Sub-pages that are wrong in the tree or in the leaf records. */
   readonly corrupt: SubPages
+  /** Sub-pages that are wrong in the leaf records. */
   readonly unindexed: SubPages
   /**
-   * Lost and added data that neither leaf records nor trees show, as readable messages; empty if the data is complete.
+   * Messages about data that was lost, changed or added without an update of leaf records and trees; empty if none.
    */
   readonly damage: readonly string[]
 }

@@ -289,12 +289,12 @@ it('a snapshot check distinguishes a complete image of a cluster from an incompl
   expect((await checkImage(image)).state).toMatchObject(STATE)
   const whole = readFileSync(image)
   const broken: [Buffer, string][] = [
-    [whole.subarray(0, whole.length - 1), 'ends early'],
-    [whole.subarray(0, 200), 'ends early'],
-    [Buffer.concat([whole, whole]), 'something follows its end'],
+    [whole.subarray(0, whole.length - 1), 'it is truncated'],
+    [whole.subarray(0, 200), 'it is truncated'],
+    [Buffer.concat([whole, whole]), 'it has extra bytes at the end'],
     [Buffer.from(whole.map((byte, at) => (at === whole.length - 40 ? byte ^ 1 : byte))), 'is damaged'],
-    [Buffer.from('{}\n'), 'is no image'],
-    [Buffer.alloc(0), 'is no image'],
+    [Buffer.from('{}\n'), 'is not a cluster image'],
+    [Buffer.alloc(0), 'is not a cluster image'],
   ]
   for (const [bytes, said] of broken) {
     writeFileSync(image, bytes)

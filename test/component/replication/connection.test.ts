@@ -212,7 +212,7 @@ describe('calls over a replication link', () => {
     const late = new AbortController()
     primary.beforeBootstrapAnswer = async () => late.abort(new LogicalError('unavailable', 'no answer within 1 ms'))
     await expect(fetchBootstrap({ ...options, signal: late.signal })).rejects.toThrow(
-      'package: no answer within 1 ms; it may have registered this cluster: revoke its ID there before you create',
+      'package: no answer within 1 ms; the primary may have registered this cluster: revoke the secondary ID there before you create',
     )
     primary.beforeBootstrapAnswer = async () => undefined
     const { package: material, address } = await fetchBootstrap(options)

@@ -194,7 +194,7 @@ test('an invalid activation token leaves the cluster unchanged, and the error na
   expect(await enableWith('nonsense')).toBe('invalid token')
   const elsewhere = refusalOf(b.post('replication/performance/secondary/enable', { token }))
   expect(await elsewhere).toBe(
-    'token is for DR replication: give it to sys/replication/dr/secondary/enable or update-primary',
+    'token is for DR replication: use it at sys/replication/dr/secondary/enable or update-primary',
   )
   const wrap = { ttlSeconds: 60, format: 'jwt' } as const
   const { json } = await a.send({ method: 'PUT', path: 'sys/wrapping/wrap', body: { any: 'thing' } }, { wrap })
@@ -345,7 +345,7 @@ test('update-primary stops at its time limit if many addresses do not respond', 
   expect(answer.match(new RegExp(`:${port}: `, 'g'))).toHaveLength(2)
   const text = await refusalOf(b.post(path, { update_primary_addrs: distinct }))
   silent.close()
-  expect(text).toMatch(/; [0-9]+ more were not tried, because the time limit was reached$/)
+  expect(text).toMatch(/; [0-9]+ more addresses were not tried, because the timeout was reached$/)
 })
 
 test('a secondary with an older version is rejected', async () => {

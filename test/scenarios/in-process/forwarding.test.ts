@@ -364,6 +364,6 @@ it('the certificate of a DR secondary forwards nothing', async () => {
   await using lab = await startLab('dr')
   await using rogue = await RogueSecondary.join(lab.A, 'dr', 'rogue')
   await expect(rogue.forward(forged('update', 'sys/policies/acl/p', { policy: '' }))).rejects.toThrow(
-    'a DR secondary has nothing to forward',
+    'a DR secondary cannot forward requests',
   )
 })

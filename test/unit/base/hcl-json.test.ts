@@ -34,7 +34,7 @@ test.each([
   ['{"a":"\\x41"}', '1:7 the escape is unknown'],
   ['{"a":\n', '2:1 a JSON value was expected'],
   ['{\n"a":1', '1:1 the bracket is not closed'],
-  ['{} x', '1:4 nothing was expected after the JSON document'],
+  ['{} x', '1:4 unexpected text after the JSON document'],
   ['[1]', '1:1 a key was expected'],
   ['{// no\n}', '1:2 a key in double quotes was expected'],
 ])('invalid JSON is rejected: %j', (text, expected) => {

@@ -94,7 +94,7 @@ describe('errors state their position', () => {
     ['a', '1:2 the text ends in the middle of an item'],
     ['a b = 1', '1:5 a block was expected after its labels, not "="'],
     ['= 1', '1:1 a key was expected'],
-    ['{ } }', '1:5 nothing was expected after the JSON document'],
+    ['{ } }', '1:5 unexpected text after the JSON document'],
     ['a = "x', '1:5 the string is not closed'],
     ['a = "x\ny"', '1:5 the string is not closed'],
     ['a = "\\q"', '1:6 the escape is unknown'],

@@ -51,7 +51,7 @@ describe('an answer of a hostile server', () => {
       socket.once('data', more)
     })
     const url = `http://127.0.0.1:${await listen(server)}/`
-    await expect(get(url, { timeoutMs: 100 })).rejects.toThrow('no answer within 100 ms')
+    await expect(get(url, { timeoutMs: 100 })).rejects.toThrow('no response within 100 ms')
   })
 })
 

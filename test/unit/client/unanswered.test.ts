@@ -36,7 +36,7 @@ const failureOf = (address: string): Promise<unknown> => {
 it.each(['http', 'https'])('a request without a response ends with a timeout (%s)', async (scheme) => {
   const failure = await failureOf(`${scheme}://${await listen(() => undefined)}`)
   expect(failure).toBeInstanceOf(ApiUnreachable)
-  expect(String(failure)).toContain('no answer within 200 ms')
+  expect(String(failure)).toContain('no response within 200 ms')
 })
 
 it('a request with an endless response, byte by byte, ends with a timeout', async () => {
@@ -45,7 +45,7 @@ it('a request with an endless response, byte by byte, ends with a timeout', asyn
     const timer = systemClock.setRepeating(20, () => socket.write(' '))
     socket.on('close', () => timer.cancel())
   })
-  expect(String(await failureOf(`http://${address}`))).toContain('no answer within 200 ms')
+  expect(String(await failureOf(`http://${address}`))).toContain('no response within 200 ms')
 })
 
 it('a wait for a condition of an unresponsive server ends with its timeout', async () => {

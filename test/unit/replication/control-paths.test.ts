@@ -244,8 +244,8 @@ test('a filter without a match causes a warning about its effect', async () => {
   await a.change('replication/performance/primary/enable')
   const put = async (data: JsonObject) =>
     (await a.post('replication/performance/primary/paths-filter/c', data))?.warnings
-  const gone = (path: string) => `"${path}" is not a mount or a namespace now; it is stored and has no effect yet.`
-  const ignored = (path: string) => `"${path}" names nothing and was ignored.`
+  const gone = (path: string) => `"${path}" is not an existing mount or namespace. It is stored and has no effect yet.`
+  const ignored = (path: string) => `"${path}" contains no path and was ignored.`
   const all = 'The filter allows no existing mount: the secondary receives no data of mounts.'
   const none = 'The filter denies no existing mount: the secondary receives all data.'
   expect(await put({})).toEqual([all])

@@ -168,8 +168,8 @@ understudy "mine" {
       `seal "${seal}" {}`,
       'UNDERSTUDY_SIMULATE_SEALS=true in the environment, or simulate_seals = true in the stanza understudy',
     ]),
-    ['seal "transit" {\n address = "http://a:1"\n}', 'seal "transit" needs token, key_name, mount_path; or '],
-    ['seal "transit" {\n address = "a:1"\n}', 'address must be the URL of an API'],
+    ['seal "transit" {\n address = "http://a:1"\n}', 'seal "transit" needs token, key_name, mount_path. '],
+    ['seal "transit" {\n address = "a:1"\n}', 'address must be a URL such as https://host:8200'],
     ['seal "static" {\n current_key = ""\n}', 'seal "static" needs current_key'],
     ['seal "static" {\n current_key = "c2hvcnQ="\n}', 'current_key: the key must be 32 bytes'],
     ['seal "static" {\n current_key = "env://NOT_SET"\n}', 'the variable NOT_SET is not set'],
@@ -214,7 +214,7 @@ understudy "mine" {
     ['storage "etcd" {}\nunderstudy {\n leader_lease = "1s"\n}', 'leader_lease must be at least 2000ms'],
     [
       'storage "etcd" {}\nseal "awskms" {}\nunderstudy {\n simulate_seals = true\n}',
-      'a simulated seal has its key in a file, which storage "etcd" does not share',
+      'a simulated seal has its key in a local file, which the nodes of storage "etcd" cannot share',
     ],
   ])('a configuration error names the rejected setting: %s', (text, problem) => {
     expect(load(GOOD + text).problemTexts.join('\n')).toContain(problem)
@@ -357,7 +357,7 @@ understudy {
     ['understudy {\n dial_routes = "a:1=b:70000"\n}', 'FILE:11: dial_routes: "a:1=b:70000" is not a route'],
     ['storage "raft" {\n path = "/d"\n retry_join {\n leader_api_addr = "http://a b"\n}\n}', 'leader_api_addr'],
     ['storage "etcd" {\n address = "http://a:99999"\n}', 'FILE:11: address must be a list of etcd'],
-    ['seal "transit" {\n address = "http://a b"\n}', 'FILE:11: address must be the URL of an API'],
+    ['seal "transit" {\n address = "http://a b"\n}', 'FILE:11: address must be a URL such as https://host:8200'],
     [
       'listener "tcp" {\n tls_disable = 1\n x_forwarded_for_authorized_addrs = "10.0.0.0/8,proxy"\n}',
       'FILE:12: x_forwarded_for_authorized_addrs: "proxy" is not an address or a network such as 10.0.0.0/8',

@@ -20,7 +20,7 @@ const TARGET = { scheme: 'ipv4', path: '127.0.0.1:1' }
 export type ReplicationClient = InstanceType<typeof ReplicationService>
 
 /**
- * Creates a client whose channel is exactly one existing connection. It never dials itself, so that the follower and
+ * Creates a client whose channel is exactly one existing connection. The channel never dials, so that the follower and
  * the injected network control addresses, timers and backoff. Resolves when the peer has responded as an HTTP/2 server,
  * which means that it accepted the client certificate. Rejects with the connection's error.
  *

@@ -25,8 +25,9 @@ interface Served {
 }
 
 /**
- * The cluster port as one TCP listener. A certificate is checked on the connection that presents it, because TLS
- * sessions are never resumed. A connection without a certificate in time is closed, and so is the oldest of too many.
+ * The cluster port as one TCP listener. Each connection presents its certificate, because TLS sessions are never
+ * resumed. If a connection does not complete its handshake in time, the port closes it. If too many handshakes are
+ * pending, the port closes the oldest connection.
  */
 export class ClusterListener implements ClusterPort {
   readonly #options: ListenerOptions

@@ -14,8 +14,9 @@ interface DialOptions extends Pick<Facilities, 'clock' | 'network'> {
 }
 
 /**
- * Connects to a cluster port with TLS within the timeout, and destroys the connection on failure. The peer has
- * presented a certificate of the set's CA. Its first response shows whether it accepts the client certificate.
+ * Connects to a cluster port with TLS within the timeout, and destroys the connection on failure. On success, the peer
+ * has presented a certificate of the set's CA. Only the first response of the peer shows whether it accepts the client
+ * certificate.
  */
 export const dialTls = async (address: string, options: DialOptions): Promise<tls.TLSSocket> => {
   const { network, clock, credentials, contexts, timeoutMs, signal } = options

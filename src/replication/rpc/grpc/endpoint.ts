@@ -17,7 +17,7 @@ export const createEndpoint = (service: ClusterService, times: KeepaliveTimes) =
   const server = new Server(connectionOptions(times))
   server.addService(ReplicationService.service, toHandlers(service))
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  // The library has no server option for it: `grpc-node.flow_control_window` applies to clients.
+  // The library has no server option for the window: `grpc-node.flow_control_window` applies to clients only.
   // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
   for (const http2 of server['http2Servers'].keys())
     http2.on('session', (session: ServerHttp2Session) => {

@@ -8,12 +8,12 @@ interface Material {
   readonly ca: string
 }
 
-/** A server presents at most two identities and dials with as many. Older contexts belong to a former role. */
+/** A server presents at most two identities and dials with at most two. Other contexts belong to a former role. */
 const KEPT_MAX = 4
 
 /**
- * Cache of TLS contexts by keys and certificates. Creating one costs more than the connection that uses it, so contexts
- * are kept while they are in use, even if the runtime is recreated.
+ * Cache of TLS contexts by keys and certificates. Creating a context costs more than the connection that uses it, so
+ * contexts are kept while they are in use, even if the runtime is recreated.
  */
 export class SecureContexts {
   readonly #made = new Map<string, tls.SecureContext>()

@@ -6,7 +6,7 @@ import type { ReplicationTimes } from '../../model/types.js'
 
 export type KeepaliveTimes = Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>
 
-/** Longer than any connection: the library sends pings, but must not evaluate the responses. */
+/** Longer than any connection. This disables the library's timeout: it sends pings, but does not check the responses. */
 const NEVER_MS = 2 ** 31 - 1
 /** Number of checks within the time that a connection may be silent. */
 const LOOKS = 8

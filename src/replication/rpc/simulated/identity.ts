@@ -15,7 +15,7 @@ export class Identities {
   requireOwnKey(certificate: string, privateKey: string): void {
     this.#once(['own', certificate, privateKey], () => {
       const isOwn = read(certificate).checkPrivateKey(createPrivateKey(privateKey))
-      if (!isOwn) throw new LogicalError('unavailable', 'the certificate belongs to another key')
+      if (!isOwn) throw new LogicalError('unavailable', 'the certificate does not match the private key')
       return ''
     })
   }
@@ -58,6 +58,6 @@ const read = (pem: string): X509Certificate => {
   try {
     return new X509Certificate(pem)
   } catch (error) {
-    throw new LogicalError('unavailable', 'there is no certificate', { cause: error })
+    throw new LogicalError('unavailable', 'the certificate is missing or invalid', { cause: error })
   }
 }

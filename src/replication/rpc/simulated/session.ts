@@ -71,7 +71,7 @@ export class Session {
     else if ('id' in message) this.#calls.get(message.id)?.take(message)
   }
 
-  /** Sends a ping. Any message after it shows that the other side is alive, so latency does not count as silence. */
+  /** Sends a ping. Any later message shows that the peer is alive. The timeout allows for the measured round trip. */
   #ping(): void {
     const { clock, times } = this.#options
     const askedMs = clock.monotonic()

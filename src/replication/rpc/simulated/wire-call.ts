@@ -31,12 +31,12 @@ export class WireCall {
   }
 
   /**
-   * Writes a message. Throws `LogicalError` if it exceeds the message limit. Calls `done` when the window has space for
-   * it.
+   * Writes a message. Throws `LogicalError` if the message exceeds the size limit. Calls `done` when the flow-control
+   * window has space for the message.
    */
   write(payload: Buffer, done: () => void = () => undefined): void {
     if (payload.length > LIMITS.rpcMessageBytesMax)
-      throw new LogicalError('unavailable', `a message of ${payload.length} bytes is larger than the maximum size`)
+      throw new LogicalError('unavailable', `a message of ${payload.length} bytes exceeds the maximum size`)
     if (this.#isEnded || this.#ownEnd) done()
     else this.#unsent.push({ payload, done })
     this.#flush()

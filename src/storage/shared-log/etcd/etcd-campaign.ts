@@ -62,7 +62,7 @@ const depose = async ({ connection, layout, watcher, log }: EtcdCampaignOptions,
     },
     ends,
   )
-  if (succeeded) log.info('the leader was removed: it sent no heartbeat for a whole lease')
+  if (succeeded) log.info('the leader was removed: it sent no heartbeat for the duration of its lease')
 }
 
 /** Returns undefined if another node became the leader first. */

@@ -31,7 +31,7 @@ const RECONNECT = { initialMs: 20, maxMs: 500 }
 /** etcd rejects shorter intervals. */
 const KEEPALIVE_MS = 10_000
 
-/** Status codes of a failed member, or of a failed connection to it. Another member may answer. */
+/** Status codes for a failed member or a failed connection to a member. Another member may respond. */
 const IS_OF_WAY: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
@@ -44,7 +44,7 @@ const IS_OF_WAY: ReadonlySet<status> = new Set([
 export const isFull = (error: unknown): boolean => isServiceError(error) && error.code === status.RESOURCE_EXHAUSTED
 
 /**
- * Rethrows etcd's error. Use this only for requests that etcd has certainly not executed when it reports this error.
+ * Rethrows etcd's error, as `LogRefused` if etcd is full. Use this only for requests that etcd certainly did not execute.
  */
 export const refuseWhenFull = (error: unknown): never => {
   throw isFull(error) && error instanceof Error ? new LogRefused(error.message, error) : error
@@ -55,7 +55,7 @@ const isServiceError = (error: unknown): error is ServiceError => error instance
 const createTrust = ({ ca, key, cert }: NonNullable<EtcdConnectionOptions['tls']>): ChannelCredentials =>
   credentials.createSsl(ca ?? Buffer.from(systemRoots().join('\n')), key, cert)
 
-/** Sends requests to one member of an etcd cluster, and to the next member if that one does not answer. */
+/** Sends requests to one member of an etcd cluster. If the member does not respond, uses the next member. */
 export class EtcdConnection {
   readonly #options: EtcdConnectionOptions
   readonly #members: readonly EtcdMember[]
@@ -187,7 +187,7 @@ export class EtcdConnection {
 
   get #member(): EtcdMember {
     const member = this.#members[this.#at % this.#members.length]
-    if (!member) throw new Error('an etcd without an address')
+    if (!member) throw new Error('no etcd address is configured')
     return member
   }
 

@@ -79,8 +79,8 @@ const awaitTurn = async ({ connection, layout, clock, random, ended }: EtcdWork)
 }
 
 /**
- * Returns the revision up to which replaced data is deleted. Returns 'nothing' if no data was ever replaced, or 'later'
- * if the leader has not deleted it yet.
+ * Returns the revision up to which replaced data is deleted. Returns 'nothing' if no data was ever replaced. Returns
+ * 'later' if the leader has not deleted the replaced data yet.
  */
 export const findForgettable = async ({
   connection,

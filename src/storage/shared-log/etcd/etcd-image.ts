@@ -22,7 +22,7 @@ export const beginLog = async (
   try {
     const writer = new EtcdImageWriter(layout.image(0), change)
     for await (const entries of engine.scan({})) await writer.write(entries.map(({ key, value }) => [key, value]))
-    // A hash and an index that no entry has. The next entry still names the hash as its predecessor.
+    // No entry has this index and hash. The first entry of the log contains the hash as that of its predecessor.
     const start = encodeMark({ index: 1, hash: random.bytes(SHORT_HASH_BYTES), bytes: 0 })
     await change([layout.base, layout.end].map((key) => ({ request_put: { key, value: start } })))
   } finally {

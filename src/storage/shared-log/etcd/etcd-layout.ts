@@ -8,16 +8,17 @@ import type { LogPosition } from '../shared-log.js'
  * Keys in etcd below the prefix of a cluster. A data life is the time between two replacements of all data.
  *
  * - `base`, `end`: position of the image, and end of the log: index, hash, bytes appended so far
- * - `replaced`: the data life whose predecessors are deleted from etcd; members keep them in their files until
- *   defragmentation
+ * - `replaced`: a data life; all earlier lives are deleted from etcd, but their data stays in the files of the members
+ *   until defragmentation
  * - `turn`: held with a lease by the node that defragments members; the other nodes wait
  * - `leader`: the leader, bound to a lease; the revision of its creation is the term
  * - `heartbeat`: the length of the leader's lease, written with each renewal and bound to the lease; absent while etcd
  *   is full
  * - `log/` + 14 hex digits: an entry, or the number of parts it is split into
  * - `parts/` + 14 hex digits + `/` + 4 hex digits: a part of an entry
- * - `data/` + 4 hex digits + `/` + raw key: the image: a part of the value of a key, from 0; part 0 holds the number of
- *   parts. Later data lives use `data-` + 8 hex digits + `/` instead of `data/`; `base` names the current one
+ * - `data/` + 4 hex digits + `/` + raw key: the image. The digits number the parts of the value of a key; part 0 holds the
+ *   value, or the number of other parts. Later data lives use `data-` + 8 hex digits + `/` instead of `data/`; `base`
+ *   contains the number of the current life
  * - `nodes/` + id: a node, bound to its lease
  */
 export class EtcdLayout {

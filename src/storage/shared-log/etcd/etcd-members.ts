@@ -5,7 +5,7 @@ import type { Member } from './etcd-api.js'
 import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
 import { EtcdLayout } from './etcd-layout.js'
 
-/** Timeout of a change of members if one of them does not answer. */
+/** Timeout of a request for the members or of a change of members. */
 const PATIENCE_MS = 10_000
 /** Timeout of a read that needs a quorum. */
 const QUORUM_MS = 3000

@@ -53,7 +53,7 @@ export class EtcdReader {
    */
   async entriesAfter(position: LogPosition, signal?: AbortSignal): Promise<readonly LogEntry[]> {
     const { base, found } = await this.#readWithBase(this.#rangeBehind(position), signal)
-    if (base.index > position.index) throw new ImageNeeded(`the log begins behind entry ${base.index}`)
+    if (base.index > position.index) throw new ImageNeeded(`the log begins after entry ${base.index}`)
     return this.#openEntries(found.kvs, position, { signal })
   }
 
@@ -63,7 +63,7 @@ export class EtcdReader {
     const success = [base, end].map((key) => ({ request_range: { key } }))
     const { responses, header } = await this.#connection.ask('Txn', { compare: [], success }, signal)
     const [from, to] = responses.map(({ response_range }) => parseMark(response_range?.kvs[0]?.value))
-    if (!from || !to) throw new Error('an answer is missing')
+    if (!from || !to) throw new Error('a response is missing')
     const { revision } = header
     return {
       position: from,
@@ -166,7 +166,7 @@ export class EtcdReader {
     const success = [{ request_range: { key: this.#layout.base } }, { request_range: range }]
     const { responses } = await this.#connection.ask('Txn', { compare: [], success }, signal)
     const [base, found] = responses.map(({ response_range }) => response_range)
-    if (!base || !found) throw new Error('an answer is missing')
+    if (!base || !found) throw new Error('a response is missing')
     return { base: parseMark(base.kvs[0]?.value), found }
   }
 }

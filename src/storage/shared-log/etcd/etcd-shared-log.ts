@@ -138,8 +138,8 @@ export class EtcdSharedLog implements Shared.SharedLog {
     const { clock, log } = this.#options
     const untilMs = clock.monotonic() + FORGETTING_MS_MAX
     if (await this.#forget(signal, () => this.leader !== undefined && clock.monotonic() < untilMs)) return
-    // Without a leader, this node does not wait, because it may be the next leader. With a leader, the deletion has
-    // failed for now.
+    // If there is no leader, this node does not wait, because it may become the next leader. If there is a leader, it has
+    // not deleted the data in time.
     log.warn('replaced data will be removed from the files of etcd later')
     this.#forget(this.#connection.ended, () => true).catch((error: unknown) => {
       if (!this.#connection.ended.aborted) log.error('replaced data may still be in the files of etcd', { error })

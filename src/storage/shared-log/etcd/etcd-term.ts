@@ -74,7 +74,7 @@ export class EtcdTerm {
     return { index, hash }
   }
 
-  /** Renews the lease in etcd, and writes the heartbeat by which other nodes measure it (`EtcdWatcher.silentSince`). */
+  /** Renews the lease in etcd, and writes the heartbeat, which other nodes monitor (`EtcdWatcher.silentSince`). */
   async renew(): Promise<boolean> {
     const { connection, lease, leaseMs } = this.#options
     const [seconds, isLeader] = await Promise.all([connection.keepAlive(lease, leaseMs), this.#beat()])
@@ -146,7 +146,7 @@ const undefinedWhenLost = (error: unknown): undefined => {
   if (!(error instanceof OtherLeads)) throw error
 }
 
-/** Returns true if a failed append is in the log anyway. Throws if this cannot be determined any more. */
+/** Returns true if the entry of a failed append is in the log. Throws if this can no longer be determined. */
 const isThere = (responses: TxnResponse['responses'], wanted: LogMark): boolean => {
   const [found, end] = responses.map(({ response_range }) => response_range?.kvs[0]?.value)
   if (found) return entryHashOf(found).equals(wanted.hash)

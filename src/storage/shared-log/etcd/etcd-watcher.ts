@@ -157,7 +157,7 @@ export class EtcdWatcher {
     this.#awaitSilence(leaseMs, leaseMs)
   }
 
-  /** Restarts the timer, because timers may fire slightly early and the following election attempt may fail. */
+  /** Restarts the timer each time, because a timer may fire slightly early, and an election attempt may fail. */
   #awaitSilence(ms: number, leaseMs: number): void {
     const { clock } = this.#options
     this.#silence = clock.setTimer(ms, () => {

@@ -12,15 +12,15 @@ import type { EtcdReader } from './etcd-reader.js'
 const RETRY_MS = 1000
 
 /**
- * Limits of the log between the image and its end. Beyond the `Folded` limits, the image advances; at the maximum,
- * writers wait.
+ * Limits of the log between the image and the end of the log. If the log exceeds a `Folded` limit, the image advances.
+ * If it reaches a maximum, writers wait.
  */
 export interface LogBounds {
   readonly entriesFolded: number
   readonly bytesFolded: number
   readonly entriesMax: number
   readonly bytesMax: number
-  /** How long etcd keeps superseded revisions in milliseconds, which is the time a reader has to read an image. */
+  /** Time in milliseconds for which etcd keeps old revisions. A reader must read an image within this time. */
   readonly historyMs: number
 }
 
@@ -184,7 +184,7 @@ export class LogCompactor {
     await this.#forget(revision)
   }
 
-  /** Compacts etcd up to a revision after its retention time, because etcd keeps old revisions otherwise. */
+  /** Compacts etcd up to a revision after its retention time, because etcd does not remove old revisions by itself. */
   async #forget(revision: string): Promise<void> {
     const { bounds, clock, connection, log, ended } = this.#options
     const nowMs = clock.monotonic()
@@ -205,7 +205,7 @@ export class LogCompactor {
     const { connection, layout, term, ended } = this.#options
     const leads: Compare = { target: 'CREATE', key: layout.leader, create_revision: term }
     const { succeeded, header } = await connection.ask('Txn', { compare: [leads], success }, ended)
-    if (!succeeded) throw new OtherLeads('another node leads')
+    if (!succeeded) throw new OtherLeads('another node is the leader')
     return header.revision
   }
 }
