@@ -58,7 +58,9 @@ const FIELDS = { ...AUTOPILOT_FIELDS, ...TOKEN_FIELDS } as const
 const SETTINGS = Object.keys(AUTOPILOT_FIELDS) as readonly (keyof typeof AUTOPILOT_FIELDS)[]
 
 export const autopilotPaths = (deps: AutopilotDeps): PathSpec[] => [
-  statusPath('storage/raft/autopilot/state', 'Read the health of the servers of this cluster.', deps, () => stateBody(deps)),
+  statusPath('storage/raft/autopilot/state', 'Read the health of the servers of this cluster.', deps, () =>
+    stateBody(deps),
+  ),
   definePath('storage/raft/autopilot/configuration', FIELDS, 'Read or change the autopilot settings.', {
     read: readSettings(deps),
     update: changeSettings(deps),

@@ -176,7 +176,8 @@ const checkFiles = (settings: ResolvedSettings): void => {
   const [cert, key, ca] = ['tls_cert_file', 'tls_key_file', 'tls_client_ca_file'].map((name) =>
     readFile(settings, name),
   )
-  const isCertGood = cert === undefined || accepts(settings, 'tls_cert_file', { cert }, 'contains no usable certificate')
+  const isCertGood =
+    cert === undefined || accepts(settings, 'tls_cert_file', { cert }, 'contains no usable certificate')
   const isKeyGood = key === undefined || accepts(settings, 'tls_key_file', { key }, 'contains no usable private key')
   if (ca !== undefined) accepts(settings, 'tls_client_ca_file', { ca }, 'contains no usable certificate')
   if (cert && key && isCertGood && isKeyGood)

@@ -14,7 +14,8 @@ export const probeStorage = async (parent: string): Promise<void> => {
       const batch = engine.batch()
       batch.put('probe', Buffer.from('probe'))
       await batch.write({ isDurable: true })
-      if (engine.get('probe')?.toString() !== 'probe') throw new Error('a test value was written but could not be read back')
+      if (engine.get('probe')?.toString() !== 'probe')
+        throw new Error('a test value was written but could not be read back')
     } finally {
       await engine.close()
     }

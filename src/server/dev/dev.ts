@@ -25,7 +25,8 @@ export const openDev = async (runtime: Runtime, config: ServerConfig, log: Log):
   const { seal } = runtime
   if (seal.isInitialized) {
     const known = keyFile ? readDevKey(keyFile) : undefined
-    if (!known) throw invalid('the cluster in this data directory was not created with -dev: start the server without -dev')
+    if (!known)
+      throw invalid('the cluster in this data directory was not created with -dev: start the server without -dev')
     try {
       await seal.unseal(Buffer.from(known.unsealKey, 'hex'))
       return known

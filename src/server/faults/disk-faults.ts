@@ -13,8 +13,10 @@ export class DiskFaults {
 
   /** Throws `LogicalError` if an injected fault makes writes fail. */
   requireRoom(): void {
-    if (this.state === 'full') throw noSpace(new LogicalError('unavailable', 'the disk is full (fault injected by the lab)'))
-    if (this.state === 'fail') throw failedDisk(new LogicalError('unavailable', 'the disk failed (fault injected by the lab)'))
+    if (this.state === 'full')
+      throw noSpace(new LogicalError('unavailable', 'the disk is full (fault injected by the lab)'))
+    if (this.state === 'fail')
+      throw failedDisk(new LogicalError('unavailable', 'the disk failed (fault injected by the lab)'))
   }
 }
 

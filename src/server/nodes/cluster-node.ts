@@ -139,7 +139,10 @@ export class ClusterNode implements NodeMembership {
 
   async whileLeading<T>(work: () => Promise<T>): Promise<T> {
     if (this.otherActive || !this.#on('initializing'))
-      throw new LogicalError('unavailable', 'another node of the cluster is active, or the cluster is being initialized')
+      throw new LogicalError(
+        'unavailable',
+        'another node of the cluster is active, or the cluster is being initialized',
+      )
     let leadership: Leadership | undefined
     try {
       leadership = await this.#election.leadSoon()

@@ -89,7 +89,11 @@ export class ClusterImages {
   /** Takes a snapshot of the data and the lab's state, and ends the pause. */
   cut(): Cut {
     const pause = this.#pause
-    if (!pause) throw new LogicalError('unavailable', 'writes are not paused: call image/pause first; a pause lasts at most three seconds')
+    if (!pause)
+      throw new LogicalError(
+        'unavailable',
+        'writes are not paused: call image/pause first; a pause lasts at most three seconds',
+      )
     const { host, labState, holds, clock } = this.#options
     const { engine } = host
     const snapshot = engine.snapshot()
@@ -156,7 +160,11 @@ export class ClusterImages {
   /** Restores data, clock offset and holds of the image. Resolves when the cluster is running again. */
   async load(content: Content): Promise<void> {
     const stop = this.#stop
-    if (!stop) throw new LogicalError('unavailable', 'the cluster is not stopped: call image/stop first; a stop lasts at most five seconds')
+    if (!stop)
+      throw new LogicalError(
+        'unavailable',
+        'the cluster is not stopped: call image/stop first; a stop lasts at most five seconds',
+      )
     stop.load(content)
     await stop.done
     await this.#options.host.settled()
@@ -189,7 +197,8 @@ export class ClusterImages {
 
   #requireDirectory(): string {
     const { directory } = this.#options
-    if (directory === undefined) throw invalid('this server stores its data in memory, so it has no directory for an image')
+    if (directory === undefined)
+      throw invalid('this server stores its data in memory, so it has no directory for an image')
     return directory
   }
 }

@@ -98,8 +98,7 @@ const title = text('delay the link between A and B by 80 ms')
 const command = orNull(text(), 'understudy fault latency A B 80ms')
 const lines: Described = { ...listOf(object({ kind: oneOf(['said', 'call']), text: text() })), example: [] }
 
-const FORWARDED =
-  'Forwards the request to the active node of a cluster of the lab, with its token and namespace'
+const FORWARDED = 'Forwards the request to the active node of a cluster of the lab, with its token and namespace'
 /** Bodies of the public API, which has its own document. */
 const READ = anything({ initialized: true, sealed: false, standby: false })
 const POLICY = anything({ policy: 'path "kv/*" { capabilities = ["read"] }' })
@@ -107,7 +106,8 @@ const POLICY = anything({ policy: 'path "kv/*" { capabilities = ["read"] }' })
 /** The operations of a lab's page below `/_understudy/v1/`. A read-only page has only events and reads of clusters. */
 export const PAGE_OPERATIONS = {
   'GET events': {
-    summary: 'Streams the status of all clusters once a second, events, and actions. A client that reconnects continues after its last event',
+    summary:
+      'Streams the status of all clusters once a second, events, and actions. A client that reconnects continues after its last event',
     answer: 'events',
   },
   'GET actions': {
@@ -163,8 +163,7 @@ export const PAGE_OPERATIONS = {
     isAlsoEmpty: true,
   },
   'GET clusters/{cluster}/_understudy/v1/audit': {
-    summary:
-      'Returns the newest audit lines of the active node of a cluster. Requires a token that may read sys/audit',
+    summary: 'Returns the newest audit lines of the active node of a cluster. Requires a token that may read sys/audit',
     asToken: true,
     answer: AUDIT_LINES,
   },

@@ -66,7 +66,10 @@ export const requireOwnHost = ({ headers: { host }, isTls }: SideRequest, own: r
   const isOwn =
     name !== '' &&
     (isIP(name.replace(/^\[|\]$/g, '')) !== 0 || LOCAL_NAME.test(name) || own.some((url) => hostnameOf(url) === name))
-  if (!isOwn) throw denied(`the Host header ${JSON.stringify(host)} does not name this server: use an address of this server, or set api_addr`)
+  if (!isOwn)
+    throw denied(
+      `the Host header ${JSON.stringify(host)} does not name this server: use an address of this server, or set api_addr`,
+    )
 }
 
 /** Returns the lower-case host of an address with optional scheme and port; empty if invalid. */

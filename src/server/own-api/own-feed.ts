@@ -28,7 +28,10 @@ export class OwnFeed {
   /** Throws LogicalError `unavailable` if there are too many readers. */
   open(): AsyncIterable<Buffer> {
     if (this.#readers >= LIMITS.ownFeedReadersMax)
-      throw new LogicalError('unavailable', `the maximum of ${LIMITS.ownFeedReadersMax} open pages is reached: close one`)
+      throw new LogicalError(
+        'unavailable',
+        `the maximum of ${LIMITS.ownFeedReadersMax} open pages is reached: close one`,
+      )
     this.#readers += 1
     const stream = this.#read()
     let isOpen = true

@@ -150,7 +150,8 @@ export const SERVER_OPERATIONS = {
     answer: AUDIT_LINES,
   },
   'GET metrics': {
-    summary: 'Returns metrics for Prometheus. Requires lab_api or unauthenticated_metrics_access, and an unsealed server',
+    summary:
+      'Returns metrics for Prometheus. Requires lab_api or unauthenticated_metrics_access, and an unsealed server',
     answer: 'text',
   },
   ...labOnly({
@@ -192,10 +193,11 @@ export const SERVER_OPERATIONS = {
     },
     'POST image/release': { summary: 'Resumes writes without taking an image' },
     'POST image/stop': {
-      summary:
-        'Stops client requests and replication until an image is loaded, for at most five seconds',
+      summary: 'Stops client requests and replication until an image is loaded, for at most five seconds',
     },
-    'POST image/load': { summary: 'Replaces the data with the image lab-image.in in the data directory. Requires a preceding image/stop' },
+    'POST image/load': {
+      summary: 'Replaces the data with the image lab-image.in in the data directory. Requires a preceding image/stop',
+    },
     'POST image/resume': { summary: 'Continues with the existing data after image/stop' },
   }),
 } as const satisfies Readonly<Record<string, OwnOperation>>

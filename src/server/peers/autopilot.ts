@@ -79,7 +79,10 @@ export const removeNode = async (
   const isOwn = nodeId === config.storage.nodeId
   const others = servers.filter((server) => server.isVoter && server.nodeId !== nodeId)
   if (isOwn && others.filter(({ isHealthy }) => isHealthy).length <= others.length / 2)
-    throw new LogicalError('unavailable', `the active node "${nodeId}" cannot be removed: fewer than a majority of the other voters are healthy`)
+    throw new LogicalError(
+      'unavailable',
+      `the active node "${nodeId}" cannot be removed: fewer than a majority of the other voters are healthy`,
+    )
   const record = findPeer(storage, nodeId)
   const member = record && (await findMember(etcd.members, record))
   if (isOwn) return member && removeOwn(member, context, { etcd, node })
@@ -217,7 +220,8 @@ export class ClusterMaintenance {
         () => true,
         () => false,
       )
-      if (isCaughtUp) this.#context.options.log.info('a new etcd member has caught up and was promoted to voter', { member: ID })
+      if (isCaughtUp)
+        this.#context.options.log.info('a new etcd member has caught up and was promoted to voter', { member: ID })
     }
     return learners.length === 0
   }

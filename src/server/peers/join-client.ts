@@ -97,7 +97,10 @@ export class JoinClient {
   async #proveSeal(pending: Pending): Promise<void> {
     if (await this.#prove(pending, undefined)) return
     const { address } = pending.leader
-    throw new LogicalError('internal', `the seal of this server cannot decrypt the challenge of ${address}: both servers must use the same seal key`)
+    throw new LogicalError(
+      'internal',
+      `the seal of this server cannot decrypt the challenge of ${address}: both servers must use the same seal key`,
+    )
   }
 
   /** Tries the leaders in the background until one admits this server or refuses permanently. */
@@ -152,7 +155,10 @@ export class JoinClient {
     const { type, secret_shares: shares, secret_threshold: threshold } = sealConfig
     const own = this.#context.runtime.seal.keys.type
     if (type !== own)
-      throw new LogicalError('internal', `the seal types differ: ${leader.address} has "${type}", and this server has "${own}"`)
+      throw new LogicalError(
+        'internal',
+        `the seal types differ: ${leader.address} has "${type}", and this server has "${own}"`,
+      )
     if (!isCount(shares) || !isCount(threshold) || threshold > shares) throw unreadable(leader)
     return { sealConfig: { shares, threshold }, challenge: Buffer.from(challenge, 'base64') }
   }
@@ -211,4 +217,7 @@ const isCount = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 255
 
 const unreadable = ({ address }: LeaderAddress): LogicalError =>
-  new LogicalError('internal', `the response of ${address} is not a join challenge: check that this is the API address of a node`)
+  new LogicalError(
+    'internal',
+    `the response of ${address} is not a join challenge: check that this is the API address of a node`,
+  )

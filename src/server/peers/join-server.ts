@@ -178,7 +178,10 @@ export const requireJoinable = ({ cluster }: Runtime): void => {
   if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
   const { dr, performance } = cluster.replication.view.healthModes
   if ([dr, performance].includes('bootstrapping')) {
-    throw new LogicalError('unavailable', 'this cluster has not finished its first copy of the primary: try again later')
+    throw new LogicalError(
+      'unavailable',
+      'this cluster has not finished its first copy of the primary: try again later',
+    )
   }
 }
 

@@ -39,7 +39,10 @@ export class StorageMigration {
   /** The error for servers that request to join during the migration. */
   get refusal(): LogicalError {
     const failure = this.#failure && `; the last attempt failed: ${this.#failure}`
-    return new LogicalError('unavailable', `this cluster is migrating to storage for several nodes: try again${failure}`)
+    return new LogicalError(
+      'unavailable',
+      `this cluster is migrating to storage for several nodes: try again${failure}`,
+    )
   }
 
   begin(): void {

@@ -24,18 +24,13 @@ const JOIN_FLAGS = {
 } as const
 
 export const raftCommands: readonly Command[] = [
-  command(
-    'operator raft list-peers',
-    'List the nodes of the cluster',
-    DR_FLAG,
-    async ({ api, out, flags }) => {
-      const options = { ...ROOT, ...drQuery(flags) }
-      const what = 'Error reading the raft cluster configuration'
-      const secret = await api.find(what, 'GET', 'sys/storage/raft/configuration', options)
-      if (!secret) throw remoteError('No raft cluster configuration found')
-      return out.isTable ? out.value(secret, () => formatPeers(secret.data ?? {})) : out.secret(secret)
-    },
-  ),
+  command('operator raft list-peers', 'List the nodes of the cluster', DR_FLAG, async ({ api, out, flags }) => {
+    const options = { ...ROOT, ...drQuery(flags) }
+    const what = 'Error reading the raft cluster configuration'
+    const secret = await api.find(what, 'GET', 'sys/storage/raft/configuration', options)
+    if (!secret) throw remoteError('No raft cluster configuration found')
+    return out.isTable ? out.value(secret, () => formatPeers(secret.data ?? {})) : out.secret(secret)
+  }),
   command(
     'operator raft snapshot save FILE',
     'Save a snapshot of the cluster to a file',
