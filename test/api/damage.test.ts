@@ -83,7 +83,7 @@ it('the command in the error discards a log frame whose file is missing or repla
     await requireRefused()
     execFileSync('mkfifo', [path.join(generation, frame)])
     await requireRefused()
-    expect(await adopt()).toMatchObject({ status: 1, stderr: expect.stringMatching(/this loses no data.*--force/) })
+    expect(await adopt()).toMatchObject({ status: 1, stderr: expect.stringMatching(/This loses no data.*--force/) })
     await requireRefused()
     expect(await adopt('--force')).toMatchObject({
       status: 0,

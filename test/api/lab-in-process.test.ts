@@ -155,7 +155,7 @@ it('a lab in one process shuts down if one of its servers cannot start', { timeo
 it('a lab in one process ends with the foreground command', { timeout: 120_000 }, async () => {
   await using home = new LabHome()
   await using up = home.begin('up', 'single', ...UP, '--foreground')
-  await up.untilPrinted('is up until')
+  await up.untilPrinted('Ctrl-C stops it')
   expect(home.processes()).toHaveLength(1)
   up.signal('SIGTERM')
   await up.end()

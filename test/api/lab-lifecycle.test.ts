@@ -269,7 +269,7 @@ describe('a lab', () => {
     await using home = new LabHome()
     const token = `hidden-${process.pid}-token`
     await using up = home.begin('up', 'single', '--ports', 'random', '--foreground', '--root-token', token)
-    await up.untilPrinted('until you press Ctrl-C')
+    await up.untilPrinted('Ctrl-C stops it')
     const lines = readdirSync('/proc').flatMap((pid) => {
       try {
         return /^\d+$/.test(pid) ? [readFileSync(`/proc/${pid}/cmdline`, 'utf8')] : []

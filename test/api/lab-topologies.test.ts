@@ -140,14 +140,14 @@ links:
 it('up in the foreground leaves nothing behind, however it ends', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const first = home.begin('up', 'single', '--ports', 'random', '--foreground')
-  await first.untilPrinted('until you press Ctrl-C')
+  await first.untilPrinted('Ctrl-C stops it')
   expect(home.processes()).toHaveLength(2)
   first.signal('SIGINT')
   expect(await first.end()).toBe(130)
   expect([home.processes(), home.left()]).toEqual([[], []])
 
   const second = home.begin('up', 'single', '--ports', 'random', '--foreground')
-  await second.untilPrinted('until you press Ctrl-C')
+  await second.untilPrinted('Ctrl-C stops it')
   second.signal('SIGKILL')
   await second.end()
   await until(() => home.processes().length === 0)

@@ -101,7 +101,7 @@ describe('what else operators ask', () => {
   it('an operation that one node cannot execute is rejected with the reason', async () => {
     const { status, stderr } = await shell.run(words('operator raft join -retry -leader-ca-cert=x http://127.0.0.1:1'))
     expect(status).toBe(2)
-    expect(stderr).toMatch(/has a cluster already/)
+    expect(stderr).toMatch(/already belongs to a cluster/)
   })
 
   it('a snapshot is saved without output', async () => {

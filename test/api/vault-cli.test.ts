@@ -396,7 +396,7 @@ describe('the operator', () => {
     expect(cell(await ok('operator rotate'), 'Key Term')).toBe('2')
     expect(await ok('operator raft list-peers')).toMatch(/\nA {3,}127\.0\.0\.1:\d+ +leader +true\n/)
     expect(cell(await ok('operator raft autopilot state'), 'Healthy:')).toBe('true')
-    expect((await run('operator raft join http://127.0.0.1:1')).stderr).toContain('has a cluster already')
+    expect((await run('operator raft join http://127.0.0.1:1')).stderr).toContain('already belongs to a cluster')
     expect(await ok('operator step-down')).toBe(`Success! Stepped down: ${server.address}\n`)
   })
 

@@ -174,7 +174,7 @@ describe('actions on the lab page', () => {
     await lab.press('Drill, snapshot, reset …')
     await lab.press('Reset …')
     await lab.press('Confirm')
-    await seeJob('done', 'the lab is reset')
+    await seeJob('done', 'the lab was reset')
     await lab.cluster('A', 'primary')
     await lab.see('.verdict.well')
     await saveSnapshot('begin')

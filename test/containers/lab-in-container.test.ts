@@ -31,9 +31,9 @@ describe('a lab in a container', () => {
     expect(started.status, started.text).toBe(0)
     id = started.stdout
     await until(
-      () => log().includes('is up until') || docker('inspect', '-f', '{{.State.Running}}', id).stdout !== 'true',
+      () => log().includes('Ctrl-C stops it') || docker('inspect', '-f', '{{.State.Running}}', id).stdout !== 'true',
     )
-    expect(log()).toContain('is up until')
+    expect(log()).toContain('Ctrl-C stops it')
   })
 
   afterAll(() => {

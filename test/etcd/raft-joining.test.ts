@@ -73,7 +73,7 @@ test('a server that cannot store its membership gets no vote', async () => {
   mkdirSync(path.join(b.directory, 'data', 'peers.json', 'taken'), { recursive: true })
   await join(b, a)
   const answers = await unsealed(nodes, b)
-  expect(JSON.stringify(answers)).toContain('could not be kept here')
+  expect(JSON.stringify(answers)).toContain('could not be stored')
   expect(etcdsOf(b)).toEqual([])
   expect(await serversOf(nodes)).toEqual({ A: [true, true], B: [false, false] })
   await b.crash()
@@ -152,7 +152,7 @@ test('join reports an address that is no leader, and another leader can be named
   for (const text of answers) {
     const refused = await tryJoin(b, await serve(async () => ({ status: 200, text })))
     expect(refused.status).toBe(500)
-    expect(refused.json?.errors).toEqual([expect.stringContaining('is no challenge')])
+    expect(refused.json?.errors).toEqual([expect.stringContaining('is not a join challenge')])
   }
   const other = { type: 'shamir', secret_shares: 1, secret_threshold: 1 }
   const text = JSON.stringify({ data: { challenge: 'AAAA', seal_config: other } })

@@ -56,12 +56,8 @@ interface RouterOptions {
 }
 
 /**
- * Whether this cluster has the data of a mount.
- *
- * - `here`: it has all data.
- * - `filtered`: a paths filter excludes the mount.
- * - `arriving`: a filter was removed, and the data is still replicating.
- * - `stranded`: a filter was removed, but this cluster has no primary that could send the data.
+ * Whether this cluster has the data of a mount. `filtered`: a paths filter excludes it. `arriving`: a filter was removed, and
+ * the data is still replicating. `stranded`: a filter was removed, but this cluster has no primary that could send the data.
  */
 export type Presence = 'here' | 'filtered' | 'arriving' | 'stranded'
 

@@ -89,7 +89,7 @@ const sameIdAgain: Race = {
       const { token } = (issued?.json?.wrap_info ?? {}) as { token?: string }
       if (!token) return false
       const answer = await ask(world, C, 'PUT', `${PERFORMANCE}/secondary/update-primary`, { token })
-      isUnclear ||= !answer || answer.bytes.includes('no answer within')
+      isUnclear ||= !answer || answer.bytes.includes('no response within')
       return isSuccess(answer)
     }
     const write = async (member: Member, path: string) => {

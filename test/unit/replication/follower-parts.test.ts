@@ -117,7 +117,7 @@ describe('what is received', () => {
     // As after a failed batch that was stored nonetheless.
     await b.applyEntries([], { ...place, index: 3 })
     const { position } = b
-    await expect(applier.apply(slices.slice(2))).rejects.toThrow('the storage was reopened, and is at index 3 now')
+    await expect(applier.apply(slices.slice(2))).rejects.toThrow('the storage was reopened and is now at index 3')
     expect(b.position).toEqual(position)
     expect(b.remotePosition?.index).toBe(3)
     expect(() => requirePositionAt(b, place)).toThrow('is at index 3 now')

@@ -48,10 +48,7 @@ const upFlags = () =>
     )
     .flag('--tls', 'serve the APIs over TLS, with certificates of a lab CA')
     .flag('--root-token <token>', 'root token of every cluster except DR secondaries')
-    .flag(
-      '--in-process',
-      'run all clusters in one process: starts faster and uses less memory; "pause" is not available',
-    )
+    .flag('--in-process', 'run all clusters in one process: starts faster, uses less memory; no "pause"')
     .flag('--foreground', 'run until interrupted, then remove the lab')
     .choice(
       '--bind <address>',

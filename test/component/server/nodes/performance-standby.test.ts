@@ -59,7 +59,7 @@ test('performance standbys serve reads while there is no active node, and reject
     const refused = await nodes.clientOf(node).send('PUT', 'kv/it', put('second'))
     expect([refused.status, errorsOf(refused)[0]]).toEqual([
       503,
-      expect.stringContaining('the active node of the cluster cannot be reached'),
+      expect.stringContaining('the active node of the cluster is unreachable'),
     ])
   }
 })
