@@ -120,7 +120,7 @@ describe('what is received', () => {
     await expect(applier.apply(slices.slice(2))).rejects.toThrow('the storage was reopened and is now at index 3')
     expect(b.position).toEqual(position)
     expect(b.remotePosition?.index).toBe(3)
-    expect(() => requirePositionAt(b, place)).toThrow('is at index 3 now')
+    expect(() => requirePositionAt(b, place)).toThrow('is now at index 3')
   })
 
   test('missing, disordered, repeated or damaged slices are rejected', async () => {
