@@ -175,6 +175,54 @@ it('switchover exchanges a performance secondary and its DR copy, and back', { t
     })
 })
 
+it('promote moves the performance primary, and filter changes what a secondary receives', async () => {
+  await using home = new LabHome()
+  const on = (...args: string[]) => home.run(...args, ...NAMED)
+  const vault = (cluster: string, ...args: string[]) =>
+    home.run('exec', cluster, ...NAMED, '--', process.execPath, 'dist/main.js', 'vault', ...args)
+  expect((await on('up', 'pr', '--in-process', '--ports', 'random')).status).toBe(0)
+  expect((await vault('A', 'secrets', 'enable', '-path=EU', 'kv')).status).toBe(0)
+  expect((await vault('A', 'write', 'EU/a', 'word=here')).status).toBe(0)
+  expect((await on('filter', 'show', 'A', 'C')).stderr).toContain('C has no path filter')
+  for (const flags of [[], ['--deny', ','], ['--allow', 'US/', '--deny', 'EU/']])
+    expect(await on('filter', 'set', 'A', 'C', ...flags), flags.join(' ')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('with either --allow or --deny'),
+    })
+  expect((await on('filter', 'set', 'A', 'C', '--deny', 'EU/,later/', '--dry-run')).stdout).toMatch(
+    /performance\/primary\/paths-filter\/perf-c mode=deny paths=EU\/,later\/\n$/,
+  )
+  const set = await on('filter', 'set', 'A', 'C', '--deny', 'EU/,later/')
+  expect([set.status, set.stderr]).toEqual([0, expect.stringContaining('WARNING: C loses the data that the path')])
+  expect(set.stderr).toContain('"later/" is not a mount or a namespace now')
+  expect((await on('filter', 'show', 'A', 'C')).stdout).toBe('deny EU/, later/\n')
+  const filter = { mode: 'deny', paths: ['EU/', 'later/'] }
+  expect(JSON.parse((await on('filter', 'show', 'A', 'C', '--json')).stdout)).toEqual(filter)
+  expect((await on('status')).stdout).toContain('└── performance (deny EU/, later/) ──▶ C')
+  expect(JSON.parse((await on('status', '--json')).stdout)).toMatchObject({ links: [{ secondary: 'C', filter }] })
+
+  expect(await on('promote', 'C', '--kind', 'performance', '--dry-run')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('C has a path filter and lacks data of its primary'),
+  })
+  expect(await on('filter', 'clear', 'A', 'C', '--explain')).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^vault delete \S+ sys\/replication\/performance\/primary\/paths-filter\/perf-c\n$/),
+  })
+  expect((await on('wait', '--for', 'converged')).status).toBe(0)
+  const promoted = await on('promote', 'C', '--kind', 'performance', '--explain')
+  expect([promoted.status, promoted.stderr]).toEqual([0, expect.stringContaining('A is a performance secondary of C')])
+  expect(promoted.stdout).toMatch(/primary\/demote\n(?:.*\n)*.*secondary\/promote\n(?:.*\n)*.*update-primary/)
+  expect((await on('status')).stdout).toContain('└── performance ──▶ A')
+  expect((await vault('C', 'read', '-field=word', 'EU/a')).stdout.trim()).toBe('here')
+  expect(await on('promote', 'A', '--force', '--kind', 'performance')).toMatchObject({
+    status: 0,
+    stderr: expect.stringContaining('WARNING: the performance primary C is not demoted, so there are two primaries'),
+  })
+  expect(await on('rejoin', 'C', 'A', '--kind', 'performance')).toMatchObject({ status: 0 })
+  expect((await on('wait', '--for', 'healthy')).status).toBe(0)
+})
+
 it('activate connects a secondary behind a filter, and logs collects the lines of all clusters', async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, ...NAMED)
@@ -201,6 +249,7 @@ it('activate connects a secondary behind a filter, and logs collects the lines o
     0,
     expect.stringContaining('C is a performance secondary of A'),
   ])
+  expect(activated.stderr).toContain('WARNING: C loses all its data, and receives a copy of the data of A')
   expect((await vault('A', 'read', '-field=word', 'EU/a')).stdout.trim()).toBe('here')
   expect((await vault('C', 'read', 'EU/a')).status).toBe(2)
 

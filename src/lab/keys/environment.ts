@@ -37,6 +37,15 @@ export const tokensToTry = (own: Pick<ClusterKeys, 'rootToken'>, others: Iterabl
   return [...new Set(tokens.filter((token) => token !== ''))]
 }
 
+/** Throws LabError `remote` if the lab has neither tokens nor key shares, so that no request to a cluster can be authorized. */
+export const requireKeys = ({ clusters }: LabAccess, cluster: ClusterAccess): void => {
+  if (tokensToTry(cluster, clusters).length === 0 && sharesToTry<Shares>(cluster, clusters).length === 0)
+    throw new LabError('remote', noKeys(cluster))
+}
+
+const noKeys = ({ name }: Pick<ClusterAccess, 'name'>): string =>
+  `the lab has no valid token and no valid keys for ${name}`
+
 /** Finds the first cluster that has this role now, independent of the topology. */
 export const findByRole = async <T extends ClusterAccess>(
   lab: { readonly name: string; readonly clusters: readonly T[] },
@@ -80,7 +89,7 @@ export const environmentOf = async (
     }
     const token = await makeToken(client, lab, cluster)
     if (token === undefined && unknown) throw unknown
-    if (token === undefined) return { ...base, note: `the lab has no valid token and no valid keys for ${name}` }
+    if (token === undefined) return { ...base, note: noKeys(cluster) }
     onToken(token)
     return { ...base, token }
   }

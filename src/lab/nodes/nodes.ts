@@ -75,7 +75,8 @@ interface AskedNodes {
   readonly answering: readonly NodeAccess[]
 }
 
-const askNodes = async (cluster: ClusterOfNodes): Promise<AskedNodes> => {
+/** Asks every node of a cluster for its state. */
+export const askNodes = async (cluster: ClusterOfNodes): Promise<AskedNodes> => {
   const ask = async (server: NodeAccess) => {
     const view = await withAnonymousClient({ ...cluster, ...server }, (client) => askNode(server, client), ANSWER_MS)
     return { server, view }

@@ -3,8 +3,10 @@ import { readNamedText } from '../../base/named-file.js'
 import type { ClusterAccess } from '../model/cluster.js'
 import { KIND_WORDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { type ClusterOfNodes, findActive } from '../nodes/nodes.js'
+import { askNodes, type ClusterOfNodes, findActive } from '../nodes/nodes.js'
+import { filterPath } from '../requests/filters.js'
 import { idOf, REPLICATION, wrappedTokenIn } from '../requests/replication.js'
+import { isFollower, type ReplicationStatus } from '../requests/replication-status.js'
 import { lineOf } from './lines.js'
 import type { Runbook } from './runbook.js'
 
@@ -80,11 +82,12 @@ export const activate = async (
   runbook.requireTwo(primary, secondary)
   const id = idOf(kind, secondary)
   await refuseReplicating(runbook, secondary, kind)
-  const { mode } = await runbook.status(primary, kind)
+  const { mode } = await requireNoSecondary(runbook, primary, kind)
+  await runbook.erase(`${secondary} loses all its data, and receives a copy of the data of ${primary}`)
   if (mode !== 'primary') await runbook.write(primary, `${REPLICATION}/${kind}/primary/enable`)
   await runbook.wait(`${primary} to be a ${kind} primary`, () => findMissingMode(runbook, primary, kind, 'primary'))
   await freeId(runbook, primary, kind, id)
-  if (filter) await runbook.write(primary, `${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
+  if (filter) await runbook.write(primary, filterPath(id), filter)
   const token = await activationToken(runbook, primary, kind, id)
   await runbook.write(secondary, `${REPLICATION}/${kind}/secondary/enable`, { token, ...authorityOf(runbook, primary) })
   await runbook.wait(`${secondary} to follow ${primary}`, () => runbook.findLag(primary, secondary, kind))
@@ -93,12 +96,15 @@ export const activate = async (
 
 /** Throws before any change if the cluster already replicates: activation would revoke an existing secondary of that name. */
 const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
-  if (kind === 'performance' && (await runbook.status(name, 'dr')).mode === 'secondary')
+  const other = kind === 'dr' ? 'performance' : 'dr'
+  const role = (status: ReplicationStatus) => (isFollower(status) ? 'secondary' : status.mode)
+  const others = role(await runbook.status(name, other))
+  if (others === 'primary' || others === 'secondary')
     throw new LabError(
       'remote',
-      `${name} is a DR secondary, and can join another replication set only after it is promoted or disabled`,
+      `${name} is a ${KIND_WORDS[other]} ${others}, and can join another replication set only after this replication is disabled`,
     )
-  const { mode } = await runbook.status(name, kind)
+  const mode = role(await runbook.status(name, kind))
   if (mode !== 'primary' && mode !== 'secondary') return
   const disable = { method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
   throw new LabError(
@@ -107,12 +113,25 @@ const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Pr
   )
 }
 
+/** Throws if a cluster cannot be a primary of this kind, because it is a secondary. Resolves to its status. */
+const requireNoSecondary = async (runbook: Runbook, name: string, kind: Kind): Promise<ReplicationStatus> => {
+  const status = await runbook.status(name, kind)
+  const own = isFollower(status) ? kind : isFollower(await runbook.status(name, 'dr')) ? 'dr' : undefined
+  if (own === undefined) return status
+  throw new LabError(
+    'remote',
+    `${name} is a ${KIND_WORDS[own]} secondary, and cannot be a ${KIND_WORDS[kind]} primary: promote it, or name its primary`,
+  )
+}
+
 /** Makes the active node step down, and waits for another. Rejects with LabError `usage` if the cluster has one server. */
 export const stepDown = async (runbook: Runbook, cluster: ClusterAccess & ClusterOfNodes): Promise<void> => {
   const { name } = cluster
   if (!cluster.nodes) throw new LabError('usage', `cluster ${name} has one server: no other node can become active`)
-  const before = await findActive(cluster)
+  const { active: before, candidates } = await askNodes(cluster)
   if (!before) throw new LabError('remote', `cluster ${name} has no active node`)
+  if (candidates.length < 2)
+    throw new LabError('remote', `no other node of ${name} can become active: start or unseal one of them first`)
   await runbook.write(name, 'sys/step-down')
   let after = before
   await runbook.wait(`another node of ${name} to be active`, async () => {

@@ -10,7 +10,7 @@ import { askStatus, findLagBetween } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { nameUnreachable, throughRestart } from '../requests/request-errors.js'
 import { commandIn } from '../model/lab-directory.js'
-import { type Shares, sharesToTry } from '../keys/environment.js'
+import { requireKeys, type Shares, sharesToTry } from '../keys/environment.js'
 import { atReachableNode } from '../nodes/nodes.js'
 import { waitFor } from '../requests/wait.js'
 import { decodingLine, lineOf } from './lines.js'
@@ -36,6 +36,8 @@ export interface RunbookOptions {
   readonly emit?: ((event: EventDraft) => Promise<void>) | undefined
   /** Called for each response, and with null if there was none. */
   readonly onAnswer?: ((step: Step, status: number | null, tookMs: number) => void) | undefined
+  /** Called before data is erased, with a description of this data. Rejects to stop the operation. */
+  readonly onErase?: ((what: string) => Promise<void>) | undefined
   /** Prints the requests without sending them. */
   readonly isDryRun?: boolean | undefined
   /** Resolves to the position of a DR primary when the lab took it down. */
@@ -65,7 +67,10 @@ export class Runbook {
   async call(step: Step): Promise<Body> {
     const cluster = await this.#reachableNode(step.cluster)
     this.#options.onCall?.(lineOf(step, cluster.apiAddress))
-    if (this.#options.isDryRun) return {}
+    if (this.isDryRun) {
+      if (step.isAuthenticated) requireKeys(this.lab, cluster)
+      return {}
+    }
     const client = clientOf({ ...cluster, rootToken: '' })
     const { rootTokenOf } = this.#options
     const ask = async () => this.#ask(client, step, step.isAuthenticated ? await rootTokenOf(cluster) : '')
@@ -82,6 +87,17 @@ export class Runbook {
   write(cluster: string, path: string, body: NonNullable<Step['body']> = {}, isAuthenticated = true): Promise<Body> {
     const content = Object.keys(body).length > 0 ? { body } : {}
     return this.call({ cluster, method: 'PUT', path, ...content, isAuthenticated })
+  }
+
+  /** Reads a path, also in a dry run. The body has no `data` if there is nothing at the path. */
+  read(name: string, path: string, isAuthenticated = true): Promise<Body> {
+    return this.#throughRestart(this.cluster(name), async () => {
+      const cluster = await this.#reachableNode(name)
+      const call: { readonly token?: string } = isAuthenticated
+        ? { token: await this.#options.rootTokenOf(cluster) }
+        : {}
+      return withAnonymousClient(cluster, (client) => client.call<Body>('GET', path, call, [404]))
+    })
   }
 
   async #ask(client: ApiClient, step: Step, token: string): Promise<Body> {
@@ -123,9 +139,7 @@ export class Runbook {
     const cluster = this.cluster(name)
     const ask = async () =>
       withAnonymousClient(await this.#reachableNode(name), (client) => askStatus(client, kind), timeoutMs)
-    return timeoutMs === undefined && !this.isDryRun
-      ? this.#throughRestart(cluster, ask)
-      : namingUnreachable(cluster, ask)
+    return timeoutMs === undefined ? this.#throughRestart(cluster, ask) : namingUnreachable(cluster, ask)
   }
 
   /** Returns what a failover from a primary that is down would lose. */
@@ -147,6 +161,7 @@ export class Runbook {
   }
 
   #throughRestart<T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> {
+    if (this.isDryRun) return namingUnreachable(cluster, ask)
     const wait = (fact: () => Promise<string | undefined>) => this.wait(`cluster ${cluster.name} to restart`, fact)
     return namingUnreachable(cluster, () => throughRestart(wait, ask))
   }
@@ -172,6 +187,11 @@ export class Runbook {
   /** Prints the next action and its meaning, also in a dry run. */
   announce(text: string): void {
     this.#options.onProgress(text)
+  }
+
+  /** Asks whether data may be erased. Rejects if not. */
+  async erase(what: string): Promise<void> {
+    await this.#options.onErase?.(what)
   }
 
   /** Prints a completed action. */

@@ -170,9 +170,13 @@ export const generateOperationToken = async (call: Call, keys: readonly string[]
     // An abandoned generation blocks new ones. Wrong shares end a generation with another error.
     if (!(error instanceof ApiError && error.status === 400)) throw error
     if (!error.errors.some((text) => text.includes(IN_PROGRESS))) return undefined
-    const text = `another generation of an operation token is in progress: DELETE ${OPERATION_TOKEN}/attempt cancels it`
-    throw new LabError('conflict', text, { cause: error })
+    throw generationInProgress(error)
   }
+}
+
+export const generationInProgress = (cause?: unknown): LabError => {
+  const text = `another generation of an operation token is in progress: DELETE ${OPERATION_TOKEN}/attempt cancels it`
+  return new LabError('conflict', text, { cause })
 }
 
 /** Runs a token generation: starts it, then submits one share after the other. */

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { InProcessLab } from '../../../src/lab/library/in-process-lab.js'
 import type { LabEvent } from '../../../src/lab/events/event.js'
 import { openInProcessLab } from '../../../src/lab/live/in-process-driver.js'
-import { failOver, rejoin } from '../../../src/lab/operations/operations.js'
+import { failOver } from '../../../src/lab/operations/failover.js'
+import { rejoin } from '../../../src/lab/operations/operations.js'
 import { findTopology } from '../../../src/lab/topology/catalogue.js'
 
 const topology = findTopology('pr-dr')

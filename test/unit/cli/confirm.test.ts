@@ -22,7 +22,10 @@ describe('a command that erases data', () => {
   })
 
   it.each(['n\n', '\n', 'understudy down\n', undefined])('the answer %j on a terminal stops it', async (answer) => {
-    await expect(ask(answer)).rejects.toMatchObject({ code: 'interrupted', message: expect.stringContaining('nothing was changed') })
+    await expect(ask(answer)).rejects.toMatchObject({
+      code: 'interrupted',
+      message: expect.stringContaining('nothing was changed'),
+    })
   })
 
   it('the command only warns without a terminal and with --yes', async () => {

@@ -5,8 +5,12 @@ import { LabError } from '../../../lab/model/lab-error.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { claimLab } from '../../../lab/processes/claim.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
+import { failOver } from '../../../lab/operations/failover.js'
+import { clearFilter, setFilter, showFilter } from '../../../lab/operations/filters.js'
 import { activate, stepDown } from '../../../lab/operations/role-changes.js'
-import { failOver, operationToken, rejoin, switchOver } from '../../../lab/operations/operations.js'
+import { operationToken, rejoin, switchOver } from '../../../lab/operations/operations.js'
+import { promoteCluster } from '../../../lab/operations/promotion.js'
+import type { PathFilter } from '../../../lab/requests/filters.js'
 import { parseAcceptedLoss } from '../../../lab/requests/expected-loss.js'
 import { chooseClusters } from '../../../lab/nodes/choose.js'
 import type { Runbook } from '../../../lab/operations/runbook.js'
@@ -27,7 +31,7 @@ export const operationCommands = (output: Output): Command[] => {
       .flag('--explain', 'print the equivalent command for each API call')
       .flag('--dry-run', 'print the API calls without making them')
       .examples(...lines)
-  type Flags = FlagsOf<ReturnType<typeof make>>
+  type Flags = FlagsOf<ReturnType<typeof make>> & { readonly yes?: true }
   /** Runs one operation at a time per lab, because each creates tokens that invalidate those of another. */
   const operate = async (flags: Flags, work: (book: Runbook) => Promise<void>) => {
     const host = thisHost()
@@ -37,6 +41,7 @@ export const operationCommands = (output: Output): Command[] => {
       onProgress: output.progress,
       onCall: flags.explain || flags.dryRun ? (line) => output.data(line) : undefined,
       isDryRun: flags.dryRun === true,
+      onErase: confirmErasure(output, flags.yes === true || flags.dryRun === true),
     })
     if (flags.dryRun) return work(book)
     const claim = claimLab(lab.name, 'operated', host.me, host.table)
@@ -46,6 +51,43 @@ export const operationCommands = (output: Output): Command[] => {
       claim.release()
     }
   }
+  const makeFilter = (name: string, about: string, ...lines: readonly [string, string]) =>
+    make(name, about, ...lines)
+      .argument('<primary>')
+      .argument('<secondary>', 'its performance secondary')
+  const filter = new TypedCommand('filter')
+    .description('show, set and clear the path filters of performance secondaries')
+    .examples('filter show A C', 'filter set A C --deny EU/')
+  for (const command of [
+    makeFilter('show', 'show the path filter of a secondary', 'filter show A C', 'filter show A C --json')
+      .json()
+      .run((flags, primary: string, secondary: string) =>
+        operate(flags, async (book) => {
+          const found = await showFilter(book, primary, secondary)
+          if (flags.dryRun) return
+          if (flags.json) output.data(JSON.stringify(found ?? null, undefined, 2))
+          else if (found) output.data(`${found.mode} ${found.paths.join(', ')}`)
+          else output.progress(`${secondary} has no path filter`)
+        }),
+      ),
+    makeFilter(
+      'set',
+      'replace the path filter of a secondary',
+      'filter set A C --deny EU/,ns1/',
+      'filter set A C --allow US/ --yes',
+    )
+      .flag('--allow <paths>', 'replicate only these mounts and namespaces, separated by commas')
+      .flag('--deny <paths>', 'do not replicate these mounts and namespaces, separated by commas')
+      .flag(...YES)
+      .run((flags, primary: string, secondary: string) => {
+        const rule = ruleOf(flags)
+        return operate(flags, (book) => setFilter(book, primary, secondary, rule))
+      }),
+    makeFilter('clear', 'remove the path filter of a secondary', 'filter clear A C', 'filter clear A C --explain').run(
+      (flags, primary: string, secondary: string) => operate(flags, (book) => clearFilter(book, primary, secondary)),
+    ),
+  ])
+    filter.addCommand(command)
   return [
     make(
       'failover',
@@ -81,10 +123,31 @@ export const operationCommands = (output: Output): Command[] => {
       .run((flags, primary: string, secondary: string) =>
         operate(flags, (book) => switchOver(book, primary, secondary)),
       ),
-    make('rejoin', 'make a former primary a secondary of its successor', 'rejoin A B', 'rejoin A B --explain')
+    make(
+      'promote',
+      'promote a secondary, and make the others follow it',
+      'promote C --kind performance',
+      'promote B --dry-run',
+    )
+      .argument('<cluster>', 'the secondary; a running primary is demoted first')
+      .choice(...KIND)
+      .flag('--force', 'promote even if data may be lost, and do not demote a running primary')
+      .run((flags, cluster: string) =>
+        operate(flags, (book) => promoteCluster(book, cluster, flags.kind, flags.force === true)),
+      ),
+    make(
+      'rejoin',
+      'make a former primary a secondary of its successor',
+      'rejoin A B',
+      'rejoin A C --kind performance --explain',
+    )
       .argument('<former>')
       .argument('<primary>')
-      .run((flags, former: string, primary: string) => operate(flags, (book) => rejoin(book, former, primary))),
+      .choice(...KIND)
+      .flag(...YES)
+      .run((flags, former: string, primary: string) =>
+        operate(flags, (book) => rejoin(book, former, primary, flags.kind)),
+      ),
     make(
       'activate',
       'make a cluster a secondary of another; removes its data',
@@ -94,6 +157,7 @@ export const operationCommands = (output: Output): Command[] => {
       .argument('<primary>')
       .argument('<secondary>')
       .choice('--kind <kind>', 'replication kind', KINDS, 'performance')
+      .flag(...YES)
       .flag(
         '--filter <mode:paths>',
         'path filter: allow or deny, then mounts or namespaces separated by commas, such as deny:EU/',
@@ -124,7 +188,18 @@ export const operationCommands = (output: Output): Command[] => {
           if (!flags.dryRun) output.data(flags.json ? JSON.stringify({ token }, undefined, 2) : token)
         }),
       ),
+    filter,
   ]
+}
+
+const KIND = ['--kind <kind>', 'replication kind', KINDS, 'dr'] as const
+
+const ruleOf = ({ allow, deny }: { readonly allow?: string; readonly deny?: string }): PathFilter => {
+  const texts = (allow ?? deny ?? '').split(',').map((path) => path.trim())
+  const paths = texts.filter((path) => path !== '')
+  if ((allow === undefined) === (deny === undefined) || paths.length === 0)
+    throw new LabError('usage', 'specify mounts or namespaces, such as EU/, with either --allow or --deny')
+  return { mode: allow === undefined ? 'deny' : 'allow', paths }
 }
 
 const parseFilter = ({

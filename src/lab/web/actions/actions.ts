@@ -2,23 +2,15 @@ import { shellWord } from '../../../base/shell.js'
 import { describeStep } from '../../drills/steps/steps.js'
 import { describeFault, describeTarget, healEach } from '../../daemon/active-fault.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import { failOver, operationToken, rejoin, switchOver } from '../../operations/operations.js'
+import { failOver } from '../../operations/failover.js'
+import { operationTokenFor, rejoin, switchOver } from '../../operations/operations.js'
+import { requireMode } from '../../operations/preflight.js'
 import { demote, promote } from '../../operations/role-changes.js'
 import { loadOver, resetLab } from '../../snapshot/reset.js'
 import { saveSnapshot, withSnapshot } from '../../snapshot/take-image.js'
 import type { PageAction, PageVerb } from '../page-facts.js'
 import { findDrill, playDrill, stepsOf } from './drill-job.js'
-import {
-  ending,
-  type LabAction,
-  linkFault,
-  requireMode,
-  role,
-  roleChange,
-  runbookOf,
-  server,
-  TIMEOUT_MS,
-} from './lab-action.js'
+import { ending, type LabAction, linkFault, role, roleChange, runbookOf, server, TIMEOUT_MS } from './lab-action.js'
 
 const named = ({ name = '' }: PageAction): string => shellWord(name)
 
@@ -80,11 +72,10 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
         ? 'The cluster becomes primary even if it lacks entries. The missing entries are lost.'
         : 'The cluster becomes primary. A reachable primary also stays primary: demote it first, or fail over.',
     steps: async (book, action) => {
-      await requireMode(book, action, 'secondary')
       const [name = ''] = action.clusters
       const { kind = 'dr', isForced = false } = action
-      const token = kind === 'dr' ? await operationToken(book, name) : undefined
-      await promote(book, name, kind, { token, isForced })
+      await requireMode(book, name, kind, 'secondary')
+      await promote(book, name, kind, { token: await operationTokenFor(book, name, kind), isForced })
       book.say(`${name} is a ${role(action)} primary now`)
     },
   }),
@@ -95,9 +86,10 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     title: (action) => `demote ${action.clusters} from ${role(action)} primary to secondary`,
     consequence: () => 'The cluster accepts no more writes. It has no primary until you make it follow one.',
     steps: async (book, action) => {
-      await requireMode(book, action, 'primary')
       const [name = ''] = action.clusters
-      await demote(book, name, action.kind ?? 'dr')
+      const { kind = 'dr' } = action
+      await requireMode(book, name, kind, 'primary')
+      await demote(book, name, kind)
       book.say(`${name} is a ${role(action)} secondary now and has no primary`)
     },
   }),

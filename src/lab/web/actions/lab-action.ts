@@ -3,8 +3,6 @@ import { workOnServers } from '../../lifecycle/servers.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { type AnyLab, type AttachedServer, isAttached, serversIn } from '../../model/cluster.js'
 import { KIND_WORDS } from '../../model/kinds.js'
-import { LabError } from '../../model/lab-error.js'
-import { findMissingMode } from '../../operations/role-changes.js'
 import type { Runbook } from '../../operations/runbook.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
@@ -119,12 +117,6 @@ export const roleChange = (change: RoleChange): LabAction => ({
       await change.steps(runbookOf(lab, { say, call: progress.call }), action)
     }),
 })
-
-export const requireMode = async (book: Runbook, action: PageAction, wanted: string): Promise<void> => {
-  const [name = ''] = action.clusters
-  const missing = await findMissingMode(book, name, action.kind ?? 'dr', wanted)
-  if (missing !== undefined) throw new LabError('remote', `${name} is not a ${role(action)} ${wanted}: ${missing}`)
-}
 
 export const linkFault = (make: (action: PageAction) => LinkFault): Pick<LabAction, 'clusters' | 'needs' | 'run'> => ({
   clusters: 2,

@@ -1,0 +1,117 @@
+import { ApiError } from '../../client/api-client.js'
+import { LabError } from '../model/lab-error.js'
+import { type AcceptedLoss, describeLoss, isAccepted, isLevel } from '../requests/expected-loss.js'
+import { isDetached, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
+import { findCut, handOver, operationToken } from './operations.js'
+import { ask, askOthers, requireFollower, requireMode } from './preflight.js'
+import { promote } from './role-changes.js'
+import type { Runbook } from './runbook.js'
+
+/** A failover, from the supposedly lost primary to its DR secondary. */
+interface Failover {
+  readonly lost: string
+  readonly to: string
+  readonly acceptLoss: AcceptedLoss
+}
+
+/**
+ * Fails over to the DR secondary of a lost primary. If the primary is still running, demotes it first, so that there are never
+ * two. If it is down, rejects unless the secondary is known to lack at most `acceptLoss` log entries. With `isForced`, does not
+ * touch the primary, and promotes the secondary even if it may lack data. Resolves with whether the supposedly lost cluster is a
+ * running primary.
+ */
+export const failOver = async (
+  runbook: Runbook,
+  { isForced, ...failover }: Failover & { readonly isForced: boolean },
+): Promise<boolean> => {
+  const { lost, to } = failover
+  runbook.requireTwo(lost, to)
+  const ours = await ask(runbook, lost, 'dr')
+  const living = ours.mode === 'primary' ? lost : await findOtherPrimary(runbook, lost, to)
+  const isPlanned = living !== undefined && !isForced
+  const mayLose = living === undefined && !isForced && (await refuseLoss(runbook, ours, failover))
+  if (isPlanned) {
+    await requirePlannable(runbook, living, lost, to)
+    runbook.announce(
+      `${lost} is running, so this is a planned failover without data loss: ${lost} is demoted first, then ${to} is promoted`,
+    )
+    await handOver(runbook, { from: lost, to, kind: 'dr' })
+    return true
+  }
+  if (living !== undefined)
+    runbook.announce(
+      `WARNING: ${living} is running and stays a DR primary, so there are two primaries; when ${living} rejoins ${to}, its later writes are lost`,
+    )
+  const token = await operationToken(runbook, to)
+  if (mayLose) await promoteWithLoss(runbook, to, token)
+  else await promote(runbook, to, 'dr', { token, isForced })
+  runbook.say(`${to} is the DR primary now`)
+  return living === lost
+}
+
+/** Finds another running DR primary in the replication set of `to`. */
+const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Promise<string | undefined> => {
+  const { clusterId: set } = await runbook.status(to, 'dr')
+  if (set === '') return undefined
+  const others = await askOthers(runbook, [lost, to], 'dr')
+  return others.find(({ mode, clusterId }) => mode === 'primary' && clusterId === set)?.name
+}
+
+/** Rejects if the promotion may lose more than is accepted. Resolves with whether it may lose anything. */
+const refuseLoss = async (runbook: Runbook, ours: ReplicationStatus, failover: Failover): Promise<boolean> => {
+  const { lost, to, acceptLoss } = failover
+  const theirs = await requireMode(runbook, to, 'dr', 'secondary')
+  if (ours.mode === NO_STATUS.mode) return requireAccepted(runbook, failover)
+  if (theirs.clusterId !== ours.clusterId && acceptLoss !== 'any')
+    throw new LabError(
+      'remote',
+      `${lost} is running and not in the DR replication set of ${to}, so writes of the lost primary may be missing: name the lost primary, or pass --accept-loss any`,
+    )
+  // A demoted, running primary reports whether its secondary lacks data only when it is demoted.
+  if (!isDetached(ours) || theirs.merkleRoot === ours.merkleRoot) return false
+  if (acceptLoss === 'any') return true
+  throw new LabError(
+    'remote',
+    `${lost} is running as a demoted cluster, and its data differs from the data of ${to}, so writes may be lost: "${runbook.line(`failover ${to} ${lost}`)}" promotes ${lost} again, --force promotes ${to}`,
+  )
+}
+
+/** Rejects if a failover from a primary that is down may lose more than is accepted. Resolves with whether it may lose anything. */
+const requireAccepted = async (runbook: Runbook, { lost, to, acceptLoss }: Failover): Promise<boolean> => {
+  const loss = await runbook.expectedLoss(lost, to)
+  if (isLevel(loss)) return false
+  const { silentSeconds, isExact, entries } = loss
+  const heartbeat = silentSeconds === null ? 'unknown' : `${silentSeconds} s ago`
+  const found = `${lost} is down, and a failover to ${to} ${describeLoss(loss)} (last heartbeat from ${lost}: ${heartbeat})`
+  if (!isAccepted(loss, acceptLoss))
+    throw new LabError('remote', `${found}. Start ${lost} again, or pass --accept-loss ${isExact ? entries : 'any'}`)
+  runbook.announce(found)
+  return true
+}
+
+/** Promotes a secondary. Uses force only if the secondary itself reports that it lacks data. */
+const promoteWithLoss = async (runbook: Runbook, to: string, token: string): Promise<void> => {
+  try {
+    await promote(runbook, to, 'dr', { token, isForced: false })
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 503)) throw error
+    await promote(runbook, to, 'dr', { token: await operationToken(runbook, to), isForced: true })
+  }
+}
+
+/** Rejects if the secondary is disconnected: a demotion would lose writes. Two primaries must be requested explicitly. */
+const requirePlannable = async (runbook: Runbook, living: string, lost: string, to: string): Promise<void> => {
+  if (living !== lost)
+    throw new LabError(
+      'remote',
+      `the DR primary of ${to} is ${living}, not ${lost}, and ${living} is running: use "${runbook.line(`failover ${living} ${to}`)}"`,
+    )
+  await requireMode(runbook, to, 'dr', 'secondary')
+  await requireFollower(runbook, lost, to, 'dr')
+  const cut = await findCut(runbook, lost, to, 'dr')
+  if (cut !== undefined)
+    throw new LabError(
+      'remote',
+      `${lost} is a running DR primary, but ${to} does not stream from it (${cut}): fix the link between ${lost} and ${to} first, or use --force, which leaves two primaries and discards writes that ${to} has not received`,
+    )
+}

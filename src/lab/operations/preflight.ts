@@ -1,0 +1,95 @@
+import { KIND_WORDS, type Kind } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
+import type { Shares } from '../keys/environment.js'
+import { REPLICATION } from '../requests/replication.js'
+import { describeMode, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
+import type { Runbook } from './runbook.js'
+
+/** Checks before the first change: an operation that fails halfway could leave a replication set without a primary. */
+
+/** A cluster that does not respond within this time counts as lost. */
+const REACHABLE_MS = 2000
+
+/** Returns the status of a cluster. Its mode is `-` if the cluster does not respond. */
+export const ask = (runbook: Runbook, name: string, kind: Kind): Promise<ReplicationStatus> =>
+  runbook.status(name, kind, REACHABLE_MS).catch(() => NO_STATUS)
+
+/** Asks all clusters except these, as `ask` does. */
+export const askOthers = (
+  runbook: Runbook,
+  except: readonly string[],
+  kind: Kind,
+): Promise<readonly (ReplicationStatus & { readonly name: string })[]> =>
+  Promise.all(
+    runbook.lab.clusters
+      .filter(({ name }) => !except.includes(name))
+      .map(async ({ name }) => ({ name, ...(await ask(runbook, name, kind)) })),
+  )
+
+/** Throws unless a cluster has this role. Resolves to its status. */
+export const requireMode = async (
+  runbook: Runbook,
+  name: string,
+  kind: Kind,
+  mode: 'primary' | 'secondary',
+): Promise<ReplicationStatus> => {
+  const status = await runbook.status(name, kind)
+  if (status.mode === mode) return status
+  const own = describeMode(status)
+  const word = KIND_WORDS[kind]
+  const text = own === 'primary' || own === 'secondary' ? `it is a ${word} ${own}` : `its ${word} replication is ${own}`
+  throw new LabError('remote', `${name} is not a ${word} ${mode}: ${text}`)
+}
+
+/** Throws unless two clusters belong to one replication set: a token of one set is invalid in another. */
+export const requireSameSet = async (runbook: Runbook, name: string, other: string, kind: Kind): Promise<void> => {
+  const ours = await runbook.status(name, kind)
+  if (ours.mode === 'disabled') await requireMode(runbook, name, kind, 'secondary')
+  if (ours.clusterId === (await runbook.status(other, kind)).clusterId) return
+  throw new LabError('remote', `${name} and ${other} belong to different ${KIND_WORDS[kind]} replication sets`)
+}
+
+/** Throws unless the primary knows the cluster as its secondary: waiting does not change that. */
+export const requireFollower = async (
+  runbook: Runbook,
+  primary: string,
+  secondary: string,
+  kind: Kind,
+): Promise<void> => {
+  await requireSameSet(runbook, secondary, primary, kind)
+  const { knownSecondaries } = await runbook.status(primary, kind)
+  const { secondaryId } = await runbook.status(secondary, kind)
+  if (knownSecondaries.includes(secondaryId)) return
+  throw new LabError(
+    'remote',
+    `${secondary} does not follow ${primary}; to make it follow: ${rejoinLine(runbook, secondary, primary, kind)}`,
+  )
+}
+
+/** Returns the command that makes a cluster follow a primary of its set. */
+export const rejoinLine = (runbook: Runbook, name: string, primary: string, kind: Kind): string =>
+  runbook.line(`rejoin ${name} ${primary}${kind === 'dr' ? '' : ` --kind ${kind}`}`)
+
+/** Throws if a performance secondary has a path filter: its promotion would fail. */
+export const refuseFiltered = async (runbook: Runbook, name: string): Promise<void> => {
+  const { secondaryId } = await runbook.status(name, 'performance')
+  if (secondaryId === '') return
+  const { data } = await runbook.read(name, `${REPLICATION}/performance/secondary/dynamic-filter/${secondaryId}`)
+  if (data)
+    throw new LabError(
+      'remote',
+      `${name} has a path filter and lacks data of its primary: clear the filter first ("${runbook.line(`filter clear PRIMARY ${name}`)}"), or use --force`,
+    )
+}
+
+/** Returns key shares of the lab for an operation token. Throws if they are too few. `required`: 0 if unknown. */
+export const requireShares = (runbook: Runbook, name: string, required = 0): Shares => {
+  const isEnough = ({ unsealKeys, threshold }: Shares) => unsealKeys.length >= threshold && threshold >= required
+  const found = runbook.keysFor(name).find(isEnough)
+  if (found) return found
+  throw noShares(name)
+}
+
+/** Returns the error for an operation token that no key shares of the lab complete. */
+export const noShares = (name: string): LabError =>
+  new LabError('remote', `no key shares of the lab generate an operation token on ${name}`)
