@@ -65,9 +65,9 @@ describe('the help of understudy commands', () => {
   )
 
   it('each command with JSON output also has YAML output', () => {
-    // An export has an option --output for a directory.
-    const isOfFormat = ({ long, argChoices }: Option) => long !== '--output' || argChoices !== undefined
-    const options = documented.map((command) => command.options.filter(isOfFormat).map(({ long }) => long))
+    // An export has the hidden option --output, whose error names --out.
+    const isShown = ({ hidden }: Option) => !hidden
+    const options = documented.map((command) => command.options.filter(isShown).map(({ long }) => long))
     expect(options.filter((longs) => longs.includes('--json') !== longs.includes('--output'))).toEqual([])
     expect(options.filter((longs) => longs.includes('--json')).length).toBeGreaterThan(5)
   })
@@ -82,6 +82,13 @@ describe('the help of understudy commands', () => {
       if (!TAKES_MINUS.includes(name)) expect(refused.complained).toContain("unknown option '--no-such-thing'")
     },
   )
+
+  it.each(['compose', 'kubernetes'])('%s export rejects --output and -o, and names --out', async (parent) => {
+    for (const former of ['--output', '-o']) {
+      const { exitCode, complained } = await endOf([parent, 'export', 'pr-dr', former, 'lab/'])
+      expect([exitCode, complained]).toEqual([1, expect.stringContaining('Use --out lab/')])
+    }
+  })
 
   it('the help fits a terminal of 80 columns', () => {
     const long = documented.flatMap((command) =>
