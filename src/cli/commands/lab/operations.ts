@@ -11,7 +11,7 @@ import { parseAcceptedLoss } from '../../../lab/requests/expected-loss.js'
 import { chooseClusters } from '../../../lab/nodes/choose.js'
 import type { Runbook } from '../../../lab/operations/runbook.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
-import type { Output } from '../../terminal/output.js'
+import { type Output, printDone } from '../../terminal/output.js'
 import { parseTimeout } from './options.js'
 import { workOnServers } from '../../../lab/lifecycle/servers.js'
 import { SERVER_VERBS, type ServerVerb } from '../../../lab/model/server-verbs.js'
@@ -19,31 +19,40 @@ import { SERVER_VERBS, type ServerVerb } from '../../../lab/model/server-verbs.j
 /** Commands for whole operations on a lab. With --explain, they print each call as a runbook line. */
 export const operationCommands = (output: Output): Command[] => {
   const make = (name: string, about: string, ...lines: readonly [string, string]) =>
-    new TypedCommand(name)
+    new TypedCommand<{ readonly operation: string }>(name)
       .description(about)
       .lab()
       .timeout()
       .flag('--explain', 'print the equivalent command for each API call')
       .flag('--dry-run', 'print the API calls without making them')
+      .json(DONE_JSON)
+      .setOptionValue('operation', name)
       .examples(...lines)
   type Flags = FlagsOf<ReturnType<typeof make>>
   /** Runs one operation at a time per lab, because each creates tokens that invalidate those of another. */
-  const operate = async (flags: Flags, work: (book: Runbook) => Promise<void>) => {
-    const host = thisHost()
-    await using lab = openLab(flags.name, host)
-    const book = lab.runbook({
-      timeoutMs: parseTimeout(flags.timeout),
-      onProgress: output.progress,
-      onCall: flags.explain || flags.dryRun ? (line) => output.data(line) : undefined,
-      isDryRun: flags.dryRun === true,
+  const operate = (flags: Flags, work: (book: Runbook) => Promise<unknown>) => {
+    const { name, operation, json, explain, dryRun = false } = flags
+    return printDone(output, flags, { lab: name, operation, dryRun }, async (say) => {
+      const host = thisHost()
+      await using lab = openLab(name, host)
+      const calls: string[] = []
+      const book = lab.runbook({
+        timeoutMs: parseTimeout(flags.timeout),
+        onProgress: say,
+        onCall: (line) => {
+          calls.push(line)
+          if (!json && (explain || dryRun)) output.data(line)
+        },
+        isDryRun: dryRun,
+      })
+      const claim = dryRun ? undefined : claimLab(lab.name, 'operated', host.me, host.table)
+      try {
+        const result = await work(book)
+        return { calls, ...(result as object | undefined) }
+      } finally {
+        claim?.release()
+      }
     })
-    if (flags.dryRun) return work(book)
-    const claim = claimLab(lab.name, 'operated', host.me, host.table)
-    try {
-      await work(book)
-    } finally {
-      claim.release()
-    }
   }
   return [
     make(
@@ -116,15 +125,18 @@ export const operationCommands = (output: Output): Command[] => {
     make('token', 'generate a one-time DR operation token', 'token dr-operation B', 'token dr-operation B --explain')
       .addArgument(new Argument('<what>').choices(['dr-operation']))
       .argument('<cluster>')
-      .json()
       .run((flags, _what: string, cluster: string) =>
         operate(flags, async (book) => {
           const token = await operationToken(book, cluster)
-          if (!flags.dryRun) output.data(flags.json ? JSON.stringify({ token }, undefined, 2) : token)
+          if (flags.dryRun) return undefined
+          if (!flags.json) output.data(token)
+          return { token }
         }),
       ),
   ]
 }
+
+const DONE_JSON = 'print JSON: what was done'
 
 const parseFilter = ({
   filter,
@@ -148,9 +160,12 @@ export const serverCommands = (output: Output): Command[] =>
       .argument(needsName ? '<clusters...>' : '[clusters...]', 'A, B, ..., or a node such as A2')
       .lab()
       .timeout()
+      .json(DONE_JSON)
       .examples(`${verb} A`, `${verb} B C --name drill`)
-      .run(async (flags, clusters: string[]) => {
-        const options = { timeoutMs: parseTimeout(flags.timeout), onProgress: output.progress }
-        await workOnServers(flags.name, verb as ServerVerb, clusters, options, thisHost())
-      }),
+      .run((flags, clusters: string[]) =>
+        printDone(output, flags, { lab: flags.name, operation: verb }, (onProgress) => {
+          const options = { timeoutMs: parseTimeout(flags.timeout), onProgress }
+          return workOnServers(flags.name, verb as ServerVerb, clusters, options, thisHost())
+        }),
+      ),
   )
