@@ -84,6 +84,21 @@ describe('the command line asked for help', () => {
   })
 })
 
+describe('UNDERSTUDY_LAB', () => {
+  it.each([
+    ['mine', ['status'], 'there is no lab "mine"'],
+    ['mine', ['status', '--name', 'other'], 'there is no lab "other"'],
+    ['mine', ['web'], 'there is no lab "mine"'],
+    ['mine', ['down'], 'there is no lab "mine"'],
+    ['', ['status'], 'there is no lab "default"'],
+    ['no/lab', ['status'], '"no/lab" is not a valid lab name'],
+  ])('with UNDERSTUDY_LAB=%s, %j reports: %s', async (lab, args, text) => {
+    using at = new TestDirectory()
+    const { stderr } = await runProgram(args, { env: { XDG_STATE_HOME: at.path('state'), UNDERSTUDY_LAB: lab } })
+    expect(stderr).toContain(text)
+  })
+})
+
 describe('understudy wire', () => {
   it('wire initializes nothing if one of the servers is not new, and names the next step', async () => {
     using at = new TestDirectory()
