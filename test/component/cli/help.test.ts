@@ -2,6 +2,7 @@ import { type Command, CommanderError, type Option } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { describeConfigShow, describeServerCommand } from '../../../src/cli/commands/server-help.js'
 import { everyCommand } from '../../../src/cli/program.js'
+import { FIRST_HOUR } from '../../../src/cli/terminal/first-hour.js'
 import { ProcessOutput } from '../../../src/cli/terminal/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
 import { describeAll } from '../../../src/cli/vault/program/commands.js'
@@ -63,6 +64,29 @@ describe('the help of understudy commands', () => {
       expect(countExamples(helpOf(command))).toBeGreaterThanOrEqual(2)
     },
   )
+
+  it('the first screen of the help has the ten commands of a first session', () => {
+    const screen = helpOf(program).split('\n').slice(0, 24)
+    expect(FIRST_HOUR).toHaveLength(10)
+    for (const [command, effect] of FIRST_HOUR) {
+      expect(screen.filter((line) => line.startsWith(`  ${command} `) && line.endsWith(effect))).toHaveLength(1)
+      expect(program.commands.map((one) => one.name())).toContain(command.split(' ')[0])
+    }
+  })
+
+  it('the help lists every command below the heading of its group', () => {
+    const rows = helpOf(program).split('Examples:')[0]?.split('\n') ?? []
+    const groupOf = (name: string) =>
+      rows
+        .slice(0, rows.findLastIndex((row) => row.startsWith(`  ${name} `)))
+        .findLast((row) => /^[A-Z]\w+:$/.test(row))
+    const names = ['up', 'crash', 'failover', 'fault', 'drill', 'status', 'server', 'compose', 'version', 'help']
+    expect(names.map(groupOf)).toEqual([
+      ...['Lab:', 'Clusters:', 'Replication:', 'Faults:', 'Drills:'],
+      ...['Observe:', 'Servers:', 'Export:', 'Other:', 'Other:'],
+    ])
+    expect(rows).not.toContain('Commands:')
+  })
 
   it('each command with JSON output also has YAML output', () => {
     // An export has the hidden option --output, whose error names --out.
