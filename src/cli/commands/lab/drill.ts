@@ -22,14 +22,14 @@ export const drillCommand = (output: Output, finish: (status: number) => void): 
 
 const runCommand = (output: Output, finish: (status: number) => void): Command =>
   new TypedCommand('run')
-    .description('run a drill on a new lab; exit code 3 if an expectation is false')
+    .description('run a drill on the current lab if it fits, or on a new lab; exit code 3 if an expectation is false')
     .argument('<drill>', 'name, or file that ends in .yaml')
     .flag('--slo <bounds>', 'limits in addition to those of the drill, such as rto=60s,rpo=0')
     .flag('--report <directory>', 'write report.json, junit.xml and report.html to this directory')
-    .choice('--on <runner>', 'where the servers run', RUNNERS, 'process')
+    .choice('--on <runner>', 'run the drill on a new lab, with servers of this kind', RUNNERS)
     .flag('--name <lab>', 'run the drill on this running lab')
     .flag('--seed <seed>', 'make identifiers, keys and faults reproducible; requires --on in-process')
-    .flag('--keep', 'keep the lab after the drill')
+    .flag('--keep', 'keep the new lab after the drill')
     .flag('--step', 'wait for Enter before each step')
     .timeout()
     .json('print the result as JSON')

@@ -156,7 +156,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     canBeStopped: true,
     label: () => 'Run a drill …',
     title: (action) => `run the drill ${action.name}`,
-    // Without a name, the command would start a new lab.
+    // Without a name, the command would start a new lab if this one does not fit.
     line: (action, lab) => `drill run ${named(action)}${nameFlag(lab) === '' ? ` --name ${lab}` : ''}`,
     consequence: () => 'The drill runs on this lab and changes it. A reset restores the lab.',
     lines: ({ name = '' }, lab) => stepsOf(findDrill(name, lab)).map(describeStep),
