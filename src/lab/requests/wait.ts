@@ -1,6 +1,8 @@
 import type { Clock } from '../../base/clock.js'
 import { messageOf } from '../../base/printable.js'
 import { whileWaiting } from '../../base/waits.js'
+import { requireValid } from '../documents/check.js'
+import type { Schema } from '../documents/schema.js'
 import { LabError } from '../model/lab-error.js'
 
 /** A condition: resolves with undefined if it holds, else with a description of what is still false. */
@@ -13,6 +15,8 @@ export interface WaitOptions {
   /** Aborts every wait. */
   readonly signal?: AbortSignal | undefined
 }
+
+const TIMEOUT: Schema = { type: 'number', title: 'a number of milliseconds' }
 
 const PAUSE_MS = 25
 
@@ -45,6 +49,7 @@ export const waitFor = (
   pauseMs: number = PAUSE_MS,
 ): Promise<void> =>
   whileWaiting(what, async (wait) => {
+    requireValid('waitFor', TIMEOUT, timeoutMs, 'timeoutMs')
     const deadline = clock.monotonic() + timeoutMs
     for (;;) {
       signal?.throwIfAborted()
