@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.js'
 import { nearest } from '../../base/nearest.js'
 import { LabError } from '../model/lab-error.js'
 import { isRecord, type Schema } from './schema.js'
@@ -39,7 +40,7 @@ export const findMismatches = (schema: Schema, value: unknown, at: Place): reado
     return problem === undefined ? [] : refuse(problem)
   }
   const { items, minItems = 0 } = schema
-  if (value.length < minItems) return refuse(`must have at least ${minItems} ${minItems === 1 ? 'entry' : 'entries'}`)
+  if (value.length < minItems) return refuse(`must have at least ${counted(minItems, 'entry', 'entries')}`)
   const placeOf = (index: number): Place => ({ path: [...path, index], name: `${name}[${index}]` })
   return items ? value.flatMap((item, index) => findMismatches(items, item, placeOf(index))) : []
 }

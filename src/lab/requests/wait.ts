@@ -4,6 +4,7 @@ import { whileWaiting } from '../../base/waits.js'
 import { requireValid } from '../documents/check.js'
 import type { Schema } from '../documents/schema.js'
 import { LabError } from '../model/lab-error.js'
+import { findNotListening } from './request-errors.js'
 
 /** A condition: resolves with undefined if it holds, else with a description of what is still false. */
 type Fact = () => Promise<string | undefined>
@@ -73,7 +74,7 @@ const evaluate = async (clock: Clock, fact: Fact, leftMs: number, before = ''): 
   const evaluated = new AbortController()
   const silence = before === '' ? 'no response' : `${before}; no response since then`
   const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), evaluated.signal).then(() => silence)
-  const answer = fact().catch(messageOf)
+  const answer = fact().catch((error: unknown) => findNotListening(error) ?? messageOf(error))
   try {
     return await Promise.race([answer, late])
   } finally {

@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.js'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -156,7 +157,7 @@ const upInContainers: Up = async (drill, given, options) => {
     const variables = [...ports].map(([server, { api }]) => `${server}_PORT=${api}\n`).join('')
     const files = [...exportCompose({ topology }, { image }), { path: '.env', text: variables }]
     writeExport(directory, files, false)
-    onProgress(`starting ${services.length} containers of the image ${image}`)
+    onProgress(`starting ${counted(services.length, 'container')} of the image ${image}`)
     await compose(directory, 'up', '--detach', ...services)
     signal?.throwIfAborted()
     const { containers, addresses, caPem } = await findComposeProject(directory)

@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import type { Command } from 'commander'
 import { drillSchemaDocument, RUNNERS } from '../../../lab/drills/drill-schema.js'
 import { drillText, listDrills, loadDrill } from '../../../lab/drills/catalogue.js'
@@ -86,7 +87,8 @@ const validateCommand = (output: Output): Command =>
     .examples('drill validate our-failover.yaml', 'drill validate drills/quarterly.yaml')
     .run((_flags, file: string) => {
       const { name, steps, expect } = readDrillFile(file)
-      output.data(`${file}: the drill ${name}, ${count(steps.length, 'step')}, ${count(expect.length, 'expectation')}`)
+      const size = `${counted(steps.length, 'step')}, ${counted(expect.length, 'expectation')}`
+      output.data(`${file}: the drill ${name}, ${size}`)
     })
 
 const schemaCommand = (output: Output): Command =>
@@ -95,7 +97,6 @@ const schemaCommand = (output: Output): Command =>
     .examples('drill schema > drill.schema.json', 'drill schema | less')
     .run(() => output.data(JSON.stringify(drillSchemaDocument(), undefined, 2)))
 
-const count = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`
 
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/)[0] ?? text
 
@@ -104,7 +105,7 @@ const describeDrill = (drill: Drill): string => {
   const part = (title: string, lines: readonly string[]) => (lines.length > 0 ? ['', title, ...lines] : [])
   const numbered = (list: readonly Step[]) => list.map((step, index) => `  ${index + 1}. ${describeNamed(step)}`)
   const clients = load && [
-    `  ${count(load.writers, 'writer')}, ${count(load.logins, 'login client')}, ${count(load.readers, 'reader')}, ${count(load.tokens, 'token')}`,
+    `  ${counted(load.writers, 'writer')}, ${counted(load.logins, 'login client')}, ${counted(load.readers, 'reader')}, ${counted(load.tokens, 'token')}`,
   ]
   return [
     `${name} (${topologyName(topology)})`,
