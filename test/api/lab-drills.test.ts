@@ -135,7 +135,10 @@ it('a drill without --name or --on runs on the current lab if that fits, and oth
   expect((await home.run('up', 'dr', '--in-process', '--ports', 'random', '--shamir', '3/2', '--tls')).status).toBe(0)
   const single = write(home, 'single.yaml', 'topology: single\nsteps:\n  - wait: 1ms\n')
   const other = await home.run('drill', 'run', single)
-  expect([other.status, other.stdout]).toEqual([0, expect.stringMatching(/^drill single on a new lab, single \(process\)/)])
+  expect([other.status, other.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^drill single on a new lab, single \(process\)/),
+  ])
   expect(other.stderr).toContain('the lab "default" does not fit')
   expect(other.stderr).toContain('the drill requires the topology single')
 

@@ -86,13 +86,13 @@ describe('the command line asked for help', () => {
 
 describe('UNDERSTUDY_LAB', () => {
   it.each([
-    ['mine', ['status'], 'there is no lab "mine"'],
-    ['mine', ['status', '--name', 'other'], 'there is no lab "other"'],
-    ['mine', ['web'], 'there is no lab "mine"'],
-    ['mine', ['down'], 'there is no lab "mine"'],
-    ['', ['status'], 'there is no lab "default"'],
-    ['no/lab', ['status'], '"no/lab" is not a valid lab name'],
-  ])('with UNDERSTUDY_LAB=%s, %j reports: %s', async (lab, args, text) => {
+    [['status'], 'mine', 'there is no lab "mine"'],
+    [['status', '--name', 'other'], 'mine', 'there is no lab "other"'],
+    [['web'], 'mine', 'there is no lab "mine"'],
+    [['down'], 'mine', 'there is no lab "mine"'],
+    [['status'], '', 'there is no lab "default"'],
+    [['status'], 'no/lab', '"no/lab" is not a valid lab name'],
+  ])('the command %j with UNDERSTUDY_LAB=%s reports: %s', async (args, lab, text) => {
     using at = new TestDirectory()
     const { stderr } = await runProgram(args, { env: { XDG_STATE_HOME: at.path('state'), UNDERSTUDY_LAB: lab } })
     expect(stderr).toContain(text)

@@ -2,7 +2,7 @@ import { formatTable } from './output.js'
 
 /** The commands of a first session, in the order of their use. */
 export const FIRST_HOUR: readonly (readonly [command: string, effect: string])[] = [
-  ['up pr-dr', 'start A, its DR secondary B and its performance secondary C'],
+  ['up pr-dr', 'start A, its DR copy B and its secondary C, replicated'],
   ['status', 'show roles, lag and problems'],
   ['env A', 'print VAULT_ADDR and VAULT_TOKEN of A, for eval'],
   ['web', 'serve a page that shows and controls the lab'],

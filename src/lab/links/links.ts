@@ -22,7 +22,10 @@ const NUMBER: Schema = { type: 'number', minimum: 0, title: 'a number of at leas
 const schemaOf = (name: FaultName): Schema => {
   const { fields } = LINK_FAULTS[name]
   const needed = fields.filter(({ isOptional }) => !isOptional).map((field) => field.name)
-  return mapWith(Object.fromEntries([...fields.map((field) => field.name), 'toxicity'].map((key) => [key, NUMBER])), needed)
+  return mapWith(
+    Object.fromEntries([...fields.map((field) => field.name), 'toxicity'].map((key) => [key, NUMBER])),
+    needed,
+  )
 }
 
 const FAULTS = mapWith(Object.fromEntries(TOXIC_NAMES.map((name) => [name, schemaOf(name)])))

@@ -46,8 +46,7 @@ const NAMES = Object.keys(OWN_KEYS).filter((name) => !OF_MACHINES.has(name))
 /** Returns the problem with the name of a setting for a lab, or undefined. */
 export const findSettingProblem = (name: string): string | undefined => {
   if (NAMES.includes(name)) return undefined
-  if (OF_MACHINES.has(name))
-    return `the setting "${name}" cannot be set in a lab: it describes the machine of a server`
+  if (OF_MACHINES.has(name)) return `the setting "${name}" cannot be set in a lab: it describes the machine of a server`
   const meant = nearest(name, NAMES)
   return `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
 }

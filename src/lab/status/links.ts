@@ -59,7 +59,6 @@ export const findExpectedLinks = (
       .filter(({ primary }) => primary !== null),
   )
 
-
 const describe = (
   kind: Kind,
   secondary: RoleHolder,

@@ -78,7 +78,10 @@ describe('the help of understudy commands', () => {
     const rows = helpOf(program).split('Examples:')[0]?.split('\n') ?? []
     const groupOf = (name: string) =>
       rows
-        .slice(0, rows.findLastIndex((row) => row.startsWith(`  ${name} `)))
+        .slice(
+          0,
+          rows.findLastIndex((row) => row.startsWith(`  ${name} `)),
+        )
         .findLast((row) => /^[A-Z]\w+:$/.test(row))
     const names = ['up', 'crash', 'failover', 'fault', 'drill', 'status', 'server', 'compose', 'version', 'help']
     expect(names.map(groupOf)).toEqual([

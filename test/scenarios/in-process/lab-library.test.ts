@@ -513,13 +513,11 @@ describe('what is not known', () => {
       ['reset', [{}], 'the argument is not a snapshot of a lab'],
     ]
     for (const [name, given, text] of refusals)
-      expect(await codeAndText(async () => untyped[name]?.apply(lab, given))).toBe(`usage: ${name}: ${text}`)
+      expect(await codeAndText(async () => untyped[name]?.apply(lab, [...given]))).toBe(`usage: ${name}: ${text}`)
     const useKeys = lab.A.useKeys as (keys: unknown) => void
     expect(() => useKeys.call(lab.A, { unsealKey: [] })).toThrow('unknown key "unsealKey"; did you mean "unsealKeys"?')
     const wait = async () => waitFor(systemClock, 'it', async () => undefined, '500' as unknown as number)
-    expect(await codeAndText(wait)).toBe(
-      'usage: waitFor: timeoutMs is a string, but must be a number of milliseconds',
-    )
+    expect(await codeAndText(wait)).toBe('usage: waitFor: timeoutMs is a string, but must be a number of milliseconds')
   })
 
   it('links, clocks and snapshots of a lab reject unknown values', async () => {

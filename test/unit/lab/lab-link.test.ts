@@ -7,7 +7,9 @@ const set = (...given: readonly unknown[]) =>
 
 it('a link rejects an unknown fault, and one without its parameters', () => {
   expect(() => set('latancy', { ms: 3 })).toThrow('setFault: unknown key "latancy"; did you mean "latency"?')
-  expect(() => set('latency', { ms: 3, msec: 3 })).toThrow('setFault: unknown key "latency.msec"; known keys: ms, jitterMs')
+  expect(() => set('latency', { ms: 3, msec: 3 })).toThrow(
+    'setFault: unknown key "latency.msec"; known keys: ms, jitterMs',
+  )
   for (const fault of [{}, undefined, null])
     expect(() => set('latency', fault)).toThrow('setFault: latency requires "ms"')
   expect(() => set('latency', { ms: '80ms' })).toThrow(

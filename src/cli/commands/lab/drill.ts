@@ -97,7 +97,6 @@ const schemaCommand = (output: Output): Command =>
     .examples('drill schema > drill.schema.json', 'drill schema | less')
     .run(() => output.data(JSON.stringify(drillSchemaDocument(), undefined, 2)))
 
-
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/)[0] ?? text
 
 const describeDrill = (drill: Drill): string => {

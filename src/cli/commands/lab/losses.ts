@@ -57,7 +57,9 @@ const describeRemains = ({ cluster, losses }: Report, dataDirectory = 'its data 
     `${cluster} keeps the log frames of these entries in ${dataDirectory}, below core/losses/ and encrypted. No command reads them.`,
     ...(beyond > 0 ? [`${cluster} did not keep ${counted(beyond, 'more log frame')}, because of the size.`] : []),
     ...(deletions > 0
-      ? [`The losses include ${counted(deletions, 'deletion')}: deleted data, such as a revoked token, can be valid again.`]
+      ? [
+          `The losses include ${counted(deletions, 'deletion')}: deleted data, such as a revoked token, can be valid again.`,
+        ]
       : []),
   ]
 }

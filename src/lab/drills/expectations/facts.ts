@@ -168,7 +168,9 @@ export const FACTS = {
       `entries of ${primary} that ${secondary} lacks: ${describeWanted(entries)}`,
     async run({ lab }, { primary, secondary, kind, entries }) {
       const lag = await lagBetween(lab, primary, secondary, kind)
-      return judged(findMismatch(lag, entries), [`${secondary} lacks ${counted(lag, 'entry', 'entries')} of ${primary}`])
+      return judged(findMismatch(lag, entries), [
+        `${secondary} lacks ${counted(lag, 'entry', 'entries')} of ${primary}`,
+      ])
     },
   }),
   metrics: fact({

@@ -3,7 +3,18 @@ import type { ValueOf } from '../../documents/schema.js'
 import { findLag, statusOf } from '../../requests/replication.js'
 import { findMissing, READINESS, type Readiness } from '../../status/readiness.js'
 import { type DrillContext, DrillFailure } from '../context/drill-context.js'
-import { CLUSTER, DURATION, durationOf, exactlyOne, KIND, lacks, nameVariables, type Row, step, WANTED } from '../context/forms.js'
+import {
+  CLUSTER,
+  DURATION,
+  durationOf,
+  exactlyOne,
+  KIND,
+  lacks,
+  nameVariables,
+  type Row,
+  step,
+  WANTED,
+} from '../context/forms.js'
 import { describeWanted, findMismatch } from '../context/matcher.js'
 import { lagBetween, replicationLinks, rolesNow } from '../context/status-samples.js'
 import { checkFact, describeExpectation, EXPECTATION_SCHEMAS, toExpectation } from '../expectations/expectations.js'
