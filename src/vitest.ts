@@ -64,8 +64,8 @@ export const labTest = <const T extends AnyTopology>(topology: T, options: Start
 }
 
 /** Rejects simulated labs, which cannot be reset. JavaScript has no compiler to detect this. */
-const requireReal = (options: object): void => {
-  if (!('simulated' in options) || options.simulated !== true) return
+const requireReal = (options: { readonly simulated?: unknown } | null): void => {
+  if (options?.simulated !== true) return
   throw new LabError(
     'usage',
     'labTest does not support simulated labs: start one in each test with startLab(topology, { simulated: true, seed })',

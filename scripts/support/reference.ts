@@ -69,7 +69,8 @@ const commandsPage = (): string => {
 }
 
 const optionRow = (option: Option): readonly string[] => {
-  const preset = option.defaultValue === undefined ? [] : [`default: ${code(String(option.defaultValue))}`]
+  const { defaultValue, defaultValueDescription: about = code(String(defaultValue)) } = option
+  const preset = defaultValue === undefined ? [] : [`default: ${about}`]
   return [code(option.flags), withNotes(option.description, [...valuesOf(option), ...preset])]
 }
 
@@ -90,7 +91,7 @@ const describeCommand = (command: Command, above: string): string[] => {
     ...command.registeredArguments
       .filter(({ description, argChoices }) => description !== '' || argChoices)
       .map((argument, index) => [code(args[index] ?? ''), withNotes(argument.description, valuesOf(argument))]),
-    ...command.options.map(optionRow),
+    ...command.options.filter(({ hidden }) => !hidden).map(optionRow),
   ]
   return [
     `${above === '' ? '##' : '###'} ${code([name, ...args].join(' '))}`,

@@ -20,6 +20,23 @@ export const silentLog: Log = {
   with: () => silentLog,
 }
 
+/** Returns a log that writes nothing after the signal, as the log of a killed process. */
+export const untilAborted = (log: Log, signal: AbortSignal): Log => {
+  const lineOf =
+    (level: LogLevel): Log[LogLevel] =>
+    (message, fields) => {
+      if (!signal.aborted) log[level](message, fields)
+    }
+  return {
+    trace: lineOf('trace'),
+    debug: lineOf('debug'),
+    info: lineOf('info'),
+    warn: lineOf('warn'),
+    error: lineOf('error'),
+    with: (fields) => untilAborted(log.with(fields), signal),
+  }
+}
+
 /** Formats the fields of a line as text: time, level, message, and the others as `name=value`. */
 export const formatLine = ({ time, level, message, ...fields }: Readonly<Record<string, unknown>>): string => {
   const rest = Object.entries(fields).map(

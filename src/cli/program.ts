@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { Argument, type Command, CommanderError, Option } from 'commander'
+import { type Command, CommanderError, Option } from 'commander'
 import { systemClock } from '../base/clock.js'
 import { ApiUnreachable } from '../client/api-client.js'
 import { LabError } from '../lab/model/lab-error.js'
@@ -25,14 +25,15 @@ import { topologyCommand } from './commands/lab/topology.js'
 import { toxiproxyCommand } from './commands/lab/toxiproxy.js'
 import { upCommand } from './commands/lab/up.js'
 import { webCommand } from './commands/lab/web.js'
-import { SCRIPTS, type Shell } from './commands/scripts.js'
+import { completionCommand } from './commands/completion.js'
 import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
 import { waitCommand } from './commands/wait.js'
 import { wireCommand } from './commands/lab/wire.js'
 import { commandTerm, examples, TypedCommand } from './terminal/command.js'
 import { EXIT, exitCodeOf } from './terminal/exit-codes.js'
-import { FORMATS, type Output, outliveReaders, ProcessOutput } from './terminal/output.js'
+import { describeFirstHour } from './terminal/first-hour.js'
+import { FORMATS, outliveReaders, ProcessOutput } from './terminal/output.js'
 import { reportWaits } from './terminal/patience.js'
 import { StopSignals } from './terminal/stop-signals.js'
 import { describeUnexpected, exitOnUncaughtError } from './terminal/unexpected.js'
@@ -167,57 +168,58 @@ const isMisspelt = (program: Command, command: string): boolean =>
 export const makeProgram = (output: ProcessOutput, finish: (status: number) => void): Command => {
   const program = new TypedCommand('understudy')
     .description(
-      'Rehearse replication and failover on simulated clusters that serve the Vault HTTP API. An independent simulator.',
+      `Rehearse replication and failover on simulated clusters that serve the Vault HTTP API. An independent simulator.\n\n${describeFirstHour()}`,
     )
     .addHelpText(
       'after',
       `${examples('up pr-dr --prove', 'server -dev')}\n\nunderstudy COMMAND --help describes one command.`,
     )
-  program.command('server').description('run one server (-config=PATH or -dev)')
-  program.command('vault').description('compatible client for any server')
-  const config = program.command('config').description('inspect the configuration of a server')
-  config
-    .command('show')
-    .description('print the effective configuration of a server; --origin adds the source of each value')
-  config.examples('config show -config=server.hcl', 'config show --origin -dev')
-  const lab = [
-    ...[
-      ...[upCommand, attachCommand, downCommand, lsCommand, statusCommand, envCommand],
-      ...[logsCommand, eventsCommand, webCommand, probeCommand, lossesCommand],
-    ].map((make) => make(output)),
-    ...[execCommand, shellCommand].map((make) => make(finish)),
-    drillCommand(output, finish),
-    ...serverCommands(output),
-    ...operationCommands(output),
-    ...[faultCommand, healCommand, releaseCommand, toxiproxyCommand].map((make) => make(output)),
-    ...[topologyCommand, snapshotCommand, resetCommand, composeCommand, kubernetesCommand].map((make) => make(output)),
-  ]
-  const tools = [doctorCommand, completionCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map(
-    (make) => make(output),
-  )
-  for (const command of [...lab, ...tools]) {
-    program.addCommand(command)
+  const makeAll = (makers: readonly ((output: ProcessOutput) => Command)[]) => makers.map((make) => make(output))
+  const groups = {
+    Lab: makeAll([
+      ...[upCommand, downCommand, resetCommand, lsCommand, snapshotCommand, topologyCommand],
+      ...[attachCommand, wireCommand, doctorCommand],
+    ]),
+    Clusters: [envCommand(output), execCommand(finish), shellCommand(finish), ...serverCommands(output)],
+    Replication: operationCommands(output),
+    Faults: makeAll([faultCommand, healCommand, releaseCommand, toxiproxyCommand]),
+    Drills: [drillCommand(output, finish)],
+    Observe: makeAll([
+      ...[statusCommand, eventsCommand, logsCommand, webCommand],
+      ...[waitCommand, probeCommand, lossesCommand],
+    ]),
+    Servers: [
+      new TypedCommand('server').description('run one server (-config=PATH or -dev)'),
+      new TypedCommand('vault').description('compatible client for any server'),
+      configCommand(),
+      ...makeAll([storageCommand, healthcheckCommand]),
+    ],
+    Export: makeAll([composeCommand, kubernetesCommand]),
+    Other: [completionCommand(output), versionCommand(output)],
   }
-  program
-    .command('version')
-    .description('print the version')
-    .examples('version', '--version')
-    .action(() => output.data(describeVersion()))
+  for (const [heading, commands] of Object.entries(groups)) {
+    program.commandsGroup(`${heading}:`)
+    for (const command of commands) program.addCommand(command)
+  }
+  // The command `help` joins the last group.
+  program.helpCommand(true)
   applySharedOptions(program, output)
   return program
 }
 
-/** `understudy completion bash`: prints a script that a shell loads once. The script then calls `__complete`. */
-const completionCommand = (output: Output): Command =>
-  new TypedCommand('completion')
-    .description('print a completion script for a shell')
-    .addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)))
-    .addHelpText(
-      'after',
-      '\nExamples:\n  source <(understudy completion bash)\n  understudy completion zsh > "$HOME/.zfunc/_understudy"\n' +
-        '  understudy completion fish > "$HOME/.config/fish/completions/understudy.fish"',
-    )
-    .action((shell: Shell) => output.data(SCRIPTS[shell]))
+const configCommand = (): Command => {
+  const config = new TypedCommand('config').description('inspect the configuration of a server')
+  config
+    .command('show')
+    .description('print the effective configuration of a server; --origin adds the source of each value')
+  return config.examples('config show -config=server.hcl', 'config show --origin -dev')
+}
+
+const versionCommand = (output: ProcessOutput): Command =>
+  new TypedCommand('version')
+    .description('print the version')
+    .examples('version', '--version')
+    .action(() => output.data(describeVersion()))
 
 /** Applies the options and behavior that all commands share. */
 const applySharedOptions = (program: Command, output: ProcessOutput): void => {
@@ -229,7 +231,7 @@ const applySharedOptions = (program: Command, output: ProcessOutput): void => {
       .exitOverride()
       .configureHelp({ subcommandTerm: commandTerm, showGlobalOptions: true })
       .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'understudy: ')) })
-    if (isListed(command, '--json') && !isListed(command, '--output')) {
+    if (command.options.some(({ long }) => long === '--json')) {
       command.addOption(new Option('-o, --output <format>', 'output format').choices([...FORMATS]))
     }
   }
@@ -243,5 +245,3 @@ const applySharedOptions = (program: Command, output: ProcessOutput): void => {
 
 /** Returns a command and all its subcommands. */
 export const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)]
-
-const isListed = (command: Command, long: string): boolean => command.options.some((option) => option.long === long)

@@ -1,6 +1,8 @@
 import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { ApiClient } from '../client/api-client.js'
+import { requireValid } from '../lab/documents/check.js'
 import { requireSettings, type LabSettings } from '../lab/model/settings.js'
+import { SETTINGS_OBJECT } from '../lab/topology/schema.js'
 
 /** The default image: the one that `npm run image` builds. */
 export const DEFAULT_IMAGE = 'understudy'
@@ -39,6 +41,7 @@ export class UnderstudyContainer extends GenericContainer {
 
   /** Sets settings of the stanza `understudy`. Throws LabError `usage` for an unknown one. */
   withSettings(settings: LabSettings): this {
+    requireValid('withSettings', SETTINGS_OBJECT, settings, 'settings')
     requireSettings(settings)
     const variables = Object.entries(settings).map(([name, value]) => [
       `UNDERSTUDY_${name.toUpperCase()}`,

@@ -9,9 +9,13 @@ import type { KeyRing } from '../lab/keys/key-ring.js'
 import { OperableLab } from '../lab/library/operable-lab.js'
 import { statusOf } from '../lab/requests/replication.js'
 import { settingsOf } from '../lab/runner/server-plan.js'
-import { LAB_SETTINGS, type LabSettings, requireKeys, requireSettings } from '../lab/model/settings.js'
+import { requireValid } from '../lab/documents/check.js'
+import { mapWith } from '../lab/documents/schema.js'
+import { TIMEOUT } from '../lab/library/options.js'
+import { LAB_SETTINGS, type LabSettings, requireSettings } from '../lab/model/settings.js'
 import { planOf, requireSingle, type Topology } from '../lab/model/topology.js'
 import { loadTopology } from '../lab/topology/catalogue.js'
+import { SETTINGS_OBJECT } from '../lab/topology/schema.js'
 import { addressOf, API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
 
 /**
@@ -34,7 +38,7 @@ export interface UnderstudyLabOptions {
 
 const TIMEOUT_MS = 60_000
 const STOP_MS = 20_000
-const OPTIONS = ['image', 'settings', 'timeoutMs'] as const satisfies readonly (keyof UnderstudyLabOptions)[]
+const OPTIONS = mapWith({ image: { type: 'string' }, settings: SETTINGS_OBJECT, timeoutMs: TIMEOUT })
 
 /**
  * A topology as containers on one network: one container per cluster, with the lower-case cluster name as its host name. Start
@@ -54,7 +58,7 @@ export class UnderstudyLab {
 
   /** `topology`: the name of a bundled topology, a file, or an object. */
   constructor(topology: string | Topology, options: UnderstudyLabOptions = {}) {
-    requireKeys('option of a lab', options, OPTIONS)
+    requireValid('UnderstudyLab', OPTIONS, options, 'options')
     requireSettings(options.settings ?? {})
     this.#topology = typeof topology === 'string' ? loadTopology(topology) : topology
     this.#options = options

@@ -128,6 +128,34 @@ it('a drill on a running lab measures the same as an independent observer, and l
   expect((await home.run('drill', 'run', file, '--name', 'one', '--json')).status).toBe(0)
 })
 
+it('a drill without --name or --on runs on the current lab if that fits, and otherwise on a new lab', {
+  timeout: 600_000,
+}, async () => {
+  await using home = new LabHome()
+  expect((await home.run('up', 'dr', '--in-process', '--ports', 'random', '--shamir', '3/2', '--tls')).status).toBe(0)
+  const single = write(home, 'single.yaml', 'topology: single\nsteps:\n  - wait: 1ms\n')
+  const other = await home.run('drill', 'run', single)
+  expect([other.status, other.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^drill single on a new lab, single \(process\)/),
+  ])
+  expect(other.stderr).toContain('the lab "default" does not fit')
+  expect(other.stderr).toContain('the drill requires the topology single')
+
+  const crash = write(home, 'crash.yaml', 'topology: dr\nsteps:\n  - crash: A\n')
+  const own = await home.run('drill', 'run', crash, '--on', 'in-process')
+  expect([own.status, own.stdout]).toEqual([0, expect.stringContaining('on a new lab, dr (in-process)')])
+  const fits = await home.run('drill', 'run', crash, '--report', path.join(home.directory, 'out'))
+  expect([fits.status, fits.stdout]).toEqual([0, expect.stringMatching(/^drill crash on the lab "default", seed/)])
+  const report = JSON.parse(readFileSync(path.join(home.directory, 'out', 'report.json'), 'utf8')) as DrillResult
+  expect(report.howToRepeat).toContain('--name default')
+
+  const again = await home.run('drill', 'run', crash)
+  expect(again.stderr).toContain('the lab "default" A does not respond')
+  expect([again.status, again.stdout]).toEqual([0, expect.stringContaining('on a new lab, dr (process)')])
+  expect(home.left()).toEqual(['default'])
+})
+
 it('an interrupted drill run takes its lab down', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const file = write(home, 'long.yaml', 'topology: single\nload: { writers: 1 }\nsteps:\n  - wait: 10m\n')

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import type { AddressInfo } from 'node:net'
 import net from 'node:net'
@@ -65,8 +66,11 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   )
   expect((await home.run('fault', 'partition', 'A', 'B')).status).toBe(0)
   expect(await call(home, 'A', 'PUT', 'sys/policies/acl/lost', POLICY)).toBe(204)
+  const logOfA = () => readFileSync(home.record('default').clusters[0]?.logFile ?? '', 'utf8')
+  const logged = logOfA().length
   expect((await home.run('crash', 'A')).stderr).toContain('cluster A was killed')
   expect(await home.run('crash', 'A')).toMatchObject({ status: 5 })
+  expect(logOfA().slice(logged), 'a killed server logs no errors').not.toContain('"stack"')
   const failover = await home.run('failover', 'A', 'B', '--force')
   expect(failover, failover.stderr).toMatchObject({ status: 0 })
   expect(await call(home, 'B', 'GET', 'sys/policies/acl/late')).toBe(200)

@@ -36,6 +36,14 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
     'vault write sys/replication/dr/primary/secondary-token id=dr-a',
     'vault write sys/replication/dr/secondary/update-primary dr_operation_token="$DR_OPERATION_TOKEN" token="$ACTIVATION_TOKEN"',
   ])
+  const dry = await on('switchover', 'A', 'B', '--dry-run', '--json')
+  expect(JSON.parse(dry.stdout)).toMatchObject({
+    lab: 'one',
+    operation: 'switchover',
+    dryRun: true,
+    calls: plan.stdout.trim().split('\n'),
+  })
+  expect(await on('switchover', 'B', 'A', '--dry-run', '--json')).toMatchObject({ status: 2, stdout: '' })
   expect(await on('switchover', 'B', 'A', '--dry-run')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('A is not a DR secondary'),
@@ -48,7 +56,13 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   expect(forced.stderr).toContain('A is running and stays a DR primary')
   expect((await on('status')).status).toBe(0)
 
-  expect((await on('crash', 'A')).status).toBe(0)
+  const crash = await on('crash', 'A', '--json')
+  expect(JSON.parse(crash.stdout)).toEqual({
+    lab: 'one',
+    operation: 'crash',
+    messages: [expect.stringContaining('A')],
+    tookMs: expect.any(Number),
+  })
   for (const words of ['seal A', 'rejoin A B', 'wait --cluster A --timeout 100ms'])
     expect((await on(...words.split(' '))).stderr).toContain('cluster A is stopped; "understudy start A --name one"')
   const failover = await on('failover', 'A', 'B', '--force', '--explain')
@@ -62,7 +76,13 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('kept')
 
   expect((await on('start', 'A')).status).toBe(0)
-  expect(await on('rejoin', 'A', 'B')).toMatchObject({ status: 0, stderr: expect.stringContaining('replicated') })
+  const rejoined = await on('rejoin', 'A', 'B', '--json')
+  expect(JSON.parse(rejoined.stdout)).toMatchObject({
+    operation: 'rejoin',
+    dryRun: false,
+    messages: expect.arrayContaining([expect.stringContaining('replicated')]),
+    calls: expect.arrayContaining([expect.stringContaining('secondary/update-primary')]),
+  })
   await until(async () => (await on('status')).status === 0)
   expect(await on('rejoin', 'B', 'A')).toMatchObject({
     status: 2,
@@ -91,6 +111,8 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   expect((await vault('A', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('newer')
   expect((await on('status')).status).toBe(0)
   expect((await on('token', 'dr-operation', 'B')).stdout).toMatch(/^hvs?\./)
+  const { token } = JSON.parse((await on('token', 'dr-operation', 'B', '--json')).stdout) as { token: string }
+  expect(token).toMatch(/^hvs?\./)
   expect(await on('token', 'dr-operation', 'A')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('A is not a DR secondary: it is a DR primary'),

@@ -84,6 +84,21 @@ describe('the command line asked for help', () => {
   })
 })
 
+describe('UNDERSTUDY_LAB', () => {
+  it.each([
+    [['status'], 'mine', 'there is no lab "mine"'],
+    [['status', '--name', 'other'], 'mine', 'there is no lab "other"'],
+    [['web'], 'mine', 'there is no lab "mine"'],
+    [['down'], 'mine', 'there is no lab "mine"'],
+    [['status'], '', 'there is no lab "default"'],
+    [['status'], 'no/lab', '"no/lab" is not a valid lab name'],
+  ])('the command %j with UNDERSTUDY_LAB=%s reports: %s', async (args, lab, text) => {
+    using at = new TestDirectory()
+    const { stderr } = await runProgram(args, { env: { XDG_STATE_HOME: at.path('state'), UNDERSTUDY_LAB: lab } })
+    expect(stderr).toContain(text)
+  })
+})
+
 describe('understudy wire', () => {
   it('wire initializes nothing if one of the servers is not new, and names the next step', async () => {
     using at = new TestDirectory()

@@ -177,7 +177,7 @@ describe('programs of a page', { timeout: LONG_MS }, () => {
 
 /** Commands that operators and developers of SDKs are likely to type. */
 const WANTED = [
-  'npx understudy-lab up four --shamir 5/3 --tls',
+  'npx understudy-lab up pr-dr --shamir 5/3 --tls',
   'eval "$(understudy env A)" && vault status',
   'understudy drill run dr-failover --slo rto=60s,rpo=0 --report out/',
   'understudy fault partition A B --for 30s --one-way',

@@ -26,6 +26,20 @@ it('wait continues until the condition holds, and reports what is still missing'
   expect([alone.status, alone.stderr]).toEqual([4, expect.stringContaining('dr: secondaries not connected: away')])
 })
 
+it('wait --json prints one object when the state is reached, and nothing on a timeout', async () => {
+  const done = await wait('--for', 'answering', '--json')
+  const messages = [`${server.address} is answering`]
+  expect(JSON.parse(done.stdout)).toEqual({
+    addr: server.address,
+    state: 'answering',
+    messages,
+    tookMs: expect.any(Number),
+  })
+  expect(done.stderr).toContain(messages[0])
+  const late = await runProgram(['wait', '--addr', 'http://127.0.0.1:1', '--timeout', '100ms', '--json'])
+  expect([late.status, late.stdout]).toEqual([4, ''])
+})
+
 it('wait rejects an unknown state and an invalid duration', async () => {
   expect((await wait('--for', 'ever')).status).toBe(1)
   expect((await runProgram(['wait', '--addr', server.address, '--timeout', 'soon'])).status).toBe(1)

@@ -58,7 +58,7 @@ const vault = (cluster: string, ...args: string[]) =>
 describe('an exported compose file', () => {
   beforeAll(async () => {
     await exported.choosePorts(['A', 'B', 'C'])
-    const { status, stderr } = await home.run('compose', 'export', 'pr-dr', '--output', directory, '--image', IMAGE)
+    const { status, stderr } = await home.run('compose', 'export', 'pr-dr', '--out', directory, '--image', IMAGE)
     expect(status, stderr).toBe(0)
   })
 
@@ -135,7 +135,7 @@ describe('an exported compose file with TLS and auto-unseal', () => {
     const head = 'apiVersion: understudy/v1\nkind: Topology\nname: sealed\n'
     const plan = 'defaults: { tls: true, seal: auto 3/2 }\nclusters: { A: {}, B: {} }\n'
     writeFileSync(file, `${head}${plan}links: [{ kind: dr, primary: A, secondary: B }]\n`)
-    const args = ['compose', 'export', '-f', file, '--output', secret.directory, '--image', IMAGE]
+    const args = ['compose', 'export', '-f', file, '--out', secret.directory, '--image', IMAGE]
     const { status, stderr } = await home.run(...args)
     expect(status, stderr).toBe(0)
   })

@@ -51,7 +51,7 @@ describe.skipIf(hosts.length < 2)('compose files for two machines', () => {
     writeFileSync(file, [...head, 'clusters:', `  ${clusterLine('A')}`, `  ${clusterLine('B')}`, links, ''].join('\n'))
     const hostMap = `A=${one},B=${two}`
     const exported = await home.run(
-      ...['compose', 'export', '-f', file, '--hosts', hostMap, '--image', IMAGE, '--output', directory],
+      ...['compose', 'export', '-f', file, '--hosts', hostMap, '--image', IMAGE, '--out', directory],
     )
     expect(exported.status, exported.stderr).toBe(0)
 

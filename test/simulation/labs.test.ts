@@ -274,7 +274,7 @@ describe('a rejected call of a simulated lab', () => {
   it('a simulated lab rejects invalid seeds', async () => {
     for (const none of [Number.NaN, Number.POSITIVE_INFINITY, null, {}, ''])
       await expect(startLab('single', { simulated: true, seed: none as number })).rejects.toEqual(
-        usage('seed must be a number'),
+        usage('but must be a number or a non-empty string'),
       )
   })
 
@@ -287,7 +287,8 @@ describe('a rejected call of a simulated lab', () => {
     for (const back of [-1, '-1m'])
       await expect(lab.clock.advance(back)).rejects.toEqual(usage(`cannot go back: ${back} is negative`))
     expect(() => lab.link('A', 'A')).toThrow(LabError)
-    expect(() => lab.link('A', 'B').setLatency(Number.NaN)).toThrow(LabError)
+    for (const none of [Number.NaN, Number.POSITIVE_INFINITY, -1, '80', null])
+      expect(() => lab.link('A', 'B').setLatency(none as number)).toThrow(/^setLatency: the latency is .*, but must be/)
     expect(() => lab.link('A', 'B').partition('C')).toThrow(LabError)
   })
 

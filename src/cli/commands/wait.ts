@@ -12,7 +12,7 @@ import { findMissing, READINESS, type Readiness } from '../../lab/status/readine
 import { type LabView, observe } from '../../lab/status/observe.js'
 import { waitFor } from '../../lab/requests/wait.js'
 import { type FlagsOf, TypedCommand } from '../terminal/command.js'
-import type { Output } from '../terminal/output.js'
+import { type Output, printDone } from '../terminal/output.js'
 import { parseTimeout } from './lab/options.js'
 
 /** Conditions of a whole lab. Each returns the part that is still false. */
@@ -37,11 +37,14 @@ export const waitCommand = (output: Output): Command =>
       'wait --for active --cluster B',
       'wait --addr http://127.0.0.1:8200 --for unsealed',
     )
-    .run(async (flags) => {
-      const task = { output, host: thisHost(), timeoutMs: parseTimeout(flags.timeout) }
-      const wanted = flags.for
-      if (isOfLab(wanted)) return waitForLab(labOf(flags, wanted), wanted, task)
-      await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))
+    .run((flags) => {
+      const { addr, name, for: wanted } = flags
+      const place = addr === undefined ? { lab: name } : { addr }
+      return printDone(output, flags, { ...place, state: wanted }, async (say) => {
+        const task = { say, host: thisHost(), timeoutMs: parseTimeout(flags.timeout) }
+        if (isOfLab(wanted)) return waitForLab(labOf(flags, wanted), wanted, task)
+        await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))
+      })
     })
 
 const waitFlags = () =>
@@ -52,9 +55,10 @@ const waitFlags = () =>
     .flag('--cluster <cluster>', 'only this cluster of the lab, or a node such as A2')
     .choice('--for <state>', 'state; converged and healthy apply to a lab only', STATES, 'replicated')
     .flag('--timeout <duration>', 'maximum time, such as 30s', '30s')
+    .json('print JSON: what was reached, and after which time')
 
 interface Task {
-  readonly output: Output
+  readonly say: (text: string) => void
   readonly host: LabHost
   readonly timeoutMs: number
 }
@@ -77,17 +81,17 @@ const labOf = ({ addr, cluster, name }: WaitFlags, wanted: OfLab): AnyLab => {
   return requireAnyLab(name)
 }
 
-const waitForLab = async (lab: AnyLab, wanted: OfLab, { output, host, timeoutMs }: Task): Promise<void> => {
+const waitForLab = async (lab: AnyLab, wanted: OfLab, { say, host, timeoutMs }: Task): Promise<void> => {
   const fact = async () => OF_LAB[wanted](await observe(lab, host))
   await waitFor(host.clock, `the lab "${lab.name}" to be ${wanted}`, fact, timeoutMs)
-  output.progress(`the lab "${lab.name}" is ${wanted}`)
+  say(`the lab "${lab.name}" is ${wanted}`)
 }
 
 /** Waits for a server. Ends at once on a permanent failure, for example an unknown host. */
 const waitForServer = async (
   { label, client, follow }: Server,
   wanted: Readiness,
-  { output, host, timeoutMs }: Task,
+  { say, host, timeoutMs }: Task,
 ): Promise<void> => {
   const wrong = new AbortController()
   const fact = async () => {
@@ -111,7 +115,7 @@ const waitForServer = async (
   } finally {
     client.close()
   }
-  output.progress(`${label} is ${wanted}`)
+  say(`${label} is ${wanted}`)
 }
 
 /** A proxy may answer with its own error while the server behind it is not running. */

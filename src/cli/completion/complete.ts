@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { labsDirectory, listLabs } from '../../lab/model/state-directory.js'
+import { currentLab, labsDirectory, listLabs } from '../../lab/model/state-directory.js'
 import { listSnapshots } from '../../lab/snapshot/kept.js'
 import type { Argument, Command, Option } from 'commander'
 
@@ -49,7 +49,7 @@ const readWords = (program: CommandWords, words: readonly string[]): CompletionC
     given: [],
     option: undefined,
     used: new Set(),
-    lab: 'default',
+    lab: currentLab(),
     isOver: false,
   }
   for (const word of words) place = readWord(place, word)

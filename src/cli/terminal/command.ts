@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import { currentLab } from '../../lab/model/state-directory.js'
 
 type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S
 
@@ -56,7 +57,8 @@ export class TypedCommand<Flags = unknown> extends Command {
 
   /** Adds the flag that names the lab. */
   lab(): TypedCommand<Flags & { readonly name: string }> {
-    return this.flag('--name <lab>', 'name of the lab', 'default')
+    const option = new Option('--name <lab>', 'name of the lab').default(...currentLabDefault())
+    return this.add<{ readonly name: string }>(option)
   }
 
   timeout(initial = '30s'): TypedCommand<Flags & { readonly timeout: string }> {
@@ -80,6 +82,9 @@ export class TypedCommand<Flags = unknown> extends Command {
     })
   }
 }
+
+/** Returns the default of the name of a lab, and its text in the help. */
+export const currentLabDefault = (): [name: string, text: string] => [currentLab(), 'UNDERSTUDY_LAB, or "default"']
 
 /** Returns the examples at the end of a command's help, at least two. */
 export const examples = (first: string, second: string, ...more: readonly string[]): string =>

@@ -1,3 +1,4 @@
+import { systemClock } from '../../base/clock.js'
 import { printable } from '../../base/printable.js'
 import { loadYaml } from '../../lab/documents/yaml-document.js'
 
@@ -57,6 +58,26 @@ const toYaml = (text: string): string | undefined => {
   } catch {
     return undefined
   }
+}
+
+/**
+ * Runs the work of a command. With JSON, then prints one object: the facts, the messages of the work, its duration in
+ * milliseconds, and the object with which it resolves. A failure prints nothing.
+ */
+export const printDone = async (
+  output: Output,
+  { json }: { readonly json?: true },
+  facts: object,
+  work: (say: (text: string) => void) => Promise<unknown>,
+): Promise<void> => {
+  const begun = systemClock.monotonic()
+  const messages: string[] = []
+  const result = await work((text) => {
+    messages.push(text)
+    output.progress(text)
+  })
+  const tookMs = Math.round(systemClock.monotonic() - begun)
+  if (json) output.data(JSON.stringify({ ...facts, messages, tookMs, ...(result as object | undefined) }, undefined, 2))
 }
 
 /** Ignores a closed standard output, for example of `head`: the command completes, and its further output is lost. */

@@ -175,7 +175,10 @@ export const mergeObservation = (before: Observation | undefined, now: Observati
   roles: now.roles ?? before?.roles,
 })
 
-/** Returns the events between two observations of a cluster. Parts with no previous value cause no events. */
+/** The role of a cluster that was seen before, but has not reported its roles yet. */
+const UNKNOWN: ObservedRole = { mode: 'unknown', state: '' }
+
+/** Returns the events between two observations of a cluster. Only roles cause an event without a previous value. */
 export const changesBetween = (cluster: string, before: Observation, after: Observation): EventDraft[] => {
   const changed = (
     kind: EventKind,
@@ -190,8 +193,8 @@ export const changesBetween = (cluster: string, before: Observation, after: Obse
     // A single server has no standby role.
     ...(isNode(cluster) ? changed('node', before.node, after.node) : []),
     ...KINDS.flatMap((replication) => {
-      const [was, is] = [before.roles?.[replication], after.roles?.[replication]]
-      if (!was || !is) return []
+      const [was = UNKNOWN, is] = [before.roles?.[replication], after.roles?.[replication]]
+      if (!is || (was === UNKNOWN && is.mode === 'disabled')) return []
       if (was.mode === is.mode) return changed('replication', was.state, is.state, { replication })
       return changed('role', was.mode, is.mode, { replication, ...(is.state === '' ? {} : { state: is.state }) })
     }),

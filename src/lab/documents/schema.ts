@@ -1,4 +1,4 @@
-/** The subset of JSON Schema that describes and validates lab files. */
+/** The subset of JSON Schema that describes and validates lab files, and with `function` the arguments of the library. */
 export interface Schema {
   readonly type?: SchemaType | readonly SchemaType[]
   readonly const?: string
@@ -25,7 +25,15 @@ export interface Schema {
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null'
+type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'function'
+
+/** Returns the schema of a map with these keys alone. */
+export const mapWith = (properties: NonNullable<Schema['properties']>, required: readonly string[] = []): Schema => ({
+  type: 'object',
+  required,
+  additionalProperties: false,
+  properties,
+})
 
 /** The type of the values that match a schema. */
 export type ValueOf<S> = S extends { readonly type: infer T }

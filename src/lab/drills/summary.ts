@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.js'
 import { formatMs } from '../texts/format.js'
 import type { DrillResult } from './context/result.js'
 
@@ -12,7 +13,7 @@ export const summaryOf = (result: DrillResult): string => {
     RTO:
       rto &&
       `${rto.ms === null ? 'no recovery' : formatMs(rto.ms)}${rto.sloMs === undefined ? '' : ` (slo ${formatMs(rto.sloMs)})`}`,
-    RPO: rpo && (rpo.writesLost === null ? UNMEASURED : `${rpo.writesLost} write${rpo.writesLost === 1 ? '' : 's'}`),
+    RPO: rpo && (rpo.writesLost === null ? UNMEASURED : counted(rpo.writesLost, 'write')),
     tokens: tokens && `${tokens.survived}/${tokens.total}`,
   }
   const parts = Object.entries(shown).flatMap(([name, text]) => {

@@ -39,9 +39,10 @@ class HostedServer extends ServerHandle {
     // A node stores its data in memory, and its images in this directory.
     if (config.own.dataDir) makeDirectory(config.own.dataDir, 0o700)
     this.#storage ??= path === undefined ? createCopyStorage() : createDirectoryStorage(path)
-    const log = createPinoLog({ level: config.log.level, format: 'json', sink: fileSink(logFile) })
+    const sink = createPinoLog({ level: config.log.level, format: 'json', sink: fileSink(logFile) })
+    const { log, ...parts } = this.begin(this.#storage, sink)
     try {
-      return await startServerFrom(config, log, this.begin(this.#storage))
+      return await startServerFrom(config, log, parts)
     } catch (error) {
       const code = error instanceof StartFailure && error.reason === 'taken' ? 'conflict' : 'remote'
       throw new LabError(code, messageOf(error), { cause: error })

@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/clock.js'
 import type { ApiClient } from '../../client/api-client.js'
 import type { ClusterAccess, ClusterKeys } from '../model/cluster.js'
-import type { Kind } from '../model/kinds.js'
+import { requireValid } from '../documents/check.js'
+import { mapWith } from '../documents/schema.js'
+import { type Kind, KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { createLabClient, type LabNode, type LabNodeOptions, requireClient } from './in-process-node.js'
 import { generateRoot, statusOf } from '../requests/replication.js'
@@ -27,6 +29,12 @@ export interface StoppedCluster {
   /** Starts with the existing data; see `LabCluster.start`. */
   start(): Promise<LabCluster>
 }
+
+const KEYS = mapWith({
+  rootToken: { type: 'string' },
+  unsealKeys: { type: 'array', items: { type: 'string' } },
+  threshold: { type: 'integer', minimum: 1, maximum: 255 },
+})
 
 interface LabClusterOptions extends Omit<LabNodeOptions, 'cluster' | 'server'> {
   readonly nodes: readonly LabNode[]
@@ -144,6 +152,7 @@ export class LabCluster implements ClusterAccess {
 
   /** Sets the keys of this cluster. Needed only if they were changed outside of the lab, for example by `rekey`. */
   useKeys(keys: Partial<ClusterKeys>): void {
+    requireValid('useKeys', KEYS, keys, 'keys')
     this.#options.keys.set(this.name, keys)
   }
 
@@ -156,7 +165,8 @@ export class LabCluster implements ClusterAccess {
   }
 
   /** Returns the response of `sys/replication/<kind>/status`, which needs no token. */
-  status(kind: Kind): Promise<Record<string, unknown>> {
+  async status(kind: Kind): Promise<Record<string, unknown>> {
+    requireValid('status', { type: 'string', enum: KINDS }, kind, 'kind')
     return statusOf(this.anonymous, kind)
   }
 

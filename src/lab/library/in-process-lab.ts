@@ -141,8 +141,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    */
   async drill(drill: string | object, options: RunDrillOptions = {}): Promise<DrillResult> {
     const { playDrill } = await import('./drill.js')
-    const signals = [this.#closing.signal, ...(options.signal ? [options.signal] : [])]
-    return playDrill(this, drill, { ...options, signal: AbortSignal.any(signals) })
+    return playDrill(this, drill, options, this.#closing.signal)
   }
 
   /**
@@ -177,7 +176,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    * time of the snapshot streams again and has the Merkle root of its primary.
    */
   async reset(to: InProcessSnapshot | undefined = this.#begin): Promise<void> {
-    if (!to) throw new LabError('usage', 'the lab has not started')
+    if (!to?.moment) throw new LabError('usage', 'reset: the argument is not a snapshot of a lab')
     const then = new Map(to.moment.flatMap(({ servers }) => [...servers]))
     const isOwn = [...then.keys()].every((server) => this.#servers.includes(server))
     if (!isOwn) throw new LabError('usage', 'the snapshot is of another lab')

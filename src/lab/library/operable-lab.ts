@@ -2,7 +2,8 @@ import { type Clock, systemClock } from '../../base/clock.js'
 import type { Exchange } from '../../client/exchange.js'
 import type { LabCluster } from '../in-process/in-process-cluster.js'
 import type { ClusterAccess, LabAccess } from '../model/cluster.js'
-import { KINDS, type Kind } from '../model/kinds.js'
+import { requireValid } from '../documents/check.js'
+import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { activate } from '../operations/role-changes.js'
 import { failOver } from '../operations/failover.js'
@@ -10,11 +11,10 @@ import { operationToken, rejoin, switchOver } from '../operations/operations.js'
 import { Runbook } from '../operations/runbook.js'
 import { parseAcceptedLoss } from '../requests/expected-loss.js'
 import type { Topology } from '../model/topology.js'
-import { requireKeys } from '../model/settings.js'
 import { waitFor } from '../requests/wait.js'
 import { makeTopology, openCluster, type WireOptions } from '../wiring/wire.js'
 import { findProblems, findUnreplicated } from './findings.js'
-import type { FailoverOptions } from './options.js'
+import { type FailoverOptions, LAB_OPTIONS } from './options.js'
 import { type KeyOwner, KeyRing } from '../keys/key-ring.js'
 
 /**
@@ -107,22 +107,22 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    * await lab.A.crash()
    * await lab.failover('A', 'B', { acceptLoss: 'any' })
    */
-  async failover(
-    lost: Names,
-    to: Names,
-    { force, acceptLoss = 0, ...options }: OperationOptions & FailoverOptions = {},
-  ): Promise<void> {
-    const failover = { lost, to, isForced: force === true, acceptLoss: parseAcceptedLoss(acceptLoss) }
+  async failover(lost: Names, to: Names, options: OperationOptions & FailoverOptions = {}): Promise<void> {
+    requireValid('failover', LAB_OPTIONS.failover, options, 'options')
+    const { force = false, acceptLoss = 0 } = options
+    const failover = { lost, to, isForced: force, acceptLoss: parseAcceptedLoss(acceptLoss) }
     await this.#operate([lost, to], options, (book) => failOver(book, failover))
   }
 
   /** Switches the roles of a healthy primary and its DR secondary without data loss. Rejects as `failover` does. */
   async switchover(primary: Names, secondary: Names, options: OperationOptions = {}): Promise<void> {
+    requireValid('switchover', LAB_OPTIONS.operation, options, 'options')
     await this.#operate([primary, secondary], options, (book) => switchOver(book, primary, secondary))
   }
 
   /** Makes a restarted former primary a DR secondary of its successor. Rejects as `failover` does. */
   async rejoin(former: Names, primary: Names, options: OperationOptions = {}): Promise<void> {
+    requireValid('rejoin', LAB_OPTIONS.operation, options, 'options')
     await this.#operate([former, primary], options, (book) => rejoin(book, former, primary))
   }
 
@@ -132,12 +132,9 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    *
    * @example await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
    */
-  async activate(
-    primary: Names,
-    secondary: Names,
-    { kind, filter, ...options }: ActivateOptions & OperationOptions,
-  ): Promise<void> {
-    if (!KINDS.includes(kind)) throw new LabError('usage', `kind must be ${KINDS.join(' or ')}, not ${String(kind)}`)
+  async activate(primary: Names, secondary: Names, options: ActivateOptions & OperationOptions): Promise<void> {
+    requireValid('activate', LAB_OPTIONS.activate, options, 'options')
+    const { kind, filter } = options
     if (filter && kind !== 'performance') throw new LabError('usage', 'only performance secondaries can have filters')
     const text = filter && { mode: filter.mode, paths: filter.paths.join(',') }
     await this.#operate([primary, secondary], options, (book) => activate(book, primary, secondary, kind, text))
@@ -145,6 +142,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
 
   /** Returns a one-time DR operation token for an operation such as `secondary/promote`. */
   async operationToken(secondary: Names, options: OperationOptions = {}): Promise<string> {
+    requireValid('operationToken', LAB_OPTIONS.operation, options, 'options')
     return this.#operate([secondary], options, (book) => operationToken(book, secondary))
   }
 
@@ -155,6 +153,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    */
   async converged(options: WaitOptions = {}): Promise<void> {
     const find = () => findUnreplicated(this.clusters, this.topology)
+    requireValid('converged', LAB_OPTIONS.wait, options, 'options')
     await this.#until('every secondary to be replicated', find, options)
     await this.keys.settle()
   }
@@ -165,6 +164,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    * `timeout`, which names the problem.
    */
   async healthy(options: WaitOptions = {}): Promise<void> {
+    requireValid('healthy', LAB_OPTIONS.wait, options, 'options')
     await this.#until('the lab to be healthy', async () => (await this.problems()).join('; ') || undefined, options)
   }
 
@@ -185,19 +185,16 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   async #until(what: string, fact: () => Promise<string | undefined>, options: WaitOptions): Promise<void> {
-    requireKeys('option of a wait', options, ['timeoutMs'])
     const { timeoutMs = this.timeoutMs } = options
-    if (!(timeoutMs >= 0)) throw new LabError('usage', `timeoutMs must be a number of milliseconds, not ${timeoutMs}`)
     await waitFor(this.#clock, what, fact, timeoutMs, this.#closing)
   }
 
   /** Runs an operation with the code of the command of the same name. */
   async #operate<T>(
     names: readonly Names[],
-    { onCall, ...others }: OperationOptions,
+    { onCall }: OperationOptions,
     work: (book: Runbook) => Promise<T>,
   ): Promise<T> {
-    requireKeys('option of this operation', others, ['onCall'])
     for (const name of names) this.cluster(name)
     const keys = this.keys
     const book = new Runbook(this.access(), {

@@ -1,8 +1,12 @@
 import type { Log } from '../../base/log.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
+import { requireValid } from '../documents/check.js'
+import { mapWith, type Schema } from '../documents/schema.js'
+import { KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { type LabSettings, requireKeys, requireSettings } from '../model/settings.js'
+import { type LabSettings, requireSettings } from '../model/settings.js'
 import { NODE_COUNTS, type NodeCount } from '../model/topology.js'
+import { SETTINGS_OBJECT } from '../topology/schema.js'
 
 interface CommonOptions {
   /** Number of servers per cluster, one of them active: 1, 3 or 5. Default: as in the topology, or 1. */
@@ -54,16 +58,70 @@ export interface SimulatedLabOptions extends CommonOptions {
   readonly timeoutMs?: number | undefined
 }
 
-const SIMULATED: { readonly [Name in keyof SimulatedLabOptions]-?: true } = {
-  simulated: true,
-  seed: true,
-  nodes: true,
-  settings: true,
-  shares: true,
-  threshold: true,
-  timeoutMs: true,
+/** The schema of each argument with the keys of a type. */
+type SchemasOf<T> = { readonly [Name in keyof T]-?: Schema }
+
+const TEXT: Schema = { type: 'string' }
+const COUNT: Schema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+const SHARES: Schema = { type: 'integer', minimum: 1, maximum: 255 }
+const MS_MAX = Number.MAX_VALUE
+/** A timeout. Infinity is one, too. */
+export const TIMEOUT: Schema = { type: 'number', minimum: 0, title: 'a number of milliseconds' }
+const POSITIVE: Schema = { ...TIMEOUT, minimum: Number.MIN_VALUE, title: 'a number of milliseconds above 0' }
+
+const SIMULATED: SchemasOf<SimulatedLabOptions> = {
+  simulated: { type: 'boolean' },
+  seed: {
+    type: ['string', 'number'],
+    pattern: '[^]',
+    minimum: -MS_MAX,
+    maximum: MS_MAX,
+    title: 'a number or a non-empty string',
+  },
+  nodes: { type: 'integer', enum: NODE_COUNTS.map(String), title: NODE_COUNTS.join(', ') },
+  settings: SETTINGS_OBJECT,
+  shares: SHARES,
+  threshold: SHARES,
+  timeoutMs: POSITIVE,
 }
-const IN_PROCESS: { readonly [Name in keyof InProcessLabOptions]-?: true } = { ...SIMULATED, storage: true, log: true }
+const IN_PROCESS: SchemasOf<InProcessLabOptions> = {
+  ...SIMULATED,
+  storage: { type: ['string', 'function'], pattern: '^(memory|disk)$', title: '"memory", "disk" or a function' },
+  log: { type: 'object', title: 'a log' },
+}
+
+/** The options of the waits, operations and drills of a lab. */
+export const LAB_OPTIONS = {
+  wait: mapWith({ timeoutMs: TIMEOUT }),
+  operation: mapWith({ onCall: { type: 'function' } }),
+  failover: mapWith({
+    onCall: { type: 'function' },
+    force: { type: 'boolean' },
+    acceptLoss: { type: ['integer', 'string'], title: 'a number of log entries or "any"' },
+  }),
+  activate: mapWith(
+    {
+      onCall: { type: 'function' },
+      kind: { type: 'string', enum: KINDS },
+      filter: mapWith(
+        {
+          mode: { type: 'string', enum: ['allow', 'deny'] },
+          paths: { type: 'array', minItems: 1, items: TEXT },
+        },
+        ['mode', 'paths'],
+      ),
+    },
+    ['kind'],
+  ),
+  drill: mapWith({
+    seed: TEXT,
+    timeoutMs: POSITIVE,
+    slo: mapWith({ rtoMs: TIMEOUT, writesLost: COUNT }),
+    signal: { type: 'object' },
+    howToRepeat: TEXT,
+    watcher: { type: 'object' },
+  }),
+}
 
 /** Options of other labs, and why a simulated lab does not support them. */
 const NOT_SIMULATED: Readonly<Record<string, string>> = {
@@ -73,40 +131,19 @@ const NOT_SIMULATED: Readonly<Record<string, string>> = {
 
 /** Throws LabError `usage` for unknown or invalid options, which the compiler does not catch in JavaScript. */
 export const requireOptions = (options: InProcessLabOptions): void => {
-  if (typeof options !== 'object' || options === null)
-    throw wrong(`the options of a lab must be an object, not ${options === null ? 'null' : typeof options}`)
-  requireKeys('option of a lab', options, Object.keys(IN_PROCESS))
-  const { simulated = false, storage } = options
-  if (simulated !== false) throw wrong('use startLab to start a simulated lab')
-  if (typeof storage === 'string' && storage !== 'memory' && storage !== 'disk')
-    throw wrong(`storage must be "memory", "disk" or a function, not "${String(storage)}"`)
-  requireCommon(options, 'milliseconds')
+  requireValid('startLab', mapWith(IN_PROCESS), options, 'options')
+  if (options.simulated) throw new LabError('usage', 'use startLab to start a simulated lab')
+  requireSettings(options.settings ?? {})
 }
 
 /** Throws LabError `usage` for unknown or invalid options. */
 export const requireSimulatedOptions = (options: SimulatedLabOptions): void => {
   for (const [name, why] of Object.entries(NOT_SIMULATED))
-    if (Object.hasOwn(options, name)) throw wrong(`a simulated lab does not support the option "${name}": ${why}`)
-  requireKeys('option of a simulated lab', options, Object.keys(SIMULATED))
-  const { seed = 1 } = options
-  if (!(typeof seed === 'string' ? seed !== '' : Number.isFinite(seed)))
-    throw wrong(`seed must be a number or a non-empty string, not ${seed === '' ? 'an empty string' : String(seed)}`)
-  requireCommon(options, 'virtual milliseconds')
+    if (Object.hasOwn(options, name))
+      throw new LabError('usage', `a simulated lab does not support the option "${name}": ${why}`)
+  requireValid('startLab', mapWith(SIMULATED), options, 'options')
+  requireSettings(options.settings ?? {})
 }
-
-const requireCommon = (
-  { nodes, timeoutMs, settings = {} }: CommonOptions & { readonly timeoutMs?: number | undefined },
-  unit: string,
-): void => {
-  if (nodes !== undefined && !NODE_COUNTS.includes(nodes))
-    throw wrong(`nodes must be ${NODE_COUNTS.join(', ')}, not ${nodes}`)
-  if (timeoutMs !== undefined && !(timeoutMs > 0))
-    throw wrong(`timeoutMs must be a number of ${unit} above 0, not ${timeoutMs}`)
-  requireSettings(settings)
-}
-
-const wrong = (text: string): LabError => new LabError('usage', text)
-
 /**
  * Options of a failover.
  *

@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.js'
 import { isAttached, type LabRecord, serversOfLab } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
@@ -73,5 +74,5 @@ export const stopAll = (
   servers.stop(processes, {
     graceMs: STOP_MS,
     forceSignal,
-    onSlow: (left) => onProgress(`waiting for ${left} server${left === 1 ? '' : 's'} to stop`),
+    onSlow: (left) => onProgress(`waiting for ${counted(left, 'server')} to stop`),
   })

@@ -2,6 +2,8 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '../../base/clock.js'
 import { type Network, systemNetwork } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
+import { requireValid } from '../documents/check.js'
+import { mapWith, type Schema } from '../documents/schema.js'
 import { isBetween } from '../daemon/active-fault.js'
 import { type OpenRoute, openRoutes } from '../daemon/open-routes.js'
 import { hiddenFrom, isRouteOf, NOWHERE, planLinks, type Reach, type Route } from '../model/routes.js'
@@ -9,30 +11,24 @@ import { LabError } from '../model/lab-error.js'
 import type { Way } from '../proxy/direction.js'
 import { type FaultName, type Faults, LINK_FAULTS, TOXIC_NAMES } from '../proxy/link-faults.js'
 import type { Link } from '../proxy/link.js'
-import { requireKeys } from '../model/settings.js'
 import type { Topology } from '../model/topology.js'
 
 /** The name in events. */
 type LinkChange = 'fault-set' | 'fault-healed'
 
-/** Rejects unknown faults: in JavaScript, a misspelled fault would otherwise have no effect. */
-const requireFault = (name: FaultName, fault: object): void => {
-  const { fields = [] } = Object.hasOwn(LINK_FAULTS, name) ? LINK_FAULTS[name] : {}
-  requireKeys('fault', { [name]: fault }, TOXIC_NAMES)
-  const values = (fault ?? {}) as Readonly<Record<string, unknown>>
-  const numbers = [...fields, { name: 'toxicity', isOptional: true }]
-  requireKeys(
-    `field of the fault ${name}`,
-    values,
-    numbers.map((field) => field.name),
+const NUMBER: Schema = { type: 'number', minimum: 0, title: 'a number of at least 0' }
+
+/** Returns the schema of a fault with its numbers. */
+const schemaOf = (name: FaultName): Schema => {
+  const { fields } = LINK_FAULTS[name]
+  const needed = fields.filter(({ isOptional }) => !isOptional).map((field) => field.name)
+  return mapWith(
+    Object.fromEntries([...fields.map((field) => field.name), 'toxicity'].map((key) => [key, NUMBER])),
+    needed,
   )
-  for (const { name: field, isOptional } of numbers) {
-    const value = values[field]
-    if (value === undefined && isOptional) continue
-    if (typeof value !== 'number' || !(value >= 0))
-      throw new LabError('usage', `the fault ${name} needs the number "${field}"`)
-  }
 }
+
+const FAULTS = mapWith(Object.fromEntries(TOXIC_NAMES.map((name) => [name, schemaOf(name)])))
 
 /**
  * The link between two clusters of a lab, with the proxies of both. By default, a fault affects both directions. `up` is
@@ -85,7 +81,8 @@ export class LabLink {
 
   /** Sets a fault, replacing one of the same name. Throws LabError `usage` if it is unknown or lacks a number. */
   setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
-    requireFault(name, fault)
+    // In JavaScript, a misspelled fault would otherwise have no effect.
+    requireValid('setFault', FAULTS, { [name]: fault ?? {} })
     this.#change((proxy) => proxy.setFault(name, fault, way), 'fault-set', { fault: { name, ...fault }, way })
   }
 

@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
 import type { LiveLab } from './live-lab.js'
@@ -73,7 +74,7 @@ export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<Pro
     let nextProgressMs = PROGRESS_MS
     const report = () => {
       if (passedMs() < nextProgressMs) return
-      options.onProgress(`${writes} writes after ${(passedMs() / 1000).toFixed(0)} s`)
+      options.onProgress(`${counted(writes, 'write')} after ${(passedMs() / 1000).toFixed(0)} s`)
       nextProgressMs = passedMs() + PROGRESS_MS
     }
     while (passedMs() < options.durationMs && !options.signal?.aborted) {

@@ -5,7 +5,7 @@ import { nearest } from '../../base/nearest.js'
 import { messageOf } from '../../base/printable.js'
 import { type AnyLab, type AttachedLab, isAttached, type LabRecord, serversOfLab } from './cluster.js'
 import { LabError } from './lab-error.js'
-import { LAB_NAME, labsDirectory, listLabs } from './state-directory.js'
+import { LAB_NAME, labsDirectory, listLabs, nameFlag } from './state-directory.js'
 
 /**
  * Returns the directory of a lab, readable by its owner only. It contains `lab.json`, a claim while a command changes the lab,
@@ -117,8 +117,7 @@ const parse = (text: string): AnyLab | undefined => {
 }
 
 /** Returns an Understudy command line for this lab. */
-export const commandIn = (lab: string, words: string): string =>
-  `understudy ${words}${lab === 'default' ? '' : ` --name ${lab}`}`
+export const commandIn = (lab: string, words: string): string => `understudy ${words}${nameFlag(lab)}`
 
 /** Finds the configuration files of servers and lab daemon, even if the record of the lab is damaged or missing. */
 export const findConfigFiles = (name: string): string[] => {

@@ -43,31 +43,16 @@ const OF_MACHINES: ReadonlySet<string> = new Set<OwnKey>([
 /** The settings that users can set for the clusters of a lab. */
 const NAMES = Object.keys(OWN_KEYS).filter((name) => !OF_MACHINES.has(name))
 
-const findMachineSettingProblem = (name: string): string | undefined =>
-  OF_MACHINES.has(name)
-    ? `the setting "${name}" cannot be set in a lab: it describes the machine of a server`
-    : undefined
-
 /** Returns the problem with the name of a setting for a lab, or undefined. */
 export const findSettingProblem = (name: string): string | undefined => {
   if (NAMES.includes(name)) return undefined
+  if (OF_MACHINES.has(name)) return `the setting "${name}" cannot be set in a lab: it describes the machine of a server`
   const meant = nearest(name, NAMES)
-  return findMachineSettingProblem(name) ?? `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
+  return `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
 }
 
 /** Throws for unknown settings: a server only logs a warning, which is easily missed in a test. */
 export const requireSettings = (settings: LabSettings): void => {
-  const [problem] = Object.keys(settings).flatMap((name) => findMachineSettingProblem(name) ?? [])
+  const [problem] = Object.keys(settings).flatMap((name) => findSettingProblem(name) ?? [])
   if (problem !== undefined) throw new LabError('usage', problem)
-  requireKeys('setting', settings, NAMES)
-}
-
-/** Throws LabError `usage` with the nearest known name if an object has an unknown key. */
-export const requireKeys = (what: string, given: object, known: readonly string[]): void => {
-  for (const name of Object.keys(given)) {
-    if (known.includes(name)) continue
-    const meant = nearest(name, known)
-    const hint = meant ? `; did you mean "${meant}"?` : `; use one of ${known.join(', ')}`
-    throw new LabError('usage', `there is no ${what} "${name}"${hint}`)
-  }
 }

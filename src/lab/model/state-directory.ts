@@ -17,6 +17,15 @@ export const labsDirectory = (): string => path.join(stateDirectory(), 'labs')
 
 export const LAB_NAME = /^[A-Za-z0-9][\w.-]*$/
 
+const DEFAULT_LAB = 'default'
+
+/** Returns the name of the current lab: that in UNDERSTUDY_LAB, or `default`. */
+export const currentLab = (): string => process.env.UNDERSTUDY_LAB || DEFAULT_LAB
+
+/** Returns the flag that names a lab in printed commands. Empty for the lab that every shell without UNDERSTUDY_LAB uses. */
+export const nameFlag = (lab: string): string =>
+  lab === DEFAULT_LAB && currentLab() === DEFAULT_LAB ? '' : ` --name ${lab}`
+
 /** Returns the names of all labs with files, intact or damaged. */
 export const listLabs = (): string[] => {
   try {

@@ -1,3 +1,5 @@
+import { counted } from '../../base/counted.js'
+
 /** Link faults, with the names of Toxiproxy. `partition`, `hold` and `down` exist only in Understudy. */
 
 /** A fault of some connections: each draws a number from 0 to 1 at its start, and those below are affected. Absent: all. */
@@ -154,7 +156,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
     about: 'close connections after a number of bytes, such as 64kB',
     example: '64kB',
     fields: [{ name: 'bytes', unit: 'bytes', key: 'bytes', about: 'number of bytes', toxic: 'bytes' }],
-    describe: ({ bytes }) => `${bytes} bytes`,
+    describe: ({ bytes = 0 }) => counted(bytes, 'byte'),
   },
   slicer: {
     about: 'split traffic into pieces of about this size (--variation 8B, --delay 1ms between pieces)',

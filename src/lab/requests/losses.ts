@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.js'
 import type { JsonObject } from '../../base/json.js'
 import type { ApiClient } from '../../client/api-client.js'
 
@@ -33,7 +34,7 @@ export const readLosses = async (client: ApiClient): Promise<readonly ClusterLos
 export const countLost = (losses: readonly ClusterLoss[]): number =>
   losses.reduce((sum, { firstIndex, lastIndex }) => sum + lastIndex - firstIndex + 1, 0)
 
-export const describeEntries = (count: number): string => (count === 1 ? '1 log entry' : `${count} log entries`)
+export const describeEntries = (count: number): string => counted(count, 'log entry', 'log entries')
 
 /** Returns the storage paths of losses. Empty if the server shows no paths to this client. */
 export const pathsOf = (losses: readonly ClusterLoss[]): readonly string[] =>

@@ -44,6 +44,12 @@ export const describeUnreachable = (error: unknown): string | undefined =>
     ? `does not respond (${linkText(error.cause, { isTls: error.url.startsWith('https:'), authorityHint: HINT })})`
     : undefined
 
+/** Returns that no server listens at an address, which is a normal state of each start. Undefined for any other error. */
+export const findNotListening = (error: unknown): string | undefined =>
+  error instanceof ApiUnreachable && isRefused(error)
+    ? `no server listens on ${new URL(error.url).origin} yet`
+    : undefined
+
 /** Returns an error with the unreachable cluster and the next action. Returns any other error unchanged. */
 export const nameUnreachable = (
   { name, apiAddress }: Pick<ClusterAccess, 'name' | 'apiAddress'>,

@@ -1,7 +1,10 @@
 import type { Clock } from '../../base/clock.js'
 import { messageOf } from '../../base/printable.js'
 import { whileWaiting } from '../../base/waits.js'
+import { requireValid } from '../documents/check.js'
+import type { Schema } from '../documents/schema.js'
 import { LabError } from '../model/lab-error.js'
+import { findNotListening } from './request-errors.js'
 
 /** A condition. Resolves with undefined if it holds, otherwise with a description of why it does not hold. */
 type Fact = () => Promise<string | undefined>
@@ -13,6 +16,8 @@ export interface WaitOptions {
   /** Aborts every wait. */
   readonly signal?: AbortSignal | undefined
 }
+
+const TIMEOUT: Schema = { type: 'number', title: 'a number of milliseconds' }
 
 const PAUSE_MS = 25
 
@@ -40,6 +45,7 @@ export const waitFor = (
   pauseMs: number = PAUSE_MS,
 ): Promise<void> =>
   whileWaiting(what, async (wait) => {
+    requireValid('waitFor', TIMEOUT, timeoutMs, 'timeoutMs')
     const deadline = clock.monotonic() + timeoutMs
     for (;;) {
       signal?.throwIfAborted()
@@ -63,7 +69,7 @@ const evaluate = async (clock: Clock, fact: Fact, leftMs: number, before = ''): 
   const evaluated = new AbortController()
   const silence = before === '' ? 'no response' : `${before}; no response since then`
   const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), evaluated.signal).then(() => silence)
-  const answer = fact().catch(messageOf)
+  const answer = fact().catch((error: unknown) => findNotListening(error) ?? messageOf(error))
   try {
     return await Promise.race([answer, late])
   } finally {

@@ -179,10 +179,9 @@ export class InProcessServer extends ServerHandle {
     if (!config) throw new LabError('usage', problems.map((problem) => problem.text).join('; '))
     return Server.start({
       config,
-      log: log.with({ cluster: name, ...(shared && { node: this.name }) }),
       clock,
       random,
-      ...this.begin(storage),
+      ...this.begin(storage, log.with({ cluster: name, ...(shared && { node: this.name }) })),
     })
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
+import { type Log, untilAborted } from '../../base/log.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
 import type { SharedMemory, SharedMemoryConnection } from '../../server/data/shared-memory.js'
 import type { Server } from '../../server/server.js'
@@ -21,6 +22,7 @@ export abstract class ServerHandle {
   #storage: ServerStorage | undefined
   #shared: SharedMemoryConnection | undefined
   #over: LabError | undefined
+  #life = new AbortController()
 
   constructor(options: HandleOptions) {
     this.#options = options
@@ -40,12 +42,18 @@ export abstract class ServerHandle {
    */
   protected abstract open(): Promise<Server>
 
-  /** Begins a run on this storage. A crash ends its network, storage and shared log. */
-  protected begin(storage: ServerStorage) {
+  /** Begins a run on this storage. A crash ends its network, storage, shared log and log. */
+  protected begin(storage: ServerStorage, log: Log) {
     const { shared, network, clock } = this.#options
     this.#storage = storage
     this.#shared = shared?.connect(clock)
-    return { network: network.begin(), sharedLog: this.#shared, openStorage: () => storage.open() }
+    this.#life = new AbortController()
+    return {
+      network: network.begin(),
+      sharedLog: this.#shared,
+      openStorage: () => storage.open(),
+      log: untilAborted(log, this.#life.signal),
+    }
   }
 
   /** Starts with the existing data. Does nothing if it runs. Rejects with the reason of `end` after that. */
@@ -76,6 +84,7 @@ export abstract class ServerHandle {
     return this.#turns.run('', async () => {
       const server = this.#server
       this.#server = undefined
+      this.#life.abort()
       this.#storage?.kill()
       this.#shared?.crash()
       this.#options.network.cut()

@@ -1,4 +1,6 @@
 import type { Network } from '../../server/simulated/network.js'
+import { requireValid } from '../documents/check.js'
+import type { Schema } from '../documents/schema.js'
 import { LabError } from '../model/lab-error.js'
 import type { LabLink } from '../links/links.js'
 
@@ -22,6 +24,8 @@ interface SideOfLink {
   readonly name: string
   readonly servers: readonly string[]
 }
+
+const LATENCY: Schema = { type: 'number', minimum: 0, maximum: Number.MAX_VALUE, title: 'a number of milliseconds' }
 
 const FAULTS = 'use partition, heal and setLatency'
 const HELD = 'a partition holds messages until it is healed'
@@ -77,8 +81,7 @@ export class SimulatedLink {
 
   /** Delays delivery by this number of milliseconds, in addition to the latency of the topology. 0 ends the delay. */
   setLatency(ms: number, sender?: string): void {
-    if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY))
-      throw new LabError('usage', `the latency must be a number of milliseconds of at least 0, not ${ms}`)
+    requireValid('setLatency', LATENCY, ms, 'the latency')
     for (const [from, to] of this.#ways(sender)) this.#network.slow(from, to, this.#ownMs + ms)
   }
 

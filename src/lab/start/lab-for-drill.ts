@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.js'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -23,7 +24,40 @@ import { planOf, serversOf, type Topology } from '../model/topology.js'
 import { loadTopology } from '../topology/catalogue.js'
 import type { Runner } from '../drills/drill-schema.js'
 import type { Drill } from '../drills/parse.js'
-import { requireLinks } from '../drills/fitting.js'
+import { requireLinks, requireRoles } from '../drills/fitting.js'
+import type { AnyLab } from '../model/cluster.js'
+
+/**
+ * Returns why a drill does not run on this lab in place of its own. Undefined if Understudy started the lab, and the lab has the
+ * topology, the settings and the roles that the drill requires. Additional settings of the lab, such as TLS, do not matter.
+ */
+export const findMisfit = async (drill: Drill, record: AnyLab, host: LabHost): Promise<string | undefined> => {
+  if (record.state !== 'running') return record.state === 'attached' ? 'its servers are external' : 'it is not running'
+  const { runners, settings } = drill
+  const runner = record.isInProcess ? 'in-process' : 'process'
+  if (runners.length > 0 && !runners.includes(runner)) return `the drill runs only on ${runners.join(' or ')}`
+  await using lab = openLab(record.name, host)
+  const wanted = loadTopology(drill.topology)
+  if (Object.keys(settings).length > 0) return 'the drill requires other settings'
+  if (!isPlayable(wanted, lab.topology)) return `the drill requires the topology ${wanted.name}`
+  try {
+    await requireRoles(drill, lab)
+    return undefined
+  } catch (error) {
+    if (error instanceof LabError) return error.message
+    throw error
+  }
+}
+
+/** Whether a topology has the clusters and links of another one, and at least its settings. */
+const isPlayable = (wanted: Topology, given: Topology): boolean => {
+  const shapeOf = ({ clusters, links }: Topology) => JSON.stringify([clusters, links])
+  const hasPlan = (name: string) => {
+    const own = planOf(given, name)
+    return JSON.stringify({ ...own, ...planOf(wanted, name) }) === JSON.stringify(own)
+  }
+  return shapeOf(wanted) === shapeOf(given) && wanted.clusters.every(hasPlan)
+}
 
 interface DrillLabOptions {
   readonly seed: string
@@ -123,7 +157,7 @@ const upInContainers: Up = async (drill, given, options) => {
     const variables = [...ports].map(([server, { api }]) => `${server}_PORT=${api}\n`).join('')
     const files = [...exportCompose({ topology }, { image }), { path: '.env', text: variables }]
     writeExport(directory, files, false)
-    onProgress(`starting ${services.length} containers of the image ${image}`)
+    onProgress(`starting ${counted(services.length, 'container')} of the image ${image}`)
     await compose(directory, 'up', '--detach', ...services)
     signal?.throwIfAborted()
     const { containers, addresses, caPem } = await findComposeProject(directory)

@@ -1,18 +1,21 @@
+import { counted } from '../../base/counted.js'
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import type { LinkFault } from '../proxy/link-faults.js'
 import { KIND_WORDS, KINDS } from '../model/kinds.js'
 import { describeFilter } from '../requests/filters.js'
 import type { ClusterView, NodeRow, ProcessState, LabView } from './observe.js'
-import { type FollowView, ROOT_SHOWN, rootOf } from './links.js'
+import { findExpectedLinks, type FollowView, ROOT_SHOWN, rootOf } from './links.js'
 
 const HEADER = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']
 
 /** Draws the clusters of a lab as a tree of replication, with their states. Returns table rows, starting with the header. */
 export const drawLabView = (survey: LabView, nowMs: number): string[][] => {
+  const faults = survey.faults ?? []
+  const links = [...survey.links, ...findExpectedLinks(survey.clusters, faults, nowMs)]
   const placed = new Set<string>()
   const rows = (view: ClusterView, lead: string, indent: string, link?: FollowView): string[][] => {
     placed.add(view.name)
-    const below = followersOf(survey, view.name).filter(({ view: { name } }) => !placed.has(name))
+    const below = followersOf({ ...survey, links }, view.name).filter(({ view: { name } }) => !placed.has(name))
     // A cluster that is drawn below another one is not drawn again.
     for (const { view: follower } of below) placed.add(follower.name)
     return [
@@ -22,15 +25,15 @@ export const drawLabView = (survey: LabView, nowMs: number): string[][] => {
         link && { ...link, primaryRoot: rootOf(survey.clusters, link.primary, link.kind) },
         nowMs,
       ),
-      ...(view.nodes ?? []).map((node) => nodeRow(`${indent}${below.length > 0 ? '│' : ' '} `, node)),
+      ...(view.nodes ?? []).map((node) => nodeRow(`${indent}${below.length > 0 ? '│' : ' '} `, node, faults)),
       ...below.flatMap((one, index) => {
         const isLast = index === below.length - 1
-        const arrow = `${indent}${isLast ? '└' : '├'}── ${drawArrow(one.link, survey.faults ?? [])} `
+        const arrow = `${indent}${isLast ? '└' : '├'}── ${drawArrow(one.link, faults)} `
         return rows(one.view, arrow, `${indent}${isLast ? ' ' : '│'}   `, one.link)
       }),
     ]
   }
-  const following = new Set(survey.links.filter(({ primary }) => primary !== null).map(({ secondary }) => secondary))
+  const following = new Set(links.filter(({ primary }) => primary !== null).map(({ secondary }) => secondary))
   const roots = survey.clusters.filter(({ name }) => !following.has(name))
   const linkOf = (name: string) => survey.links.find(({ secondary }) => secondary === name)
   const tree = roots.flatMap((view) => rows(view, '', '', linkOf(view.name)))
@@ -70,9 +73,20 @@ export const signOf = (fault: LinkFault): string => {
   }
 }
 
+/** Returns the faults of the links of a node, such as `✂ A1`. */
+const signsAt = (node: string, faults: readonly ActiveFault[]): string[] =>
+  faults
+    .filter(isOfLink)
+    .filter(({ between }) => between.includes(node))
+    .map(({ between, fault }) => `${signOf(fault)} ${between.filter((end) => end !== node).join()}`)
+
 /** Draws a node below its cluster. The log column is its applied index in the node log, not in the replication log. */
-const nodeRow = (indent: string, { name, state, appliedIndex, apiAddress, process, pid }: NodeRow): string[] => [
-  `${indent}${name}`,
+const nodeRow = (
+  indent: string,
+  { name, state, appliedIndex, apiAddress, process, pid }: NodeRow,
+  faults: readonly ActiveFault[],
+): string[] => [
+  [`${indent}${name}`, ...signsAt(name, faults)].join(' '),
   process === 'paused' ? process : state,
   '-',
   '-',
@@ -125,6 +139,6 @@ const describeState = (view: ClusterView): string => {
 const describeLag = ({ lagEntries, lagSeconds }: FollowView): string => {
   if (lagEntries === null) return '?'
   if (lagEntries === 0) return '0'
-  const entries = `${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}`
+  const entries = counted(lagEntries, 'entry', 'entries')
   return lagSeconds === null ? entries : `${entries}, ${lagSeconds.toFixed(1)} s`
 }

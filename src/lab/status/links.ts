@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import type { PathFilter } from '../requests/filters.js'
+import { idOf } from '../requests/replication.js'
 import {
   hasAll,
   isFollower,
@@ -45,6 +46,22 @@ export const findLinks = (
       .map((secondary) => describe(kind, secondary, clusters, faults, nowMs)),
   )
 
+/**
+ * Returns the links of clusters that report no roles, for example because they are sealed: below the primary that expects them
+ * by their ID.
+ */
+export const findExpectedLinks = (
+  clusters: readonly RoleHolder[],
+  faults: readonly ActiveFault[],
+  nowMs: number,
+): FollowView[] =>
+  KINDS.flatMap((kind) =>
+    clusters
+      .filter((view) => view[kind].mode === '-')
+      .map((silent) => describe(kind, silent, clusters, faults, nowMs))
+      .filter(({ primary }) => primary !== null),
+  )
+
 const describe = (
   kind: Kind,
   secondary: RoleHolder,
@@ -81,7 +98,10 @@ const findPrimary = <T extends RoleHolder>(
   clusters: readonly T[],
   kind: Kind,
 ): T | undefined => {
-  const { clusterId, primaryAddress, secondaryId } = secondary[kind]
+  const { mode, clusterId, primaryAddress, secondaryId } = secondary[kind]
+  const isExpecting = (other: ReplicationStatus) =>
+    other.mode === 'primary' && other.knownSecondaries.includes(idOf(kind, secondary.name))
+  if (mode === '-') return clusters.find((one) => isExpecting(one[kind]))
   const primaries = clusters.filter((one) => one[kind].mode === 'primary' && one[kind].clusterId === clusterId)
   const addressed = primaries.filter((one) => primaryAddress !== '' && one[kind].primaryAddress === primaryAddress)
   const likely = addressed.length > 0 ? addressed : primaries.filter((one) => mayKnow(one[kind], secondaryId))

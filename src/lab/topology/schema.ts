@@ -1,4 +1,4 @@
-import type { Schema } from '../documents/schema.js'
+import { mapWith, type Schema } from '../documents/schema.js'
 import { NODE_STORAGES } from '../model/topology.js'
 
 const NAME: Schema = {
@@ -109,6 +109,81 @@ const PLAN: Readonly<Record<string, Schema>> = {
   },
 }
 
+const CLUSTER_PLAN: Readonly<Record<string, Schema>> = {
+  ...PLAN,
+  ports: {
+    type: 'object',
+    description: 'Ports on 127.0.0.1, unless "up" overrides them. The cluster port is the API port plus 1 by default.',
+    required: ['api'],
+    additionalProperties: false,
+    properties: { api: PORT, cluster: PORT },
+  },
+  reach: {
+    type: 'string',
+    enum: ['direct', 'load-balancer', 'cluster-port'],
+    default: 'direct',
+    description:
+      'How other clusters reach it: at its own addresses, only through a load balancer, or only at its cluster port and not at its API.',
+  },
+  seed: SEED,
+}
+
+const LINK: Readonly<Record<string, Schema>> = {
+  kind: { type: 'string', enum: ['dr', 'performance'] },
+  primary: CLUSTER,
+  secondary: CLUSTER,
+  activation: {
+    type: 'string',
+    enum: ['token', 'public-key'],
+    default: 'token',
+    description:
+      'Activation by a wrapping token that the secondary unwraps at the API of its primary, or by a token encrypted for its public key.',
+  },
+  filter: {
+    type: 'object',
+    description: 'Path filter of a performance link: mounts and namespaces.',
+    required: ['mode', 'paths'],
+    additionalProperties: false,
+    properties: {
+      mode: { type: 'string', enum: ['allow', 'deny'] },
+      paths: { type: 'array', minItems: 1, items: MOUNT_PATH },
+    },
+  },
+}
+const LINK_ENDS = ['kind', 'primary', 'secondary']
+
+/** Settings of the stanza `understudy` in the library. Their names have a check of their own. */
+export const SETTINGS_OBJECT: Schema = { type: 'object', additionalProperties: { type: [...SCALARS, 'array'] } }
+
+const TEXT: Schema = { type: 'string' }
+const MS: Schema = { type: 'number', minimum: 0, maximum: Number.MAX_VALUE, title: 'a number of milliseconds' }
+const SHARES: Schema = { type: 'integer', minimum: 1, maximum: 255 }
+const SEAL: Readonly<Record<string, Schema>> = {
+  type: { type: 'string', enum: ['shamir', 'auto'] },
+  shares: SHARES,
+  threshold: SHARES,
+}
+const PLAN_OBJECT: Schema = mapWith({
+  ...CLUSTER_PLAN,
+  seal: mapWith(SEAL, Object.keys(SEAL)),
+  settings: SETTINGS_OBJECT,
+})
+
+/** Returns the schema of a topology as an object with these clusters, whose names are free. */
+export const topologyObjectSchema = (clusters: readonly string[]): Schema => {
+  const ends = { primary: TEXT, secondary: TEXT, latencyMs: MS, jitterMs: MS }
+  return mapWith(
+    {
+      name: TEXT,
+      about: TEXT,
+      clusters: { type: 'array', minItems: 1, items: { type: 'string', pattern: '[^]', title: 'a name' } },
+      links: { type: 'array', items: mapWith({ ...LINK, ...ends }, LINK_ENDS) },
+      plans: mapWith(Object.fromEntries(clusters.map((name) => [name, PLAN_OBJECT]))),
+    },
+    ['name', 'clusters', 'links'],
+  )
+}
+
 /** `kind: Topology`. The parser validates files with this schema, and then with rules that it cannot express. */
 export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -131,54 +206,17 @@ export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
     clusters: mapOf(
       { description: 'Clusters by letter. The letter stays when the role changes.', title: 'a map, or empty' },
       { pattern: '^[A-Z]$', title: 'one letter, A to Z' },
-      {
-        ...PLAN,
-        ports: {
-          type: 'object',
-          description:
-            'Ports on 127.0.0.1, unless "up" overrides them. The cluster port is the API port plus 1 by default.',
-          required: ['api'],
-          additionalProperties: false,
-          properties: { api: PORT, cluster: PORT },
-        },
-        reach: {
-          type: 'string',
-          enum: ['direct', 'load-balancer', 'cluster-port'],
-          default: 'direct',
-          description:
-            'How other clusters reach it: at its own addresses, only through a load balancer, or only at its cluster port and not at its API.',
-        },
-        seed: SEED,
-      },
+      CLUSTER_PLAN,
     ),
     links: {
       type: 'array',
       description: 'Replication links.',
       items: {
         type: 'object',
-        required: ['kind', 'primary', 'secondary'],
+        required: LINK_ENDS,
         additionalProperties: false,
         properties: {
-          kind: { type: 'string', enum: ['dr', 'performance'] },
-          primary: CLUSTER,
-          secondary: CLUSTER,
-          activation: {
-            type: 'string',
-            enum: ['token', 'public-key'],
-            default: 'token',
-            description:
-              'Activation by a wrapping token that the secondary unwraps at the API of its primary, or by a token encrypted for its public key.',
-          },
-          filter: {
-            type: 'object',
-            description: 'Path filter of a performance link: mounts and namespaces.',
-            required: ['mode', 'paths'],
-            additionalProperties: false,
-            properties: {
-              mode: { type: 'string', enum: ['allow', 'deny'] },
-              paths: { type: 'array', minItems: 1, items: MOUNT_PATH },
-            },
-          },
+          ...LINK,
           latency: { ...DURATION, description: 'Permanent latency in each direction.' },
           jitter: { ...DURATION, description: 'Maximum deviation of the latency.' },
         },

@@ -69,7 +69,7 @@ const readEnvironment = (env: Environment, findings: Findings): Record<string, S
 }
 
 /** Variables of labs and container images. A server may inherit them from its environment, but does not use them. */
-const OTHER_VARIABLES: readonly string[] = ['UNDERSTUDY_RANDOM_PORTS', 'UNDERSTUDY_IMAGE', 'UNDERSTUDY_BASE']
+const OTHER_VARIABLES = ['LAB', 'RANDOM_PORTS', 'IMAGE', 'BASE'].map((name) => `UNDERSTUDY_${name}`)
 
 /** Warns about unknown variables: a misspelled one would be ignored silently. */
 const warnOfUnknown = (env: Environment, findings: Findings): void => {

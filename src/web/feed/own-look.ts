@@ -192,7 +192,7 @@ const problemsOf = ({ initialized, sealed }: OwnLook, own: string, links: readon
     .filter(({ connectionState }) => connectionState !== 'ready')
     .map(({ kind, primary, secondary, connectionState }) =>
       secondary === own
-        ? `${own} is cut off from its ${WORDS[kind]} primary (${connectionState || 'idle'})`
+        ? `${own} is disconnected from its ${WORDS[kind]} primary (${connectionState || 'idle'})`
         : `the ${WORDS[kind]} secondary ${secondary} of ${primary} is not connected`,
     ),
 ]

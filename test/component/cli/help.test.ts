@@ -2,6 +2,7 @@ import { type Command, CommanderError, type Option } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { describeConfigShow, describeServerCommand } from '../../../src/cli/commands/server-help.js'
 import { everyCommand } from '../../../src/cli/program.js'
+import { FIRST_HOUR } from '../../../src/cli/terminal/first-hour.js'
 import { ProcessOutput } from '../../../src/cli/terminal/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
 import { describeAll } from '../../../src/cli/vault/program/commands.js'
@@ -64,10 +65,36 @@ describe('the help of understudy commands', () => {
     },
   )
 
+  it('the first screen of the help has the ten commands of a first session', () => {
+    const screen = helpOf(program).split('\n').slice(0, 24)
+    expect(FIRST_HOUR).toHaveLength(10)
+    for (const [command, effect] of FIRST_HOUR) {
+      expect(screen.filter((line) => line.startsWith(`  ${command} `) && line.endsWith(effect))).toHaveLength(1)
+      expect(program.commands.map((one) => one.name())).toContain(command.split(' ')[0])
+    }
+  })
+
+  it('the help lists every command below the heading of its group', () => {
+    const rows = helpOf(program).split('Examples:')[0]?.split('\n') ?? []
+    const groupOf = (name: string) =>
+      rows
+        .slice(
+          0,
+          rows.findLastIndex((row) => row.startsWith(`  ${name} `)),
+        )
+        .findLast((row) => /^[A-Z]\w+:$/.test(row))
+    const names = ['up', 'crash', 'failover', 'fault', 'drill', 'status', 'server', 'compose', 'version', 'help']
+    expect(names.map(groupOf)).toEqual([
+      ...['Lab:', 'Clusters:', 'Replication:', 'Faults:', 'Drills:'],
+      ...['Observe:', 'Servers:', 'Export:', 'Other:', 'Other:'],
+    ])
+    expect(rows).not.toContain('Commands:')
+  })
+
   it('each command with JSON output also has YAML output', () => {
-    // An export has an option --output for a directory.
-    const isOfFormat = ({ long, argChoices }: Option) => long !== '--output' || argChoices !== undefined
-    const options = documented.map((command) => command.options.filter(isOfFormat).map(({ long }) => long))
+    // An export has the hidden option --output, whose error names --out.
+    const isShown = ({ hidden }: Option) => !hidden
+    const options = documented.map((command) => command.options.filter(isShown).map(({ long }) => long))
     expect(options.filter((longs) => longs.includes('--json') !== longs.includes('--output'))).toEqual([])
     expect(options.filter((longs) => longs.includes('--json')).length).toBeGreaterThan(5)
   })
@@ -82,6 +109,13 @@ describe('the help of understudy commands', () => {
       if (!TAKES_MINUS.includes(name)) expect(refused.complained).toContain("unknown option '--no-such-thing'")
     },
   )
+
+  it.each(['compose', 'kubernetes'])('%s export rejects --output and -o, and names --out', async (parent) => {
+    for (const former of ['--output', '-o']) {
+      const { exitCode, complained } = await endOf([parent, 'export', 'pr-dr', former, 'lab/'])
+      expect([exitCode, complained]).toEqual([1, expect.stringContaining('Use --out lab/')])
+    }
+  })
 
   it('the help fits a terminal of 80 columns', () => {
     const long = documented.flatMap((command) =>

@@ -439,14 +439,23 @@ describe('what is not known', () => {
     expect(await codeAndText(startWith('single', { sead: 1 }))).toMatch(/"sead"; did you mean "seed"\?/)
     for (const misspelt of ['simulate', 'simulted', 'simulation'])
       expect(await codeAndText(startWith('single', { [misspelt]: true }))).toBe(
-        `usage: there is no option of a lab "${misspelt}"; did you mean "simulated"?`,
+        `usage: startLab: unknown key "${misspelt}"; did you mean "simulated"?`,
       )
     const virtual = { simulated: true } as object
     expect(await codeAndText(() => InProcessLab.start(loadTopology('single'), virtual))).toBe(
       'usage: use startLab to start a simulated lab',
     )
-    expect(await codeAndText(startWith('single', { storage: 'tape' }))).toMatch(/^usage: storage must be "memory"/)
-    expect(await codeAndText(startWith('single', { timeoutMs: 0 }))).toMatch(/^usage: timeoutMs/)
+    const refusals: readonly (readonly [object, string])[] = [
+      [{ storage: 'tape' }, 'storage is "tape", but must be "memory", "disk" or a function'],
+      [{ timeoutMs: 0 }, 'timeoutMs is 0, but must be a number of milliseconds above 0'],
+      [{ timeoutMs: '500' }, 'timeoutMs is a string, but must be a number of milliseconds above 0'],
+      [{ settings: null }, 'settings is null (empty), but must be a map'],
+      [{ nodes: 2 }, 'nodes is 2, but must be 1, 3, 5'],
+      [{ seed: Number.NaN }, 'seed is NaN, but must be a number or a non-empty string'],
+      [{ log: 'debug' }, 'log is a string, but must be a log'],
+    ]
+    for (const [options, text] of refusals)
+      expect(await codeAndText(startWith('single', options))).toBe(`usage: startLab: ${text}`)
     expect(await codeAndText(startWith('single', { settings: { hartbeat_interval: '1s' } }))).toMatch(
       /^usage: .*"hartbeat_interval"; did you mean "heartbeat_interval"\?/,
     )
@@ -461,11 +470,17 @@ describe('what is not known', () => {
       [null, /^usage: a topology must be a name, a file or an object, not null$/],
       [undefined, /^usage: a topology must be .* not undefined$/],
       [{ ...STRANGERS, cluster: ['A'] }, /^usage: .*"cluster"; did you mean "clusters"\?/],
-      [{ ...STRANGERS, clusters: [] }, /^usage: the topology strangers needs "clusters"/],
+      [{ ...STRANGERS, clusters: [] }, /^usage: the topology strangers: clusters must have at least 1 entry$/],
       [{ ...STRANGERS, clusters: ['A', 'A'] }, /^usage: the topology strangers has two clusters "A"$/],
-      [{ ...STRANGERS, links: undefined }, /^usage: the topology strangers needs "links"/],
-      [{ ...STRANGERS, links: [null] }, /^usage: the topology strangers: a link/],
-      [{ ...STRANGERS, plans: { Z: {} } }, /^usage: .*"Z"/],
+      [{ ...STRANGERS, links: undefined }, /^usage: the topology strangers: it requires "links"$/],
+      [{ ...STRANGERS, links: [null] }, /^usage: the topology strangers: links\[0\] is null \(empty\), but/],
+      [{ ...STRANGERS, plans: { Z: {} } }, /^usage: .*"plans\.Z"/],
+      [{ ...STRANGERS, plans: { A: { seel: 1 } } }, /^usage: .*"plans\.A\.seel"; did you mean "seal"\?$/],
+      [
+        { ...STRANGERS, plans: { A: { settings: { hartbeat_interval: '1s' } } } },
+        /^usage: .*"hartbeat_interval"; did you mean "heartbeat_interval"\?$/,
+      ],
+      [{ ...STRANGERS, plans: { A: { settings: null } } }, /^usage: .*: plans\.A\.settings is null \(empty\), but/],
       [
         { ...STRANGERS, links: [{ kind: 'dr', primary: 'A', secondary: 'Z' }] },
         /^usage: the topology strangers: there is no cluster Z; there are A, B$/,
@@ -474,7 +489,7 @@ describe('what is not known', () => {
     for (const [given, text] of refusals) expect(await codeAndText(startGiven(given))).toMatch(text)
     const noOptions = null as unknown as undefined
     expect(await codeAndText(() => startLab('single', noOptions))).toMatch(
-      /^usage: the options of a lab must be an object/,
+      /^usage: startLab: options is null \(empty\), but must be a map$/,
     )
   })
 
@@ -483,10 +498,26 @@ describe('what is not known', () => {
     const wrong = { timeout: 5 } as object
     expect(await codeAndText(() => lab.healthy(wrong))).toMatch(/^usage: .*"timeout"; did you mean "timeoutMs"\?/)
     expect(await codeAndText(() => lab.converged(wrong))).toMatch(/^usage: .*"timeout"/)
-    const dynamic = lab as unknown as { operationToken(name: string, options: object): Promise<string> }
-    expect(await codeAndText(() => dynamic.operationToken('A', { onCal: () => undefined }))).toMatch(
-      /^usage: .*"onCal"/,
-    )
+    const untyped = lab as unknown as Readonly<Record<string, (...given: readonly unknown[]) => Promise<unknown>>>
+    const refusals: readonly (readonly [string, readonly unknown[], string])[] = [
+      ['operationToken', ['A', { onCal: () => undefined }], 'unknown key "onCal"; did you mean "onCall"?'],
+      ['operationToken', ['A', { onCall: 'print' }], 'onCall is a string, but must be a function'],
+      ['converged', [null], 'options is null (empty), but must be a map'],
+      ['healthy', [{ timeoutMs: '500' }], 'timeoutMs is a string, but must be a number of milliseconds'],
+      ['failover', ['A', 'B', { force: 1 }], 'force is an integer, but must be true or false'],
+      ['switchover', ['A', 'B', null], 'options is null (empty), but must be a map'],
+      ['activate', ['A', 'B'], 'options is missing, but must be a map'],
+      ['activate', ['A', 'B', { kind: 'dr', filter: { mode: 'allow', path: [] } }], 'filter requires "paths"'],
+      ['drill', [null], 'drill is null (empty), but must be a name, a file or an object'],
+      ['drill', ['dr-failover', { slo: { rto: 1 } }], 'unknown key "slo.rto"; known keys: rtoMs, writesLost'],
+      ['reset', [{}], 'the argument is not a snapshot of a lab'],
+    ]
+    for (const [name, given, text] of refusals)
+      expect(await codeAndText(async () => untyped[name]?.apply(lab, [...given]))).toBe(`usage: ${name}: ${text}`)
+    const useKeys = lab.A.useKeys as (keys: unknown) => void
+    expect(() => useKeys.call(lab.A, { unsealKey: [] })).toThrow('unknown key "unsealKey"; did you mean "unsealKeys"?')
+    const wait = async () => waitFor(systemClock, 'it', async () => undefined, '500' as unknown as number)
+    expect(await codeAndText(wait)).toBe('usage: waitFor: timeoutMs is a string, but must be a number of milliseconds')
   })
 
   it('links, clocks and snapshots of a lab reject unknown values', async () => {
@@ -503,7 +534,7 @@ describe('what is not known', () => {
     expect(lab.clock.skewMs).toBe(0)
     const wrongKind = { kind: 'perf' } as unknown as { kind: 'dr' }
     expect(await codeAndText(() => lab.activate('A', 'B', wrongKind))).toBe(
-      'usage: kind must be dr or performance, not perf',
+      'usage: activate: kind is "perf", but must be "dr" or "performance"',
     )
     await using other = await startLab('single')
     const foreign = await other.snapshot()

@@ -36,6 +36,15 @@ it('the changes of a server that was unreachable refer to its last known state',
   ])
 })
 
+it('the first roles of a server are reported, unless its replication is disabled', () => {
+  const sealed: Observation = { process: 'running', seal: 'uninitialised' }
+  expect(between(sealed, mergeObservation(sealed, withDr({ mode: 'primary', state: '' })))).toEqual([
+    ['seal', { from: 'uninitialised', to: 'unsealed' }],
+    ['role', { replication: 'dr', from: 'unknown', to: 'primary' }],
+  ])
+  expect(between(sealed, mergeObservation(sealed, withDr(OFF))).map(([kind]) => kind)).toEqual(['seal'])
+})
+
 it('a new active node is reported, but not for a cluster with one server', () => {
   const standby: Observation = { ...well, node: 'standby' }
   const active: Observation = { ...well, node: 'active' }

@@ -82,6 +82,23 @@ it('the status distinguishes unknown roles from no replication', () => {
   expect(draw(clusters).map((row) => row.split(' | ')[1])).toEqual(['no replication', 'roles unknown'])
 })
 
+it('the status draws a sealed secondary below the primary that expects it', () => {
+  const sealed = cluster('B', { dr: NO_STATUS, performance: NO_STATUS }, { isSealed: true })
+  expect(draw([cluster('A', { dr: { ...primary, knownSecondaries: ['dr-b'] } }), sealed])).toEqual([
+    'A | DR primary | - | - | 40 | aaaaaaaaaaaa',
+    '└── DR ──▶ B | sealed | ? | - | - | -',
+  ])
+  expect(draw([cluster('A', { dr: primary }), sealed])[1]).toMatch(/^B \| sealed/)
+})
+
+it('the status marks a node that a fault separates from another one', () => {
+  const node = (name: string) => ({ name, state: 'standby', isActive: false, appliedIndex: 5, apiAddress: '' })
+  const nodes = ['A1', 'A2', 'A3'].map((name) => ({ ...node(name), process: 'running', pid: 1 }))
+  const cut: ActiveFault = { id: 1, between: ['A2', 'A1'], isOneWay: false, fault: { name: 'partition' } }
+  const names = draw([cluster('A', { dr: primary }, { nodes })], [cut]).map((row) => row.split(' | ')[0])
+  expect(names).toEqual(['A', '  A1 ✂ A2', '  A2 ✂ A1', '  A3'])
+})
+
 it('the status draws faults on their arrows', () => {
   const clusters = [cluster('A', { dr: primary }), cluster('B', { dr: secondary })]
   const fault = (id: number, name: 'partition' | 'hold', between: [string, string]): ActiveFault => ({

@@ -11,7 +11,7 @@ import {
   TOPOLOGY_NAMES,
   topologyText,
 } from '../../../src/lab/topology/catalogue.js'
-import { withNodes } from '../../../src/lab/model/topology.js'
+import { type Topology, withNodes } from '../../../src/lab/model/topology.js'
 import { parseTopology, topologyDocument } from '../../../src/lab/topology/parse.js'
 import { TOPOLOGY_SCHEMA } from '../../../src/lab/topology/schema.js'
 
@@ -73,6 +73,36 @@ describe('topologies that ship with the package', () => {
 })
 
 describe('a topology that is an object', () => {
+  it('every shipped topology is valid as an object, and so are absent fields and free names', () => {
+    for (const topology of listTopologies()) expect(requireTopologyOf(topology)).toBe(topology)
+    const link = { kind: 'dr', primary: 'first', secondary: 'Second One', latencyMs: 20.5, jitterMs: undefined }
+    const plans = {
+      first: {
+        ...{ nodes: 3, storage: 'raft', license: 'plus', version: '1.19.0+ent', tls: true, reach: 'direct' },
+        seal: { type: 'auto', shares: 3, threshold: 2 },
+        settings: { heartbeat_interval: '1s', ship_batch_bytes: 65_536, user_lockout: true },
+        seed: { mounts: { kv: null }, secrets: { 'kv/a': { b: { c: 1 } } } },
+      },
+      'Second One': undefined,
+    }
+    const free = { name: 'My lab!', about: 'two\nlines', clusters: ['first', 'Second One'], links: [link], plans }
+    expect(requireTopologyOf(free as unknown as Topology)).toBe(free)
+  })
+
+  it.each([
+    ['seel', { seel: 1 }, 'unknown key "plans.A.seel"; did you mean "seal"?'],
+    ['a license', { license: 'free' }, 'plans.A.license is "free", but must be "enterprise" or "plus" or "none"'],
+    ['a seal of text', { seal: 'shamir 5/3' }, 'plans.A.seal is a string, but must be a map'],
+    ['half a seal', { seal: { type: 'shamir' } }, 'plans.A.seal requires "shares"'],
+    ['a misspelled setting', { settings: { hartbeat_interval: '1s' } }, 'did you mean "heartbeat_interval"?'],
+    ['settings that are null', { settings: null }, 'plans.A.settings is null (empty), but must be a map'],
+    ['a seed', { seed: { secret: {} } }, 'unknown key "plans.A.seed.secret"; did you mean "secrets"?'],
+  ])('a plan with %s is rejected', (_, plan, text) => {
+    const topology = { name: 'own', about: '', clusters: ['A'], links: [], plans: { A: plan } }
+    const refusal = expect.objectContaining({ code: 'usage', message: expect.stringContaining(text) })
+    expect(() => requireTopologyOf(topology as unknown as Topology)).toThrow(refusal)
+  })
+
   it.each(['close', 'history', 'keys', 'timeoutMs', 'then', '__proto__', 'constructor', 'events'])(
     'no cluster can be named %s',
     (name) => {

@@ -56,7 +56,9 @@ describe('the picture of a server', () => {
     ])
     expect(problems).toEqual([])
     const cut = { ...secondary, connection_state: 'transient_failure' }
-    expect(surveyOf(look({ performance: cut })).problems.join()).toContain('cut off from its performance primary')
+    expect(surveyOf(look({ performance: cut })).problems.join()).toContain(
+      'is disconnected from its performance primary',
+    )
   })
 
   it('the diagram of a server distinguishes secondaries with equal ids or the name of the server', () => {

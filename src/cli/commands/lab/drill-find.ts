@@ -4,6 +4,7 @@ import { giveUp, judgeFind, plantFault } from '../../../lab/drills/find/find.js'
 import type { FaultSolution } from '../../../lab/drills/find/hidden-faults.js'
 import { PRACTICE } from '../../../lab/drills/find/traffic.js'
 import { LabError } from '../../../lab/model/lab-error.js'
+import { commandIn } from '../../../lab/model/lab-directory.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
@@ -53,14 +54,13 @@ const hide = async (lab: LiveLab, { name, seed, json }: FindFlags, output: Outpu
   const chosen = seed ?? String(createSystemRandom().bytes(4).readUInt32BE() % SEEDS)
   output.progress('checking the lab and injecting a hidden fault')
   await plantFault(lab, chosen)
-  const named = name === 'default' ? '' : ` --name ${name}`
   if (json) return output.data(JSON.stringify({ apiVersion: 'understudy/v1', lab: name, seed: chosen, hidden: true }))
   output.data(
     [
       `A fault has been injected into the lab "${name}" (seed ${chosen}). Find it, and fix it with the usual commands.`,
       `In a healthy lab, each cluster that serves clients can read what is written below ${PRACTICE}/ on the primary.`,
-      `To check your fix:    understudy drill find --check${named}`,
-      `To reveal the fault:  understudy drill find --give-up${named}`,
+      `To check your fix:    ${commandIn(name, 'drill find --check')}`,
+      `To reveal the fault:  ${commandIn(name, 'drill find --give-up')}`,
     ].join('\n'),
   )
 }

@@ -5,14 +5,16 @@ import { describeStep } from '../../../lab/drills/steps/steps.js'
 import type { Runner } from '../../../lab/drills/drill-schema.js'
 import type { Drill } from '../../../lab/drills/parse.js'
 import { requireFitting, requireRoles } from '../../../lab/drills/fitting.js'
-import { bringUp, type DrillLab } from '../../../lab/start/lab-for-drill.js'
+import { bringUp, type DrillLab, findMisfit } from '../../../lab/start/lab-for-drill.js'
 import type { DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/context/result.js'
 import { shellWord } from '../../../base/shell.js'
 import type { DrillWatcher } from '../../../lab/drills/run/play-steps.js'
 import { runDrill } from '../../../lab/drills/run/run-drill.js'
 import { complaintOf, mark, summaryOf } from '../../../lab/drills/summary.js'
 import type { Slo } from '../../../lab/drills/expectations/expectations.js'
+import { findIntactLab } from '../../../lab/model/lab-directory.js'
 import { LabError } from '../../../lab/model/lab-error.js'
+import { currentLab } from '../../../lab/model/state-directory.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { formatMs } from '../../../lab/texts/format.js'
@@ -28,7 +30,7 @@ import { createInterface } from 'node:readline/promises'
 export interface DrillRunFlags {
   readonly slo?: string
   readonly report?: string
-  readonly on: Runner
+  readonly on?: Runner
   readonly name?: string
   readonly seed?: string
   readonly keep?: true
@@ -50,15 +52,16 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
   if (flags.report !== undefined) prepareReport(flags.report)
   return withInterrupt(async (interruption) => {
     const print = (text: string) => (flags.json ? output.progress(text) : output.data(text))
-    print(
-      `drill ${drill.name} on ${flags.name ? `the lab "${flags.name}"` : `${topologyName(drill.topology)} (${flags.on})`}, seed ${seed}`,
-    )
-    const result = await play(drill, flags, interruption, output, {
+    const chosen: ChosenLab = { on: 'process', ...flags, ...(await findCurrentLab(drill, flags, output)) }
+    const { name, on } = chosen
+    const place = name === undefined ? `a new lab, ${topologyName(drill.topology)} (${on})` : `the lab "${name}"`
+    print(`drill ${drill.name} on ${place}, seed ${seed}`)
+    const result = await play(drill, chosen, interruption, output, {
       seed,
       slo,
       timeoutMs,
       signal: interruption.signal,
-      howToRepeat: lineToRepeat(nameOrFile, flags, seed),
+      howToRepeat: lineToRepeat(nameOrFile, chosen, seed),
       watcher: watcherOf(print, drill, flags.step === true, interruption.signal),
     })
     if (flags.report !== undefined) {
@@ -70,9 +73,25 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
   })
 }
 
+/** Finds the current lab, if the flags select none and it fits the drill. Prints why it does not. */
+const findCurrentLab = async (
+  drill: Drill,
+  { name, on }: DrillRunFlags,
+  output: Output,
+): Promise<{ readonly name?: string }> => {
+  const record = name === undefined && on === undefined ? findIntactLab(currentLab()) : undefined
+  if (!record) return {}
+  const misfit = await findMisfit(drill, record, thisHost())
+  if (misfit === undefined) return { name: record.name }
+  output.progress(`the lab "${record.name}" does not fit, so the drill starts its own lab: ${misfit}`)
+  return {}
+}
+
+type ChosenLab = DrillRunFlags & { readonly on: Runner }
+
 const play = async (
   drill: Drill,
-  { name, on, keep }: DrillRunFlags,
+  { name, on, keep }: ChosenLab,
   { signal, forceSignal }: Interruption,
   output: Output,
   options: Parameters<typeof runDrill>[2] & { readonly seed: string; readonly timeoutMs: number },
@@ -94,7 +113,7 @@ const play = async (
   }
 }
 
-const lineToRepeat = (nameOrFile: string, { slo, on, name }: DrillRunFlags, seed: string): string =>
+const lineToRepeat = (nameOrFile: string, { slo, on, name }: ChosenLab, seed: string): string =>
   [
     `understudy drill run ${shellWord(nameOrFile)}`,
     ...(slo === undefined ? [] : [`--slo ${shellWord(slo)}`]),

@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import type { Command } from 'commander'
 import { drillSchemaDocument, RUNNERS } from '../../../lab/drills/drill-schema.js'
 import { drillText, listDrills, loadDrill } from '../../../lab/drills/catalogue.js'
@@ -22,14 +23,14 @@ export const drillCommand = (output: Output, finish: (status: number) => void): 
 
 const runCommand = (output: Output, finish: (status: number) => void): Command =>
   new TypedCommand('run')
-    .description('run a drill on a new lab; exit code 3 if an expectation is false')
+    .description('run a drill on the current lab if it fits, or on a new lab; exit code 3 if an expectation is false')
     .argument('<drill>', 'name, or file that ends in .yaml')
     .flag('--slo <limits>', 'limits in addition to those of the drill, such as rto=60s,rpo=0')
     .flag('--report <directory>', 'write report.json, junit.xml and report.html to this directory')
-    .choice('--on <runner>', 'where the servers run', RUNNERS, 'process')
+    .choice('--on <runner>', 'run the drill on a new lab, with servers of this kind', RUNNERS)
     .flag('--name <lab>', 'run the drill on this running lab')
     .flag('--seed <seed>', 'make identifiers, keys and faults reproducible; requires --on in-process')
-    .flag('--keep', 'keep the lab after the drill')
+    .flag('--keep', 'keep the new lab after the drill')
     .flag('--step', 'wait for Enter before each step')
     .timeout()
     .json('print the result as JSON')
@@ -86,7 +87,8 @@ const validateCommand = (output: Output): Command =>
     .examples('drill validate our-failover.yaml', 'drill validate drills/quarterly.yaml')
     .run((_flags, file: string) => {
       const { name, steps, expect } = readDrillFile(file)
-      output.data(`${file}: the drill ${name}, ${count(steps.length, 'step')}, ${count(expect.length, 'expectation')}`)
+      const size = `${counted(steps.length, 'step')}, ${counted(expect.length, 'expectation')}`
+      output.data(`${file}: the drill ${name}, ${size}`)
     })
 
 const schemaCommand = (output: Output): Command =>
@@ -95,8 +97,6 @@ const schemaCommand = (output: Output): Command =>
     .examples('drill schema > drill.schema.json', 'drill schema | less')
     .run(() => output.data(JSON.stringify(drillSchemaDocument(), undefined, 2)))
 
-const count = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`
-
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/)[0] ?? text
 
 const describeDrill = (drill: Drill): string => {
@@ -104,7 +104,7 @@ const describeDrill = (drill: Drill): string => {
   const part = (title: string, lines: readonly string[]) => (lines.length > 0 ? ['', title, ...lines] : [])
   const numbered = (list: readonly Step[]) => list.map((step, index) => `  ${index + 1}. ${describeNamed(step)}`)
   const clients = load && [
-    `  ${count(load.writers, 'writer')}, ${count(load.logins, 'login client')}, ${count(load.readers, 'reader')}, ${count(load.tokens, 'token')}`,
+    `  ${counted(load.writers, 'writer')}, ${counted(load.logins, 'login client')}, ${counted(load.readers, 'reader')}, ${counted(load.tokens, 'token')}`,
   ]
   return [
     `${name} (${topologyName(topology)})`,

@@ -49,7 +49,7 @@ export const execCommand = (finish: (status: number) => void): Command =>
     .lab()
     .examples('exec C -- go test ./...', 'exec A --name drill -- vault status')
     .run(async (flags, cluster: string, [program = '', ...args]: string[]) => {
-      finish(await runIn(await findEnvironment(cluster, flags), program, args))
+      finish(await runIn(flags.name, await findEnvironment(cluster, flags), program, args))
     })
 
 /** `understudy shell A`: starts a shell with that environment. */
@@ -61,7 +61,7 @@ export const shellCommand = (finish: (status: number) => void): Command =>
     .choice(...ROLE)
     .examples('shell A', 'shell --role performance-primary')
     .run(async (flags, cluster: string | undefined) =>
-      finish(await runIn(await findEnvironment(cluster, flags), process.env.SHELL || '/bin/sh', [])),
+      finish(await runIn(flags.name, await findEnvironment(cluster, flags), process.env.SHELL || '/bin/sh', [])),
     )
 
 const findEnvironment = async (
@@ -101,7 +101,12 @@ const toShell = ({ address, caFile, token, note }: ClientEnvironment, shell: She
     ...(note === undefined ? [] : [shellComment(note, shell)]),
   ].join('\n')
 
-const runIn = (environment: ClientEnvironment, program: string, args: readonly string[]): Promise<number> => {
+const runIn = (
+  lab: string,
+  environment: ClientEnvironment,
+  program: string,
+  args: readonly string[],
+): Promise<number> => {
   const { VAULT_TOKEN: _, VAULT_CACERT: _authority, ...inherited } = process.env
-  return runInForeground(program, args, { ...inherited, ...variablesOf(environment) })
+  return runInForeground(program, args, { ...inherited, ...variablesOf(environment), UNDERSTUDY_LAB: lab })
 }

@@ -4,7 +4,7 @@ import { LabError } from '../../../lab/model/lab-error.js'
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
 import type { Output } from '../../terminal/output.js'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { describeServer } from '../../../lab/model/cluster.js'
 import { exportCompose } from '../../../lab/export/compose.js'
 import { systemClock } from '../../../base/clock.js'
@@ -22,10 +22,17 @@ const exportCommand = (parent: TypedCommand, about: string) =>
     .command('export')
     .argument('[topology]', 'an included topology')
     .flag('-f, --file <file>', 'your own topology file (YAML)')
-    .flag('-o, --output <directory>', 'directory for the files (default: print a single file)')
+    .flag('--out <directory>', 'directory for the files (default: print a single file)')
     .flag('--image <image>', 'image of the servers', 'understudy')
     .flag('--force', 'replace existing files')
+    .addOption(formerOutput())
     .description(about)
+
+/** The former flag for the directory. Its error names the new one, because --output selects a format elsewhere. */
+const formerOutput = (): Option =>
+  new Option('-o, --output <directory>').hideHelp().argParser((directory: string) => {
+    throw new InvalidArgumentError(`Use --out ${directory}: --output is the format of other commands.`)
+  })
 
 /** Reads the topology, and warns of the parts that an export omits. */
 const readSource = (name: string | undefined, { file }: ExportFlags, output: Output): ExportSource => {
@@ -40,7 +47,7 @@ const readSource = (name: string | undefined, { file }: ExportFlags, output: Out
 /** Writes the files, or prints a single one. Returns the output directory. */
 const deliver = (
   files: readonly ExportedFile[],
-  { output: directory, force }: ExportFlags,
+  { out: directory, force }: ExportFlags,
   output: Output,
 ): string | undefined => {
   const [only, ...others] = files
@@ -49,7 +56,7 @@ const deliver = (
     return directory
   }
   if (others.length > 0)
-    throw new LabError('usage', `the export has ${files.length} files: specify a directory with --output`)
+    throw new LabError('usage', `the export has ${files.length} files: specify a directory with --out`)
   output.data((only?.text ?? '').trimEnd())
   return undefined
 }
@@ -62,7 +69,7 @@ const deliver = (
 export const composeCommand = (output: Output): Command => {
   const compose = new TypedCommand('compose')
     .description('export topologies for Docker Compose')
-    .examples('compose export pr-dr', 'compose export -f mine.yaml --output lab/')
+    .examples('compose export pr-dr', 'compose export -f mine.yaml --out lab/')
   exportCommand(compose, 'print a compose file that starts a topology and sets up replication')
     .flag(
       '--hosts <addresses>',
@@ -70,8 +77,8 @@ export const composeCommand = (output: Output): Command => {
     )
     .examples(
       'compose export pr-dr > docker-compose.yml',
-      'compose export pr-dr --output lab/ --image registry.example/understudy',
-      'compose export dr --hosts A=10.0.0.1,B=10.0.0.2 --output lab/',
+      'compose export pr-dr --out lab/ --image registry.example/understudy',
+      'compose export dr --hosts A=10.0.0.1,B=10.0.0.2 --out lab/',
     )
     .run((flags, name: string | undefined) => {
       const hosts = flags.hosts === undefined ? undefined : parseHosts(flags.hosts)
@@ -128,7 +135,7 @@ const parseHosts = (text: string): Map<string, string> => {
 export const kubernetesCommand = (output: Output): Command => {
   const kubernetes = new TypedCommand('kubernetes')
     .description('export topologies for Kubernetes')
-    .examples('kubernetes export pr-dr', 'kubernetes export dr --namespace labs --output lab/')
+    .examples('kubernetes export pr-dr', 'kubernetes export dr --namespace labs --out lab/')
   exportCommand(
     kubernetes,
     'print a topology as StatefulSets, Services and a Job that sets up replication, for kubectl apply',
@@ -137,7 +144,7 @@ export const kubernetesCommand = (output: Output): Command => {
     .flag('--namespace <namespace>', 'namespace of the objects (default: the namespace of kubectl)')
     .examples(
       'kubernetes export pr-dr --image registry.example/understudy | kubectl apply -f -',
-      'kubernetes export -f mine.yaml --namespace labs --output lab/',
+      'kubernetes export -f mine.yaml --namespace labs --out lab/',
     )
     .run(async (flags, name: string | undefined) => {
       for (const given of [flags.prefix, flags.namespace]) if (given !== undefined) requireName(given)

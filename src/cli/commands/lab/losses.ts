@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import type { Command } from 'commander'
 import { messageOf } from '../../../base/printable.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
@@ -54,9 +55,11 @@ const describeRemains = ({ cluster, losses }: Report, dataDirectory = 'its data 
   const beyond = losses.reduce((sum, { framesBeyond }) => sum + framesBeyond, 0)
   return [
     `${cluster} keeps the log frames of these entries in ${dataDirectory}, below core/losses/ and encrypted. No command reads them.`,
-    ...(beyond > 0 ? [`${cluster} did not keep ${beyond} more log frames, because of their size.`] : []),
+    ...(beyond > 0 ? [`${cluster} did not keep ${counted(beyond, 'more log frame')}, because of the size.`] : []),
     ...(deletions > 0
-      ? [`${deletions} lost operations are deletions: what they deleted, such as a revoked token, can be valid again.`]
+      ? [
+          `The losses include ${counted(deletions, 'deletion')}: deleted data, such as a revoked token, can be valid again.`,
+        ]
       : []),
   ]
 }
@@ -71,7 +74,7 @@ const describe = (reports: readonly Report[], dataOf: (cluster: string) => strin
   const rows = reports.flatMap(({ cluster, losses }) =>
     losses.flatMap(({ entries, entriesBeyond }) => [
       ...entries.map(({ index, path, operation }) => [cluster, String(index), operation, path || 'hidden']),
-      ...(entriesBeyond > 0 ? [[cluster, '', '', `${entriesBeyond} more operations, which are not listed`]] : []),
+      ...(entriesBeyond > 0 ? [[cluster, '', '', `not listed: ${counted(entriesBeyond, 'more operation')}`]] : []),
     ]),
   )
   const remains = reports.flatMap((one) => describeRemains(one, dataOf(one.cluster)))

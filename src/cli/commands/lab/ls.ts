@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import { messageOf } from '../../../base/printable.js'
 import type { Command } from 'commander'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
@@ -37,8 +38,7 @@ const toRow = (lab: LabOverview, nowMs: number): string[] => [
 /** Summarizes the health of a lab. `status` shows the problems in detail. */
 const describeHealth = ({ problems }: LabOverview): string => {
   if (problems === null) return '-'
-  if (problems.length === 0) return 'healthy'
-  return problems.length === 1 ? '1 problem' : `${problems.length} problems`
+  return problems.length === 0 ? 'healthy' : counted(problems.length, 'problem')
 }
 
 const UNITS: readonly [string, number][] = [

@@ -16,7 +16,7 @@ import { chooseClusters } from '../../../lab/nodes/choose.js'
 import type { Runbook } from '../../../lab/operations/runbook.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
 import { confirmErasure, YES } from '../../terminal/confirm.js'
-import type { Output } from '../../terminal/output.js'
+import { type Output, printDone } from '../../terminal/output.js'
 import { parseTimeout } from './options.js'
 import { workOnServers } from '../../../lab/lifecycle/servers.js'
 import { SERVER_VERBS, type ServerVerb } from '../../../lab/model/server-verbs.js'
@@ -24,52 +24,60 @@ import { SERVER_VERBS, type ServerVerb } from '../../../lab/model/server-verbs.j
 /** Commands for whole operations on a lab. With --explain, they print each call as a runbook line. */
 export const operationCommands = (output: Output): Command[] => {
   const make = (name: string, about: string, ...lines: readonly [string, string]) =>
-    new TypedCommand(name)
+    new TypedCommand<{ readonly operation: string }>(name)
       .description(about)
       .lab()
       .timeout()
       .flag('--explain', 'print the equivalent command for each API call')
       .flag('--dry-run', 'print the API calls without making them')
+      .json(DONE_JSON)
+      .setOptionValue('operation', name)
       .examples(...lines)
   type Flags = FlagsOf<ReturnType<typeof make>> & { readonly yes?: true }
   /** Runs one operation at a time per lab, because each creates tokens that invalidate those of another. */
-  const operate = async (flags: Flags, work: (book: Runbook) => Promise<void>) => {
-    const host = thisHost()
-    await using lab = openLab(flags.name, host)
-    const book = lab.runbook({
-      timeoutMs: parseTimeout(flags.timeout),
-      onProgress: output.progress,
-      onCall: flags.explain || flags.dryRun ? (line) => output.data(line) : undefined,
-      isDryRun: flags.dryRun === true,
-      onErase: confirmErasure(output, flags.yes === true || flags.dryRun === true),
+  const operate = (flags: Flags, work: (book: Runbook) => Promise<unknown>) => {
+    const { name, operation, json, explain, dryRun = false } = flags
+    return printDone(output, flags, { lab: name, operation, dryRun }, async (say) => {
+      const host = thisHost()
+      await using lab = openLab(name, host)
+      const calls: string[] = []
+      const book = lab.runbook({
+        timeoutMs: parseTimeout(flags.timeout),
+        onProgress: say,
+        onCall: (line) => {
+          calls.push(line)
+          if (!json && (explain || dryRun)) output.data(line)
+        },
+        isDryRun: dryRun,
+        onErase: confirmErasure(output, flags.yes === true || dryRun),
+      })
+      const claim = dryRun ? undefined : claimLab(lab.name, 'operated', host.me, host.table)
+      try {
+        const result = await work(book)
+        return { calls, ...(result as object | undefined) }
+      } finally {
+        claim?.release()
+      }
     })
-    if (flags.dryRun) return work(book)
-    const claim = claimLab(lab.name, 'operated', host.me, host.table)
-    try {
-      await work(book)
-    } finally {
-      claim.release()
-    }
   }
   const makeFilter = (name: string, about: string, ...lines: readonly [string, string]) =>
     make(name, about, ...lines)
-      .argument('<primary>')
+      .argument('<primary>', 'a performance primary')
       .argument('<secondary>', 'its performance secondary')
   const filter = new TypedCommand('filter')
     .description('show, set and clear the path filters of performance secondaries')
     .examples('filter show A C', 'filter set A C --deny EU/')
   for (const command of [
-    makeFilter('show', 'show the path filter of a secondary', 'filter show A C', 'filter show A C --json')
-      .json()
-      .run((flags, primary: string, secondary: string) =>
+    makeFilter('show', 'show the path filter of a secondary', 'filter show A C', 'filter show A C --json').run(
+      (flags, primary: string, secondary: string) =>
         operate(flags, async (book) => {
           const found = await showFilter(book, primary, secondary)
-          if (flags.dryRun) return
-          if (flags.json) output.data(JSON.stringify(found ?? null, undefined, 2))
-          else if (found) output.data(`${found.mode} ${found.paths.join(', ')}`)
-          else output.progress(`${secondary} has no path filter`)
+          if (flags.dryRun) return undefined
+          if (!flags.json && found) output.data(`${found.mode} ${found.paths.join(', ')}`)
+          if (!flags.json && !found) output.progress(`${secondary} has no path filter`)
+          return { filter: found ?? null }
         }),
-      ),
+    ),
     makeFilter(
       'set',
       'replace the path filter of a secondary',
@@ -181,17 +189,19 @@ export const operationCommands = (output: Output): Command[] => {
     make('token', 'generate a one-time DR operation token', 'token dr-operation B', 'token dr-operation B --explain')
       .addArgument(new Argument('<what>').choices(['dr-operation']))
       .argument('<cluster>')
-      .json()
       .run((flags, _what: string, cluster: string) =>
         operate(flags, async (book) => {
           const token = await operationToken(book, cluster)
-          if (!flags.dryRun) output.data(flags.json ? JSON.stringify({ token }, undefined, 2) : token)
+          if (flags.dryRun) return undefined
+          if (!flags.json) output.data(token)
+          return { token }
         }),
       ),
     filter,
   ]
 }
 
+const DONE_JSON = 'print JSON: what was done'
 const KIND = ['--kind <kind>', 'replication kind', KINDS, 'dr'] as const
 
 const ruleOf = ({ allow, deny }: { readonly allow?: string; readonly deny?: string }): PathFilter => {
@@ -220,6 +230,7 @@ interface ServerFlags {
   readonly name: string
   readonly timeout: string
   readonly yes?: true
+  readonly json?: true
 }
 
 /** `understudy start|stop|restart|crash|pause|resume|wipe|seal|unseal`: one command each. */
@@ -230,11 +241,14 @@ export const serverCommands = (output: Output): Command[] =>
       .argument(needsName ? '<clusters...>' : '[clusters...]', 'A, B, ..., or a node such as A2')
       .lab()
       .timeout()
+      .json(DONE_JSON)
       .examples(`${verb} A`, `${verb} B C --name drill`)
     if (verb === 'wipe') command.flag(...YES)
-    return command.run(async ({ name, timeout, yes }: ServerFlags, clusters: string[]) => {
-      const onErase = confirmErasure(output, yes === true)
-      const options = { timeoutMs: parseTimeout(timeout), onProgress: output.progress, onErase }
-      await workOnServers(name, verb as ServerVerb, clusters, options, thisHost())
-    })
+    return command.run((flags: ServerFlags, clusters: string[]) =>
+      printDone(output, flags, { lab: flags.name, operation: verb }, (onProgress) => {
+        const onErase = confirmErasure(output, flags.yes === true)
+        const options = { timeoutMs: parseTimeout(flags.timeout), onProgress, onErase }
+        return workOnServers(flags.name, verb as ServerVerb, clusters, options, thisHost())
+      }),
+    )
   })

@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import type { Command } from 'commander'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
@@ -32,7 +33,7 @@ export const probeCommand = (output: Output): Command =>
 
 const describe = ({ primary, writes, durationMs, clusters, skipped }: ProbeResult): string =>
   [
-    `${writes} writes on ${primary} in ${(durationMs / 1000).toFixed(1)} s`,
+    `${counted(writes, 'write')} on ${primary} in ${(durationMs / 1000).toFixed(1)} s`,
     '',
     formatTable([HEADER, ...clusters.map(toRow)]),
     ...skipped.map(({ cluster, why }) => `${cluster} was skipped: it ${why}`),

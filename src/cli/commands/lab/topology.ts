@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import type { Command } from 'commander'
 import { LabError } from '../../../lab/model/lab-error.js'
 import type { Topology } from '../../../lab/model/topology.js'
@@ -63,8 +64,7 @@ export const topologyCommand = (output: Output): Command => {
 const findProblem = (file: string, output: Output): string | undefined => {
   try {
     const { name, clusters } = readTopologyFile(file)
-    const size = clusters.length === 1 ? 'one cluster' : `${clusters.length} clusters`
-    output.data(`${file}: ${name} is a topology of ${size}`)
+    output.data(`${file}: ${name} is a topology of ${counted(clusters.length, 'cluster')}`)
     return undefined
   } catch (error) {
     if (error instanceof LabError) return error.message

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { LabRecord } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { downLab } from '../../../lab/lifecycle/down.js'
-import { labDirectory } from '../../../lab/model/lab-directory.js'
+import { commandIn, labDirectory } from '../../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { abandonLab, upLab } from '../../../lab/lifecycle/up.js'
 import { drawLab } from '../../../lab/topology/describe.js'
@@ -209,10 +209,8 @@ const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
 }
 
 /** Lists the next commands for a lab. */
-const describeNext = (lab: string): string => {
-  const named = lab === 'default' ? '' : ` --name ${lab}`
-  return `Next: eval "$(understudy env A${named})"; understudy status${named}; understudy down${named}`
-}
+const describeNext = (lab: string): string =>
+  `Next: eval "$(${commandIn(lab, 'env A')})"; ${commandIn(lab, 'status')}; ${commandIn(lab, 'down')}`
 
 /** Returns the named topology, or that of a file, changed by the flags. Throws `LabError` `usage` if it is invalid. */
 const chosenTopology = (name: string | undefined, flags: UpFlags): Topology => {

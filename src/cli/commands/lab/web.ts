@@ -1,8 +1,8 @@
-import type { Command } from 'commander'
+import { Argument, type Command } from 'commander'
 import { createSystemRandom } from '../../../base/random.js'
 import { requireAnyLab } from '../../../lab/model/lab-directory.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
-import { TypedCommand } from '../../terminal/command.js'
+import { currentLabDefault, TypedCommand } from '../../terminal/command.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import type { Output } from '../../terminal/output.js'
 import { parsePort } from './options.js'
@@ -11,7 +11,7 @@ import { parsePort } from './options.js'
 export const webCommand = (output: Output): Command =>
   new TypedCommand('web')
     .description('serve a web page on 127.0.0.1 that shows and controls a lab, and print its link')
-    .argument('[lab]', 'name of the lab', 'default')
+    .addArgument(new Argument('[lab]', 'name of the lab').default(...currentLabDefault()))
     .flag('--port <port>', 'port (default: a free port)')
     .flag('--read-only', 'disable all actions of the page')
     .examples('web', 'web drill --port 8299 --read-only')

@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import { textOfJson } from '../../../base/json-print.js'
 import { readNamedFile } from '../../../base/named-file.js'
 import { ROOT } from '../api.js'
@@ -87,8 +88,8 @@ const describeKeys = (keys: JsonMap): string => {
     `Initial Root Token: ${textOfJson(keys.root_token)}`,
     '',
     isAuto
-      ? `Success! The server is initialized with ${count} recovery key shares (threshold ${needed}).`
-      : `The server is initialized with ${count} key shares (threshold ${needed}).`,
+      ? `Success! The server is initialized with ${counted(Number(count), 'recovery key share')} (threshold ${needed}).`
+      : `The server is initialized with ${counted(Number(count), 'key share')} (threshold ${needed}).`,
     'These values cannot be displayed again. Store each share separately and securely.',
   ].join('\n')
 }

@@ -57,6 +57,13 @@ export const schemasOf = <T extends Readonly<Record<string, { readonly schema: S
     readonly [N in keyof T]: T[N]['schema']
   }
 
+/** Returns a text with words in place of the variables of clusters, such as `<cluster address of B>`. */
+export const nameVariables = (text: string): string =>
+  text.replaceAll(
+    /\$\{([A-Z])\.(\w+)\}/g,
+    (_, cluster: string, what: string) => `<${what.replaceAll('_', ' ')} of ${cluster}>`,
+  )
+
 /** Returns the spelling of a variable in a drill file. */
 export const variable = (name: string): string => ['$', '{', name, '}'].join('')
 

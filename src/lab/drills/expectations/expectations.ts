@@ -2,7 +2,7 @@ import { messageOf } from '../../../base/printable.js'
 import type { ValueOf } from '../../documents/schema.js'
 import { LabError } from '../../model/lab-error.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { durationOf, type Row, schemasOf, type Seen } from '../context/forms.js'
+import { durationOf, nameVariables, type Row, schemasOf, type Seen } from '../context/forms.js'
 import { FACTS } from './facts.js'
 import { LOAD_EXPECTATIONS, type Measured } from './load-expectations.js'
 
@@ -27,7 +27,7 @@ export const toExpectation = (entry: Readonly<Record<string, unknown>>): Expecta
 }
 
 export const describeExpectation = ({ about, with: value }: Expectation): string =>
-  EXPECTATIONS[about].text(value as never)
+  nameVariables(EXPECTATIONS[about].text(value as never))
 
 /** Returns problems that the schema cannot express. */
 export const findExpectationProblems = ({ about, with: value }: Expectation): readonly string[] =>

@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import type { ApiAnswer } from '../../../client/api-client.js'
 import type { Schema } from '../../documents/schema.js'
 import { countLost, readLosses } from '../../requests/losses.js'
@@ -167,7 +168,9 @@ export const FACTS = {
       `entries of ${primary} that ${secondary} lacks: ${describeWanted(entries)}`,
     async run({ lab }, { primary, secondary, kind, entries }) {
       const lag = await lagBetween(lab, primary, secondary, kind)
-      return judged(findMismatch(lag, entries), [`${secondary} lacks ${lag} entries of ${primary}`])
+      return judged(findMismatch(lag, entries), [
+        `${secondary} lacks ${counted(lag, 'entry', 'entries')} of ${primary}`,
+      ])
     },
   }),
   metrics: fact({
@@ -208,7 +211,8 @@ export const FACTS = {
       const losses = await readLosses(context.lab.anonymous(cluster))
       const count = countLost(losses)
       const paths = losses.flatMap(({ entries: some }) => some.map((entry) => entry.path))
-      const evidence = [`${cluster} lists ${count} entries as lost${paths.length > 0 ? `, such as ${paths[0]}` : ''}`]
+      const lost = counted(count, 'entry', 'entries')
+      const evidence = [`${cluster} lists ${lost} as lost${paths.length > 0 ? `, such as ${paths[0]}` : ''}`]
       const mismatch = findMismatch(count, entries)
       if (mismatch !== undefined || path === undefined) return judged(mismatch, evidence)
       return judged(paths.includes(path) ? undefined : `none of them has the path ${path}`, evidence)

@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import { formatMs, formatOffset } from '../../texts/format.js'
 import type { DrillContext } from '../context/drill-context.js'
 import { CLUSTER, COUNT, DURATION, durationOf, mapOf, rowOn, type Seen } from '../context/forms.js'
@@ -76,7 +77,8 @@ export const LOAD_EXPECTATIONS = {
         return `${key}, acknowledged by ${cluster} at ${formatOffset(ackedMs)}, is missing`
       })
       const more = lost.length > LOST_SHOWN_MAX ? [`and ${lost.length - LOST_SHOWN_MAX} more`] : []
-      const all = `${own.acknowledged} writes were acknowledged and read back on ${readOn}: ${own.lost} are missing`
+      const read = `${counted(own.acknowledged, 'write was', 'writes were')} acknowledged and read back on ${readOn}`
+      const all = `${read}: ${counted(own.lost, 'is', 'are')} missing`
       return { passed: findMismatch(own.lost, wanted) === undefined, evidence: [all, ...shown, ...more] }
     },
   }),
@@ -119,7 +121,7 @@ export const LOAD_EXPECTATIONS = {
     async run({ context, load }, { 'accepted-by': by, on, lost, 'at-least': least = 1 }) {
       const writes = load.acknowledged.filter(({ cluster }) => by === undefined || cluster === by)
       if (writes.length < least)
-        return missed(`${by ?? 'the lab'} accepted ${writes.length} writes, not ${least} or more`)
+        return missed(`${by ?? 'the lab'} accepted ${counted(writes.length, 'write')}, not ${least} or more`)
       const { missing, unread, reason } = await readBack(context, on, writes)
       if (unread.length > 0)
         return missed(`not measured: ${unread.length} of ${writes.length} could not be read: ${reason}`)
@@ -147,8 +149,8 @@ export const LOAD_EXPECTATIONS = {
       return {
         passed: findMismatch(refusals.length, count) === undefined,
         evidence: [
-          `${refusals.length} requests were rejected or got no response`,
-          ...most.map(([text, n]) => `${n} times: ${text}`),
+          `${counted(refusals.length, 'request was', 'requests were')} rejected or got no response`,
+          ...most.map(([text, n]) => `${counted(n, 'time')}: ${text}`),
         ],
       }
     },

@@ -1,3 +1,4 @@
+import { counted } from '../../../base/counted.js'
 import { messageOf } from '../../../base/printable.js'
 import type { LabEvent } from '../../events/event.js'
 import type { LiveLab } from '../../live/live-lab.js'
@@ -157,7 +158,7 @@ class DrillRun {
     const { acknowledged } = load
     const rto = { ...measureRto(load.attempts), ...(sloMs === undefined ? {} : { sloMs }) }
     const tokens = await load.checkTokens()
-    this.#watcher.onText?.(`reading back ${acknowledged.length} acknowledged writes`)
+    this.#watcher.onText?.(`reading back ${counted(acknowledged.length, 'acknowledged write')}`)
     const found = await this.#readBack(acknowledged)
     const rpo = { ...toRpo(acknowledged, found), ...(sloWrites === undefined ? {} : { sloWrites }) }
     return { context, load, rto, tokens, rpo, readOn: found?.cluster }

@@ -3,7 +3,18 @@ import type { ValueOf } from '../../documents/schema.js'
 import { findLag, statusOf } from '../../requests/replication.js'
 import { findMissing, READINESS, type Readiness } from '../../status/readiness.js'
 import { type DrillContext, DrillFailure } from '../context/drill-context.js'
-import { CLUSTER, DURATION, durationOf, exactlyOne, KIND, lacks, type Row, step, WANTED } from '../context/forms.js'
+import {
+  CLUSTER,
+  DURATION,
+  durationOf,
+  exactlyOne,
+  KIND,
+  lacks,
+  nameVariables,
+  type Row,
+  step,
+  WANTED,
+} from '../context/forms.js'
 import { describeWanted, findMismatch } from '../context/matcher.js'
 import { lagBetween, replicationLinks, rolesNow } from '../context/status-samples.js'
 import { checkFact, describeExpectation, EXPECTATION_SCHEMAS, toExpectation } from '../expectations/expectations.js'
@@ -119,7 +130,7 @@ const FACTS: Readonly<Record<Awaited['for'], AwaitedFact>> = {
   lag: {
     keys: ['primary', 'kind', 'entries'],
     text: ({ cluster, primary, entries }) =>
-      `wait until ${cluster} is ${describeWanted(entries)} entries behind ${primary}`,
+      `wait for the lag of ${cluster} behind ${primary}, in entries: ${describeWanted(entries)}`,
     line: statusLine,
     find: async ({ lab }, { cluster = '', primary = '', kind = 'dr', entries }) =>
       findMismatch(await lagBetween(lab, primary, cluster, kind), entries, 'the lag'),
@@ -204,7 +215,7 @@ export const isVerb = (key: string): key is Verb => Object.hasOwn(STEPS, key)
 
 export const rowOf = (verb: Verb): Row<DrillContext, unknown> => STEPS[verb]
 
-export const describeStep = ({ verb, with: value }: Step): string => rowOf(verb).text(value)
+export const describeStep = ({ verb, with: value }: Step): string => nameVariables(rowOf(verb).text(value))
 
 /** Runs a step. Rejects if it cannot run, or if its result is not the expected one. */
 export const runStep = async (context: DrillContext, { verb, with: value }: Step): Promise<void> => {

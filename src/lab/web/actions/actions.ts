@@ -2,6 +2,7 @@ import { shellWord } from '../../../base/shell.js'
 import { describeStep } from '../../drills/steps/steps.js'
 import { describeFault, describeTarget, healEach } from '../../daemon/active-fault.js'
 import type { LiveLab } from '../../live/live-lab.js'
+import { nameFlag } from '../../model/state-directory.js'
 import { failOver } from '../../operations/failover.js'
 import { operationTokenFor, rejoin, switchOver } from '../../operations/operations.js'
 import { requireMode } from '../../operations/preflight.js'
@@ -147,8 +148,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     canBeStopped: true,
     label: () => 'Run a drill …',
     title: (action) => `run the drill ${action.name}`,
-    // Without a name, the command would start a new lab.
-    line: (action, lab) => `drill run ${named(action)}${lab === 'default' ? ' --name default' : ''}`,
+    // Without a name, the command would start a new lab if this one does not fit.
+    line: (action, lab) => `drill run ${named(action)}${nameFlag(lab) === '' ? ` --name ${lab}` : ''}`,
     consequence: () => 'The drill runs on this lab and changes it. A reset restores the lab.',
     lines: ({ name = '' }, lab) => stepsOf(findDrill(name, lab)).map(describeStep),
     run: ({ name = '' }, context) => playDrill(findDrill(name, context.lab), context),

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parseDrill } from '../../../../src/lab/drills/parse.js'
 import { drillSchemaDocument } from '../../../../src/lab/drills/drill-schema.js'
-import { EXPECTATIONS } from '../../../../src/lab/drills/expectations/expectations.js'
-import { STEPS as VERBS } from '../../../../src/lab/drills/steps/steps.js'
+import { describeExpectation, EXPECTATIONS } from '../../../../src/lab/drills/expectations/expectations.js'
+import { describeStep, STEPS as VERBS } from '../../../../src/lab/drills/steps/steps.js'
 
 const HEAD = 'apiVersion: understudy/v1\nkind: Drill\ntopology: pr-dr\n'
 
@@ -161,6 +161,16 @@ it.each([
   ['no steps', '', 'x.yaml:1:1: the file requires "steps"'],
 ])('a drill error has the position of %s', (_what, rest, problem) => {
   expect(problemsOf(HEAD + rest)).toContain(problem)
+})
+
+it('descriptions of steps and expectations have words for the variables of clusters', () => {
+  const status = `{ cluster: C, kind: performance, is: { primary_cluster_addr: "https://\${B.cluster_address}" } }`
+  const text = `apiVersion: understudy/v1\nkind: Drill\ntopology: pr-dr\nsteps: [{ crash: "\${A.active_node}" }]\n`
+  const { steps, expect: wanted } = parseDrill(`${text}expect: [{ status: ${status} }]\n`, 'mine.yaml')
+  expect([...steps.map(describeStep), ...wanted.map(describeExpectation)]).toEqual([
+    'crash <active node of A>',
+    expect.stringContaining('https://<cluster address of B>'),
+  ])
 })
 
 it('a drill error suggests a topology for a misspelled name', () => {

@@ -1,5 +1,21 @@
+import { Argument, type Command } from 'commander'
+import { TypedCommand } from '../terminal/command.js'
+import type { Output } from '../terminal/output.js'
+
+/** `understudy completion bash`: prints a script that a shell loads once. The script then calls `__complete`. */
+export const completionCommand = (output: Output): Command =>
+  new TypedCommand('completion')
+    .description('print a completion script for a shell')
+    .addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  source <(understudy completion bash)\n  understudy completion zsh > "$HOME/.zfunc/_understudy"\n' +
+        '  understudy completion fish > "$HOME/.config/fish/completions/understudy.fish"',
+    )
+    .action((shell: keyof typeof SCRIPTS) => output.data(SCRIPTS[shell]))
+
 /** Scripts that a shell loads once. Each calls the program for candidates, so the names are current. */
-export const SCRIPTS = {
+const SCRIPTS = {
   bash: `# understudy: completion for bash
 _understudy() {
   local line
@@ -32,5 +48,3 @@ function __understudy_complete
 end
 complete -c understudy -f -a '(__understudy_complete)'`,
 } as const
-
-export type Shell = keyof typeof SCRIPTS
