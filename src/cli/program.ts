@@ -7,6 +7,7 @@ import { DEFAULT_REPORTED_VERSION } from '../server/config/tables.js'
 import { runConfigShow } from './commands/config.js'
 import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
+import { imageCommand } from './commands/image.js'
 import { attachCommand } from './commands/lab/attach.js'
 import { downCommand } from './commands/lab/down.js'
 import { drillCommand } from './commands/lab/drill.js'
@@ -192,9 +193,10 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
     ...[faultCommand, healCommand, releaseCommand, toxiproxyCommand].map((make) => make(output)),
     ...[topologyCommand, snapshotCommand, resetCommand, composeCommand, kubernetesCommand].map((make) => make(output)),
   ]
-  const tools = [doctorCommand, completionCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map(
-    (make) => make(output),
-  )
+  const tools = [
+    ...[doctorCommand, imageCommand, completionCommand, storageCommand],
+    ...[waitCommand, wireCommand, healthcheckCommand],
+  ].map((make) => make(output))
   for (const command of [...lab, ...tools]) {
     program.addCommand(command)
   }

@@ -2,7 +2,7 @@ import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, 
 import { ApiClient } from '../client/api-client.js'
 import { requireSettings, type LabSettings } from '../lab/model/settings.js'
 
-/** The default image: the one that `npm run image` builds. */
+/** The default image: the one that `understudy image build` builds. */
 export const DEFAULT_IMAGE = 'understudy'
 
 /** API port inside the container. */
