@@ -4,7 +4,7 @@ import { LabError } from '../../../lab/model/lab-error.js'
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
 import type { Output } from '../../terminal/output.js'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { describeServer } from '../../../lab/model/cluster.js'
 import { exportCompose } from '../../../lab/export/compose.js'
 import { systemClock } from '../../../base/clock.js'
@@ -27,13 +27,18 @@ const exportCommand = (parent: TypedCommand, about: string) =>
     .flag('--force', 'replace existing files')
     .description(about)
 
-/** Reads the topology, and warns of the parts that an export omits. */
-const readSource = (name: string | undefined, { file }: ExportFlags, output: Output): ExportSource => {
+/** Reads the topology, and warns of the parts that an export omits. `hasLinks`: the export has a lab daemon. */
+const readSource = (
+  name: string | undefined,
+  { file }: ExportFlags,
+  output: Output,
+  hasLinks = false,
+): ExportSource => {
   if ((name === undefined) === (file === undefined)) {
     throw new LabError('usage', 'specify a topology, such as pr-dr, or a file with --file')
   }
   const topology = file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
-  for (const text of describeLeftOut(topology)) output.complain(`note: ${text}`)
+  for (const text of describeLeftOut(topology, hasLinks)) output.complain(`note: ${text}`)
   return { topology, fileText: file === undefined ? undefined : readNamedText(file) }
 }
 
@@ -66,17 +71,22 @@ export const composeCommand = (output: Output): Command => {
   exportCommand(compose, 'print a compose file that starts a topology and sets up replication')
     .flag(
       '--hosts <places>',
-      'export for several machines, with addresses that all machines can reach, such as A=10.0.0.1,B=10.0.0.2; A2=10.0.0.3 for a node',
+      'export for several machines without a lab daemon, with addresses that all machines can reach, such as A=10.0.0.1,B=10.0.0.2; A2=10.0.0.3 for a node',
+    )
+    .add<{ readonly links: boolean }>(
+      new Option('--no-links', 'connect the clusters directly, without the lab daemon that link faults require'),
     )
     .examples(
       'compose export pr-dr > docker-compose.yml',
       'compose export pr-dr --output lab/ --image registry.example/understudy',
       'compose export dr --hosts A=10.0.0.1,B=10.0.0.2 --output lab/',
+      'compose export pr-dr --no-links',
     )
     .run((flags, name: string | undefined) => {
       const hosts = flags.hosts === undefined ? undefined : parseHosts(flags.hosts)
+      const hasLinks = flags.links && hosts === undefined
       const directory = deliver(
-        exportCompose(readSource(name, flags, output), { image: flags.image, hosts }),
+        exportCompose(readSource(name, flags, output, hasLinks), { image: flags.image, hosts, hasLinks }),
         flags,
         output,
       )
