@@ -1,20 +1,23 @@
-# The image of one Understudy server; see docs/how-to/run-in-containers.md.
+# The image of one Understudy server; see docs/how-to/run-in-containers.md. `understudy image context` writes the build context:
+# this file and the compiled program. `understudy image build` builds it.
 #
-# BASE is any glibc system with Node 20 or newer, npm and a shell. Where no image can be pulled, `npm run image` makes one
-# from the machine's own Node and names it here.
+# BASE is any glibc system with Node 20 or newer, npm and a shell. `image build --base machine` creates one from the Node of the
+# machine, for machines that cannot pull an image.
 ARG BASE=node:20-bookworm-slim
 
 # The compiled program runs on every architecture, and its packages contain native code for each. So the build runs without
 # emulation, on the architecture of the builder. Builders without BuildKit do not set BUILDPLATFORM.
 FROM --platform=${BUILDPLATFORM:-linux} ${BASE} AS build
 WORKDIR /opt/understudy
-COPY package.json package-lock.json ./
-RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY package.json package-lock.jso[n] ./
+# Only a checkout has a lock file. Without one, npm would also resolve the packages of the tests.
+RUN if [ -e package-lock.json ]; then npm ci --omit=dev --no-audit --no-fund; \
+    else npm pkg delete devDependencies overrides && npm install --no-audit --no-fund; fi \
+ && rm -f package-lock.json
+COPY LICENSE ./
 COPY proto proto
-COPY src src
-COPY scripts/bundle.ts scripts/
-RUN npm run build && npm prune --omit=dev --no-audit --no-fund && chmod 755 dist/main.js dist/cli/container-entrypoint.js src/cli/container/healthcheck.sh
+COPY dist dist
+RUN chmod 755 dist/main.js dist/cli/container-entrypoint.js dist/cli/container/healthcheck.sh
 
 FROM ${BASE}
 # What scripts and health checks of labs call. A base that has no apt-get brings these tools itself.
@@ -35,13 +38,10 @@ RUN echo 'vault:x:8200:8200:vault:/home/vault:/bin/sh' >> /etc/passwd \
  && echo 'vault:x:8200:' >> /etc/group \
  && mkdir -p /home/vault /vault/config /vault/file /vault/data /vault/logs /vault/secrets \
  && chown -R 8200:8200 /home/vault /vault
-COPY --from=build /opt/understudy/package.json /opt/understudy/LICENSE* /opt/understudy/
-COPY --from=build /opt/understudy/node_modules /opt/understudy/node_modules
-COPY --from=build /opt/understudy/proto /opt/understudy/proto
-COPY --from=build /opt/understudy/dist /opt/understudy/dist
-COPY --from=build /opt/understudy/src/cli/container/healthcheck.sh /usr/local/bin/understudy-health
+COPY --from=build /opt/understudy /opt/understudy
 # `vault` and the entrypoint's second name are compatibility links: compose files and test suites call them so.
 RUN ln -s /opt/understudy/dist/main.js /usr/local/bin/understudy \
+ && ln -s /opt/understudy/dist/cli/container/healthcheck.sh /usr/local/bin/understudy-health \
  && ln -s /opt/understudy/dist/main.js /usr/local/bin/vault \
  && ln -s /opt/understudy/dist/main.js /bin/vault \
  && ln -s /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/understudy-entrypoint \

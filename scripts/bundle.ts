@@ -210,7 +210,7 @@ await write(path.join(dist, 'third-party-licenses.txt'), await licenses())
 /** Copies the files that are read at run time to the directories from which the compiled modules read them. */
 for (const name of await readdir(SOURCE, { recursive: true })) {
   if (name.startsWith(`web${path.sep}`) && name.endsWith('.css')) continue
-  if (/\.(?:yaml|css|html|svg)$|\.schema\.json$/.test(name)) await cp(path.join(SOURCE, name), path.join(dist, name))
+  if (/\.(?:yaml|css|html|svg|sh)$|\.schema\.json$/.test(name)) await cp(path.join(SOURCE, name), path.join(dist, name))
 }
 
 /** Writes the completions, which need the compiled program and its run-time files. */

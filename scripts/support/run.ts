@@ -36,12 +36,3 @@ export const read = (command: string, args: readonly string[]): string | undefin
   })
   return status === 0 ? stdout.trim() : undefined
 }
-
-/** Runs steps in order until one fails. Resolves to its status, or to 0. */
-export const runAll = async (...steps: readonly (readonly string[])[]): Promise<number> => {
-  for (const [command = '', ...args] of steps) {
-    const status = await run(command, args)
-    if (status !== 0) return status
-  }
-  return 0
-}

@@ -50,12 +50,12 @@ export const TIERS: readonly Tier[] = [
   {
     name: 'containers',
     timeoutMs: 900_000,
-    level: { full: ['compose', 'hosts', 'tools'] },
+    level: { full: ['compose', 'hosts', 'packed-image', 'tools'] },
     isCompiled: true,
     // The files use the ports 8200 to 8299.
     lock: 8199,
     findObstacle: findMissingDocker,
-    prepare: () => run('npx', ['tsx', 'scripts/image.ts']),
+    prepare: () => run(process.execPath, ['dist/main.js', 'image', 'build']),
   },
   { name: 'topology', timeoutMs: 900_000, level: { full: ['crash'] }, isCompiled: true },
   { name: 'package', folder: 'published', timeoutMs: 600_000, level: 'full', isCompiled: true },

@@ -7,6 +7,7 @@ import { DEFAULT_REPORTED_VERSION } from '../server/config/tables.js'
 import { runConfigShow } from './commands/config.js'
 import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
+import { imageCommand } from './commands/image.js'
 import { attachCommand } from './commands/lab/attach.js'
 import { downCommand } from './commands/lab/down.js'
 import { drillCommand } from './commands/lab/drill.js'
@@ -194,7 +195,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
       configCommand(),
       ...makeAll([storageCommand, healthcheckCommand]),
     ],
-    Export: makeAll([composeCommand, kubernetesCommand]),
+    Export: makeAll([composeCommand, kubernetesCommand, imageCommand]),
     Other: [completionCommand(output), versionCommand(output)],
   }
   for (const [heading, commands] of Object.entries(groups)) {

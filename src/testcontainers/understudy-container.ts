@@ -4,7 +4,7 @@ import { requireValid } from '../lab/documents/check.js'
 import { requireSettings, type LabSettings } from '../lab/model/settings.js'
 import { SETTINGS_OBJECT } from '../lab/topology/schema.js'
 
-/** The default image: the one that `npm run image` builds. */
+/** The default image: the one that `understudy image build` builds. */
 export const DEFAULT_IMAGE = 'understudy'
 
 /** API port inside the container. */

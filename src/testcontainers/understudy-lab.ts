@@ -1,13 +1,17 @@
 import { GenericContainer, Network, type StartedNetwork, type StartedTestContainer, Wait } from 'testcontainers'
 import { systemClock } from '../base/clock.js'
-import type { ApiClient } from '../client/api-client.js'
 import { wireClusters } from '../lab/attach/wiring.js'
-import { clientOf } from '../lab/model/cluster.js'
-import type { Kind } from '../lab/model/kinds.js'
+import {
+  CONTROL_PORT,
+  DAEMON_HEALTH,
+  dialRoutesThroughDaemon,
+  LINKS,
+  planDaemonContainer,
+} from '../lab/containers/container-daemon.js'
+import { isOfLink } from '../lab/daemon/active-fault.js'
+import { LabDaemonClient } from '../lab/daemon/lab-daemon-client.js'
 import { LabError } from '../lab/model/lab-error.js'
-import type { KeyRing } from '../lab/keys/key-ring.js'
 import { OperableLab } from '../lab/library/operable-lab.js'
-import { statusOf } from '../lab/requests/replication.js'
 import { settingsOf } from '../lab/runner/server-plan.js'
 import { requireValid } from '../lab/documents/check.js'
 import { mapWith } from '../lab/documents/schema.js'
@@ -16,7 +20,9 @@ import { LAB_SETTINGS, type LabSettings, requireSettings } from '../lab/model/se
 import { planOf, requireSingle, type Topology } from '../lab/model/topology.js'
 import { loadTopology } from '../lab/topology/catalogue.js'
 import { SETTINGS_OBJECT } from '../lab/topology/schema.js'
-import { addressOf, API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
+import { ContainerCluster, clusterAddressOf } from './container-cluster.js'
+import { ContainerLink } from './container-link.js'
+import { API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
 
 /**
  * Options of a lab in containers. An unknown option or setting causes LabError `usage`.
@@ -75,9 +81,12 @@ export class UnderstudyLab {
     const network = await new Network().start()
     const containers = new Map<string, StartedTestContainer>()
     try {
-      const started = this.#topology.clusters.map(async (name) => {
-        containers.set(name, await this.#startContainer(name, network, timeoutMs))
-      })
+      const started = [
+        this.#startDaemon(network, timeoutMs).then((daemon) => containers.set(LINKS, daemon)),
+        ...this.#topology.clusters.map(async (name) => {
+          containers.set(name, await this.#startServer(name, network, timeoutMs))
+        }),
+      ]
       for (const result of await Promise.allSettled(started)) if (result.status === 'rejected') throw result.reason
       const lab = new StartedUnderstudyLab(this.#topology, containers, network, timeoutMs)
       await lab.wire()
@@ -88,8 +97,18 @@ export class UnderstudyLab {
     }
   }
 
-  #startContainer(name: string, network: StartedNetwork, timeoutMs: number): Promise<StartedTestContainer> {
-    const { image = DEFAULT_IMAGE, settings = {} } = this.#options
+  #startDaemon(network: StartedNetwork, timeoutMs: number): Promise<StartedTestContainer> {
+    const { entrypoint, user, environment } = planDaemonContainer(this.#topology)
+    return this.#container(LINKS, network, timeoutMs)
+      .withEntrypoint(entrypoint)
+      .withUser(user)
+      .withEnvironment(environment)
+      .withExposedPorts(CONTROL_PORT)
+      .withHealthCheck({ test: DAEMON_HEALTH, interval: 1000, timeout: 30_000, retries: 60 })
+      .start()
+  }
+
+  #startServer(name: string, network: StartedNetwork, timeoutMs: number): Promise<StartedTestContainer> {
     const host = name.toLowerCase()
     const config = {
       listener: { tcp: { address: `0.0.0.0:${API_PORT}`, tls_disable: true } },
@@ -99,19 +118,24 @@ export class UnderstudyLab {
       cluster_name: name,
       understudy: {
         ...LAB_SETTINGS,
+        dial_routes: dialRoutesThroughDaemon(this.#topology, name),
         ...settingsOf(this.#topology, name),
-        ...settings,
+        ...this.#options.settings,
       },
     }
-    return new GenericContainer(image)
-      .withNetwork(network)
-      .withNetworkAliases(host)
+    return this.#container(host, network, timeoutMs)
       .withEnvironment({ VAULT_LOCAL_CONFIG: JSON.stringify(config) })
       .withCommand(['server'])
       .withExposedPorts(API_PORT)
+      .start()
+  }
+
+  #container(host: string, network: StartedNetwork, timeoutMs: number): GenericContainer {
+    return new GenericContainer(this.#options.image ?? DEFAULT_IMAGE)
+      .withNetwork(network)
+      .withNetworkAliases(host)
       .withWaitStrategy(Wait.forHealthCheck())
       .withStartupTimeout(timeoutMs)
-      .start()
   }
 }
 
@@ -130,6 +154,7 @@ export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> 
   readonly clusters: readonly ContainerCluster[]
   readonly #containers: ReadonlyMap<string, StartedTestContainer>
   readonly #network: StartedNetwork
+  readonly #daemon: LabDaemonClient
 
   constructor(
     topology: Topology,
@@ -140,7 +165,24 @@ export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> 
     super(topology, timeoutMs)
     this.#containers = containers
     this.#network = network
-    this.clusters = [...containers].map(([name, container]) => new ContainerCluster(name, container, this.keys))
+    this.clusters = [...containers]
+      .filter(([name]) => name !== LINKS)
+      .map(([name, container]) => new ContainerCluster(name, container, this.keys))
+    const daemon = containers.get(LINKS)
+    const url = daemon ? `http://${daemon.getHost()}:${daemon.getMappedPort(CONTROL_PORT)}` : ''
+    this.#daemon = new LabDaemonClient(url)
+  }
+
+  /**
+   * Returns the link between two clusters. Throws LabError `usage` if there is none.
+   *
+   * @example
+   * await lab.link('A', 'B').partition()
+   */
+  link(one: string, other: string): ContainerLink {
+    for (const name of [one, other]) this.cluster(name)
+    if (one === other) throw new LabError('usage', 'specify two different clusters')
+    return new ContainerLink(this.#daemon, [one, other])
   }
 
   /** Initializes, unseals and joins the new servers. */
@@ -167,79 +209,12 @@ export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> 
     return this.stop()
   }
 
-  /** Returns none: the network between the containers belongs to Docker. */
-  protected override findFaultyLinks(): readonly string[] {
-    return []
+  /** Returns the pairs of clusters whose link has a fault, such as `A-C`. */
+  protected override async findFaultyLinks(): Promise<readonly string[]> {
+    const pairs = (await this.#daemon.list()).filter(isOfLink).map(({ between }) => between.toSorted().join('-'))
+    return [...new Set(pairs)]
   }
 }
-
-/**
- * A cluster of a lab of containers.
- *
- * @example
- * import { type ContainerCluster, UnderstudyLab } from 'understudy-lab/testcontainers'
- *
- * await using lab = await new UnderstudyLab('dr').start()
- * const a: ContainerCluster = lab.cluster('A')
- * const { output } = await a.container.exec(['vault', 'status'])
- * console.log(a.address, output)
- */
-export class ContainerCluster {
-  readonly name: string
-  /** For `exec`, logs, and other functions of testcontainers. If you stop it, start it again on the same port. */
-  readonly container: StartedTestContainer
-  /** `http://host:port`, as reachable from this machine. */
-  readonly address: string
-  readonly isRunning = true
-  /** A client without a token, or with the token of the call. */
-  readonly anonymous: ApiClient
-  /** A client with the valid root token, through joins, promotions and failovers. On a DR secondary, without a token. */
-  readonly client: ApiClient
-  readonly #keys: KeyRing
-
-  constructor(name: string, container: StartedTestContainer, keys: KeyRing) {
-    this.name = name
-    this.container = container
-    this.#keys = keys
-    this.address = addressOf(container)
-    this.anonymous = clientOf({ apiAddress: this.address, rootToken: '' }).with({
-      onAnswer: async ({ method, path, status }) => {
-        if (method !== 'GET' && status < 300) await keys.noteCall(name, path)
-      },
-    })
-    this.client = this.anonymous.with({ tokens: keys.tokensOf(name) })
-  }
-
-  get apiAddress(): string {
-    return this.address
-  }
-
-  /** The address for the other containers. */
-  get clusterAddress(): string {
-    return clusterAddressOf(this.name)
-  }
-
-  get unsealKeys(): readonly string[] {
-    return this.#keys.keysOf(this.name).unsealKeys
-  }
-
-  /** Returns the root token that is valid now, for other clients. Undefined without one, as on a DR secondary. */
-  token(): Promise<string | undefined> {
-    return this.#keys.findToken(this.name)
-  }
-
-  /** Returns the response of `sys/replication/<kind>/status`, which needs no token. */
-  status(kind: Kind): Promise<Record<string, unknown>> {
-    return statusOf(this.anonymous, kind)
-  }
-
-  disconnect(): void {
-    this.client.close()
-    this.anonymous.close()
-  }
-}
-
-const clusterAddressOf = (name: string): string => `https://${name.toLowerCase()}:8201`
 
 const stopAll = async (
   containers: ReadonlyMap<string, StartedTestContainer>,

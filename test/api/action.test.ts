@@ -71,7 +71,8 @@ class Job {
         Object.fromEntries(Object.entries(values).map(([name, value]) => [name, fill(value)]))
       if (step.uses) used.push({ uses: step.uses, with: filled(step.with) })
       if (step.run === undefined) continue
-      const { ok, text } = await this.#run(step.run, filled(step.env))
+      const env = { GITHUB_ACTION_PATH: path.dirname(file), ...filled(step.env) }
+      const { ok, text } = await this.#run(step.run, env)
       log += text
       if (!ok) this.#hasFailed = true
       for (const [name, value] of this.#lines('output')) known.set(`steps.${step.id}.outputs.${name}`, value)
@@ -154,11 +155,11 @@ const expectNothingLeft = (home: LabHome) =>
   expect({ labs: home.left(), processes: home.processes() }).toEqual({ labs: [], processes: [] })
 
 describe('the action', () => {
-  it('the action starts a lab for later steps, passes its location on, and takes it down', async () => {
+  it('the action runs the package that contains it, starts a lab for later steps, and takes the lab down', async () => {
     await using home = new LabHome()
     const job = jobIn(home)
-    const { hasFailed, env, outputs, log } = await job.use(ACTION, { topology: 'dr', package: 'none' })
-    expect({ hasFailed, log }).toMatchObject({ hasFailed: false })
+    const { hasFailed, steps, env, outputs, log } = await job.use(ACTION, { topology: 'dr' })
+    expect({ hasFailed, steps, log }).toMatchObject({ hasFailed: false, steps: ['Install', 'Start the lab'] })
     const { clusters } = home.record('default')
     expect(env).toEqual({
       VAULT_ADDR_A: clusters[0]?.apiAddress,
@@ -168,7 +169,7 @@ describe('the action', () => {
     expect(log).toContain(`::add-mask::${clusters[0]?.rootToken}`)
     expect(outputs.clusters).toBe('A B')
     expect(existsSync(String(outputs.lab))).toBe(true)
-    const finished = await job.use(ACTION, { command: 'finish', package: 'none' })
+    const finished = await job.use(ACTION, { command: 'finish' })
     expect(finished).toMatchObject({ hasFailed: false, steps: ['Take the lab down'] })
     expectNothingLeft(home)
   })

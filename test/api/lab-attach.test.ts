@@ -52,9 +52,10 @@ it('attach wires running servers and operates them as a lab, and down only unreg
 
   for (const [args, why] of [
     [['crash', 'A'], 'is attached and cannot crash cluster A: crash the server at'],
-    [['fault', 'partition', 'A', 'B'], 'the links between its clusters do not go through the lab'],
-    [['fault', 'ls'], 'do not go through the lab'],
-    [['events'], 'no lab daemon records its events'],
+    [['fault', 'partition', 'A', 'B'], 'it has no lab daemon, which faults and events require'],
+    [['fault', 'ls'], 'it has no lab daemon'],
+    [['events'], 'it has no lab daemon'],
+    [['toxiproxy'], 'it has no lab daemon'],
   ] as const) {
     const answer = await on(...args)
     expect([answer.status, answer.stderr], args.join(' ')).toEqual([1, expect.stringContaining(why)])
@@ -64,15 +65,10 @@ it('attach wires running servers and operates them as a lab, and down only unreg
   const steps =
     'steps: [{ write: { cluster: A, path: kv/a, fields: {} } }, { fault: { name: partition, between: [A, B] } }]'
   writeFileSync(linked, `apiVersion: understudy/v1\nkind: Drill\ntopology: dr\n${steps}\n`)
-  for (const flags of [
-    [linked, '--name', 'boxes'],
-    [linked, '--on', 'docker'],
-  ]) {
-    const refused = await home.run('drill', 'run', ...flags)
-    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('a link fault is not supported for')])
-    expect(refused.stderr).toContain('(partition A <-> B); run it with --on process or --on in-process')
-    expect(refused.stderr).not.toContain('[1/2]')
-  }
+  const refused = await home.run('drill', 'run', linked, '--name', 'boxes')
+  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('it has no lab daemon')])
+  expect(refused.stderr).toContain('injects a link fault (partition A <-> B): run it on a lab of its own with --on')
+  expect(refused.stderr).not.toContain('[1/2]')
   expect(await on('up', 'dr')).toMatchObject({ status: 5, stderr: expect.stringContaining('"understudy down boxes"') })
   expect(await home.run('attach', 'boxes', ...addresses)).toMatchObject({ status: 5 })
 

@@ -60,7 +60,7 @@ describeHost('attached', () => open(false, true), {
   run: `${ATTACHED} and cannot stop cluster A`,
   pause: `${ATTACHED} and cannot pause cluster A`,
   wipe: `${ATTACHED} and cannot wipe cluster A`,
-  'link-fault': 'a link fault is not supported for attached labs',
+  'link-fault': `${ATTACHED}: it has no lab daemon`,
   reset: ATTACHED,
   logs: 'its servers write their logs on their own machines',
 })

@@ -153,3 +153,29 @@ it('wire rejects a keys file without keys, and changes no server', async () => {
     expect([status, stderr], text).toEqual([1, expect.stringContaining(`${keep} has no keys of clusters`)])
   }
 })
+
+describe('understudy image', () => {
+  it('image build rejects an invalid name of an image', async () => {
+    const { status, stdout, stderr } = await runProgram(['image', 'build', '--tag', 'Lab:1.0'])
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toBe(
+      'understudy: "Lab:1.0" is not the name of an image: use lower case, such as registry.example/lab:1.0\n',
+    )
+  })
+
+  it('image build fails without a Docker engine and names the fix', async () => {
+    const { status, stderr } = await runProgram(['image', 'build'], { env: { PATH: '/nonexistent' } })
+    expect(status).toBe(2)
+    expect(stderr).toContain('no Docker engine responds: the command "docker" was not found. Install and start Docker')
+  })
+
+  it('image context rejects a directory that is not empty', async () => {
+    using at = new TestDirectory()
+    at.write('file', '')
+    const { status, stderr } = await runProgram(['image', 'context', at.directory])
+    expect({ status, stderr }).toEqual({
+      status: 5,
+      stderr: `understudy: the directory ${at.directory} is not empty: specify a new or an empty one\n`,
+    })
+  })
+})

@@ -81,4 +81,19 @@ describe('the packed package', () => {
     expect(await inProject('npx', '--no', NAME, 'version')).toMatch(version)
     expect(await inProject('npx', '--no', 'understudy', 'version')).toMatch(version)
   })
+
+  it('the packed package writes the build context of the image with every file that the Dockerfile copies', async () => {
+    await inProject('npx', '--no', 'understudy', 'image', 'context', 'context')
+    const dockerfile = readFileSync(path.join(project, 'context', 'Dockerfile'), 'utf8')
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(\S+)/gm)].map(([, name = '']) => name)
+    expect(copied).toContain('dist')
+    expect(copied.filter((name) => !existsSync(path.join(project, 'context', name)))).toEqual([])
+    const used = [...dockerfile.matchAll(/\/opt\/understudy\/(dist\/\S+)/g)].map(([, name = '']) => name)
+    expect(used).toContain('dist/cli/container/healthcheck.sh')
+    expect(used.filter((name) => !existsSync(path.join(project, 'context', name)))).toEqual([])
+  })
+
+  it('the packed package contains the action for GitHub', () => {
+    expect(existsSync(path.join(installed.packageDirectory, 'action.yml'))).toBe(true)
+  })
 })

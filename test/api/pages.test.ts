@@ -177,13 +177,12 @@ describe('programs of a page', { timeout: LONG_MS }, () => {
 
 /** Commands that operators and developers of SDKs are likely to type. */
 const WANTED = [
-  'npx understudy-lab up pr-dr --shamir 5/3 --tls',
+  'understudy up pr-dr --shamir 5/3 --tls',
   'eval "$(understudy env A)" && vault status',
   'understudy drill run dr-failover --slo rto=60s,rpo=0 --report out/',
   'understudy fault partition A B --for 30s --one-way',
   'understudy status --watch',
   'understudy down',
-  'npm i -D understudy-lab',
   'understudy up --file test/topology.yaml --ports random --json > lab.json',
   'understudy wait --for replicated --timeout 20s',
   'understudy exec C -- go test ./... -run Replication',

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findCompose } from '../../scripts/support/docker.js'
 import { randomPorts } from '../../src/lab/model/ports.js'
 import { LabHome } from '../support/lab-home.js'
+import { until } from '../support/until.js'
 import { IMAGE } from './image.js'
 
 /** Exported compose files that are started, attached as labs and restarted. */
@@ -57,7 +58,7 @@ const vault = (cluster: string, ...args: string[]) =>
 
 describe('an exported compose file', () => {
   beforeAll(async () => {
-    await exported.choosePorts(['A', 'B', 'C'])
+    await exported.choosePorts(['A', 'B', 'C', 'LINKS', 'TOXIPROXY'])
     const { status, stderr } = await home.run('compose', 'export', 'pr-dr', '--out', directory, '--image', IMAGE)
     expect(status, stderr).toBe(0)
   })
@@ -78,11 +79,36 @@ describe('an exported compose file', () => {
     expect(status, text).toBe(0)
   })
 
-  it('an attached compose lab rehearses a failover', async () => {
+  it('a partition of an attached compose lab cuts one link until it is healed', async () => {
     const attached = await home.run('attach', 'boxes', '--compose', directory)
     expect(attached.status, attached.stderr).toBe(0)
     expect((await on('wait', '--for', 'healthy')).status).toBe(0)
     expect((await vault('A', 'secrets', 'enable', '-path=kv', 'kv')).status).toBe(0)
+    const cut = await on('fault', 'partition', 'A', 'B')
+    expect([cut.status, cut.stderr]).toEqual([0, expect.stringContaining('fault 1: A <-> B, partition')])
+    expect((await vault('A', 'write', 'kv/a', 'word=late')).status).toBe(0)
+    await until(async () => (await vault('C', 'read', '-field=word', 'kv/a')).stdout.trim() === 'late')
+    await until(async () => (await on('status')).stderr.includes('B is disconnected from its DR primary'))
+    expect((await on('status')).stderr).toContain('the link A <-> B has a fault (partition)')
+    expect((await on('wait', '--for', 'converged', '--timeout', '1s')).status).toBe(4)
+    expect((await on('heal', '--all')).stderr).toContain('healed A <-> B, partition')
+    expect((await on('wait', '--for', 'converged')).status).toBe(0)
+    expect((await on('events')).stdout).toMatch(/fault-healed +1: A <-> B, partition: healed/)
+  })
+
+  it('toxiproxy clients of this machine control the links of an attached compose lab', async () => {
+    const printed = await on('toxiproxy')
+    expect([printed.status, printed.stdout]).toEqual([0, `http://127.0.0.1:${env.TOXIPROXY_PORT}\n`])
+    const proxies = `${printed.stdout.trim()}/proxies`
+    expect(Object.keys((await (await fetch(proxies)).json()) as object)).toContain('C-A-cluster')
+    const body = JSON.stringify({ type: 'latency', attributes: { latency: 50 } })
+    expect((await fetch(`${proxies}/C-A-cluster/toxics`, { method: 'POST', body })).status).toBe(200)
+    expect((await on('fault', 'ls')).stdout).toContain('latency 50 ms')
+    expect((await on('heal', '--all')).status).toBe(0)
+    expect((await on('wait', '--for', 'healthy')).status).toBe(0)
+  })
+
+  it('an attached compose lab rehearses a failover', async () => {
     expect((await vault('A', 'write', 'kv/a', 'word=kept')).status).toBe(0)
     expect((await on('wait', '--for', 'converged')).status).toBe(0)
 
@@ -120,7 +146,7 @@ describe('an exported compose file', () => {
       '--filter',
       `label=com.docker.compose.project.working_dir=${directory}`,
     ])
-    expect(running.stdout.split('\n')).toHaveLength(3)
+    expect(running.stdout.split('\n')).toHaveLength(4)
   })
 })
 
@@ -130,7 +156,7 @@ describe('an exported compose file with TLS and auto-unseal', () => {
   const on = (...args: string[]) => home.run(...args, '--name', 'sealed')
 
   beforeAll(async () => {
-    await secret.choosePorts(['A', 'B'])
+    await secret.choosePorts(['A', 'B', 'LINKS', 'TOXIPROXY'])
     const file = path.join(secret.directory, 'mine.yaml')
     const head = 'apiVersion: understudy/v1\nkind: Topology\nname: sealed\n'
     const plan = 'defaults: { tls: true, seal: auto 3/2 }\nclusters: { A: {}, B: {} }\n'

@@ -59,7 +59,7 @@ const statesOf = async (cluster: string) => {
 beforeAll(async () => {
   const file = path.join(directory, 'mine.yaml')
   writeFileSync(file, TOPOLOGY)
-  for (const [name, { api }] of await randomPorts(NODES)) env[`${name}_PORT`] = String(api)
+  for (const [name, { api }] of await randomPorts([...NODES, 'LINKS', 'TOXIPROXY'])) env[`${name}_PORT`] = String(api)
   const exported = await home.run('compose', 'export', '-f', file, '--out', directory, '--image', IMAGE)
   expect(exported.status, exported.stderr).toBe(0)
 })

@@ -32,7 +32,6 @@ describeHost(
   },
   {
     wipe: 'is in its container: remove the container, and create a new one',
-    'link-fault': 'a link fault is not supported for labs of containers',
     reset: OWN,
     logs: OWN,
   },

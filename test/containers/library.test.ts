@@ -28,6 +28,21 @@ describe('UnderstudyLab', () => {
   })
   afterAll(() => lab?.stop())
 
+  it('UnderstudyLab cuts the link between two clusters until it is healed', async () => {
+    const [a, c] = [lab.cluster('A'), lab.cluster('C')]
+    await a.client.write('sys/mounts/cut', { type: 'kv', options: { version: '1' } })
+    await lab.converged()
+    await lab.link('A', 'C').partition()
+    await a.client.write('cut/greeting', { word: 'late' })
+    await expect.poll(async () => (await c.status('performance')).connection_state).not.toBe('ready')
+    expect((await c.client.send('GET', 'cut/greeting')).status).toBe(404)
+    expect(await lab.problems()).toContainEqual(expect.stringContaining('A-C'))
+    await lab.link('C', 'A').heal()
+    await lab.healthy()
+    expect((await c.client.read('cut/greeting')).data).toEqual({ word: 'late' })
+    expect(() => lab.link('A', 'D')).toThrow('has no cluster D')
+  })
+
   it('UnderstudyLab starts containers that replicate and switch over', async () => {
     const [a, b, c] = [lab.cluster('A'), lab.cluster('B'), lab.cluster('C')]
     await a.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })

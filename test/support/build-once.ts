@@ -17,6 +17,6 @@ export const setup = (): void => {
 const newestSource = (): number =>
   Math.max(
     ...readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.(?:tsx?|yaml|css|html|svg)$/.test(name))
+      .filter((name) => /\.(?:tsx?|yaml|css|html|svg|sh)$/.test(name))
       .map((name) => statSync(path.join(root, 'src', name)).mtimeMs),
   )

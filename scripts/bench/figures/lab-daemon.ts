@@ -30,10 +30,11 @@ const startLabDaemon = async (bench: Bench, target: string): Promise<RunningLabD
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-bench-'))
   const port = (await randomPorts(['daemon'])).get('daemon')?.cluster
   if (port === undefined) throw new Error('no ports are free')
+  const socket = path.join(directory, 'daemon.sock')
   const config: LabDaemonConfig = {
     lab: 'bench',
     directory,
-    socket: path.join(directory, 'daemon.sock'),
+    socket,
     routes: [{ from: 'B', to: 'A', address: target, port }],
     clusters: [],
     toxiproxyPort: null,
@@ -46,7 +47,7 @@ const startLabDaemon = async (bench: Bench, target: string): Promise<RunningLabD
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const answers = async () => {
-    await new LabDaemonClient(config.socket).list()
+    await new LabDaemonClient(socket).list()
     return undefined
   }
   await waitFor(systemClock, 'the lab daemon to respond', answers, WAIT_MS)

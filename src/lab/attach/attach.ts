@@ -10,6 +10,7 @@ import {
   serversIn,
   withAnonymousClient,
 } from '../model/cluster.js'
+import type { LabDaemonAccess } from '../model/daemon-record.js'
 import { LabError } from '../model/lab-error.js'
 import { claimLab } from '../processes/claim.js'
 import { findLab, labDirectory, removeLab, saveLab } from '../model/lab-directory.js'
@@ -62,6 +63,8 @@ interface AttachOptions {
   readonly name: string
   readonly topology?: string | undefined
   readonly clusters: readonly AttachedCluster[]
+  /** The lab daemon of the links between them. */
+  readonly keeper?: LabDaemonAccess | undefined
   /** The text of the CA file of their addresses. The lab stores it. */
   readonly caPem?: string | undefined
   readonly onWarning: (text: string) => void
@@ -74,7 +77,7 @@ const ANSWER_MS = 3000
  * Throws a conflict if a lab of that name exists.
  */
 export const attachLab = async (options: AttachOptions, host: LabHost): Promise<AttachedLab> => {
-  const { name, topology = 'attached' } = options
+  const { name, topology = 'attached', keeper } = options
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
     refuseWhenThere(name)
@@ -93,6 +96,7 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
       createdAt: new Date(host.clock.now()).toISOString(),
       directory: labDirectory(name),
       clusters,
+      ...(keeper && { keeper }),
     }
     saveLab(lab)
     return lab

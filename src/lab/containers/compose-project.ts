@@ -1,6 +1,9 @@
 import { realpathSync } from 'node:fs'
+import { formatHostPort, parseHostPort } from '../../base/network.js'
 import { readTar } from '../../base/tar.js'
 import { LabError } from '../model/lab-error.js'
+import type { LabDaemonAccess } from '../model/daemon-record.js'
+import { CONTROL_PORT, LINKS, SERVER_PORTS, TOXIPROXY_PORT } from './container-daemon.js'
 import { docker, dockerBytes } from './docker.js'
 import { type KnownKeys, parseKeys } from '../keys/keys-file.js'
 
@@ -28,6 +31,8 @@ interface ComposeProject {
   /** The addresses of published ports. */
   readonly addresses: ReadonlyMap<string, string>
   readonly keys: KnownKeys | undefined
+  /** The lab daemon, if the links between the servers go through one. */
+  readonly keeper: LabDaemonAccess | undefined
   /** The CA certificate for servers with TLS, PEM. */
   readonly caPem: string | undefined
 }
@@ -45,7 +50,6 @@ interface Published {
 }
 
 const COMPOSE = 'com.docker.compose'
-const API_PORT = '8200/tcp'
 
 /**
  * Finds the containers of the compose file in a directory, including stopped containers. The cluster name is the label of the
@@ -66,11 +70,13 @@ export const findComposeProject = async (directory: string, project?: string): P
   if (servers.length === 0)
     throw new LabError('usage', `no container of ${directory} is a cluster: name the services a, b, ...`)
   const wire = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === 'wire')
+  const links = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === LINKS)
   const withTls = containers.find(hasTls)
   return {
     containers: new Map(servers.map(([name, one]) => [name, nameOf(one)])),
     addresses: new Map(servers.flatMap(([name, one]) => addressesOf(one).map((address) => [name, address]))),
     keys: wire ? await copyKeys(nameOf(wire)) : undefined,
+    keeper: links && daemonOf(links),
     caPem: withTls ? await copyText(nameOf(withTls), CA_IN_CONTAINER) : undefined,
   }
 }
@@ -116,14 +122,30 @@ const serverOf = (one: Container): string | undefined => {
   return name !== undefined && (node === undefined ? /^[A-Z]$/ : /^[A-Z]\d$/).test(name) ? name : undefined
 }
 
-/** Returns the published address, if any. A stopped container still declares its port, unless Docker was to choose one. */
-const addressesOf = (one: Container): string[] => {
-  const { NetworkSettings, HostConfig } = one
-  const all = [...(NetworkSettings.Ports?.[API_PORT] ?? []), ...(HostConfig.PortBindings?.[API_PORT] ?? [])]
+/** Returns `host:port` of a published port, if any. A stopped container still declares it, unless Docker was to choose one. */
+const publishedAt = ({ NetworkSettings, HostConfig }: Container, port: number): string | undefined => {
+  const all = [NetworkSettings.Ports, HostConfig.PortBindings].flatMap((ports) => ports?.[`${port}/tcp`] ?? [])
   const found = all.find(({ HostPort }) => HostPort !== '')
-  if (!found) return []
-  const host = ['', '0.0.0.0', '::'].includes(found.HostIp) ? '127.0.0.1' : found.HostIp
-  return [`${hasTls(one) ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found.HostPort}`]
+  if (!found) return undefined
+  return formatHostPort(
+    ['', '0.0.0.0', '::'].includes(found.HostIp) ? '127.0.0.1' : found.HostIp,
+    Number(found.HostPort),
+  )
+}
+
+const addressesOf = (one: Container): string[] => {
+  const found = publishedAt(one, SERVER_PORTS.api)
+  return found === undefined ? [] : [`${hasTls(one) ? 'https' : 'http'}://${found}`]
+}
+
+const daemonOf = (one: Container): LabDaemonAccess | undefined => {
+  const control = publishedAt(one, CONTROL_PORT)
+  if (control === undefined) return undefined
+  const toxiproxy = publishedAt(one, TOXIPROXY_PORT)
+  return {
+    socket: `http://${control}`,
+    toxiproxyPort: toxiproxy === undefined ? null : parseHostPort(toxiproxy).port,
+  }
 }
 
 /** Returns undefined until the keys exist. */

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { LabError } from '../model/lab-error.js'
 
 const OUTPUT_BYTES_MAX = 256 << 20
@@ -10,6 +10,23 @@ export const docker = (...args: readonly string[]): Promise<string> => run('dock
 export const dockerBytes = (bytesMax: number, ...args: readonly string[]): Promise<Buffer> =>
   runForBytes('docker', args, { bytesMax })
 
+/** Runs the Docker client. Its output goes to the standard error of this process. */
+export const dockerWithOutput = (...args: readonly string[]): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const child = spawn('docker', args, { stdio: ['ignore', 2, 2] })
+    child.once('error', () => reject(new LabError('remote', notFound('docker'))))
+    child.once('exit', (status, signal) => {
+      if (status === 0) return resolve()
+      reject(new LabError('remote', `docker ${args[0]} failed (${signal ?? `status ${status}`}): see its output above`))
+    })
+  })
+
+export const hasImage = (name: string): Promise<boolean> =>
+  docker('image', 'inspect', name).then(
+    () => true,
+    () => false,
+  )
+
 /** Runs compose in a directory: the Docker plugin, or the standalone program if there is no plugin. */
 export const compose = async (directory: string, ...args: readonly string[]): Promise<string> => {
   const hasPlugin = await docker('compose', 'version').then(
@@ -19,7 +36,8 @@ export const compose = async (directory: string, ...args: readonly string[]): Pr
   return hasPlugin ? run('docker', ['compose', ...args], directory) : run('docker-compose', args, directory)
 }
 
-const run = async (command: string, args: readonly string[], cwd?: string): Promise<string> =>
+/** Runs a program and resolves to its standard output. Rejects with its standard error. */
+export const run = async (command: string, args: readonly string[], cwd?: string): Promise<string> =>
   String(await runForBytes(command, args, { cwd, bytesMax: OUTPUT_BYTES_MAX }))
 
 const runForBytes = (
@@ -32,14 +50,11 @@ const runForBytes = (
       if (!error) return resolve(stdout)
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
       const reason = String(stderr).trim() || error.message
-      reject(
-        new LabError(
-          'remote',
-          isMissing ? `the command "${command}" was not found` : `${command} ${args[0]}: ${reason}`,
-        ),
-      )
+      reject(new LabError('remote', isMissing ? notFound(command) : `${command} ${args[0]}: ${reason}`))
     })
   })
+
+const notFound = (command: string): string => `the command "${command}" was not found`
 
 type ContainerState = 'running' | 'paused' | 'stopped'
 

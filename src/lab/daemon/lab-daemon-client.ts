@@ -1,19 +1,19 @@
 import { messageOf } from '../../base/printable.js'
 import { createInterface } from 'node:readline'
-import { callHttp, openHttp } from '../../base/http-call.js'
+import { callHttp, type HttpCall, openHttp } from '../../base/http-call.js'
 import { parseJsonObject } from '../../base/json.js'
 import { type EventDraft, type LabEvent, parseEvent } from '../events/event.js'
 import { LabError } from '../model/lab-error.js'
 import type { ActiveFault, FaultRequest } from './active-fault.js'
 import type { HostedVerb } from './run-lab-daemon.js'
 import type { Clock } from '../../base/clock.js'
-import { isAttached, type LabRecord } from '../model/cluster.js'
+import type { DaemonLab } from '../model/cluster.js'
 import { findIntactLab } from '../model/lab-directory.js'
 import { readEvents } from '../events/event-log.js'
 
 const ANSWER_MS = 5000
 
-/** The base URL of requests to the socket file. Its host is ignored. */
+/** The base URL of requests to a socket file. Its host is ignored. */
 const ROOT = 'http://lab'
 
 /** Maximum time to wait for an event to be recorded. */
@@ -21,10 +21,17 @@ const EVENT_MS = 1000
 
 /** A client of the lab daemon. Requests reject with a conflict if the daemon does not respond. */
 export class LabDaemonClient {
-  readonly #socket: string
+  readonly #url: string
+  readonly #fix: string
+  /** A daemon in a container accepts local requests only, and this machine may reach it by another name. */
+  readonly #to: Pick<HttpCall, 'socketPath' | 'headers'>
 
+  /** `socket`: the path of a socket file, or the `http:` URL of a daemon in a container. */
   constructor(socket: string) {
-    this.#socket = socket
+    const isUrl = isInContainer(socket)
+    this.#url = isUrl ? socket : ROOT
+    this.#to = isUrl ? { headers: { host: 'localhost' } } : { socketPath: socket }
+    this.#fix = describeRestart(socket)
   }
 
   async list(): Promise<readonly ActiveFault[]> {
@@ -77,7 +84,7 @@ export class LabDaemonClient {
    * daemon closes the stream. Rejects with a conflict if the daemon does not respond.
    */
   async follow(after: number, onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
-    const call = { method: 'GET', url: `${ROOT}/events?after=${after}&follow=1`, socketPath: this.#socket }
+    const call = { method: 'GET', url: `${this.#url}/events?after=${after}&follow=1`, ...this.#to }
     try {
       const answer = await openHttp(call, signal)
       answer.on('error', () => undefined)
@@ -98,15 +105,15 @@ export class LabDaemonClient {
       await closed
     } catch (error) {
       if (error instanceof LabError) throw error
-      if (!signal.aborted) throw unanswered(error)
+      if (!signal.aborted) throw unanswered(error, this.#fix)
     }
   }
 
   async #send(method: string, path: string, body?: unknown, timeoutMs = ANSWER_MS): Promise<unknown> {
-    const call = { method, url: ROOT + path, socketPath: this.#socket, timeoutMs }
+    const call = { method, url: this.#url + path, ...this.#to, timeoutMs }
     const sent = body === undefined ? call : { ...call, body: JSON.stringify(body) }
     const { status, bytes } = await callHttp(sent).catch((error: unknown) => {
-      throw unanswered(error)
+      throw unanswered(error, this.#fix)
     })
     const answer = parseJsonObject(bytes) ?? {}
     if (status !== 200) throw refusal(status, answer)
@@ -114,12 +121,16 @@ export class LabDaemonClient {
   }
 }
 
-const unanswered = (error: unknown): LabError =>
-  new LabError(
-    'conflict',
-    `the lab daemon does not respond, so every link is down; "understudy start" restarts it: ${messageOf(error)}`,
-    { cause: error },
-  )
+const isInContainer = (socket: string): boolean => socket.startsWith('http:')
+
+/** Returns the advice to restart the lab daemon. `start`: the command for a daemon that is a process. */
+export const describeRestart = (socket: string, start = 'understudy start'): string =>
+  isInContainer(socket) ? 'start its container again' : `"${start}" restarts it`
+
+const unanswered = (error: unknown, fix: string): LabError =>
+  new LabError('conflict', `the lab daemon does not respond, so every link is down; ${fix}: ${messageOf(error)}`, {
+    cause: error,
+  })
 
 const refusal = (status: number, { errors }: { errors?: string[] }): LabError => {
   const code = status === 409 ? 'conflict' : status >= 500 ? 'remote' : 'usage'
@@ -127,7 +138,7 @@ const refusal = (status: number, { errors }: { errors?: string[] }): LabError =>
 }
 
 /** Returns all events of a lab: those in its files, and those only in the memory of its daemon. */
-export const listEvents = async (lab: LabRecord): Promise<LabEvent[]> => {
+export const listEvents = async (lab: DaemonLab): Promise<LabEvent[]> => {
   const kept = await new LabDaemonClient(lab.keeper.socket).events().catch((): LabEvent[] => [])
   const known = new Map([...readEvents(lab.directory), ...kept].map((event) => [event.id, event]))
   return [...known.values()].sort((one, other) => one.id - other.id)
@@ -147,7 +158,7 @@ const RETRY_MS = 250
  * Calls `onEvent` for each event with an ID greater than `after`, until `signal` is aborted or the lab is removed. Reconnects
  * if the lab daemon has exited or has disconnected a slow reader.
  */
-export const followEvents = async (lab: LabRecord, after: number, options: FollowOptions): Promise<void> => {
+export const followEvents = async (lab: DaemonLab, after: number, options: FollowOptions): Promise<void> => {
   const { clock, signal, onEvent, onLost } = options
   let last = after
   let isLost = false
@@ -171,7 +182,7 @@ export const followEvents = async (lab: LabRecord, after: number, options: Follo
 }
 
 /** Whether this lab still exists. A new lab with the same name has another daemon. */
-const isThere = ({ name, keeper }: LabRecord): boolean => {
+const isThere = ({ name, keeper }: DaemonLab): boolean => {
   const lab = findIntactLab(name)
-  return lab !== undefined && !isAttached(lab) && lab.keeper.socket === keeper.socket
+  return lab?.keeper?.socket === keeper.socket
 }

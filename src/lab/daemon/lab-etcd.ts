@@ -5,7 +5,7 @@ import { directoriesOf, findProgram } from '../../base/programs.js'
 import type { Random } from '../../base/random.js'
 import { EtcdChild } from '../../server/peers/etcd-child.js'
 import type { EventDraft } from '../events/event.js'
-import type { LabEtcdPlan } from '../model/cluster.js'
+import type { LabEtcdPlan } from '../model/daemon-record.js'
 import { LabError } from '../model/lab-error.js'
 
 const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']

@@ -19,6 +19,8 @@ export interface NamedProxy extends OpenRoute {
 interface Surroundings {
   readonly clock: Clock
   readonly random: Random
+  /** The address on which proxies listen. Default: 127.0.0.1. */
+  readonly host?: string | undefined
   /** Whether a node behind a balancer is active. Evaluated for each connection. */
   readonly isActive?: ((node: string) => boolean) | undefined
 }
@@ -33,11 +35,12 @@ export const openRoutes = async (routes: readonly Route[], around: Surroundings)
   throw failed.reason
 }
 
-const openRoute = async (route: Route, { clock, random, isActive = () => false }: Surroundings): Promise<OpenRoute> => {
+const openRoute = async (route: Route, around: Surroundings): Promise<OpenRoute> => {
+  const { isActive = () => false, ...options } = around
   const { port, address, target = address, behind, latencyMs, jitterMs } = route
   const distance = latencyMs ? { ms: latencyMs, ...(jitterMs ? { jitterMs } : {}) } : undefined
   const where = behind ? activeOf(behind, isActive) : parseHostPort(target)
-  const link = await Link.open({ port, target: where, clock, random, distance })
+  const link = await Link.open({ ...options, port, target: where, distance })
   return { ...route, port: link.port, link }
 }
 

@@ -8,11 +8,12 @@ import { LabError } from '../model/lab-error.js'
 import { LabDaemon } from './lab-daemon.js'
 import { openRoutes } from './open-routes.js'
 import { parseFaultRequest } from './active-fault.js'
-import { type Incoming, type JsonServer, readJson, type Reply, serveJson } from './json-server.js'
-import { ToxiproxyControl } from './toxiproxy-server.js'
+import { type Incoming, type JsonServer, type JsonService, readJson, type Reply, serveJson } from './json-server.js'
+import { requireNoPage, ToxiproxyControl } from './toxiproxy-server.js'
+import { ToxiproxyError } from './toxics.js'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import type { LabEtcdPlan } from '../model/cluster.js'
+import type { LabEtcdPlan } from '../model/daemon-record.js'
 import type { Route } from '../model/routes.js'
 import { Proxies } from './toxiproxy-proxies.js'
 import { Watch, type WatchedCluster } from './watch.js'
@@ -40,7 +41,10 @@ export interface LabDaemonConfig {
   readonly lab: string
   /** The directory of the lab. Event files are in it. */
   readonly directory: string
-  readonly socket: string
+  /** The control API: the path of a socket file that only its owner can open, or a port. */
+  readonly socket: string | number
+  /** The address on which ports listen, such as 0.0.0.0 in a container. Default: 127.0.0.1. */
+  readonly host?: string | undefined
   readonly routes: readonly Route[]
   readonly clusters: readonly WatchedCluster[]
   /** Port of the Toxiproxy API. Null: disabled. */
@@ -60,24 +64,24 @@ interface Surroundings {
 
 /** Runs the link proxies of a lab, records its events and serves its socket, until it is closed. */
 export const runLabDaemon = async (
-  { lab, directory, socket, routes, clusters, toxiproxyPort, etcd }: LabDaemonConfig,
+  { lab, directory, socket, host, routes, clusters, toxiproxyPort, etcd }: LabDaemonConfig,
   { clock, random, servers }: Surroundings,
 ): Promise<{ close(): Promise<void> }> => {
   const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => daemon.skewMsOf(cluster) })
   const isSuccessor = log.after(0).length > 0
   const emit = log.append.bind(log)
   const watch: Watch = new Watch({ clusters, clock, emit, onSeen: (cluster) => daemon.restoreFaults(cluster) })
-  const open = await openRoutes(routes, { clock, random, isActive: (node) => watch.isActive(node) })
+  const open = await openRoutes(routes, { clock, random, host, isActive: (node) => watch.isActive(node) })
   const daemon = new LabDaemon(open, { clusters: () => clusters, clock, emit, isSuccessor })
   log.append({ kind: 'keeper-started', details: {} })
-  const toxiproxy = new ToxiproxyControl(new Proxies(daemon, { clock, random }))
+  const toxiproxy = new ToxiproxyControl(new Proxies(daemon, { clock, random, host }), host)
   if (toxiproxyPort !== null)
     await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
       log.append({ kind: 'note', details: { text: `the Toxiproxy API is not available: ${error.message}` } })
     })
   // Imported here, because most labs have no etcd, and the lab daemon should use little memory.
   const labEtcd = etcd && (await import('./lab-etcd.js')).startLabEtcd(etcd, { clock, random, emit })
-  const control = await serveControl({ daemon, log, toxiproxy, servers }, socket)
+  const control = await serveControl({ daemon, log, toxiproxy, servers }, socket, host)
   watch.start()
   return {
     close: async () => {
@@ -105,16 +109,19 @@ const json = (status: number, value: unknown): Reply => ({ status, text: JSON.st
 const ok = (value: unknown): Reply => json(200, value)
 const refusal = (status: number, text: string): Reply => json(status, { errors: [text] })
 
-/** The control API of the lab daemon: HTTP with JSON bodies on a socket file that only its owner can open. */
-const serveControl = async (controlled: Controlled, socket: string): Promise<Pick<JsonServer, 'close'>> => {
+/** The control API of the lab daemon: HTTP with JSON bodies, on a socket file that only its owner can open, or on a port. */
+const serveControl = async (
+  controlled: Controlled,
+  socket: LabDaemonConfig['socket'],
+  host = '127.0.0.1',
+): Promise<Pick<JsonServer, 'close'>> => {
   const streams = new EventStreams(controlled.log)
   const miss = (pathname: string, isKnown: boolean) =>
     isKnown ? refusal(405, 'unsupported operation') : refusal(404, `there is no ${pathname}`)
-  const refuse = (error: unknown) => refusal(error instanceof LabError ? STATUS[error.code] : 500, messageOf(error))
-  // A killed lab daemon leaves its socket file behind.
-  if (existsSync(socket)) unlinkSync(socket)
-  const server = await serveJson({ routes: routesOf(controlled, streams), miss, refuse }, { path: socket })
-  chmodSync(socket, 0o600)
+  const service = { routes: routesOf(controlled, streams), miss, refuse }
+  const server = await (typeof socket === 'number'
+    ? serveJson({ ...service, guard: requireNoPage }, { port: socket, host })
+    : serveOnFile(service, socket))
   return {
     close: async () => {
       streams.close()
@@ -123,10 +130,20 @@ const serveControl = async (controlled: Controlled, socket: string): Promise<Pic
   }
 }
 
-const routesOf = (
-  { daemon, log, toxiproxy, servers }: Controlled,
-  streams: EventStreams,
-): Parameters<typeof serveJson>[0]['routes'] => ({
+const refuse = (error: unknown): Reply => {
+  const status = error instanceof ToxiproxyError ? error.status : error instanceof LabError ? STATUS[error.code] : 500
+  return refusal(status, messageOf(error))
+}
+
+const serveOnFile = async (service: JsonService, socket: string): Promise<JsonServer> => {
+  // A killed lab daemon leaves its socket file behind.
+  if (existsSync(socket)) unlinkSync(socket)
+  const server = await serveJson(service, { path: socket })
+  chmodSync(socket, 0o600)
+  return server
+}
+
+const routesOf = ({ daemon, log, toxiproxy, servers }: Controlled, streams: EventStreams): JsonService['routes'] => ({
   'GET /': () => ok(listLabDaemonApi(servers !== undefined)),
   'GET /openapi.json': () => ok(describeOwnApi(packageVersion())),
   'GET /faults': () => ok({ faults: daemon.active }),

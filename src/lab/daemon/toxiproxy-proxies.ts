@@ -1,9 +1,7 @@
 import { messageOf } from '../../base/printable.js'
-import type { Clock } from '../../base/clock.js'
 import { parseHostPort } from '../../base/network.js'
-import type { Random } from '../../base/random.js'
 import { type Direction, DIRECTIONS } from '../proxy/direction.js'
-import { Link } from '../proxy/link.js'
+import { Link, type LinkOptions } from '../proxy/link.js'
 import type { LinkFault } from '../proxy/link-faults.js'
 import { type ActiveFault, type ActiveLinkFault, downsOf, isOfLink, isShown, meetsDirection } from './active-fault.js'
 import type { LabDaemon } from './lab-daemon.js'
@@ -21,6 +19,8 @@ interface ShownProxy {
 
 type Given = Readonly<Record<string, unknown>>
 
+type LinkParts = Pick<LinkOptions, 'clock' | 'random' | 'host'>
+
 /** Maximum number of proxies that clients add. */
 const EXTRA_PROXIES_MAX = 64
 
@@ -30,9 +30,9 @@ const EXTRA_PROXIES_MAX = 64
  */
 export class Proxies {
   readonly #daemon: LabDaemon
-  readonly #parts: { readonly clock: Clock; readonly random: Random }
+  readonly #parts: LinkParts
 
-  constructor(daemon: LabDaemon, parts: { readonly clock: Clock; readonly random: Random }) {
+  constructor(daemon: LabDaemon, parts: LinkParts) {
     this.#daemon = daemon
     this.#parts = parts
   }

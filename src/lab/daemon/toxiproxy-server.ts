@@ -41,12 +41,15 @@ const routesOf = (proxies: Proxies): JsonService['routes'] => {
   }
 }
 
-/** The Toxiproxy API of a lab on 127.0.0.1, which can be enabled and disabled. */
+/** The Toxiproxy API of a lab, which can be enabled and disabled. */
 export class ToxiproxyControl {
   readonly #service: JsonService
+  readonly #host: string
   #server: JsonServer | undefined
 
-  constructor(proxies: Proxies) {
+  /** `host`: the address on which it listens. */
+  constructor(proxies: Proxies, host = '127.0.0.1') {
+    this.#host = host
     this.#service = { routes: routesOf(proxies), miss: () => NO_PAGE, refuse, guard: requireNoPage }
   }
 
@@ -58,7 +61,7 @@ export class ToxiproxyControl {
   /** Changes the port; null disables the API. If the port is taken, changes nothing and rejects with a conflict. */
   async listenOn(port: number | null): Promise<void> {
     if (port !== null && port === this.port) return
-    const next = port === null ? undefined : await serveJson(this.#service, { port, host: '127.0.0.1' })
+    const next = port === null ? undefined : await serveJson(this.#service, { port, host: this.#host })
     await this.#server?.close()
     this.#server = next
   }
@@ -77,7 +80,7 @@ const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/
  * Rejects requests from web pages. A page can reach this port directly, or through a DNS name of its own that resolves to
  * 127.0.0.1 (DNS rebinding), for which it controls the headers.
  */
-const requireNoPage = ({ headers }: http.IncomingMessage): void => {
+export const requireNoPage = ({ headers }: http.IncomingMessage): void => {
   const { host = '', origin, 'user-agent': agent = '' } = headers
   if (agent.startsWith('Mozilla/')) throw new ToxiproxyError(403, 'User agent not allowed')
   if (origin !== undefined || !LOCAL_HOST.test(host)) throw new ToxiproxyError(403, 'Host not allowed')

@@ -1,7 +1,7 @@
 import { LabError } from '../model/lab-error.js'
-import { commandIn } from '../model/lab-directory.js'
+import { commandIn, noDaemon } from '../model/lab-directory.js'
 import type { LiveLab } from '../live/live-lab.js'
-import { cannot, type LabKind } from '../model/server-verbs.js'
+import type { LabKind } from '../model/server-verbs.js'
 import { serversOf, type Topology } from '../model/topology.js'
 import { loadTopology, topologyName } from '../topology/catalogue.js'
 import { describeNodeState } from '../status/node-view.js'
@@ -10,7 +10,7 @@ import type { Drill } from './parse.js'
 import { describeStep, rowOf } from './steps/steps.js'
 
 /** Throws a usage error with the reason if a drill cannot run on this existing lab: a cluster, a node or its links are missing. */
-export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'name' | 'kind'>): void => {
+export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'name' | 'hasLinks'>): void => {
   const wanted = loadTopology(drill.topology)
   const refuse = (what: string, missing: readonly string[]) => {
     if (missing.length === 0) return
@@ -26,18 +26,16 @@ export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'na
     const servers = wanted.clusters.includes(name) ? serversOf(wanted, name) : []
     refuse('nodes', servers.length > count ? servers : [])
   }
-  requireLinks(drill, lab.kind)
+  requireLinks(drill, lab)
 }
 
-/** Throws before any change if the drill injects link faults but the kind of lab has no link proxies (containers, attached). */
-export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void => {
+/** Throws before any change if the drill injects link faults but the links of the lab do not go through a lab daemon. */
+const requireLinks = ({ name, setup, steps }: Drill, lab: Pick<LiveLab, 'name' | 'hasLinks'>): void => {
   const faulty = [...setup, ...steps].find(({ verb }) => rowOf(verb).needs === 'links')
-  if (!faulty || (kind !== 'docker' && kind !== 'attached')) return
-  const { message } = cannot('a link fault', kind)
-  throw new LabError(
-    'usage',
-    `${message}, but the drill ${name} requires one (${describeStep(faulty)}); run it with --on process or --on in-process`,
-  )
+  if (!faulty || lab.hasLinks) return
+  const { message } = noDaemon(lab.name)
+  const use = `the drill ${name} injects a link fault (${describeStep(faulty)})`
+  throw new LabError('usage', `${message}. ${use}: run it on a lab of its own with --on`)
 }
 
 const HINT: Readonly<Record<LabKind, (lab: string) => string>> = {

@@ -6,6 +6,7 @@ import {
   SECRETS_IN_CONTAINER,
   TLS_LABEL,
 } from '../containers/compose-project.js'
+import { daemonService, dialRoutesThroughDaemon, LINKS } from '../containers/container-daemon.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import {
   CLUSTER_PORT,
@@ -49,6 +50,8 @@ interface Machine extends ExportSource {
   /** Whether this machine wires all servers. */
   readonly isWiring: boolean
   readonly hasSecrets: boolean
+  /** Whether the links between the servers go through a lab daemon. */
+  readonly hasLinks: boolean
 }
 
 type Service = Readonly<Record<string, unknown>>
@@ -61,15 +64,22 @@ const READ_SECRETS = `${SECRETS}:${SECRETS_IN_CONTAINER}:ro`
 /** Operators start the machines one after the other. */
 const HOSTS_TIMEOUT = '30m'
 
+interface ComposeOptions {
+  readonly image: string
+  readonly hosts?: ReadonlyMap<string, string> | undefined
+  readonly hasLinks?: boolean | undefined
+}
+
 /**
  * Exports a topology as compose files: one service per server, and `wire`, which initializes, unseals and joins the servers, and
  * stores the keys in a volume. `wire` exits with status 0, and runs with every `up` to unseal restarted servers. With several
  * machines, there is one directory per machine, and the machine of the first cluster wires all of them. `hosts`: the machine of
- * each cluster, by an address that the others can reach. Absent if all share one machine.
+ * each cluster, by an address that the others can reach. Absent if all share one machine. `hasLinks`: the links between servers on
+ * one machine go through a lab daemon, which is one more service.
  */
 export const exportCompose = (
   source: ExportSource,
-  { image, hosts }: { readonly image: string; readonly hosts?: ReadonlyMap<string, string> | undefined },
+  { image, hosts, hasLinks = true }: ComposeOptions,
 ): ExportedFile[] => {
   const { topology, fileText } = source
   if (hosts) refuseHosts(source, hosts)
@@ -80,7 +90,8 @@ export const exportCompose = (
     const own = places.filter((place) => place.host === host)
     const isWiring = index === 0
     const hasSecrets = own.some((place) => place.hasSecrets)
-    const text = render({ ...source, image: `\${UNDERSTUDY_IMAGE:-${image}}`, own, places, isWiring, hasSecrets })
+    const machine = { ...source, image: `\${UNDERSTUDY_IMAGE:-${image}}`, own, places, isWiring, hasSecrets }
+    const text = render({ ...machine, hasLinks: hasLinks && hosts === undefined && places.length > 1 })
     const directory = host === undefined ? '' : `${host}/`
     return [
       { path: `${directory}docker-compose.yml`, text },
@@ -100,10 +111,11 @@ const composeServerOf = (topology: Topology, server: ExportedServer, host: strin
 }
 
 const render = (machine: Machine): string => {
-  const { own, isWiring, hasSecrets } = machine
+  const { topology, image, own, isWiring, hasSecrets, hasLinks } = machine
   const document = {
     services: {
       ...(hasSecrets ? { [SECRETS]: secretsOf(machine) } : {}),
+      ...(hasLinks ? { [LINKS]: { image, ...daemonService(topology) } } : {}),
       ...Object.fromEntries(own.map((place) => [place.service, serverOf(place, machine)])),
       ...(isWiring ? wiringOf(machine) : {}),
     },
@@ -117,7 +129,7 @@ const render = (machine: Machine): string => {
   return `${headOf(machine)}\n${yaml}`
 }
 
-const serverOf = (place: ComposeServer, { topology, places, image }: Machine): Service => {
+const serverOf = (place: ComposeServer, { topology, places, image, hasLinks }: Machine): Service => {
   const { name, cluster, service, port, host, api, isTls, isAutoSealed, hasSecrets } = place
   const nodes = places.filter((one) => one.cluster === cluster)
   const isNode = nodes.length > 1
@@ -128,6 +140,7 @@ const serverOf = (place: ComposeServer, { topology, places, image }: Machine): S
       api,
       cluster: host ? `https://${host}:${port + 1}` : `https://${service}:${CLUSTER_PORT}`,
     },
+    dialRoutes: hasLinks ? dialRoutesThroughDaemon(topology, name) : undefined,
     tlsDirectory: SECRETS_IN_CONTAINER,
     sealKey: isAutoSealed ? `file://${sealKeyFile(SECRETS_IN_CONTAINER, cluster)}` : undefined,
     peers: isNode
@@ -138,6 +151,10 @@ const serverOf = (place: ComposeServer, { topology, places, image }: Machine): S
         }
       : undefined,
   })
+  const needs = {
+    ...(hasSecrets && { [SECRETS]: { condition: 'service_completed_successfully' } }),
+    ...(hasLinks && { [LINKS]: { condition: 'service_healthy' } }),
+  }
   return {
     image,
     command: ['server'],
@@ -151,7 +168,7 @@ const serverOf = (place: ComposeServer, { topology, places, image }: Machine): S
       : [`127.0.0.1:\${${name}_PORT:-${port}}:${API_PORT}`],
     environment: { VAULT_LOCAL_CONFIG: config.replaceAll('$', '$$$$') },
     volumes: [`${service}-data:/vault/file`, ...(hasSecrets ? [READ_SECRETS] : [])],
-    ...(hasSecrets ? { depends_on: { [SECRETS]: { condition: 'service_completed_successfully' } } } : {}),
+    ...(hasSecrets || hasLinks ? { depends_on: needs } : {}),
     stop_grace_period: '20s',
   }
 }
@@ -201,13 +218,14 @@ const wiringOf = (machine: Machine): Readonly<Record<string, Service>> => {
   }
 }
 
-const headOf = ({ topology, own, isWiring, hasSecrets }: Machine): string => {
+const headOf = ({ topology, own, isWiring, hasSecrets, hasLinks }: Machine): string => {
   const where = own
     .map(({ name, cluster, port, host }) => `${name} ${schemeOf(topology, cluster)}://${host ?? '127.0.0.1'}:${port}`)
     .join(', ')
-  const secrets = hasSecrets
-    ? ['`secrets` creates certificates and auto-unseal keys in the volume "secrets", if they do not exist.']
-    : []
+  const secrets = '`secrets` creates certificates and auto-unseal keys in the volume "secrets", if they do not exist.'
+  const links =
+    '`links` is the lab daemon. The links between the clusters go through it, so `understudy fault` works on them.'
+  const notes = [...(hasSecrets ? [secrets] : []), ...(hasLinks ? [links] : [])]
   const wiring = isWiring
     ? [
         '`wire` initializes, unseals and joins the clusters, stores their keys in the volume "keys", and exits with status 0.',
@@ -217,7 +235,7 @@ const headOf = ({ topology, own, isWiring, hasSecrets }: Machine): string => {
         'To remove the clusters with their keys and data: `docker compose down -v`.',
       ]
     : ['The machine of the first cluster joins these servers to the others.']
-  return [headlineOf(topology), '', '    docker compose up -d', '', `On the machine: ${where}.`, ...secrets, ...wiring]
+  return [headlineOf(topology), '', '    docker compose up -d', '', `On the machine: ${where}.`, ...notes, ...wiring]
     .map((line) => `# ${line}`.trimEnd())
     .join('\n')
 }

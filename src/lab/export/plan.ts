@@ -60,15 +60,14 @@ const BREAKS = /[\p{Cc}\u2028\u2029]+/gu
 export const headlineOf = ({ name, about }: Topology): string =>
   `The topology ${name}: ${about.replace(BREAKS, ' ').trim() || 'replicated clusters'}.`
 
-/** Describes the parts of a topology that an export omits. */
-export const describeLeftOut = (topology: Topology): string[] => {
+/** Describes the parts of a topology that an export omits. `hasLinks`: it has a lab daemon, which delays traffic. */
+export const describeLeftOut = (topology: Topology, hasLinks = false): string[] => {
   const reaches = topology.clusters.filter((name) => (planOf(topology, name).reach ?? 'direct') !== 'direct')
-  const delayed = topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
+  const delayed = hasLinks ? [] : topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
   return [
     ...reaches.map((name) => `${name} is reached directly: the export has no load balancer`),
     ...delayed.map(
-      ({ primary, secondary }) =>
-        `the link ${primary} ${secondary} has no added latency: the export does not support it`,
+      ({ primary, secondary }) => `the link ${primary} ${secondary} has no added latency: the export has no lab daemon`,
     ),
   ]
 }
@@ -85,6 +84,8 @@ interface ServerLocation {
   readonly self?: { readonly nodeId: string; readonly api: string; readonly cluster: string } | undefined
   /** The directory with the certificates of a topology that has TLS. */
   readonly tlsDirectory: string
+  /** The routes through the lab daemon of the export, if it has one. */
+  readonly dialRoutes?: readonly string[] | undefined
   /** The auto-unseal key, if any: `env://` and a variable, or `file://` and a path. */
   readonly sealKey?: string | undefined
   /**
@@ -100,7 +101,7 @@ interface ServerLocation {
 export const configText = (
   topology: Topology,
   clusterName: string,
-  { self, tlsDirectory, sealKey, peers }: ServerLocation,
+  { self, tlsDirectory, sealKey, peers, dialRoutes }: ServerLocation,
 ): string => {
   // The text contains setting names unescaped, so they are validated here.
   requireSettings(planOf(topology, clusterName).settings ?? {})
@@ -110,6 +111,7 @@ export const configText = (
     ...common,
     ...(peers ? NODE_SETTINGS_OF_EXPORT : {}),
     ...(peers?.etcd === undefined ? {} : { etcd_peer_address: peers.etcd }),
+    ...(dialRoutes && { dial_routes: dialRoutes }),
     ...settingsOf(topology, clusterName),
   }
   const { certFile, keyFile } = labTlsFiles(tlsDirectory)

@@ -89,7 +89,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   /** Returns the pairs of clusters whose link is partitioned or has a fault. */
-  protected abstract findFaultyLinks(): readonly string[]
+  protected abstract findFaultyLinks(): readonly string[] | Promise<readonly string[]>
 
   /** Returns `lab.A` for names that are known only at run time. Throws LabError `usage`. */
   cluster(name: Names): C {
@@ -169,8 +169,8 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   /** Returns the current problems, naming the clusters. Empty if the lab is healthy. */
-  problems(): Promise<string[]> {
-    return findProblems(this.clusters, this.findFaultyLinks(), this.#clock)
+  async problems(): Promise<string[]> {
+    return findProblems(this.clusters, await this.findFaultyLinks(), this.#clock)
   }
 
   /** Returns the lab for operations and drills. Its clusters always reflect the current knowledge. */

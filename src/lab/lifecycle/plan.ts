@@ -4,12 +4,12 @@ import { labTlsFiles } from '../../server/dev/dev.js'
 import {
   type ClusterRecord,
   describeServer,
-  type LabEtcdPlan,
   type LabRecord,
   type ServerRecord,
   serversIn,
   serversOfLab,
 } from '../model/cluster.js'
+import type { LabEtcdPlan } from '../model/daemon-record.js'
 import { nodeOf, planRoutes, type Reach, reachOf, routeCount } from '../model/routes.js'
 import { findEtcd } from '../daemon/lab-etcd.js'
 import { LabError } from '../model/lab-error.js'

@@ -41,6 +41,7 @@ export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): Live
   }
   return new LiveLab({
     kind: 'in-process',
+    links: 'here',
     name,
     topology,
     clock: systemClock,

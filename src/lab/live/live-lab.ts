@@ -37,6 +37,8 @@ export interface LabDriver {
   readonly clock: Clock
   readonly events: LabEvents
   readonly faults: LabFaults
+  /** Where the proxies of the links run: in the lab daemon, which outlives the handle, in this process, or nowhere. */
+  readonly links: 'daemon' | 'here' | 'none'
   /** Returns the current knowledge about clusters. Joins and promotions change their keys. */
   clusters(): readonly ClusterAccess[]
   /** Stores new keys of a cluster. */
@@ -70,6 +72,11 @@ export class LiveLab implements LabAccess {
     this.clock = driver.clock
     this.events = driver.events
     this.#driver = driver
+  }
+
+  /** Whether the links between the clusters can have faults. */
+  get hasLinks(): boolean {
+    return this.#driver.links !== 'none'
   }
 
   get clusters(): readonly ClusterAccess[] {
@@ -186,8 +193,8 @@ export class LiveLab implements LabAccess {
     this.#anonymous.clear()
     this.#holders.clear()
     this.events.close()
-    // The daemon of a lab of processes outlives the handle.
-    if (this.kind !== 'process') await this.heal()
+    // The lab daemon outlives the handle.
+    if (this.#driver.links !== 'daemon') await this.heal()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

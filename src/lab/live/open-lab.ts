@@ -3,7 +3,8 @@ import {
   type AnyLab,
   type AttachedServer,
   isAttached,
-  type LabRecord,
+  type DaemonLab,
+  hasDaemon,
   serversIn,
   withClusterKeys,
 } from '../model/cluster.js'
@@ -12,8 +13,8 @@ import { LabDaemon } from '../daemon/lab-daemon.js'
 import { followEvents, LabDaemonClient, listEvents } from '../daemon/lab-daemon-client.js'
 import { findLastPosition } from '../daemon/last-position.js'
 import { LabError } from '../model/lab-error.js'
-import { requireAnyLab, saveLab } from '../model/lab-directory.js'
-import { cannot, type LabKind } from '../model/server-verbs.js'
+import { noDaemon, requireAnyLab, saveLab } from '../model/lab-directory.js'
+import type { LabKind } from '../model/server-verbs.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { atActiveNodes } from '../nodes/nodes.js'
 import { workOnServers } from '../lifecycle/servers.js'
@@ -21,7 +22,7 @@ import { topologyOf } from '../topology/catalogue.js'
 import { type LabDriver, type LabEvents, type LabFaults, LiveLab } from './live-lab.js'
 import { faultsOf, LocalEvents } from './local-events.js'
 
-type EventsAndFaults = Pick<LabDriver, 'events' | 'faults' | 'findLastPosition'>
+type EventsAndFaults = Pick<LabDriver, 'events' | 'faults' | 'findLastPosition' | 'links'>
 
 const kindOf = (lab: AnyLab): LabKind => {
   if (!isAttached(lab)) return 'process'
@@ -30,7 +31,7 @@ const kindOf = (lab: AnyLab): LabKind => {
 }
 
 /** Returns the events and faults of a lab whose daemon records them. */
-const keptEvents = (lab: LabRecord, clock: Clock): EventsAndFaults => {
+const keptEvents = (lab: DaemonLab, clock: Clock): EventsAndFaults => {
   const daemon = new LabDaemonClient(lab.keeper.socket)
   const closing = new AbortController()
   const events: LabEvents = {
@@ -57,18 +58,19 @@ const keptEvents = (lab: LabRecord, clock: Clock): EventsAndFaults => {
     events,
     faults: { set: (request) => daemon.set(request), list: () => daemon.list(), heal },
     findLastPosition: async (cluster) => findLastPosition(await listEvents(lab), cluster),
+    links: 'daemon',
   }
 }
 
-/** Supports server faults only, while the handle is open: the links between attached clusters do not go through the lab. */
-const localEvents = (kind: LabKind, name: string, clock: Clock, clusters: LabDriver['clusters']): EventsAndFaults => {
+/** Supports server faults only, while the handle is open: the links between the clusters do not go through a lab daemon. */
+const localEvents = (name: string, clock: Clock, clusters: LabDriver['clusters']): EventsAndFaults => {
   const events = new LocalEvents(name, clock, clusters)
   const faults = faultsOf(new LabDaemon([], { clock, clusters, emit: (draft) => events.emit(draft) }))
   const set: LabFaults['set'] = async (request) => {
-    if ('between' in request) throw cannot('a link fault', kind)
+    if ('between' in request) throw noDaemon(name)
     return faults.set(request)
   }
-  return { events, faults: { ...faults, set } }
+  return { events, faults: { ...faults, set }, links: 'none' }
 }
 
 /**
@@ -108,7 +110,7 @@ export const openLab = (name: string, host: LabHost): LiveLab => {
     name,
     topology: topologyOf(lab) ?? { name: lab.topology, about: '', clusters: names, links: [] },
     clock,
-    ...(isAttached(lab) ? localEvents(kind, name, clock, clusters) : keptEvents(lab, clock)),
+    ...(hasDaemon(lab) ? keptEvents(lab, clock) : localEvents(name, clock, clusters)),
     clusters,
     saveKeys: (cluster, keys) => saveLab(withClusterKeys(read(), cluster, keys)),
     async work(verb, cluster, timeoutMs) {

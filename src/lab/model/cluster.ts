@@ -2,7 +2,7 @@ import { readNamedText } from '../../base/named-file.js'
 import { ApiClient } from '../../client/api-client.js'
 import type { Exchange } from '../../client/exchange.js'
 import { LabError } from './lab-error.js'
-import type { Route } from './routes.js'
+import type { LabDaemonAccess, LabDaemonRecord, LabEtcdPlan } from './daemon-record.js'
 import type { ProcessIdentity } from './process-table.js'
 import type { PortPair } from './ports.js'
 import type { Topology } from './topology.js'
@@ -103,28 +103,6 @@ export const requireCluster = ({ name: lab, clusters }: LabAccess, name: string)
   throw new LabError('usage', `the lab "${lab}" has no cluster "${name}"; it has ${names}`)
 }
 
-/** A single-member etcd of a lab. */
-export interface LabEtcdPlan {
-  /** The path of the program. */
-  readonly program: string
-  readonly dataDir: string
-  readonly logFile: string
-  /** Client and peer port on 127.0.0.1. */
-  readonly ports: readonly [number, number]
-}
-
-/** The background process of a lab, which runs its link proxies; see `daemon/`. */
-export interface LabDaemonRecord {
-  readonly configFile: string
-  readonly logFile: string
-  /** The socket file of its control API. */
-  readonly socket: string
-  readonly routes: readonly Route[]
-  readonly process: ProcessIdentity | null
-  /** Port of the Toxiproxy API. Absent or null: disabled. */
-  readonly toxiproxyPort?: number | null
-}
-
 /** `starting` until everything is replicated. `failed` if the start failed and only logs are left. */
 type LabState = 'starting' | 'running' | 'failed'
 
@@ -194,9 +172,16 @@ export interface AttachedLab extends WiredClusters {
   readonly createdAt: string
   readonly directory: string
   readonly clusters: readonly AttachedCluster[]
+  /** The lab daemon of its containers, if the links between its clusters go through one. */
+  readonly keeper?: LabDaemonAccess | undefined
 }
 
 export type AnyLab = LabRecord | AttachedLab
+
+/** A lab whose links go through a lab daemon, which also records its events. */
+export type DaemonLab = AnyLab & { readonly keeper: LabDaemonAccess }
+
+export const hasDaemon = (lab: AnyLab): lab is DaemonLab => lab.keeper !== undefined
 
 /** Returns the lab with new keys or addresses of a cluster. Absent ones do not change. */
 export const withClusterKeys = (

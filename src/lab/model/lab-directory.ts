@@ -3,7 +3,15 @@ import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { nearest } from '../../base/nearest.js'
 import { messageOf } from '../../base/printable.js'
-import { type AnyLab, type AttachedLab, isAttached, type LabRecord, serversOfLab } from './cluster.js'
+import {
+  type AnyLab,
+  type AttachedLab,
+  type DaemonLab,
+  hasDaemon,
+  isAttached,
+  type LabRecord,
+  serversOfLab,
+} from './cluster.js'
 import { LabError } from './lab-error.js'
 import { LAB_NAME, labsDirectory, listLabs, nameFlag } from './state-directory.js'
 
@@ -76,6 +84,21 @@ export const requireOwnLab = (name: string, why = ELSEWHERE): LabRecord => {
   if (isAttached(lab)) throw new LabError('usage', `the lab "${name}" is attached: ${why}`)
   return lab
 }
+
+/** Returns a lab with a lab daemon. Throws the error of `noDaemon` for others. */
+export const requireDaemonLab = (name: string): DaemonLab => requireDaemon(requireAnyLab(name))
+
+/** Returns the same, and also a lab whose start failed. */
+export const requireRecordedEvents = (name: string): DaemonLab => requireDaemon(requireRecord(name))
+
+const requireDaemon = (lab: AnyLab): DaemonLab => {
+  if (hasDaemon(lab)) return lab
+  throw noDaemon(lab.name)
+}
+
+/** Returns the error for faults and events of a lab whose links do not go through a lab daemon. */
+export const noDaemon = (name: string): LabError =>
+  new LabError('usage', `the lab "${name}" is attached: it has no lab daemon, which faults and events require`)
 
 export const requireAnyLab = (name: string): AnyLab => refuseFailed(requireRecord(name))
 

@@ -13,7 +13,7 @@ export interface Route {
   readonly toNode?: string | undefined
   /** `host:port` as `to` advertises it. */
   readonly address: string
-  /** The port of the proxy on 127.0.0.1. */
+  /** The port of the proxy: on 127.0.0.1, or in the container of the lab daemon. */
   readonly port: number
   /** The target, `host:port`, if it differs from the address. */
   readonly target?: string | undefined
@@ -34,6 +34,8 @@ export interface Reach {
   /** The cluster of which it is one of several nodes. Absent for a single server. */
   readonly cluster?: string | undefined
   readonly ports: PortPair
+  /** The host of its own addresses. Default: 127.0.0.1. */
+  readonly host?: string | undefined
   /** Its ports that other servers cannot reach. */
   readonly hidden: readonly number[]
   /** The ports of the balancer in front of it. */
@@ -63,6 +65,8 @@ const distanceOf = ({ links }: Pick<Topology, 'links'>, from: string, to: string
 
 /** The `from` of routes to a balancer: no cluster of the lab dials through them. */
 const OUTSIDE = 'outside'
+
+const LOCAL = '127.0.0.1'
 
 /** An address on which nothing listens: port 1 is reserved for an obsolete service. */
 export const NOWHERE = '127.0.0.1:1'
@@ -115,14 +119,14 @@ const balancerRoutes = (balancer: PortPair, servers: readonly (readonly [string,
   })
 
 /** Returns the advertised API and cluster addresses, and their targets. A balancer of several nodes chooses its target itself. */
-const addressesOf = ({ ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>
+const addressesOf = ({ host = LOCAL, ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>
   [
     { shown: balancer?.api, own: ports.api },
     { shown: balancer?.cluster, own: ports.cluster },
   ].map(({ shown, own }) =>
     shown === undefined || cluster !== undefined
-      ? { address: `127.0.0.1:${shown ?? own}` }
-      : { address: `127.0.0.1:${shown}`, target: `127.0.0.1:${own}` },
+      ? { address: `${host}:${shown ?? own}` }
+      : { address: `${host}:${shown}`, target: `${host}:${own}` },
   )
 
 /** Returns the number of proxies for this number of servers. */
@@ -131,9 +135,9 @@ export const routeCount = (servers: number): number => servers * (servers - 1) *
 /** Whether this server dials through the route. */
 export const isRouteOf = ({ from, fromNode = from }: Route, server: string): boolean => fromNode === server
 
-/** Returns the routes of a server in the format of the setting `dial_routes`. */
-export const dialRoutesOf = (routes: readonly Route[], server: string): string[] =>
-  routes.filter((route) => isRouteOf(route, server)).map(({ address, port }) => `${address}=127.0.0.1:${port}`)
+/** Returns the routes of a server in the format of the setting `dial_routes`. `host`: the host of the proxies. */
+export const dialRoutesOf = (routes: readonly Route[], server: string, host = LOCAL): string[] =>
+  routes.filter((route) => isRouteOf(route, server)).map(({ address, port }) => `${address}=${host}:${port}`)
 
 /** Returns the addresses that a server must not reach. Those of its own cluster are not included. */
 export const hiddenFrom = (reaches: ReadonlyMap<string, Reach>, server: string): string[] => {

@@ -49,8 +49,10 @@ export const findNode = <C extends ClusterOfServers>(
   serversWithCluster(clusters).find(({ cluster, server }) => cluster.nodes && server.name === name)
 
 /** Returns the node names of a multi-node cluster. Any other name is returned unchanged. */
-export const serverNames = ({ clusters }: LabRecord, name: string): readonly string[] =>
-  clusters.find((cluster) => cluster.name === name)?.nodes?.map((node) => node.name) ?? [name]
+export const serverNames = (
+  { clusters }: { readonly clusters: readonly ClusterOfServers[] },
+  name: string,
+): readonly string[] => clusters.find((cluster) => cluster.name === name)?.nodes?.map((node) => node.name) ?? [name]
 
 export const chooseClusters = <T extends ClusterAccess>(lab: LabOf<T>, names: readonly string[]): T[] => {
   if (names.length === 0) return [...lab.clusters]

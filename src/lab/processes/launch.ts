@@ -3,15 +3,10 @@ import { replaceFile } from '../../base/replace-file.js'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import {
-  type ClusterRecord,
-  type LabDaemonRecord,
-  type LabRecord,
-  type ServerRecord,
-  serversIn,
-} from '../model/cluster.js'
+import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn } from '../model/cluster.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import type { HostedFiles, LabDaemonConfig } from '../daemon/run-lab-daemon.js'
+import type { LabDaemonRecord } from '../model/daemon-record.js'
 import type { Route } from '../model/routes.js'
 import { LabError } from '../model/lab-error.js'
 import { type Ending, lastLogLines, type Launched, launchProgram, launchServer } from './child-process.js'

@@ -5,8 +5,10 @@ import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import { Pipe } from './apply-faults.js'
 
-interface LinkOptions {
-  /** Port on 127.0.0.1. 0 chooses a free one. */
+export interface LinkOptions {
+  /** The address on which it listens. Default: 127.0.0.1. */
+  readonly host?: string | undefined
+  /** 0 chooses a free port. */
   readonly port?: number
   readonly target: { readonly host: string; readonly port: number }
   readonly clock: Clock
@@ -88,7 +90,7 @@ export class Link {
     const server = net.createServer({ allowHalfOpen: true }, (dialler) => this.#accept(dialler))
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(this.#port, '127.0.0.1', resolve)
+      server.listen(this.#port, this.#options.host ?? '127.0.0.1', resolve)
     })
     this.#port = (server.address() as net.AddressInfo).port
     this.#server = server

@@ -24,7 +24,7 @@ import { planOf, serversOf, type Topology } from '../model/topology.js'
 import { loadTopology } from '../topology/catalogue.js'
 import type { Runner } from '../drills/drill-schema.js'
 import type { Drill } from '../drills/parse.js'
-import { requireLinks, requireRoles } from '../drills/fitting.js'
+import { requireRoles } from '../drills/fitting.js'
 import type { AnyLab } from '../model/cluster.js'
 
 /**
@@ -79,7 +79,6 @@ export interface DrillLab {
 export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOptions): Promise<DrillLab> => {
   if (drill.runners.length > 0 && !drill.runners.includes(runner))
     throw new LabError('usage', `the drill ${drill.name} runs only on ${drill.runners.join(' or ')}, not on ${runner}`)
-  requireLinks(drill, runner)
   return UP[runner](drill, loadTopology(drill.topology), options)
 }
 
@@ -140,7 +139,7 @@ const upInContainers: Up = async (drill, given, options) => {
   const { onProgress, signal } = options
   const { name, settings, ...own } = optionsOf(drill, options)
   const topology = withSettings(given, settings)
-  for (const text of describeLeftOut(topology)) onProgress(`note: ${text}`)
+  for (const text of describeLeftOut(topology, true)) onProgress(`note: ${text}`)
   // The directory may outlive this process: removing the containers later requires its compose file.
   const directory = mkdtempSync(path.join(tmpdir(), `understudy-${name}-`))
   const end = async () => {
@@ -151,7 +150,8 @@ const upInContainers: Up = async (drill, given, options) => {
   try {
     const names = topology.clusters.flatMap((cluster) => serversOf(topology, cluster))
     const services = names.map((server) => server.toLowerCase())
-    const ports = await randomPorts(names)
+    // The containers of the servers, and the two ports of the lab daemon.
+    const ports = await randomPorts([...names, 'LINKS', 'TOXIPROXY'])
     const image = process.env.UNDERSTUDY_IMAGE ?? DEFAULT_IMAGE
     // Compose reads the variables of its file from `.env`, also in later calls from other processes.
     const variables = [...ports].map(([server, { api }]) => `${server}_PORT=${api}\n`).join('')
@@ -160,14 +160,14 @@ const upInContainers: Up = async (drill, given, options) => {
     onProgress(`starting ${counted(services.length, 'container')} of the image ${image}`)
     await compose(directory, 'up', '--detach', ...services)
     signal?.throwIfAborted()
-    const { containers, addresses, caPem } = await findComposeProject(directory)
+    const { containers, addresses, keeper, caPem } = await findComposeProject(directory)
     const caFile = caPem === undefined ? undefined : path.join(directory, 'ca.pem')
     if (caFile !== undefined && caPem !== undefined) writeFileSync(caFile, caPem)
     const wiring = { ...own, clock: host.clock, caFile, onKeep: () => undefined }
     const { wired } = await wireClusters(topology, addresses, undefined, wiring)
     const keys = { ...NO_KEYS, clusters: new Map(wired.clusters.map((cluster) => [cluster.name, cluster])) }
     const clusters = clustersAt(addresses, keys, { containers, caFile: undefined })
-    await attachLab({ name, topology: topology.name, clusters, caPem, onWarning: onProgress }, host)
+    await attachLab({ name, topology: topology.name, clusters, keeper, caPem, onWarning: onProgress }, host)
     const lab = openLab(name, host)
     return {
       lab,

@@ -5,6 +5,7 @@ import {
   type AnyLab,
   type AttachedServer,
   type ClusterAccess,
+  hasDaemon,
   isAttached,
   requireCluster,
   serversIn,
@@ -12,7 +13,7 @@ import {
   withAnonymousClient,
 } from '../model/cluster.js'
 import { type ActiveFault, describeFault, describeTarget, isOfLink, isShown } from '../daemon/active-fault.js'
-import { LabDaemonClient, listEvents } from '../daemon/lab-daemon-client.js'
+import { describeRestart, LabDaemonClient, listEvents } from '../daemon/lab-daemon-client.js'
 import { findLastPositionOf } from '../daemon/last-position.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import { findServer } from '../processes/launch.js'
@@ -88,7 +89,7 @@ export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
   }
   const problems = [
     ...(await findProblemsOf(clusters, links, ask, host.clock)),
-    ...describeLinks(lab.name, faults),
+    ...describeLinks(lab, faults),
     ...(!isAttached(lab) && lab.isLoading
       ? [`the loading of an image was interrupted: "understudy reset --name ${lab.name}" repeats it`]
       : []),
@@ -96,9 +97,9 @@ export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
   return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }
 }
 
-/** Returns the faults of links and servers. An attached lab has no proxies for its links, and thus no link faults. */
+/** Returns the faults of links and servers. Without a lab daemon there are none. */
 const faultsOf = async (lab: AnyLab): Promise<readonly ActiveFault[] | null> =>
-  isAttached(lab)
+  !hasDaemon(lab)
     ? []
     : new LabDaemonClient(lab.keeper.socket).list().then(
         (all) => all.filter(isShown),
@@ -205,7 +206,7 @@ const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clo
     views.some(({ dr }) => dr.clusterId === set && (dr.mode === 'primary' || isDetached(dr)))
   const isLeft = ({ dr }: ClusterView) => dr.mode === 'secondary' && !isLed(dr.clusterId)
   if (!views.some(isLeft)) return [...views]
-  const events = isAttached(lab) ? [] : await listEvents(lab)
+  const events = hasDaemon(lab) ? await listEvents(lab) : []
   return Promise.all(
     views.map(async (view) => {
       if (!isLeft(view)) return view
@@ -218,9 +219,11 @@ const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clo
   )
 }
 
-const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {
-  if (faults === null)
-    return [`the lab daemon does not respond, so every link is down: "understudy start --name ${lab}" restarts it`]
+const describeLinks = ({ name, keeper }: AnyLab, faults: readonly ActiveFault[] | null): string[] => {
+  if (faults === null) {
+    const fix = describeRestart(keeper?.socket ?? '', `understudy start --name ${name}`)
+    return [`the lab daemon does not respond, so every link is down: ${fix}`]
+  }
   return faults.map(
     (active) =>
       `${isOfLink(active) ? 'the link ' : ''}${describeTarget(active)} has a fault (${describeFault(active)})`,

@@ -62,7 +62,7 @@ export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
 }
 
 const nothingText = (hasEvents: boolean | undefined, count: number): string => {
-  if (hasEvents === false) return 'Events of attached labs are not recorded.'
+  if (hasEvents === false) return 'No lab daemon records the events of this lab.'
   return count === 0 ? 'No events yet.' : 'No event matches the filter.'
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
+import { callHttp } from '../../../src/base/http-call.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import type { EventDraft, LabEvent } from '../../../src/lab/events/event.js'
 import { LabDaemon } from '../../../src/lab/daemon/lab-daemon.js'
@@ -68,6 +69,24 @@ it('the lab daemon accepts events of commands and rejects invalid events', async
   await expect(client.append({ kind: 'party' as 'note', details: {} })).rejects.toThrow('not an event')
   await expect(client.append({ kind: 'note', details: { text: 'x'.repeat(20_000) } })).rejects.toThrow('too large')
   await new LabDaemonClient(`${socketFile()}.none`).emit({ kind: 'note', details: {} })
+})
+
+it('a lab daemon on a port accepts local requests, and rejects those for another host', async () => {
+  const [port = 0, proxy = 0] = await randomSinglePorts(2)
+  const route = { from: 'A', to: 'B', address: '127.0.0.1:9', port: proxy }
+  const config = { lab: 'one', directory, socket: port, routes: [route], clusters: [], toxiproxyPort: null }
+  const daemon = await runLabDaemon(config, { clock: systemClock, random: createSeededRandom(7) })
+  stops.push(() => daemon.close())
+  const client = new LabDaemonClient(`http://127.0.0.1:${port}`)
+  expect((await client.set(cut)).id).toBe(1)
+  expect((await client.heal()).length).toBe(1)
+  const call = { method: 'GET', url: `http://127.0.0.1:${port}/faults`, timeoutMs: 5000 }
+  const { status } = await callHttp({ ...call, headers: { host: 'links.example' } })
+  expect(status).toBe(403)
+  await daemon.close()
+  await expect(client.list()).rejects.toThrow(
+    'the lab daemon does not respond, so every link is down; start its container',
+  )
 })
 
 it('the lab daemon cuts off a reader that does not read, and buffers little for it', async () => {

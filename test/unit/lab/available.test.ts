@@ -20,8 +20,8 @@ const node = (name: string, more: Partial<PageNode>): PageNode => ({
   ...more,
 })
 
-const OWN = { clusters: [] } as unknown as AnyLab
-const WITH_NODES = { clusters: [{ nodes: [] }] } as unknown as AnyLab
+const OWN = { clusters: [], keeper: {} } as unknown as AnyLab
+const WITH_NODES = { clusters: [{ nodes: [] }], keeper: {} } as unknown as AnyLab
 const ATTACHED = { state: 'attached', clusters: [{}] } as unknown as AnyLab
 
 interface Known {
@@ -134,6 +134,8 @@ describe('what is offered', () => {
       'seal',
     ])
     expect(offered('link A B', { clusters, links, lab: ATTACHED })).toEqual([])
+    const withDaemon = { ...ATTACHED, keeper: { socket: 'http://127.0.0.1:8475' } } as AnyLab
+    expect(offered('link A B', { clusters, links, lab: withDaemon })).toHaveLength(3)
     expect(offered('lab', { lab: ATTACHED }).map(({ label }) => label)).toEqual(['Run a drill …'])
     expect(offered('lab', { lab: WITH_NODES }).map(({ label }) => label)).toEqual(['Run a drill …'])
     const inProcess = { isInProcess: true, clusters: [] } as unknown as AnyLab

@@ -12,6 +12,7 @@ const labWithFaults = (...pairs: readonly (readonly [string, string])[]): LiveLa
   )
   const driver: LabDriver = {
     kind: 'in-process',
+    links: 'here',
     name: 'lab',
     topology: { name: 'lab', about: '', clusters: ['A', 'B', 'C'], links: [] },
     clock: systemClock,

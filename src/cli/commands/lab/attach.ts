@@ -53,7 +53,8 @@ export const attachCommand = (output: Output): Command =>
       const addresses = new Map([...known, ...parseAddresses(given)])
       const clusters = clustersAt(addresses, keys, { containers: project?.containers ?? new Map(), caFile })
       const caPem = caFile === undefined ? project?.caPem : undefined
-      const lab = await attachLab({ name, topology, clusters, caPem, onWarning: output.complain }, host)
+      const keeper = project?.keeper
+      const lab = await attachLab({ name, topology, clusters, keeper, caPem, onWarning: output.complain }, host)
       output.data(flags.json ? JSON.stringify(lab, undefined, 2) : describe(lab, keys))
     })
 

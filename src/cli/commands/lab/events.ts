@@ -3,7 +3,7 @@ import { systemClock } from '../../../base/clock.js'
 import { describeEvent } from '../../../lab/daemon/describe.js'
 import type { LabEvent } from '../../../lab/events/event.js'
 import { followEvents, listEvents } from '../../../lab/daemon/lab-daemon-client.js'
-import { requireOwnLab } from '../../../lab/model/lab-directory.js'
+import { requireRecordedEvents } from '../../../lab/model/lab-directory.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { onReaderGone, type Output } from '../../terminal/output.js'
@@ -22,7 +22,7 @@ export const eventsCommand = (output: Output): Command =>
     .flag('--since <duration>', 'only events of the last period, such as 10m')
     .examples('events --since 10m', 'events -f --name drill --json')
     .run(async (flags) => {
-      const lab = requireOwnLab(flags.name, 'no lab daemon records its events')
+      const lab = requireRecordedEvents(flags.name)
       const sinceMs = flags.since === undefined ? 0 : systemClock.now() - parseTimeout(flags.since)
       const print = (event: LabEvent) => output.data(flags.json ? JSON.stringify(event) : describeEvent(event))
       const past = await listEvents(lab)

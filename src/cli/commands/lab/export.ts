@@ -34,13 +34,18 @@ const formerOutput = (): Option =>
     throw new InvalidArgumentError(`Use --out ${directory}: --output is the format of other commands.`)
   })
 
-/** Reads the topology, and warns of the parts that an export omits. */
-const readSource = (name: string | undefined, { file }: ExportFlags, output: Output): ExportSource => {
+/** Reads the topology, and warns of the parts that an export omits. `hasLinks`: the export has a lab daemon. */
+const readSource = (
+  name: string | undefined,
+  { file }: ExportFlags,
+  output: Output,
+  hasLinks = false,
+): ExportSource => {
   if ((name === undefined) === (file === undefined)) {
     throw new LabError('usage', 'specify a topology, such as pr-dr, or a file with --file')
   }
   const topology = file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
-  for (const text of describeLeftOut(topology)) output.complain(`note: ${text}`)
+  for (const text of describeLeftOut(topology, hasLinks)) output.complain(`note: ${text}`)
   return { topology, fileText: file === undefined ? undefined : readNamedText(file) }
 }
 
@@ -73,17 +78,22 @@ export const composeCommand = (output: Output): Command => {
   exportCommand(compose, 'print a compose file that starts a topology and sets up replication')
     .flag(
       '--hosts <addresses>',
-      'address of each cluster or node, for an export to several hosts, such as A=10.0.0.1,A2=10.0.0.3,B=10.0.0.2',
+      'address of each cluster or node, for an export to several hosts without a lab daemon, such as A=10.0.0.1,A2=10.0.0.3,B=10.0.0.2',
+    )
+    .add<{ readonly links: boolean }>(
+      new Option('--no-links', 'connect the clusters directly, without the lab daemon that link faults require'),
     )
     .examples(
       'compose export pr-dr > docker-compose.yml',
       'compose export pr-dr --out lab/ --image registry.example/understudy',
       'compose export dr --hosts A=10.0.0.1,B=10.0.0.2 --out lab/',
+      'compose export pr-dr --no-links',
     )
     .run((flags, name: string | undefined) => {
       const hosts = flags.hosts === undefined ? undefined : parseHosts(flags.hosts)
+      const hasLinks = flags.links && hosts === undefined
       const directory = deliver(
-        exportCompose(readSource(name, flags, output), { image: flags.image, hosts }),
+        exportCompose(readSource(name, flags, output, hasLinks), { image: flags.image, hosts, hasLinks }),
         flags,
         output,
       )

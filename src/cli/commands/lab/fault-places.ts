@@ -1,4 +1,4 @@
-import type { LabRecord } from '../../../lab/model/cluster.js'
+import type { DaemonLab } from '../../../lab/model/cluster.js'
 import { type ActiveFault, findBetween, isOfLink } from '../../../lab/daemon/active-fault.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { serverNames } from '../../../lab/nodes/choose.js'
@@ -11,7 +11,7 @@ import { serverNames } from '../../../lab/nodes/choose.js'
 export const chooseFaults = (
   active: readonly ActiveFault[],
   what: readonly string[],
-  lab: LabRecord,
+  lab: DaemonLab,
 ): readonly ActiveFault[] => {
   const [first = '', second] = what
   if (what.length === 1 && /^\d+$/.test(first)) {

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { systemClock } from '../../../base/clock.js'
-import { serversOfLab } from '../../../lab/model/cluster.js'
 import {
   type ActiveFault,
   describeFault,
@@ -11,9 +10,10 @@ import {
 } from '../../../lab/daemon/active-fault.js'
 import { LabDaemonClient } from '../../../lab/daemon/lab-daemon-client.js'
 import { isOneShot } from '../../../lab/daemon/server-fault.js'
+import type { DaemonLab } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-import { requireLab } from '../../../lab/model/lab-directory.js'
-import { chooseServers, serverNames } from '../../../lab/nodes/choose.js'
+import { requireDaemonLab } from '../../../lab/model/lab-directory.js'
+import { chooseServersOfLab, serverNames } from '../../../lab/nodes/choose.js'
 import { LINK_FAULTS, type LinkFault, type LinkFaultName, makeLinkFault } from '../../../lab/proxy/link-faults.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
@@ -127,8 +127,8 @@ const setOnLink = async (
 const setterOf =
   (output: Output): SetServerFault =>
   async (place, fault, flags) => {
-    const lab = requireLab(flags.name, NO_LINKS)
-    const names = place === undefined ? serversOfLab(lab).map(({ name }) => name) : serverNames(lab, place)
+    const lab = requireDaemonLab(flags.name)
+    const names = place === undefined ? allServers(lab) : serverNames(lab, place)
     const isOnce = isOneShot(fault)
     const set: ActiveFault[] = []
     const refusals: unknown[] = []
@@ -167,8 +167,8 @@ export const healCommand = (output: Output): Command =>
     .examples('heal 3', 'heal A B', 'heal A2', 'heal --all')
     .run(async (flags, what: string[]) => {
       const daemon = daemonOf(flags.name)
-      const lab = requireLab(flags.name, NO_LINKS)
-      chooseServers(
+      const lab = requireDaemonLab(flags.name)
+      chooseServersOfLab(
         lab,
         what.filter((one) => !/^\d+$/.test(one)),
       )
@@ -202,8 +202,8 @@ export const releaseCommand = (output: Output): Command =>
       const { name, state } = flags
       if (other !== undefined && state !== undefined) throw new LabError('usage', '--state requires a single cluster')
       const what = other === undefined ? [cluster] : [cluster, other]
-      const lab = requireLab(name, NO_LINKS)
-      chooseServers(lab, what)
+      const lab = requireDaemonLab(name)
+      chooseServersOfLab(lab, what)
       const daemon = daemonOf(name)
       const chosen = chooseFaults(await daemon.list(), what, lab).filter(({ fault }) =>
         other === undefined
@@ -228,9 +228,9 @@ const printHealed = (
   output.progress(healed.length === 0 ? nothing : `healed ${shown}${more}`)
 }
 
-const NO_LINKS = 'the links between its clusters do not go through the lab, so it cannot set faults on them'
+const allServers = (lab: DaemonLab): string[] => chooseServersOfLab(lab, []).map(({ server }) => server.name)
 
-const daemonOf = (lab: string): LabDaemonClient => new LabDaemonClient(requireLab(lab, NO_LINKS).keeper.socket)
+const daemonOf = (lab: string): LabDaemonClient => new LabDaemonClient(requireDaemonLab(lab).keeper.socket)
 
 const describeActive = (active: ActiveFault): string => `${describeTarget(active)}, ${describeFault(active)}`
 

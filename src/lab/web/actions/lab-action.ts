@@ -1,7 +1,7 @@
 import { describeFault, describeTarget } from '../../daemon/active-fault.js'
 import { workOnServers } from '../../lifecycle/servers.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import { type AnyLab, type AttachedServer, isAttached, serversIn } from '../../model/cluster.js'
+import { type AnyLab, type AttachedServer, hasDaemon, isAttached, serversIn } from '../../model/cluster.js'
 import { KIND_WORDS } from '../../model/kinds.js'
 import type { Runbook } from '../../operations/runbook.js'
 import type { LabHost } from '../../processes/lab-host.js'
@@ -53,7 +53,6 @@ export interface LabAction extends Pick<AvailableAction, 'asks' | 'canForce' | '
 
 export const role = ({ kind = 'dr' }: PageAction): string => KIND_WORDS[kind]
 
-const isOwn = (lab: AnyLab): boolean => !isAttached(lab)
 const hasNodes = (lab: AnyLab): boolean => lab.clusters.some(({ nodes }) => nodes)
 /** External servers cannot be started. */
 const ownsServers = (lab: AnyLab): boolean =>
@@ -67,9 +66,9 @@ export const LABS = {
   servers: ownsServers,
   /** A process that runs several clusters cannot be suspended for one of them. */
   processes: (lab: AnyLab) => ownsServers(lab) && (isAttached(lab) || !lab.isInProcess),
-  links: isOwn,
+  links: hasDaemon,
   /** Snapshots do not include data that nodes share. */
-  snapshots: (lab: AnyLab) => isOwn(lab) && !hasNodes(lab),
+  snapshots: (lab: AnyLab) => !isAttached(lab) && !hasNodes(lab),
 } as const satisfies Readonly<Record<string, (lab: AnyLab) => boolean>>
 
 /** Forwards messages. The last one is the result. */

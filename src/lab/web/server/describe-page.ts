@@ -1,4 +1,4 @@
-import { type AnyLab, isAttached } from '../../model/cluster.js'
+import { type AnyLab, hasDaemon } from '../../model/cluster.js'
 import { wordsOf } from '../../daemon/describe.js'
 import type { LabEvent } from '../../events/event.js'
 import { type ActiveFault, describeFault, describeTarget, isOfLink } from '../../daemon/active-fault.js'
@@ -37,7 +37,7 @@ export const describeSurvey = (
   atMs,
   topology: survey.topology,
   problems: survey.problems,
-  hasEvents: !isAttached(lab),
+  hasEvents: hasDaemon(lab),
   planned: (topologyOf(lab)?.links ?? []).map((link) => pick(link, 'kind', 'primary', 'secondary')),
   clusters: survey.clusters.map((view) => describeCluster(view, requests.get(speakerOf(view)) ?? null)),
   links: survey.links.map((link) => describeLink(link, primaries.get(keyOf(link)))),

@@ -4,8 +4,8 @@ import type { Clock } from '../../../base/clock.js'
 import {
   type AnyLab,
   type ClusterAccess,
-  isAttached,
-  type LabRecord,
+  hasDaemon,
+  type DaemonLab,
   serversIn,
   withAnonymousClient,
 } from '../../model/cluster.js'
@@ -134,7 +134,7 @@ export class Feed {
   async #listen(signal: AbortSignal): Promise<void> {
     let socket = ''
     while (!signal.aborted) {
-      const lab = this.#findOwn()
+      const lab = this.#findWithDaemon()
       if (lab) {
         if (socket !== '' && socket !== lab.keeper.socket) this.#forget()
         socket = lab.keeper.socket
@@ -144,7 +144,7 @@ export class Feed {
     }
   }
 
-  async #follow(lab: LabRecord, signal: AbortSignal): Promise<void> {
+  async #follow(lab: DaemonLab, signal: AbortSignal): Promise<void> {
     const last = this.#events.at(-1)?.id ?? 0
     this.#note((await listEvents(lab)).filter(({ id }) => id > last))
     await followEvents(lab, this.#events.at(-1)?.id ?? 0, {
@@ -155,10 +155,10 @@ export class Feed {
     })
   }
 
-  #findOwn(): LabRecord | undefined {
+  #findWithDaemon(): DaemonLab | undefined {
     try {
       const lab = requireAnyLab(this.#name)
-      return isAttached(lab) ? undefined : lab
+      return hasDaemon(lab) ? lab : undefined
     } catch {
       return undefined
     }

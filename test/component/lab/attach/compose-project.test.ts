@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -59,4 +59,16 @@ test.each([
 ])('findComposeProject ignores a CA file that is %s', async (_, make) => {
   make(path.join(home, 'vault/secrets/ca.pem'))
   expect((await findComposeProject(home)).caPem).toBeUndefined()
+})
+
+test('findComposeProject finds the published ports of the lab daemon', async () => {
+  const [server] = JSON.parse(readFileSync(path.join(home, 'inspect.json'), 'utf8')) as object[]
+  const labels = { 'com.docker.compose.project': 'it', 'com.docker.compose.service': 'links' }
+  const published = (port: string) => [{ HostIp: '0.0.0.0', HostPort: port }]
+  const ports = { '8475/tcp': published('9001'), '8474/tcp': published('9002') }
+  const links = { Name: '/it-links-1', Config: { Labels: labels }, NetworkSettings: { Ports: ports }, HostConfig: {} }
+  writeFileSync(path.join(home, 'inspect.json'), JSON.stringify([server, links]))
+  const { containers, keeper } = await findComposeProject(home)
+  expect([...containers.keys()]).toEqual(['A'])
+  expect(keeper).toEqual({ socket: 'http://127.0.0.1:9001', toxiproxyPort: 9002 })
 })

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { systemClock } from '../../../../src/base/clock.js'
 import { createSystemRandom } from '../../../../src/base/random.js'
+import type { LabDaemonConfig } from '../../../../src/lab/daemon/run-lab-daemon.js'
 import { exportCompose } from '../../../../src/lab/export/compose.js'
 import { describeLeftOut, writeExport } from '../../../../src/lab/export/plan.js'
 import { makeSecrets } from '../../../../src/lab/export/secrets.js'
@@ -23,7 +24,7 @@ it('the compose export waits for healthy servers before it wires them, and publi
   const [file, ...others] = exportCompose(source, { image: 'registry.example/understudy' })
   expect([file?.path, others]).toEqual(['docker-compose.yml', []])
   const { services, volumes } = read(file?.text ?? '')
-  expect(Object.keys(services)).toEqual(['a', 'b', 'c', 'wire', 'status', 'probe'])
+  expect(Object.keys(services)).toEqual(['links', 'a', 'b', 'c', 'wire', 'status', 'probe'])
   expect(services.b).toMatchObject({
     image: `\${UNDERSTUDY_IMAGE:-registry.example/understudy}`,
     labels: { 'understudy.cluster': 'B' },
@@ -37,6 +38,37 @@ it('the compose export waits for healthy servers before it wires them, and publi
   expect(services.status?.profiles).toEqual(['tools'])
   expect(Object.keys(volumes)).toEqual(['a-data', 'b-data', 'c-data', 'keys'])
   expect(file?.text).not.toContain('sleep')
+})
+
+it('the compose export has a lab daemon, and each server dials the others through its own proxies of it', () => {
+  const topology = { ...source.topology, links: [{ kind: 'dr', primary: 'A', secondary: 'B', latencyMs: 40 }] } as const
+  const { services } = read(exportCompose({ topology }, { image: 'understudy' })[0]?.text ?? '')
+  const { links } = services
+  expect(links).toMatchObject({ user: 'vault', ports: [`127.0.0.1:\${LINKS_PORT:-8475}:8475`, expect.anything()] })
+  const config = JSON.parse(links?.environment.UNDERSTUDY_LAB_DAEMON ?? '') as LabDaemonConfig
+  expect(config).toMatchObject({ host: '0.0.0.0', socket: 8475, toxiproxyPort: 8474 })
+  expect(config.clusters[1]).toEqual({ name: 'B', apiAddress: 'http://b:8200' })
+  const portsOf = (name: string): string[] =>
+    [...(services[name]?.environment.VAULT_LOCAL_CONFIG ?? '').matchAll(/"(\w+:820[01])=links:(\d+)"/g)].map(
+      ([, address, port]) => `${name} ${address} ${port}`,
+    )
+  const dialed = ['a', 'b', 'c'].flatMap(portsOf)
+  expect(dialed.toSorted()).toEqual(
+    config.routes.map(({ from, address, port }) => `${from.toLowerCase()} ${address} ${port}`).toSorted(),
+  )
+  expect(new Set(config.routes.map(({ port }) => port)).size).toBe(12)
+  const delayed = config.routes.filter(({ latencyMs }) => latencyMs === 40).map(({ from, to }) => `${from}${to}`)
+  expect(new Set(delayed)).toEqual(new Set(['AB', 'BA']))
+  expect([describeLeftOut(topology, true), describeLeftOut(topology).length]).toEqual([[], 1])
+})
+
+it('the compose export without links connects the clusters directly', () => {
+  const { services } = read(exportCompose(source, { image: 'understudy', hasLinks: false })[0]?.text ?? '')
+  expect(Object.keys(services)).toEqual(['a', 'b', 'c', 'wire', 'status', 'probe'])
+  expect(services.a).not.toHaveProperty('depends_on')
+  expect(services.a?.environment.VAULT_LOCAL_CONFIG).not.toContain('dial_routes')
+  const single = exportCompose({ topology: requireTopology('single') }, { image: 'understudy' })
+  expect(Object.keys(read(single[0]?.text ?? '').services)).toEqual(['a', 'wire', 'status', 'probe'])
 })
 
 /** Line breaks of YAML 1.1 and 1.2, and terminal escape sequences. */
@@ -97,7 +129,7 @@ it('the compose export has a service for each node of a cluster, and the nodes j
   const topology = { name: 'n', about: '', clusters: ['A', 'B'], links: [], plans }
   const [file] = exportCompose({ topology }, { image: 'understudy' })
   const { services, volumes } = read(file?.text ?? '')
-  expect(Object.keys(services)).toEqual(['secrets', 'a1', 'a2', 'a3', 'b', 'wire', 'status', 'probe'])
+  expect(Object.keys(services)).toEqual(['secrets', 'links', 'a1', 'a2', 'a3', 'b', 'wire', 'status', 'probe'])
   expect(Object.keys(volumes)).toEqual(['a1-data', 'a2-data', 'a3-data', 'b-data', 'secrets', 'keys'])
   expect(services.secrets?.command).toEqual(expect.arrayContaining(['--tls', 'a1,a2,a3', '--seal', 'A']))
   expect(services.a2).toMatchObject({
@@ -179,7 +211,7 @@ it('the compose export creates certificates and seal keys in a volume before the
 it('the compose export gives no secrets to a cluster without a TLS primary', () => {
   const plans = { B: { tls: true } } as const
   const [file] = exportCompose({ topology: { ...source.topology, plans } }, { image: 'understudy' })
-  expect(read(file?.text ?? '').services.c).not.toHaveProperty('depends_on')
+  expect(read(file?.text ?? '').services.c?.depends_on).toEqual({ links: { condition: 'service_healthy' } })
 })
 
 it('the compose export creates each secret once, readable by the owner only', async () => {

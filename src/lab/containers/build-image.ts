@@ -1,0 +1,83 @@
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
+import { messageOf } from '../../base/printable.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
+import { LabError } from '../model/lab-error.js'
+import { programFile } from '../processes/child-process.js'
+import { docker, dockerWithOutput, hasImage } from './docker.js'
+import { makeMachineBase } from './machine-base.js'
+
+const DEFAULT_BASE = 'node:20-bookworm-slim'
+/** The base that is made of the Node of this machine. */
+const MACHINE = 'machine'
+
+/** The files of the package that the Dockerfile needs. Only a checkout has a lock file. */
+const CONTEXT = ['Dockerfile', 'LICENSE', 'dist', 'package-lock.json', 'package.json', 'proto']
+
+/** The name of an image: host and port, path in lower case, tag. */
+const REFERENCE = /^(?:[\w.-]+(?::\d+)?\/)?[a-z0-9]+(?:(?:\/|\.|__?|-+)[a-z0-9]+)*(?::\w[\w.-]{0,127})?$/
+
+/** Writes the build context of the image. Throws a conflict unless the directory is new or empty. */
+export const writeImageContext = (directory: string): void => {
+  const root = path.join(path.dirname(programFile()), '..')
+  makeDirectory(directory)
+  if (readdirSync(directory).length > 0)
+    throw new LabError('conflict', `the directory ${directory} is not empty: specify a new or an empty one`)
+  for (const name of CONTEXT.filter((one) => existsSync(path.join(root, one))))
+    cpSync(path.join(root, name), path.join(directory, name), { recursive: true })
+}
+
+interface ImageOptions {
+  /** An image with Node, npm and a shell, or `machine`. Default: an image of Node, or `machine` if it cannot be pulled. */
+  readonly base: string | undefined
+  /** The name of the new image. */
+  readonly tag: string
+  readonly onProgress: (text: string) => void
+}
+
+/** Builds the image from the files of this package. Rejects with LabError. */
+export const buildImage = async ({ base, tag, onProgress }: ImageOptions): Promise<void> => {
+  if (!REFERENCE.test(tag))
+    throw new LabError(
+      'usage',
+      `"${tag}" is not the name of an image: use lower case, such as registry.example/lab:1.0`,
+    )
+  await requireEngine()
+  const directory = makeTemporaryDirectory('image')
+  try {
+    writeImageContext(directory)
+    const from = await chooseBase(base, onProgress)
+    await dockerWithOutput(
+      'build',
+      '--network=host',
+      '--force-rm',
+      `--build-arg=BASE=${from}`,
+      `--tag=${tag}`,
+      directory,
+    )
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const requireEngine = (): Promise<unknown> =>
+  docker('version', '--format', '{{.Server.Version}}').catch((cause: unknown) => {
+    const fix = 'Install and start Docker, and make sure that you may use it.'
+    throw new LabError('remote', `no Docker engine responds: ${messageOf(cause)}. ${fix}`, { cause })
+  })
+
+/** Returns the name of a base that this machine has. */
+const chooseBase = async (wanted: string | undefined, onProgress: ImageOptions['onProgress']): Promise<string> => {
+  const base = wanted ?? DEFAULT_BASE
+  if (base === MACHINE) return makeMachineBase(onProgress)
+  if (await hasImage(base)) return base
+  try {
+    await docker('pull', '--quiet', base)
+    return base
+  } catch (error) {
+    if (wanted !== undefined) throw error
+    onProgress(`cannot pull ${base}: the image will contain the Node of this machine`)
+    return makeMachineBase(onProgress)
+  }
+}
