@@ -95,7 +95,9 @@ describe('the chain check at start', () => {
     const { store } = await openFixture({}, other, 'another seed')
     for (const name of ['a', 'b', 'c']) await put(store, `logical/${name}`, name)
     one.map.set(walKey(2), other.map.get(walKey(2)) ?? Buffer.alloc(0))
-    await expect(openFixture({}, one)).rejects.toMatchObject({ message: expect.stringContaining('the previous hash does not match') })
+    await expect(openFixture({}, one)).rejects.toMatchObject({
+      message: expect.stringContaining('the previous hash does not match'),
+    })
   })
 
   it('a store rejects data with a lost or damaged state record', async () => {

@@ -212,13 +212,7 @@ const ruleOf = ({ allow, deny }: { readonly allow?: string; readonly deny?: stri
   return { mode: allow === undefined ? 'deny' : 'allow', paths }
 }
 
-const parseFilter = ({
-  filter,
-  kind,
-}: {
-  readonly filter?: string
-  readonly kind: Kind
-}): { mode: 'allow' | 'deny'; paths: string } | undefined => {
+const parseFilter = ({ filter, kind }: { readonly filter?: string; readonly kind: Kind }) => {
   if (filter === undefined) return undefined
   const [, mode, paths] = /^(allow|deny):(.+)$/.exec(filter) ?? []
   if (!mode || !paths) throw new LabError('usage', `"${filter}" is not of the form deny:EU/ or allow:a/,b/`)
