@@ -5,7 +5,7 @@ import type { Request, Withheld } from '../../logical/request.js'
  * The facts that status endpoints report about the server and its cluster. The server provides them, and every property is
  * read on each use. None of them requires an unsealed barrier.
  */
-export type ReplicationMode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
+type ReplicationMode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 
 /** The active node of a cluster, as known to its nodes. Addresses are URLs. */
 export interface ActiveNode {

@@ -9,7 +9,7 @@ import type { Kind, PrimaryPosition } from '../model/types.js'
  * The last index that the primary announced. A promotion without force requires that it is applied. It is stored only
  * while it is ahead of the applied position, which is durable itself.
  */
-export type Announced = PrimaryPosition
+type Announced = PrimaryPosition
 
 /** Returns true if both are equal or both undefined. */
 export const isSamePosition = (one: PrimaryPosition | undefined, other: PrimaryPosition | undefined): boolean =>

@@ -1,13 +1,6 @@
 import type { Timer } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
-import {
-  type Announced,
-  isSamePosition,
-  keepAnnounced,
-  lastIndexOf,
-  measureProgress,
-  readAnnounced,
-} from '../host/announced.js'
+import { isSamePosition, keepAnnounced, lastIndexOf, measureProgress, readAnnounced } from '../host/announced.js'
 import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
 import { EPOCH_ENDED, type Fences } from './fences.js'
@@ -198,7 +191,7 @@ export class RunningRole {
     if (fence) this.#primary?.refuseAll(fences.refusal(fence))
   }
 
-  #announced(): Announced | undefined {
+  #announced(): PrimaryPosition | undefined {
     const { host, kind } = this.#options
     const kept = readAnnounced(host, kind)
     const told = this.#follower?.announced
