@@ -191,7 +191,7 @@ export class RunningRole {
     if (fence) this.#primary?.refuseAll(fences.refusal(fence))
   }
 
-  #announced() {
+  #announced(): PrimaryPosition | undefined {
     const { host, kind } = this.#options
     const kept = readAnnounced(host, kind)
     const told = this.#follower?.announced

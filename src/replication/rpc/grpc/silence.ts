@@ -14,8 +14,8 @@ const LOOKS = 8
 const DIGESTED_BYTES_PER_MS = 2 * 1024
 
 /**
- * Returns the gRPC options for a ping every `keepaliveTimeMs` from each side. The library's own timeout is disabled:
- * its timer fires before pending input is read, and ignores latency. `cutWhenSilent` replaces it.
+ * Returns the gRPC options of each side, with a ping every `keepaliveTimeMs`. The library's own timeout is disabled: its
+ * timer fires before pending input is read, and ignores latency. `cutWhenSilent` replaces it.
  */
 export const connectionOptions = ({ keepaliveTimeMs }: KeepaliveTimes) => ({
   'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
