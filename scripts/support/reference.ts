@@ -70,7 +70,8 @@ const commandsPage = (): string => {
 
 const optionRow = (option: Option): readonly string[] => {
   const preset = option.defaultValue === undefined ? [] : [`default: ${code(String(option.defaultValue))}`]
-  return [code(option.flags), withNotes(option.description, [...valuesOf(option), ...preset])]
+  const variable = option.envVar === undefined ? [] : [`environment: ${code(option.envVar)}`]
+  return [code(option.flags), withNotes(option.description, [...valuesOf(option), ...preset, ...variable])]
 }
 
 const valuesOf = ({ argChoices }: { readonly argChoices?: readonly string[] }): string[] =>

@@ -69,7 +69,10 @@ const readEnvironment = (env: Environment, findings: Findings): Record<string, S
 }
 
 /** Variables of labs and images: a server started there may see them, but does not use them. */
-const OTHER_VARIABLES: readonly string[] = ['UNDERSTUDY_RANDOM_PORTS', 'UNDERSTUDY_IMAGE', 'UNDERSTUDY_BASE']
+const OTHER_VARIABLES: readonly string[] = [
+  ...['UNDERSTUDY_RANDOM_PORTS', 'UNDERSTUDY_IMAGE', 'UNDERSTUDY_BASE'],
+  ...['UNDERSTUDY_OPERATOR', 'UNDERSTUDY_APPROVER', 'UNDERSTUDY_CHANGE', 'UNDERSTUDY_ENVIRONMENT'],
+]
 
 /** Warns about unknown variables: a misspelled one would be ignored silently. */
 const warnOfUnknown = (env: Environment, findings: Findings): void => {
