@@ -19,6 +19,7 @@ import { logsCommand } from './commands/lab/logs.js'
 import { lsCommand } from './commands/lab/ls.js'
 import { lossesCommand } from './commands/lab/losses.js'
 import { probeCommand } from './commands/lab/probe.js'
+import { runbookCommand } from './commands/lab/runbook.js'
 import { statusCommand } from './commands/lab/status.js'
 import { resetCommand, snapshotCommand } from './commands/lab/snapshot.js'
 import { topologyCommand } from './commands/lab/topology.js'
@@ -183,7 +184,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
   const lab = [
     ...[
       ...[upCommand, attachCommand, downCommand, lsCommand, statusCommand, envCommand],
-      ...[logsCommand, eventsCommand, webCommand, probeCommand, lossesCommand],
+      ...[logsCommand, eventsCommand, webCommand, probeCommand, lossesCommand, runbookCommand],
     ].map((make) => make(output)),
     ...[execCommand, shellCommand].map((make) => make(finish)),
     drillCommand(output, finish),

@@ -11,6 +11,7 @@ import {
   type ReplicationStatus,
 } from '../requests/replication-status.js'
 import { type Failover, requireAccepted } from './accept-loss.js'
+import { DECODE_TOKEN, GENERATE_OTP } from './procedure-steps.js'
 import { activationToken, authorityOf, demote, freeId, promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
@@ -24,17 +25,19 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
   const write = (path: string, body?: Readonly<Record<string, string>>) => runbook.write(name, path, body, false)
   if (runbook.isDryRun) {
     await requireDr(runbook, name, 'secondary')
+    await runbook.show(name, GENERATE_OTP)
     await write(`${OPERATION_TOKEN}/attempt`)
-    const [{ threshold } = { threshold: 1 }] = runbook.keysFor(name)
-    for (let share = 0; share < threshold; share += 1)
-      await write(`${OPERATION_TOKEN}/update`, { nonce: '<nonce>', key: '<key share>' })
-    await runbook.showDecoding(name)
+    const [{ threshold } = runbook.cluster(name)] = runbook.keysFor(name)
+    for (let share = 1; share <= threshold; share += 1)
+      await write(`${OPERATION_TOKEN}/update`, { nonce: '<nonce>', key: `key share ${share} of ${threshold}` })
+    await runbook.show(name, DECODE_TOKEN)
     return '<operation token>'
   }
   for (const { unsealKeys, threshold } of runbook.keysFor(name)) {
+    await runbook.show(name, GENERATE_OTP)
     const token = await generateOperationToken(write, unsealKeys.slice(0, threshold))
     if (token !== undefined) {
-      await runbook.showDecoding(name)
+      await runbook.show(name, DECODE_TOKEN)
       return token
     }
     await cancelAttempt(runbook, name)
@@ -161,7 +164,8 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   await requireDr(runbook, from, 'primary')
   const token = await operationToken(runbook, to)
   // A demotion drains only to connected secondaries, so data could be lost without a connection.
-  await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
+  const check = { cluster: to, kind: 'dr', field: 'state', value: 'stream-wals' } as const
+  await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to), check)
   await handOver(runbook, from, to, token)
   runbook.say(`${to} is the DR primary now`)
   await follow(runbook, from, to).catch((error: unknown) => {
@@ -236,6 +240,7 @@ const follow = async (runbook: Runbook, name: string, primary: string): Promise<
   const token = await activationToken(runbook, primary, 'dr', id)
   const body = { dr_operation_token: operation, token, ...authorityOf(runbook, primary) }
   await runbook.write(name, `${REPLICATION}/dr/secondary/update-primary`, body, false)
-  await runbook.wait(`${name} to follow ${primary}`, () => runbook.findLag(primary, name, 'dr'))
+  const check = { cluster: name, kind: 'dr', primary } as const
+  await runbook.wait(`${name} to follow ${primary}`, () => runbook.findLag(primary, name, 'dr'), check)
   runbook.say(`${name} is a DR secondary of ${primary} and replicated`)
 }
