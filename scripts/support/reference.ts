@@ -69,9 +69,10 @@ const commandsPage = (): string => {
 }
 
 const optionRow = (option: Option): readonly string[] => {
-  const { defaultValue, defaultValueDescription: about = code(String(defaultValue)) } = option
+  const { defaultValue, defaultValueDescription: about = code(String(defaultValue)), envVar } = option
   const preset = defaultValue === undefined ? [] : [`default: ${about}`]
-  return [code(option.flags), withNotes(option.description, [...valuesOf(option), ...preset])]
+  const variable = envVar === undefined ? [] : [`environment: ${code(envVar)}`]
+  return [code(option.flags), withNotes(option.description, [...valuesOf(option), ...preset, ...variable])]
 }
 
 const valuesOf = ({ argChoices }: { readonly argChoices?: readonly string[] }): string[] =>

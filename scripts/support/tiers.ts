@@ -102,7 +102,8 @@ export const TIERS: readonly Tier[] = [
       full: files(`
         action completion lab-attach lab-drills lab-events lab-faults lab-in-process lab-lifecycle lab-logs lab-operations
         lab-starts lab-status lab-topologies lab-web lab-web-actions manners monitoring own-cli own-endpoints package pages
-        server-page server-raft server-seal server-start server-storage server-tls transit-seal vault-cli-processes wait
+        runbook server-page server-raft server-seal server-start server-storage server-tls transit-seal vault-cli-processes
+        wait
       `),
     },
   },

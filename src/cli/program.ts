@@ -20,6 +20,7 @@ import { logsCommand } from './commands/lab/logs.js'
 import { lsCommand } from './commands/lab/ls.js'
 import { lossesCommand } from './commands/lab/losses.js'
 import { probeCommand } from './commands/lab/probe.js'
+import { runbookCommand } from './commands/lab/runbook.js'
 import { statusCommand } from './commands/lab/status.js'
 import { resetCommand, snapshotCommand } from './commands/lab/snapshot.js'
 import { topologyCommand } from './commands/lab/topology.js'
@@ -182,7 +183,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
       ...[attachCommand, wireCommand, doctorCommand],
     ]),
     Clusters: [envCommand(output), execCommand(finish), shellCommand(finish), ...serverCommands(output)],
-    Replication: operationCommands(output),
+    Replication: [...operationCommands(output), runbookCommand(output)],
     Faults: makeAll([faultCommand, healCommand, releaseCommand, toxiproxyCommand]),
     Drills: [drillCommand(output, finish)],
     Observe: makeAll([
@@ -232,7 +233,7 @@ const applySharedOptions = (program: Command, output: ProcessOutput): void => {
       .exitOverride()
       .configureHelp({ subcommandTerm: commandTerm, showGlobalOptions: true })
       .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'understudy: ')) })
-    if (command.options.some(({ long }) => long === '--json')) {
+    if (isListed(command, '--json') && !isListed(command, '--output')) {
       command.addOption(new Option('-o, --output <format>', 'output format').choices([...FORMATS]))
     }
   }
@@ -246,3 +247,5 @@ const applySharedOptions = (program: Command, output: ProcessOutput): void => {
 
 /** Returns a command and all its subcommands. */
 export const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)]
+
+const isListed = (command: Command, long: string): boolean => command.options.some((option) => option.long === long)

@@ -31,6 +31,8 @@ export interface ClusterAccess extends ClusterKeys {
   readonly apiAddress: string
   /** The API addresses of all its servers, if there are several. */
   readonly nodeAddresses?: readonly string[] | undefined
+  /** How the commands of a written runbook address it: namespace (empty: root), token variable and cluster address. */
+  readonly written?: Readonly<Record<'namespace' | 'tokenVariable' | 'clusterAddress', string>> | undefined
   /** The CA file of its address, unless a public CA signed its certificate. */
   readonly caFile?: string | undefined
   /** The transport to the cluster if it has no socket. */

@@ -14,6 +14,7 @@ import {
 import { findStreamProblem } from '../requests/replication-status.js'
 import { findFilter } from './filters.js'
 import { noShares, rejoinLine, requireFollower, requireMode, requireSameSet, requireShares } from './preflight.js'
+import { DECODE_TOKEN, GENERATE_OTP } from './procedure-steps.js'
 import { activationToken, authorityOf, demote, freeId, promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
@@ -30,16 +31,18 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
     const { started, required } = await runbook.read(name, `${OPERATION_TOKEN}/attempt`, false)
     if (started === true) throw generationInProgress()
     const { threshold } = requireShares(runbook, name, Number(required ?? 0))
+    await runbook.show(name, GENERATE_OTP)
     await write(`${OPERATION_TOKEN}/attempt`)
-    for (let share = 0; share < threshold; share += 1)
-      await write(`${OPERATION_TOKEN}/update`, { nonce: '<nonce>', key: '<key share>' })
-    await runbook.showDecoding(name)
+    for (let share = 1; share <= threshold; share += 1)
+      await write(`${OPERATION_TOKEN}/update`, { nonce: '<nonce>', key: `key share ${share} of ${threshold}` })
+    await runbook.show(name, DECODE_TOKEN)
     return '<operation token>'
   }
   for (const { unsealKeys, threshold } of runbook.keysFor(name)) {
+    await runbook.show(name, GENERATE_OTP)
     const token = await generateOperationToken(write, unsealKeys.slice(0, threshold))
     if (token !== undefined) {
-      await runbook.showDecoding(name)
+      await runbook.show(name, DECODE_TOKEN)
       return token
     }
     await cancelAttempt(runbook, name)
@@ -74,7 +77,8 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
  */
 export const requireStream = async (runbook: Runbook, from: string, to: string, kind: Kind): Promise<void> => {
   await requireFollower(runbook, from, to, kind)
-  await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to, kind))
+  const check = { cluster: to, kind, field: 'state', value: 'stream-wals' } as const
+  await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to, kind), check)
 }
 
 interface HandOver {
@@ -191,6 +195,7 @@ const follow = async (runbook: Runbook, name: string, primary: string, kind: Kin
     ...authorityOf(runbook, primary),
   }
   await runbook.write(name, `${REPLICATION}/${kind}/secondary/update-primary`, body, kind === 'performance')
-  await runbook.wait(`${name} to follow ${primary}`, () => runbook.findLag(primary, name, kind))
+  const lag = () => runbook.findLag(primary, name, kind)
+  await runbook.wait(`${name} to follow ${primary}`, lag, { cluster: name, kind, primary })
   runbook.say(`${name} is a ${KIND_WORDS[kind]} secondary of ${primary} and replicated`)
 }

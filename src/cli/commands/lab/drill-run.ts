@@ -6,7 +6,7 @@ import type { Runner } from '../../../lab/drills/drill-schema.js'
 import type { Drill } from '../../../lab/drills/parse.js'
 import { requireFitting, requireRoles } from '../../../lab/drills/fitting.js'
 import { bringUp, type DrillLab, findMisfit } from '../../../lab/start/lab-for-drill.js'
-import type { DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/context/result.js'
+import type { DrillAudit, DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/context/result.js'
 import { shellWord } from '../../../base/shell.js'
 import type { DrillWatcher } from '../../../lab/drills/run/play-steps.js'
 import { runDrill } from '../../../lab/drills/run/run-drill.js'
@@ -37,6 +37,10 @@ export interface DrillRunFlags {
   readonly step?: true
   readonly timeout: string
   readonly json?: true
+  readonly operator?: string
+  readonly approver?: string
+  readonly change?: string
+  readonly environment?: string
 }
 
 /** Runs a drill. Resolves to the exit code: 3 if an assertion fails. */
@@ -62,6 +66,7 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
       timeoutMs,
       signal: interruption.signal,
       howToRepeat: lineToRepeat(nameOrFile, chosen, seed),
+      audit: auditOf(flags),
       watcher: watcherOf(print, drill, flags.step === true, interruption.signal),
     })
     if (flags.report !== undefined) {
@@ -112,6 +117,13 @@ const play = async (
     await made.end({ keep: keep === true && !signal.aborted })
   }
 }
+
+const auditOf = ({ operator = '', approver = '', change = '', environment = '' }: DrillRunFlags): DrillAudit => ({
+  operator,
+  approver,
+  change,
+  environment,
+})
 
 const lineToRepeat = (nameOrFile: string, { slo, on, name }: ChosenLab, seed: string): string =>
   [

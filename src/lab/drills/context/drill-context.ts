@@ -4,7 +4,7 @@ import { LabError } from '../../model/lab-error.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import type { Runbook, Step as RunbookStep } from '../../operations/runbook.js'
 import { waitFor } from '../../requests/wait.js'
-import { lineOf } from '../../operations/lines.js'
+import { lineOf, stepLineOf } from '../../operations/lines.js'
 import type { CallResult } from './result.js'
 import { viewNodes } from './status-samples.js'
 
@@ -90,25 +90,25 @@ export class DrillContext {
 
   /** The operations of the commands. Their shell lines contain no secrets. */
   get runbook(): Runbook {
-    const addressOf = (step: RunbookStep) => this.lab.cluster(step.cluster).apiAddress
+    const lineFor = (step: RunbookStep) => stepLineOf(step, this.lab.cluster(step.cluster))
     return this.lab.runbook({
       timeoutMs: this.timeoutMs,
       onProgress: () => undefined,
       onCall: (text) => this.line(text),
-      onAnswer: (step, status, tookMs) => this.#note(step, lineOf(step, addressOf(step)), status, tookMs),
+      onAnswer: (step, status, tookMs) => this.#note(step, lineFor(step), status, tookMs),
     })
   }
 
   /** Sends a request and records it. Resolves for every status. */
   async send(request: DrillRequest): Promise<ApiAnswer> {
-    this.line(lineOf(request, this.lab.cluster(request.cluster).apiAddress))
+    this.line(lineOf(request, this.lab.cluster(request.cluster)))
     return this.ask(request)
   }
 
   /** Sends a request without recording it, for polling. */
   async ask(request: DrillRequest): Promise<ApiAnswer> {
     const { cluster, method, path, body, query, headers, namespace } = request
-    const line = lineOf(request, this.lab.cluster(cluster).apiAddress)
+    const line = lineOf(request, this.lab.cluster(cluster))
     const client = await this.#clientFor(request)
     const sentMs = this.lab.clock.monotonic()
     const took = () => this.lab.clock.monotonic() - sentMs

@@ -48,6 +48,8 @@ export interface DrillResult {
   /** Null if the drill ended before the lab was observed. */
   readonly before: Picture | null
   readonly after: Picture | null
+  /** Who ran and approved the drill, and where. A value that was not given is empty. */
+  readonly audit: DrillAudit
   /** Every write request of the drill itself, in order. */
   readonly calls: readonly CallResult[]
   /** Shell commands. */
@@ -56,6 +58,15 @@ export interface DrillResult {
   readonly verdict: 'passed' | 'failed' | 'error'
   /** Why the drill could not be completed. */
   readonly error: string | null
+}
+
+/** What auditors expect in the report of a drill. */
+export interface DrillAudit {
+  readonly operator: string
+  readonly approver: string
+  /** The number of the change in change management. */
+  readonly change: string
+  readonly environment: string
 }
 
 export interface StepResult {

@@ -4,7 +4,7 @@ import type { LabEvent } from '../../events/event.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { type ClusterLoss, countLost, newLosses, pathsOf, readLosses } from '../../requests/losses.js'
 import { DrillContext } from '../context/drill-context.js'
-import type { DrillEvent, DrillResult, ExpectationResult, Picture } from '../context/result.js'
+import type { DrillAudit, DrillEvent, DrillResult, ExpectationResult, Picture } from '../context/result.js'
 import { StatusCollector, type StatusSample, toPicture } from '../context/status-samples.js'
 import type { Seen } from '../context/forms.js'
 import {
@@ -35,10 +35,14 @@ export interface RunDrillOptions {
   readonly signal?: AbortSignal | undefined
   /** Shell commands that rerun the drill. */
   readonly howToRepeat?: string | undefined
+  /** Recorded in the result. */
+  readonly audit?: Partial<DrillAudit> | undefined
   readonly watcher?: DrillWatcher | undefined
 }
 
 const TIMEOUT_MS = 60_000
+
+const NO_AUDIT: DrillAudit = { operator: '', approver: '', change: '', environment: '' }
 
 /** Maximum time for moving clients to settle at the end. */
 const SETTLE_MS = 5000
@@ -236,6 +240,7 @@ class DrillRun {
       events: [...this.#observedEvents, ...(this.#sampler?.events ?? [])].sort((one, other) => one.atMs - other.atMs),
       before,
       after: toPicture(this.#context.now(), samples),
+      audit: { ...NO_AUDIT, ...this.#options.audit },
       calls: this.#context.calls,
       howToRepeat: this.#options.howToRepeat ?? `understudy drill run ${name}`,
       ...this.#player.verdict,

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { shellWord } from '../../../base/shell.js'
 import { makeTemporaryDirectory } from '../../../base/temporary-directory.js'
 import { LabError } from '../../model/lab-error.js'
+import { flagsOf } from '../../operations/lines.js'
 import { conceal } from '../../texts/conceal.js'
 import { formatMs } from '../../texts/format.js'
 import { programFile, signal } from '../../processes/child-process.js'
@@ -30,8 +31,8 @@ export const REQUEST_STEPS = {
     text: ({ path, cluster, times }) => `write ${path} on ${cluster}${times ? ` ${times} times` : ''}`,
     async run(context, { cluster, path, fields, times = 1 }) {
       if (times === 1) return context.ok({ cluster, method: 'PUT', path, body: fields })
-      const address = shellWord(`-address=${context.lab.cluster(cluster).apiAddress}`)
-      context.line(`for n in $(seq ${times}); do vault write ${address} ${shellWord(path)}-$n ...; done`)
+      const at = flagsOf(context.lab.cluster(cluster))
+      context.line(`for n in $(seq ${times}); do vault write ${at} ${shellWord(path)}-$n ...; done`)
       await context.asRoot(cluster, async (client) => {
         for (let n = 1; n <= times; n++) {
           context.signal.throwIfAborted()

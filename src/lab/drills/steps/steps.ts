@@ -1,5 +1,5 @@
-import { shellWord } from '../../../base/shell.js'
 import type { ValueOf } from '../../documents/schema.js'
+import { flagsOf } from '../../operations/lines.js'
 import { findLag, statusOf } from '../../requests/replication.js'
 import { findMissing, READINESS, type Readiness } from '../../status/readiness.js'
 import { type DrillContext, DrillFailure } from '../context/drill-context.js'
@@ -66,7 +66,7 @@ interface AwaitedFact {
   /** The keys that it needs, besides `for` and `cluster`. */
   readonly keys?: readonly string[]
   text(value: Awaited): string
-  /** Returns the equivalent shell line. `at` is the option with the address of the cluster. */
+  /** Returns the equivalent shell line. `at` contains the flags with the address and the CA of the cluster. */
   line(value: Awaited, at: string): string
   /** Resolves with what is still false. */
   find(context: DrillContext, value: Awaited): Promise<string | undefined>
@@ -152,7 +152,7 @@ const wait = step({
       return lab.clock.sleep(durationOf(value), signal)
     }
     const { for: name, cluster, within = '30s' } = value
-    context.line(FACTS[name].line(value, cluster ? shellWord(`-address=${lab.cluster(cluster).apiAddress}`) : ''))
+    context.line(FACTS[name].line(value, cluster ? flagsOf(lab.cluster(cluster)) : ''))
     const what = name === 'converged' ? 'the lab to converge' : `${cluster} to be ${name}`
     await context.wait(what, () => FACTS[name].find(context, value), durationOf(within))
   },
