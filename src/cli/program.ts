@@ -233,7 +233,8 @@ const applySharedOptions = (program: Command, output: ProcessOutput): void => {
       .exitOverride()
       .configureHelp({ subcommandTerm: commandTerm, showGlobalOptions: true })
       .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'understudy: ')) })
-    if (isListed(command, '--json') && !isListed(command, '--output')) {
+    const hasFlag = (name: string) => command.options.some(({ long }) => long === name)
+    if (hasFlag('--json') && !hasFlag('--output')) {
       command.addOption(new Option('-o, --output <format>', 'output format').choices([...FORMATS]))
     }
   }
@@ -247,5 +248,3 @@ const applySharedOptions = (program: Command, output: ProcessOutput): void => {
 
 /** Returns a command and all its subcommands. */
 export const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)]
-
-const isListed = (command: Command, long: string): boolean => command.options.some((option) => option.long === long)
