@@ -6,7 +6,7 @@ import { build, type Plugin } from 'esbuild'
 /**
  * Bundles the compiled modules of the program and their packages into a few files. Loading hundreds of small files
  * would take a third of the time to the first response of a server. Modules that are imported late stay separate files.
- * Each compiled entry file becomes one import. All other compiled modules stay for programs that import them.
+ * Each compiled entry file only imports its bundle. All other compiled modules stay for programs that import them.
  */
 const [dist = path.join(import.meta.dirname, '..', 'dist')] = process.argv.slice(2)
 const BUNDLE = path.join(dist, 'bundle')
@@ -34,8 +34,11 @@ const keepModuleUrls = (bundle: string, here: string): Plugin => ({
 const COMMON = { bundle: true, platform: 'node', target: 'node20', write: false, metafile: true } as const
 
 /**
- * Packages outside of the bundle: those with native code, openpgp, whose license requires that users can replace it,
- * and CommonJS packages that are imported late, because a bundle would lose their named exports.
+ * Packages outside of the bundle:
+ *
+ * - packages with native code
+ * - openpgp: its license requires that users can replace it
+ * - CommonJS packages that are imported late: a bundle would lose their named exports
  */
 const OUTSIDE = [
   '@peculiar/x509',
@@ -173,7 +176,7 @@ for (const { file, out } of LIBRARIES) {
   const bundle = path.join(COMMON_JS, `${out}.cjs`)
   const names = Object.keys(requireHere(bundle) as object)
   const specifier = path.relative(path.dirname(entry), bundle).split(path.sep).join('/')
-  // An import would scan the whole file for names first, which takes longer than all the rest.
+  // An import statement would first scan the whole file for names, which takes longer than loading it.
   await write(
     entry,
     `import { createRequire } from 'node:module'

@@ -21,7 +21,7 @@ const main = async (): Promise<number> => {
   const shown = (await up()) || (await run(process.execPath, [PROGRAM, 'status', '--name', NAME]))
   const down = await run(process.execPath, [PROGRAM, 'down', '--name', NAME])
   if (shown === 0)
-    console.log('That lab is gone; `understudy up pr-dr` brings up one that stays: docs/how-to/run-a-lab.md.')
+    console.log('The demo lab was removed. `understudy up pr-dr` starts a lab that stays: docs/how-to/run-a-lab.md.')
   return shown || down
 }
 

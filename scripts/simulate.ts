@@ -10,7 +10,7 @@ import { runScript } from './support/run-script.js'
 
 /**
  * Plays whole clusters with a simulated clock, network and disk. A seed always has the same history, with the same
- * hash. If seeds fail, it searches for the shortest history with which the first of them still fails, and prints it.
+ * hash. For the first failing seed, it searches for the shortest history that still fails, and prints that history.
  */
 const PROGRESS_MS = 10_000
 const KEEP_FILE = 'failing-seeds.txt'
@@ -178,7 +178,7 @@ const playMany = async (settings: Settings): Promise<number> => {
   }
   clearInterval(progress)
   const seconds = (performance.now() - startedMs) / 1000
-  const rates = `${(played / seconds).toFixed(2)} runs and ${(virtualMs / 1000 / seconds).toFixed(0)} virtual seconds a second`
+  const rates = `${(played / seconds).toFixed(2)} runs and ${(virtualMs / 1000 / seconds).toFixed(0)} virtual seconds per second`
   const names = failed.length > 0 ? ` (${failed.join(', ')})` : ''
   console.log(`${played} seeds from ${settings.from}: ${failed.length} failed${names}`)
   console.error(rates)

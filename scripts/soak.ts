@@ -14,7 +14,7 @@ interface Soak {
   readonly rounds: number
   /** The tier of the test (default: the scenarios). */
   readonly tier?: 'api' | 'etcd' | 'scenarios-in-process' | 'simulation'
-  /** The test that plays the same with real servers in one process. */
+  /** The test for `--in-process`: the same scenario with real servers in one process. */
   readonly inProcess?: string
 }
 

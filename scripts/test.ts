@@ -44,7 +44,7 @@ const failedRow = (tier: string, outcome: string): Row => {
   return { tier, outcome: 'FAILED', results: [failure] }
 }
 
-/** Why a tier does not run; undefined if it can. */
+/** Prepares a tier. Resolves to a row with the reason if the tier cannot run, or to undefined. */
 const prepareTier = async (tier: Tier): Promise<Row | undefined> => {
   const obstacle = tier.findObstacle?.()
   if (obstacle) return { tier: tier.name, outcome: `not run: ${obstacle}`, results: [] }
@@ -65,7 +65,7 @@ const runVitest = async (level: Level, tiers: readonly Tier[]): Promise<readonly
     })
     const isExplained =
       status === 0 ? results.length > 0 : status === 1 && rows.some(({ outcome }) => outcome === 'FAILED')
-    return isExplained ? rows : [...rows, failedRow('vitest', `it ended with status ${status}`)]
+    return isExplained ? rows : [...rows, failedRow('vitest', `exited with status ${status}`)]
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

@@ -35,7 +35,7 @@ for (const drill of drills) {
   for (const runner of runners) {
     const { runners: possible } = loadDrill(drill)
     if (possible.length > 0 && !possible.includes(runner)) {
-      console.log(row(drill, runner, `not possible here, only with: ${possible.join(', ')}`))
+      console.log(row(drill, runner, `not possible with this runner; possible runners: ${possible.join(', ')}`))
       continue
     }
     const startMs = performance.now()

@@ -110,7 +110,7 @@ type AnyOptions = InProcessLabOptions | SimulatedLabOptions
 type NamedFile<Names extends string> = [Names] extends [never] ? never : string
 
 /**
- * The clusters of a topology that the compiler knows: those of a bundled topology or of an object.
+ * The names of the clusters of a topology that the compiler knows: an included topology or an object.
  *
  * @example
  * import { type ClustersOf, startLab, type TopologyName } from 'understudy-lab'
@@ -131,11 +131,13 @@ export type ClustersOf<T extends TopologyName | TopologyFile | Topology> = T ext
  * A lab with its clusters by name: `lab.A`. If the compiler does not know the names, use `lab.cluster('A')`. `await using`
  * closes the lab at the end of the scope; otherwise, call `close`.
  *
- * @example import type { Lab } from 'understudy-lab'
+ * @example
+ * import type { Lab } from 'understudy-lab'
  *
  * const isReplicated = async (lab: Lab<'A' | 'B'>): Promise<boolean> => {
  *   const { state } = await lab.B.status('dr')
- *   return state === 'stream-wals' }
+ *   return state === 'stream-wals'
+ * }
  */
 export type Lab<Names extends string = string> = InProcessLab<Names> &
   (string extends Names ? unknown : Readonly<Record<Names, LabCluster>>)
@@ -145,13 +147,15 @@ export type Lab<Names extends string = string> = InProcessLab<Names> &
  * bundled topology, a file, or an object. Without links, the clusters are initialized and unsealed but independent. Rejects
  * with LabError: `usage` for an unknown topology, option or setting; `timeout` with the condition that was still false.
  *
- * @example import { startLab } from 'understudy-lab'
+ * @example
+ * import { startLab } from 'understudy-lab'
  *
- * const lab = await startLab('pr-dr', { seed: 42, settings: { heartbeat_interval: '100ms' } }) const own = await startLab({
- * name: 'two', about: 'two independent clusters', clusters: ['A', 'B'], links: [] }) await own.activate('A', 'B', { kind:
- * 'dr' }) const filed = await startLab<'A' | 'B'>('test/topology.yaml') const virtual = await startLab('dr', { simulated:
- * true, seed: 42 }) // no sockets, no files, no real time await Promise.all([lab.close(), own.close(), filed.close(),
- * virtual.close()])
+ * const lab = await startLab('pr-dr', { seed: 42, settings: { heartbeat_interval: '100ms' } })
+ * const own = await startLab({ name: 'two', about: 'two independent clusters', clusters: ['A', 'B'], links: [] })
+ * await own.activate('A', 'B', { kind: 'dr' })
+ * const filed = await startLab<'A' | 'B'>('test/topology.yaml')
+ * const virtual = await startLab('dr', { simulated: true, seed: 42 }) // no sockets, no files, no real time
+ * await Promise.all([lab.close(), own.close(), filed.close(), virtual.close()])
  */
 export async function startLab<const T extends AnyTopology>(
   topology: T,

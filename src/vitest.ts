@@ -51,7 +51,7 @@ export const labTest = <const T extends AnyTopology>(topology: T, options: Start
   requireReal(options)
   return test.extend<LabFixtures<T>>({
     labs: [
-      // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture depends on
+      // biome-ignore lint/correctness/noEmptyPattern: vitest reads the dependencies of a fixture from the pattern
       async ({}, use) => {
         const labs = new FreshLabs(topology, options)
         await use(labs)
@@ -63,7 +63,7 @@ export const labTest = <const T extends AnyTopology>(topology: T, options: Start
   })
 }
 
-/** Rejects simulated labs, which cannot be reset. JavaScript has no compiler to detect this. */
+/** Throws for simulated labs, which cannot be reset. The compiler does not detect this in JavaScript. */
 const requireReal = (options: { readonly simulated?: unknown } | null): void => {
   if (options?.simulated !== true) return
   throw new LabError(

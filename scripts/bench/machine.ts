@@ -86,7 +86,7 @@ export const cpuMs = (pid: number): number => {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** Returns the bytes sent from a local TCP port over its open connections, or undefined if `ss` cannot tell. */
+/** Returns the bytes sent from a local TCP port over its open connections, or undefined if `ss` fails. */
 export const bytesSentFrom = (port: number): number | undefined => {
   const { status, stdout } = spawnSync('ss', ['-tinH', `sport = :${port}`], { encoding: 'utf8' })
   if (status !== 0) return undefined

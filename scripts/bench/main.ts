@@ -50,8 +50,8 @@ const HELP = `npm run bench -- [options]
   --sync-keys N     keys of the full sync and of the resync (1000000)
   --scale-keys N    keys of the full server of "scale" (100000); it has tokens and roles in proportion
   --dist DIR        compiled program (dist)
-  --beside DIR      another compiled program, which "cpu" and "nodes" measure in turns with this one
-  --requests TEXT,... only the requests of "cpu" whose names contain one of these, such as "v1 write,batch"
+  --beside DIR      another compiled program; "cpu" and "nodes" measure both programs alternately
+  --requests TEXT,... only the requests of "cpu" whose names contain one of these texts, such as "v1 write,batch"
   --json FILE       write everything as JSON; "-" is standard output`
 
 const { values: flags } = parseArgs({
@@ -78,7 +78,7 @@ const main = async (): Promise<number> => {
   const names = flags.only?.split(',') ?? Object.keys(PARTS)
   const unknown = names.filter((name) => !Object.hasOwn(PARTS, name))
   if (unknown.length > 0) {
-    console.error(`unknown: ${unknown.join(', ')}\n${HELP}`)
+    console.error(`unknown parts: ${unknown.join(', ')}\n${HELP}`)
     return 1
   }
   const figures = new Map<string, number[]>()

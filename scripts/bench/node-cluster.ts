@@ -78,7 +78,7 @@ export class NodeCluster {
   async level(): Promise<void> {
     const { last_wal } = await (await this.active()).client().call('GET', 'sys/leader')
     for (const server of this.all) {
-      await eventually(`${server.name} to show all`, async () => {
+      await eventually(`${server.name} to have all entries`, async () => {
         const { json } = await server.client().send('GET', 'sys/leader')
         return json?.is_self === true || Number(json?.performance_standby_last_remote_wal) >= Number(last_wal)
       })
@@ -113,7 +113,7 @@ export class NodeCluster {
   }
 
   async #enter(server: BenchServer): Promise<void> {
-    await eventually(`${server.name} to have the data`, async () => {
+    await eventually(`${server.name} to be initialized`, async () => {
       const { json } = await server.client().send('GET', 'sys/seal-status')
       return json?.initialized === true
     })

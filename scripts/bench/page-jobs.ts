@@ -1,5 +1,5 @@
 /**
- * Jobs of the process with the browser: open the page of a URL, or keep the built page of a directory open for an hour.
+ * Jobs of the browser process: open the page of a URL, or send the data of one hour to the built page of a directory.
  */
 export type PageJob = { readonly picture: string } | { readonly hourOf: string }
 
@@ -8,6 +8,6 @@ export interface HourResult {
   readonly beforeMb: number
   readonly afterMb: number
   readonly elements: number
-  /** Work of the thread of the page for one view and one event, in ms. */
+  /** Work of the thread of the page for one survey and one event, in ms. */
   readonly workedMs: number
 }

@@ -21,7 +21,7 @@ export const setFilter = async ({ primary, secondary }: Pair, filter: Filter | u
   else await primary.client().delete(path)
   await waitUntil('the filter to be applied', async () => (await comparisons(secondary)) > before, 20)
   const isPurged = async () => !(await secondary.client().read('/_understudy/v1/info')).purge_pending
-  await waitUntil('what was taken away to be destroyed', isPurged, 20)
+  await waitUntil('the filtered data to be destroyed', isPurged, 20)
   await waitForReplication(primary, secondary)
 }
 

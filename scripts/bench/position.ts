@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/clock.js'
 export const lastIndex = async (client: ApiClient): Promise<number> =>
   Number((await client.call('GET', 'sys/health', {}, [429, 472, 473, 503])).last_wal ?? 0)
 
-/** A first copy of a million keys takes minutes. */
+/** The limit is high because a first copy of a million keys takes minutes. */
 const WAIT_MS = 600_000
 
 /** Polls until `isDone` returns true, and resolves to the elapsed milliseconds. */

@@ -27,7 +27,7 @@ const formatNumber = (value: number): string => {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
-/** Collects the measured figures, and prints their medians beside the goals. */
+/** Returns the medians of the measured figures with their goals, and all other results. */
 export const toJson = ({ figures, notes, throughput, cpu }: BenchResults) => ({
   figures: GOALS.flatMap((goal) => {
     const values = figures.get(goal.figure)

@@ -79,7 +79,7 @@ export class BenchServer {
     const args = [...nodeArgs, program, 'server', `-config=${this.configFile}`]
     const started = spawn(process.execPath, args, { stdio: ['ignore', log, log], cwd: this.directory })
     this.#process = started
-    // No server survives a bench that exits early.
+    // Kills the server if the bench exits early.
     const end = () => void started.kill('SIGKILL')
     process.once('exit', end)
     started.once('exit', () => process.off('exit', end))

@@ -25,8 +25,8 @@ export interface Shipped {
 const POLL_MS = 10
 
 /**
- * Lets clients write, waits until every secondary has all entries, and returns the processor time of the primary. There
- * are no other requests meanwhile. The time that the primary uses at rest is not subtracted.
+ * Lets clients write, waits until every secondary has all entries, and returns the processor time per entry. The result
+ * includes the processor time of a server without requests, such as the time for heartbeats.
  */
 export const measureShipping = async (
   generator: Generator,
@@ -41,7 +41,7 @@ export const measureShipping = async (
   const { rate, answersInAll } = await generator.load({ ...work, warmupSeconds: 0 }, load.connections, load.seconds)
   const last = first + answersInAll
   for (const secondary of fleet.secondaries) {
-    await waitUntil(`${secondary.name} to have all`, async () => (await lastTaken(secondary)) >= last, POLL_MS)
+    await waitUntil(`${secondary.name} to have all entries`, async () => (await lastTaken(secondary)) >= last, POLL_MS)
   }
   const spentMs = cpuMs(primary.pid) - before
   const takenMs = cpuOf(fleet.secondaries) - takenBefore

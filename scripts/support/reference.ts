@@ -69,9 +69,10 @@ const commandsPage = (): string => {
 }
 
 const optionRow = (option: Option): readonly string[] => {
-  const { defaultValue, defaultValueDescription: about = code(String(defaultValue)) } = option
+  const { defaultValue, defaultValueDescription: about = code(String(defaultValue)), envVar } = option
   const preset = defaultValue === undefined ? [] : [`default: ${about}`]
-  return [code(option.flags), withNotes(option.description, [...valuesOf(option), ...preset])]
+  const variable = envVar === undefined ? [] : [`environment: ${code(envVar)}`]
+  return [code(option.flags), withNotes(option.description, [...valuesOf(option), ...preset, ...variable])]
 }
 
 const valuesOf = ({ argChoices }: { readonly argChoices?: readonly string[] }): string[] =>
@@ -80,7 +81,7 @@ const valuesOf = ({ argChoices }: { readonly argChoices?: readonly string[] }): 
 const withNotes = (text: string, notes: readonly string[]): string =>
   notes.length === 0 ? text : `${text} (${notes.join('; ')})`.trim()
 
-/** Describes a command and those below it. */
+/** Describes a command and its subcommands. */
 const describeCommand = (command: Command, above: string): string[] => {
   const name = `${above}${command.name()}`
   const args = command.registeredArguments.map((argument) => {

@@ -17,7 +17,7 @@ export interface FileResult {
   readonly failures: readonly string[]
 }
 
-/** Lines of a message and of a stack that are shown. The end of a long message is the output of the command that failed. */
+/** Maximum numbers of printed lines. A long message ends with the output of the command that failed. */
 const [FIRST_LINES, LAST_LINES, STACK_LINES] = [10, 30, 5]
 
 const linesOf = ({ message, stack = '', diff }: SerializedError & { readonly diff?: string }): readonly string[] => {
@@ -89,7 +89,7 @@ export class ResultsReporter implements Reporter {
   }
 }
 
-/** Reads what `ResultsReporter` wrote. Undefined if the run ended before its first file. */
+/** Returns the results that `ResultsReporter` wrote, or undefined if no test file has ended. */
 export const readResults = (file: string): readonly FileResult[] | undefined => {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as readonly FileResult[]

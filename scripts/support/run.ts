@@ -5,8 +5,8 @@ import path from 'node:path'
 export const ROOT = path.join(import.meta.dirname, '..', '..')
 
 /**
- * Runs a program with the output of this one or of an open file. Resolves to its exit status, or to 1 if it cannot
- * start.
+ * Runs a program. `output` is an open file, or `inherit` for the output of this process. Resolves to the exit status of the
+ * program, or to 1 if it cannot start.
  */
 export const run = (
   command: string,

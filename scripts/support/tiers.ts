@@ -14,11 +14,11 @@ export interface Tier {
   readonly folder?: string
   /** Maximum time of one test in milliseconds. */
   readonly timeoutMs: number
-  /** Level of all its files, or the files of each level by name; files that are not named run at `nightly` only. */
+  /** Level of all files, or the names of the files of each level. Files without a level run only at `nightly`. */
   readonly level: Level | Partial<Record<Level, readonly string[]>>
   /** Starts the compiled program. */
   readonly isCompiled?: boolean
-  /** Files share the process of a worker: tests replace no modules and modules keep no state. */
+  /** The files can share one worker process, because tests replace no modules, and modules keep no state. */
   readonly isShared?: boolean
   /** Only one file with this lock runs at a time. The lock is a port of 127.0.0.1. */
   readonly lock?: number
@@ -37,7 +37,7 @@ const findMissing = (name: string, files: readonly string[]) => () =>
   files.some((file) => existsSync(file)) ? undefined : `no ${name} was found`
 
 const findMissingDocker = () => {
-  if (!findEngine()) return 'no Docker engine answers'
+  if (!findEngine()) return 'no Docker engine responds'
   return findCompose() ? undefined : 'no docker-compose was found'
 }
 
@@ -87,7 +87,7 @@ export const TIERS: readonly Tier[] = [
   {
     name: 'simulation',
     timeoutMs: 3_600_000,
-    // Each level plays other seeds of the day.
+    // `test` plays the first part of the seeds of the day. `full` plays the others.
     level: { test: ['seeds'], full: files('seeds bugs labs shrink determinism') },
   },
   {
@@ -102,7 +102,8 @@ export const TIERS: readonly Tier[] = [
       full: files(`
         action completion lab-attach lab-drills lab-events lab-faults lab-in-process lab-lifecycle lab-logs lab-operations
         lab-starts lab-status lab-topologies lab-web lab-web-actions manners monitoring own-cli own-endpoints package pages
-        server-page server-raft server-seal server-start server-storage server-tls transit-seal vault-cli-processes wait
+        runbook server-page server-raft server-seal server-start server-storage server-tls transit-seal vault-cli-processes
+        wait
       `),
     },
   },
@@ -148,8 +149,8 @@ const namesOf = ({ name, folder = name, runner }: Tier): readonly string[] =>
     .filter((file) => runner !== 'child-process' || !file.startsWith('in-process'))
 
 /**
- * The test files of a tier that run at a level, relative to the package. Throws if the tier names a file that does not
- * exist.
+ * Returns the test files of a tier that run at a level, relative to the package. Throws an Error if the tier names a file
+ * that does not exist.
  */
 export const filesAt = (tier: Tier, level: Level): readonly string[] => {
   const names = namesOf(tier)

@@ -20,6 +20,7 @@ import { logsCommand } from './commands/lab/logs.js'
 import { lsCommand } from './commands/lab/ls.js'
 import { lossesCommand } from './commands/lab/losses.js'
 import { probeCommand } from './commands/lab/probe.js'
+import { runbookCommand } from './commands/lab/runbook.js'
 import { statusCommand } from './commands/lab/status.js'
 import { resetCommand, snapshotCommand } from './commands/lab/snapshot.js'
 import { topologyCommand } from './commands/lab/topology.js'
@@ -41,8 +42,8 @@ import { describeUnexpected, exitOnUncaughtError } from './terminal/unexpected.j
 import { packageVersion } from '../base/package-version.js'
 
 /**
- * Returns the arguments of the `vault` command line: the program is called by that name, or as `understudy vault ...`.
- * A container may use Understudy's own commands under either name.
+ * Returns the arguments of the `vault` command line if the program is called as `vault` or as `understudy vault ...`.
+ * Otherwise returns undefined. The name `vault` also runs Understudy's own commands, for example in a container.
  */
 const findVaultArgs = async (
   calledAs: string,
@@ -64,7 +65,7 @@ const describeError = async (error: unknown): Promise<string> => {
   return isExpected ? (error as Error).message : describeUnexpected(error)
 }
 
-/** Returns the failure to reach a server, which may be the cause of an error that names its cluster. */
+/** Returns the error, or the cause of a `LabError`, if it is an `ApiUnreachable`. */
 const findUnreachable = (error: unknown): ApiUnreachable | undefined => {
   if (error instanceof ApiUnreachable) return error
   return error instanceof LabError && error.cause instanceof ApiUnreachable ? error.cause : undefined
@@ -79,7 +80,7 @@ const findReason = async ({ url }: ApiUnreachable): Promise<string | undefined> 
   return explainUnreachable(url, thisHost())
 }
 
-/** Returns true for a system error, for example an unreadable file. Its text names the file. */
+/** Returns true for a system error, for example for an unreadable file. The message of such an error names the file. */
 const isOfSystem = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
 /** Runs one command as the whole process. Parameters and result are those of `run`. */
@@ -146,7 +147,7 @@ const runOwn = async (
     reporting = reportWaits(output, systemClock, program.opts().verbose === true)
   })
   try {
-    // With its flags, a misspelled command would print the general help.
+    // Drops the flags of a misspelled command, because they would print the general help instead of a suggestion.
     await program.parseAsync(isMisspelt(program, command) ? [command] : args, { from: 'user' })
     return undefined
   } catch (error) {
@@ -182,7 +183,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
       ...[attachCommand, wireCommand, doctorCommand],
     ]),
     Clusters: [envCommand(output), execCommand(finish), shellCommand(finish), ...serverCommands(output)],
-    Replication: operationCommands(output),
+    Replication: [...operationCommands(output), runbookCommand(output)],
     Faults: makeAll([faultCommand, healCommand, releaseCommand, toxiproxyCommand]),
     Drills: [drillCommand(output, finish)],
     Observe: makeAll([
@@ -191,7 +192,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
     ]),
     Servers: [
       new TypedCommand('server').description('run one server (-config=PATH or -dev)'),
-      new TypedCommand('vault').description('compatible client for any server'),
+      new TypedCommand('vault').description('run the Vault-compatible client for any server'),
       configCommand(),
       ...makeAll([storageCommand, healthcheckCommand]),
     ],
@@ -212,7 +213,7 @@ const configCommand = (): Command => {
   const config = new TypedCommand('config').description('inspect the configuration of a server')
   config
     .command('show')
-    .description('print the effective configuration of a server; --origin adds the source of each value')
+    .description('print the effective configuration of a server')
   return config.examples('config show -config=server.hcl', 'config show --origin -dev')
 }
 
@@ -232,7 +233,8 @@ const applySharedOptions = (program: Command, output: ProcessOutput): void => {
       .exitOverride()
       .configureHelp({ subcommandTerm: commandTerm, showGlobalOptions: true })
       .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'understudy: ')) })
-    if (command.options.some(({ long }) => long === '--json')) {
+    const hasFlag = (name: string) => command.options.some(({ long }) => long === name)
+    if (hasFlag('--json') && !hasFlag('--output')) {
       command.addOption(new Option('-o, --output <format>', 'output format').choices([...FORMATS]))
     }
   }

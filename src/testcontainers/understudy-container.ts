@@ -39,7 +39,7 @@ export class UnderstudyContainer extends GenericContainer {
     return this
   }
 
-  /** Sets settings of the stanza `understudy`. Throws LabError `usage` for an unknown one. */
+  /** Sets settings of the stanza `understudy`. Throws LabError `usage` for an unknown setting. */
   withSettings(settings: LabSettings): this {
     requireValid('withSettings', SETTINGS_OBJECT, settings, 'settings')
     requireSettings(settings)

@@ -47,9 +47,11 @@ const STOP_MS = 20_000
 const OPTIONS = mapWith({ image: { type: 'string' }, settings: SETTINGS_OBJECT, timeoutMs: TIMEOUT })
 
 /**
- * A topology as containers on one network: one container per cluster, with the lower-case cluster name as its host name. Start
- * rejects with LabError (`usage` for an unknown topology, option or setting, `timeout` with the condition that was still false)
- * or with the error of testcontainers, and then stops the started containers.
+ * A topology as containers on one network: one container per cluster, with the lower-case cluster name as its host name. If
+ * `start` fails, it stops the started containers. Errors:
+ * - LabError `usage`: unknown topology, option or setting
+ * - LabError `timeout`: a condition did not hold in time
+ * - the error of testcontainers
  *
  * @example
  * import { UnderstudyLab } from 'understudy-lab/testcontainers'

@@ -64,7 +64,7 @@ export const Inside = ({ root, place, session, canWrite, onSession }: InsideProp
   )
 }
 
-/** The sign-in form. DR secondaries do not support sign-in, and views without sign-in do not mention it. */
+/** The sign-in form. A DR secondary does not support sign-in; views that require sign-in then show a hint. */
 const Entrance = ({ isOpen, ...login }: LoginProps & { readonly isOpen: boolean }) => {
   const { value, error } = useRead(get('sys/replication/status'), LOOK_MS)
   if (!value && error === '') return null

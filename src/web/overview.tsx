@@ -9,7 +9,7 @@ import { Picture } from './picture/picture.js'
 import { Timeline } from './timeline/timeline.js'
 
 interface PageHeaderProps {
-  /** Of the lab or the server. Empty if it is not known. */
+  /** Name of the lab or the server. Empty if unknown. */
   readonly name: string
   readonly detail: string
   readonly look: PageState['connection']

@@ -6,6 +6,7 @@ import type { DrillResult } from '../../src/lab/drills/context/result.js'
 import { createProcessTable } from '../../src/lab/model/process-table.js'
 import { LabHome } from '../support/lab-home.js'
 import { OutageObserver } from '../support/outage-observer.js'
+import { runProgram } from '../support/program.js'
 import { until } from '../support/until.js'
 
 const HEAD = 'apiVersion: understudy/v1\nkind: Drill\n'
@@ -91,6 +92,19 @@ it('drill run plays a drill on its own lab, judges it, and leaves nothing', { ti
   expect(failed.status).toBe(3)
   expect(failed.stdout).toMatch(/RTO .* \(slo 1 ms\) ✗/)
   expect(failed.stderr).toContain('did not pass: sys/health of B returns 472; rto at most 1ms')
+})
+
+it('a drill report records the operator, the approver, the change and the environment', async () => {
+  await using home = new LabHome()
+  const file = write(home, 'short.yaml', 'topology: single\nsteps:\n  - wait: 10ms\n')
+  const out = path.join(home.directory, 'out')
+  const { status, stderr } = await runProgram(
+    ['drill', 'run', file, '--on', 'in-process', '--report', out, '--operator', 'Ada', '--change', 'CHG-17'],
+    { env: { XDG_STATE_HOME: home.directory, UNDERSTUDY_APPROVER: 'Grace', UNDERSTUDY_CHANGE: 'CHG-16' } },
+  )
+  expect([status, stderr]).toEqual([0, expect.any(String)])
+  const report = JSON.parse(readFileSync(path.join(out, 'report.json'), 'utf8')) as DrillResult
+  expect(report.audit).toEqual({ operator: 'Ada', approver: 'Grace', change: 'CHG-17', environment: '' })
 })
 
 it('a drill on a running lab measures the same as an independent observer, and leaves it running', {

@@ -16,6 +16,16 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   expect((await vault('A', 'write', 'kv/a', 'word=kept')).status).toBe(0)
   expect((await on('wait', '--for', 'replicated', '--cluster', 'B')).stderr).toContain('cluster B is replicated')
 
+  // The commands that generate a DR operation token with two shares.
+  const generation = [
+    'OTP="$(vault operator generate-root -dr-token -generate-otp)"',
+    `NONCE="$(vault operator generate-root -dr-token -init -otp="$OTP" | awk '$1 == "Nonce" { print $2 }')"`,
+    ...[1, 2].map(
+      () =>
+        `ENCODED_TOKEN="$(printf %s "$KEY_SHARE" | vault operator generate-root -dr-token -nonce="$NONCE" - | awk '$1 == "Encoded" { print $NF }')"`,
+    ),
+    'DR_OPERATION_TOKEN="$(vault operator generate-root -dr-token -decode="$ENCODED_TOKEN" -otp="$OTP")"',
+  ]
   const plan = await on('switchover', 'A', 'B', '--dry-run')
   expect(
     plan.stdout
@@ -23,17 +33,11 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
       .split('\n')
       .map((line) => line.replace(/-address=\S+ /, '')),
   ).toEqual([
-    'vault write -f sys/replication/dr/secondary/generate-operation-token/attempt',
-    'vault write sys/replication/dr/secondary/generate-operation-token/update nonce="$NONCE" key="$KEY_SHARE"',
-    'vault write sys/replication/dr/secondary/generate-operation-token/update nonce="$NONCE" key="$KEY_SHARE"',
-    'DR_OPERATION_TOKEN="$(vault operator generate-root -dr-token -decode="$ENCODED_TOKEN" -otp="$OTP")"',
+    ...generation,
     'vault write -f sys/replication/dr/primary/demote',
     'vault write sys/replication/dr/secondary/promote dr_operation_token="$DR_OPERATION_TOKEN"',
-    'vault write -f sys/replication/dr/secondary/generate-operation-token/attempt',
-    'vault write sys/replication/dr/secondary/generate-operation-token/update nonce="$NONCE" key="$KEY_SHARE"',
-    'vault write sys/replication/dr/secondary/generate-operation-token/update nonce="$NONCE" key="$KEY_SHARE"',
-    'DR_OPERATION_TOKEN="$(vault operator generate-root -dr-token -decode="$ENCODED_TOKEN" -otp="$OTP")"',
-    'vault write sys/replication/dr/primary/secondary-token id=dr-a',
+    ...generation,
+    'ACTIVATION_TOKEN="$(vault write -field=wrapping_token sys/replication/dr/primary/secondary-token id=dr-a)"',
     'vault write sys/replication/dr/secondary/update-primary dr_operation_token="$DR_OPERATION_TOKEN" token="$ACTIVATION_TOKEN"',
   ])
   const dry = await on('switchover', 'A', 'B', '--dry-run', '--json')
@@ -71,7 +75,7 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
     expect.stringContaining('when A is running again, make A a secondary of B: understudy rejoin A B --name one\n'),
   ])
   expect(failover.stdout).toMatch(
-    /key="\$KEY_SHARE"(?:\n|.)*-dr-token -decode=(?:\n|.)*dr_operation_token="\$DR_OPERATION_TOKEN" force=true/,
+    /"\$KEY_SHARE"(?:\n|.)*-dr-token -decode=(?:\n|.)*dr_operation_token="\$DR_OPERATION_TOKEN" force=true/,
   )
   expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('kept')
 

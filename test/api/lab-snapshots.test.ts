@@ -105,7 +105,7 @@ it('reset returns a lab to its start after faults, crashes and a failover', { ti
   expect((await home.run('failover', 'A', 'B', '--force')).status).toBe(0)
 
   const reset = await home.run('reset', '--json')
-  expect(reset).toMatchObject({ status: 0, stderr: expect.stringContaining('is reset to its state on 2') })
+  expect(reset).toMatchObject({ status: 0, stderr: expect.stringContaining('was reset to its state at 2') })
   expect(JSON.parse(reset.stdout)).toEqual({
     lab: 'default',
     savedAt: expect.stringMatching(/^2/),

@@ -162,8 +162,9 @@ describe('what would be done', () => {
       isDestructive: true,
       command: 'understudy failover A B',
       lines: [
-        expect.stringContaining('generate-operation-token/attempt'),
-        expect.stringContaining('key="$KEY_SHARE"'),
+        expect.stringContaining('-dr-token -generate-otp'),
+        expect.stringContaining('-dr-token -init -otp="$OTP"'),
+        expect.stringContaining('"$KEY_SHARE" | vault operator generate-root'),
         expect.stringContaining('-dr-token -decode='),
         expect.stringContaining('sys/replication/dr/primary/demote'),
         expect.stringContaining('secondary/promote dr_operation_token="$DR_OPERATION_TOKEN"'),

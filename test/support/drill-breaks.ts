@@ -139,7 +139,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'dr-failover-force',
     what: 'the former primary does not rejoin',
-    change: without('it follows its successor, and no data is removed'),
+    change: without('A follows B, and no data is removed'),
     fails: /^entries that A lists as lost/,
   },
   {
@@ -295,7 +295,7 @@ export const PROCESS_DRILL_BREAKS: readonly DrillBreak[] = [
     drill: 'quorum-loss',
     what: 'two of three nodes keep running',
     change: without('a second node crashes'),
-    fails: /^writes are rejected, with the reason/,
+    fails: /^writes are rejected with a reason/,
   },
   {
     drill: 'quorum-loss',
@@ -312,7 +312,7 @@ export const PROCESS_DRILL_BREAKS: readonly DrillBreak[] = [
   {
     drill: 'join-and-remove-peer',
     what: 'the new node keeps the data of the old one',
-    change: without('a new node replaces it'),
-    fails: /^it joins and catches up/,
+    change: without('a new node replaces the removed node'),
+    fails: /^the new node joins and catches up/,
   },
 ]

@@ -13,7 +13,7 @@ import type { HourResult, PageJob } from '../page-jobs.js'
 const CLUSTERS = 12
 const EVENTS = 1000
 const HOUR_S = 3600
-/** Views that are sent before each check that the page has drawn. */
+/** Surveys that are sent between two checks that the page has drawn. */
 const AT_ONCE = 20
 const FIRST = `new MutationObserver((_, watch) => {
   if (!document.querySelector('[data-cluster]')) return
@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = { html: 'text/html', js: 'text/j
 const role = (mode: string, lastWal: number) => ({ mode, state: 'stream-wals', lastWal })
 const nameOf = (index: number): string => String.fromCharCode(65 + index)
 
-/** The view of a lab with one primary and eleven secondaries after `seconds`. */
+/** Returns the survey of a lab with one primary and eleven secondaries, `second` seconds after its start. */
 const surveyAt = (second: number): PageSurvey => ({
   ...{
     lab: 'bench',
@@ -124,7 +124,7 @@ const pictureMs = async (browser: Browser, link: string): Promise<number> => {
 }
 
 /**
- * Returns the heap of the page after a garbage collection in MB, and the work of its thread since the first call in s.
+ * Returns the heap of the page in MB after a garbage collection, and the work of its thread in s since the first call.
  */
 const metricsOf = async (page: Page) => {
   const session = await page.context().newCDPSession(page)

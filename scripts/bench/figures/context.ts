@@ -6,11 +6,11 @@ export interface CpuRow {
   readonly work: string
   /** Processor time of all threads of the server for one request. */
   readonly micros: number
-  /** The same for the build of `--beside`, measured in turns with this one. */
+  /** Processor time of the build of `--beside` for one request. Both builds are measured alternately. */
   readonly besideMicros: number | undefined
   /** As a multiple of the processor time of bare node:http. */
   readonly ofBare: number
-  /** In microseconds on the machine where the goals were set, as `aim`: see `BARE_MICROS`. */
+  /** `must` and `aim` are in microseconds of the reference machine: see `BARE_MICROS`. */
   readonly must: number
   readonly aim: number
 }

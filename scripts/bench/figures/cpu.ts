@@ -39,9 +39,14 @@ interface Subject {
 }
 
 /**
- * Measures the processor time of each kind of request, the cost of a secondary for a write, the bytes that a login
- * writes, and the memory afterwards. Processor time varies less than rates, which depend on the load generator and
- * other processes.
+ * Measures:
+ *
+ * - the processor time of each kind of request
+ * - the cost of a secondary for a write
+ * - the bytes that a login writes
+ * - the memory after all these requests
+ *
+ * Processor time varies less than rates. Rates depend on the load generator and other processes.
  */
 export const measureCpu = async (bench: Bench): Promise<undefined> => {
   const yardsticks = new Yardsticks(bench.generator, bench.dist)

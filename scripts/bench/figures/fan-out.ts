@@ -10,7 +10,7 @@ import type { Bench } from './context.js'
 const STEPS = [0, 1, 4, 16]
 const QUICK_STEPS = [0, 1, 2]
 
-/** Two loads: so few writes that each is sent alone, and as many as the server accepts. */
+/** At the low rate, the primary sends each write alone. The full load is the maximum rate of the server. */
 const LOADS = [
   { name: '100 writes/s', connections: 4, ratePerSecond: 100 },
   { name: 'full load', connections: 64, ratePerSecond: undefined },
@@ -51,7 +51,7 @@ const measureStep = async (bench: Bench, fleet: Fleet, alone: Map<string, number
     const costs: number[] = []
     for (let round = 0; round < Math.min(bench.rounds, 3); round++) {
       const { rate, entries, cpuMicros } = await measureShipping(bench.generator, fleet, work, { connections, seconds })
-      // Heartbeats cost time without entries as well, so that time is measured separately.
+      // Heartbeats need processor time even without writes. This time is measured before, and subtracted.
       const micros = cpuMicros - (resting * seconds * 1_000_000) / entries
       costs.push(micros)
       bench.note(`${title}, ${name}: processor time of the primary for an entry`, micros, 'us')
@@ -61,11 +61,11 @@ const measureStep = async (bench: Bench, fleet: Fleet, alone: Map<string, number
     if (secondaries.length === 0) alone.set(name, cost)
     else {
       const each = (cost - (alone.get(name) ?? 0)) / secondaries.length
-      bench.note(`${title}, ${name}: more than alone, for each secondary`, each, 'us')
+      bench.note(`${title}, ${name}: additional processor time for each secondary`, each, 'us')
     }
     bench.say(`fan-out: ${title}, ${name}: ${Math.round(cost)} us an entry`)
   }
-  bench.note(`${title}: memory of the primary after that`, residentMb(primary.pid), 'MB')
+  bench.note(`${title}: memory of the primary after the load`, residentMb(primary.pid), 'MB')
 }
 
 const workOf = (primary: BenchServer): Work => ({

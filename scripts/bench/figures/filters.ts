@@ -56,7 +56,7 @@ const add = (found: Map<string, number[]>, title: string, micros: number): void 
   void found.set(title, [...(found.get(title) ?? []), micros])
 
 const titleOf = ({ name, filter }: FilterMode, mount: (typeof MOUNTS)[number]): string => {
-  const how = filter !== undefined && mount === 'held' ? 'held back' : 'shipped'
+  const how = filter !== undefined && mount === 'held' ? 'filtered' : 'shipped'
   return `${name}, ${mount}/ ${how}`
 }
 
@@ -73,7 +73,7 @@ const report = (bench: Bench, found: ReadonlyMap<string, readonly number[]>): vo
     for (const mount of MOUNTS) {
       const without = costOf(bare, mount)
       bench.note(
-        `${titleOf(mode, mount)}: to the same without a filter`,
+        `${titleOf(mode, mount)}: ratio to the cost without a filter`,
         median(ratiosOf(costOf(mode, mount), without)),
         '',
       )

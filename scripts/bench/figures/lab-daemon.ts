@@ -77,7 +77,7 @@ const openPair = async (bench: Bench, name: string, advertised?: (port: number) 
   return { primary, secondary }
 }
 
-/** Replicated writes per second, from the first to the last. */
+/** Returns the writes per second from the first request until the secondary has the last write. */
 const writesPerSecond = async (bench: Bench, { primary, secondary }: Pair): Promise<number> => {
   const write = {
     port: primary.apiPort,
@@ -117,11 +117,11 @@ const measureThrough = async (bench: Bench, pair: Pair, { pid }: RunningLabDaemo
   const daemonUs = ((cpuMs(pid) - beforeMs) * 1000) / writes
   bench.note('lab daemon: its share of the processor time', (100 * daemonUs) / (daemonUs + measured.pairUs), '%')
   bench.note('lab daemon: processor time of a write', daemonUs, 'us')
-  bench.note('lab daemon: reads and writes of it for a write', (readsAndWrites(pid) - callsBefore) / writes, '')
+  bench.note('lab daemon: read and write calls for one write', (readsAndWrites(pid) - callsBefore) / writes, '')
   return measured
 }
 
-/** Figure 16d: measures a direct pair and a pair with a lab daemon in turns. Both pairs run all the time. */
+/** Figure 16d: measures a direct pair and a pair with a lab daemon alternately. Both pairs run all the time. */
 export const measureLabDaemon = async (bench: Bench): Promise<undefined> => {
   let daemon: RunningLabDaemon | undefined
   const advertised = async (port: number) => {
@@ -141,14 +141,14 @@ export const measureLabDaemon = async (bench: Bench): Promise<undefined> => {
       const before = isFirst ? await measureThrough(bench, through, between) : undefined
       const directly = await measurePair(bench, direct)
       const by = before ?? (await measureThrough(bench, through, between))
-      bench.note('lab daemon: writes a second directly', directly.rate, '/s')
-      bench.note('lab daemon: writes a second by a lab daemon', by.rate, '/s')
-      bench.note('lab daemon: processor time of a write, both servers, directly', directly.pairUs, 'us')
-      bench.note('lab daemon: the same by a lab daemon', by.pairUs, 'us')
+      bench.note('lab daemon: writes per second without it', directly.rate, '/s')
+      bench.note('lab daemon: writes per second with it', by.rate, '/s')
+      bench.note('lab daemon: processor time of both servers for a write, without it', directly.pairUs, 'us')
+      bench.note('lab daemon: processor time of both servers for a write, with it', by.pairUs, 'us')
       lost.push(100 * (1 - by.rate / directly.rate))
     }
     bench.add('16d', median(lost))
-    bench.note('lab daemon: memory after all that', residentMb(between.pid), 'MB')
+    bench.note('lab daemon: memory after all rounds', residentMb(between.pid), 'MB')
   } finally {
     await daemon?.close()
   }

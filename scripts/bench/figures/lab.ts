@@ -84,7 +84,7 @@ export const measureLab = async (bench: Bench): Promise<undefined> => {
   return undefined
 }
 
-/** The share of Node in the time of each command. */
+/** Returns the time of an empty Node program, which is part of the time of each command. */
 const nodeMs = async (): Promise<number> => {
   const startMs = performance.now()
   await runNode(['-e', ''])

@@ -47,7 +47,7 @@ const NO_LOGINS = { service: '', batch: '', limited: [] }
 
 const writeTo = (server: BenchServer) => requestsOf(server, NO_LOGINS)['KV v1 write']
 
-/** Measures one node without peers in turns with another build. Processor time varies less than rates. */
+/** Measures one node without peers, alternately with another build. Processor time varies less than rates. */
 const measureBeside = async (bench: Bench, own: BenchServer, beside: BenchServer): Promise<void> => {
   const ask = (server: BenchServer) => bench.generator.loadWithCpu(server.pid, writeTo(server), WRITERS, bench.seconds)
   const rates: number[] = []
@@ -57,8 +57,8 @@ const measureBeside = async (bench: Bench, own: BenchServer, beside: BenchServer
     rates.push(here.rate / there.rate)
     micros.push(here.cpuMicros / there.cpuMicros)
   }
-  bench.note('writes of one node without peers / those of the program beside', median(rates), '')
-  bench.note('the same: processor time of a write', median(micros), '')
+  bench.note('one node without peers: writes / writes of the other build', median(rates), '')
+  bench.note('one node without peers: processor time of a write / in the other build', median(micros), '')
 }
 
 const measureWrites = async (bench: Bench, one: BenchServer, three: NodeCluster): Promise<void> => {

@@ -26,7 +26,7 @@ export const measurePage = async (bench: Bench): Promise<undefined> => {
       await withLink(bench, name, async (picture) => bench.add('20b', await ask<number>({ picture })))
     const hour = await ask<HourResult>({ hourOf: web })
     bench.add('20c', hour.afterMb)
-    bench.note('page: the same at the beginning of the hour', hour.beforeMb, 'MB')
+    bench.note('page: memory of its script at the beginning of the hour', hour.beforeMb, 'MB')
     bench.note('page: elements after the hour', hour.elements, '')
     bench.add('20d', hour.workedMs)
   } finally {

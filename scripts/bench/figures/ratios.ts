@@ -77,11 +77,14 @@ const measureRound = async (bench: Bench, yardsticks: Yardsticks, subjects: Subj
 
 type Measured = Record<'H' | 'front' | 'reads' | 'writes' | 'replicated', { readonly cpuMicros: number }>
 
-/** Splits the processor time of a replicated KV write: the difference of each kind of request to a simpler one. */
+/**
+ * Splits the processor time of a replicated KV write into layers. Each layer is the difference between one kind of request
+ * and the next simpler kind.
+ */
 const layersOf = ({ H, front, reads, writes, replicated }: Measured): [string, number][] => [
   ['share of a replicated write: node:http and kernel', H.cpuMicros],
   ['share of a replicated write: HTTP front', front.cpuMicros - H.cpuMicros],
-  ['share of a replicated write: pipeline, as a read has it', reads.cpuMicros - front.cpuMicros],
+  ['share of a replicated write: request pipeline of a read', reads.cpuMicros - front.cpuMicros],
   ['share of a replicated write: barrier, log, trees and disk', writes.cpuMicros - reads.cpuMicros],
   ['share of a replicated write: shipping', replicated.cpuMicros - writes.cpuMicros],
 ]
@@ -97,16 +100,16 @@ const assertDurable = async (
 ): Promise<void> => {
   if (server.log.includes('sync_writes is off')) throw new Error('the server does not sync its writes')
   if (!canTrace()) {
-    bench.say('durability: sync_writes is on; without strace, the calls are not counted')
+    bench.say('durability: sync_writes is on. Syncs are not counted, because strace is not available.')
     return
   }
   let answers = 0
   const syncs = await countSyncs(server.pid, async () => {
     answers = (await load()).answers
   })
-  bench.note('answers a sync (traced)', answers / syncs, '')
+  bench.note('durable responses per sync (with strace)', answers / syncs, '')
   if (syncs === 0 || answers / syncs > CONNECTIONS) {
-    throw new Error(`${answers} durable answers were given with ${syncs} syncs`)
+    throw new Error(`the server sent ${answers} durable responses with only ${syncs} syncs`)
   }
-  bench.say(`durability: ${answers} answers, ${syncs} syncs, ${(answers / syncs).toFixed(1)} answers a commit`)
+  bench.say(`durability: ${answers} responses, ${syncs} syncs, ${(answers / syncs).toFixed(1)} responses per sync`)
 }

@@ -12,7 +12,7 @@ import type { Bench } from './context.js'
 const CONNECTIONS = 64
 const PAUSE_SECONDS = 10
 const MEMORY_SAMPLE_MS = 100
-/** The numbers of the goals. */
+/** Goal 13b applies to these keepalive settings. */
 const SETTINGS = { keepalive_time: '1s', keepalive_timeout: '1s' }
 
 interface Pair {
@@ -52,7 +52,7 @@ const probeOf = ({ primary, secondary }: Pair, seconds: number): ProbePlan => ({
   seconds,
 })
 
-/** Returns true if the log of the secondary has grown by as many entries as that of the primary. */
+/** Returns a function that reads the last index of the primary (`above`) and of the secondary (`below`). */
 const positions = ({ primary, secondary }: Pair) => {
   const [above, below] = [primary.client(), secondary.client()]
   return async () => ({ above: await lastIndex(above), below: await lastIndex(below) })
@@ -119,7 +119,7 @@ const measurePause = async (bench: Bench, pair: Pair): Promise<void> => {
   const target = (await lastIndex(primary.client())) - before.above
   const below = secondary.client()
   const applied = async () => (await lastIndex(below)) - before.below
-  await waitUntil('the secondary to move', async () => (await applied()) > 0)
+  await waitUntil('the secondary to apply entries', async () => (await applied()) > 0)
   const first = await applied()
   const startMs = performance.now()
   await waitUntil('the backlog to be caught up', async () => (await applied()) >= target)
@@ -139,7 +139,7 @@ const measureFrozenPrimary = async (bench: Bench, { primary, secondary }: Pair):
   await waitForReplication(primary, secondary)
   primary.signal('SIGSTOP')
   try {
-    const noticedMs = await waitUntil('the secondary to notice', async () => !(await isConnected(secondary)), 10)
+    const noticedMs = await waitUntil('the secondary to disconnect', async () => !(await isConnected(secondary)), 10)
     bench.add('13b', noticedMs / 1000)
   } finally {
     primary.signal('SIGCONT')
@@ -149,7 +149,7 @@ const measureFrozenPrimary = async (bench: Bench, { primary, secondary }: Pair):
 
 const measureReturn = async (bench: Bench, { primary, secondary }: Pair): Promise<void> => {
   await primary.stop('SIGKILL')
-  await waitUntil('the secondary to notice', async () => !(await isConnected(secondary)), 5)
+  await waitUntil('the secondary to disconnect', async () => !(await isConnected(secondary)), 5)
   await primary.start()
   await primary.unseal()
   bench.add('13a', (await waitUntil('the secondary to reconnect', () => isConnected(secondary), 5)) / 1000)

@@ -21,7 +21,7 @@ interface LinkedPair extends Pair {
 }
 
 /**
- * The cost of a resync from the first connection to the stream of the log. Bytes of TCP in both directions, with TLS.
+ * The cost of a resync, from the first connection until the log is streamed. Bytes are of both directions, including TLS.
  */
 interface Resync {
   readonly connectBytes: number
@@ -30,7 +30,10 @@ interface Resync {
   readonly rounds: number
 }
 
-/** Figure 11: a secondary that is behind the log of the primary, with 100 of a million and of 200,000 keys changed. */
+/**
+ * Figure 11: resyncs of a secondary whose next log entry the primary has trimmed. 100 keys have changed, first of a
+ * million keys, then of 200,000.
+ */
 export const measureResync = async (bench: Bench): Promise<undefined> => {
   await withPair(bench, 'large', bench.syncKeys, async (pair) => {
     for (let round = 0; round < roundsOf(bench); round++) {
@@ -59,10 +62,10 @@ const roundsOf = (bench: Bench): number => Math.min(bench.rounds, 3)
 const totalOf = ({ connectBytes, diffBytes, fetchBytes }: Resync): number => connectBytes + diffBytes + fetchBytes
 
 const noteResync = (bench: Bench, what: string, found: Resync): void => {
-  bench.note(`${what}: bytes in all, both ways`, totalOf(found) / 1024, 'KB')
-  bench.note(`${what}: bytes of connecting and the offer`, found.connectBytes / 1024, 'KB')
-  bench.note(`${what}: bytes of finding what differs`, found.diffBytes / 1024, 'KB')
-  bench.note(`${what}: bytes of fetching it, leaves and values`, found.fetchBytes / 1024, 'KB')
+  bench.note(`${what}: bytes in both directions`, totalOf(found) / 1024, 'KB')
+  bench.note(`${what}: bytes until the comparison of trees`, found.connectBytes / 1024, 'KB')
+  bench.note(`${what}: bytes of the comparison of trees`, found.diffBytes / 1024, 'KB')
+  bench.note(`${what}: bytes of the fetched leaves and values`, found.fetchBytes / 1024, 'KB')
   bench.note(`${what}: round trips`, found.rounds, '')
 }
 
@@ -94,7 +97,7 @@ const withPair = async (bench: Bench, name: string, keys: number, use: (pair: Li
   }
 }
 
-/** Cuts the link, and changes keys until the primary has trimmed the entry after the last one of the secondary. */
+/** Cuts the link, and changes keys until the primary has trimmed the log entry that the secondary needs next. */
 const loseStep = async (bench: Bench, { primary, link }: LinkedPair): Promise<void> => {
   await link.down()
   const client = primary.client()
@@ -152,7 +155,7 @@ const timeOnce = async (bench: Bench, pair: LinkedPair, what: string): Promise<v
   bench.note(`${what}: from the first dial to equal roots`, performance.now() - startMs, 'ms')
   const after = await readMetrics(secondary)
   const spent = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
-  if (spent('vault_replication_merkleSync_count') !== 1) throw new Error(`${what}: there was not one resync`)
+  if (spent('vault_replication_merkleSync_count') !== 1) throw new Error(`${what}: expected exactly one resync`)
   bench.note(`${what}: from the offer to the last key stored`, spent('vault_replication_merkleSync_sum'), 'ms')
 }
 

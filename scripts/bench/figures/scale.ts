@@ -22,7 +22,7 @@ const ENDING_TTL_SECONDS = 5
 
 const CONNECTIONS = 64
 const WARM_UP = 10_000
-/** Few enough connections that a slow request waited for other work of the server and not for other requests. */
+/** The load is low, so a slow request has waited for other work of the server, not for other requests. */
 const CALM = { connections: 8, ratePerSecond: 200 }
 const CLIENTS = 8
 
@@ -47,7 +47,7 @@ export const measureScale = async (bench: Bench): Promise<undefined> => {
   const brief = await populate(bench, full.server)
   await restart(bench, full.server)
   await watchExpiry(bench, full, brief)
-  bench.note('memory when the expired tokens are swept', residentMb(full.server.pid), 'MB')
+  bench.note('memory after the sweep of expired tokens', residentMb(full.server.pid), 'MB')
   await watchTidy(bench, full)
   await compare(bench, full, empty)
   bench.note('memory of the full server after load', residentMb(full.server.pid), 'MB')
@@ -65,7 +65,7 @@ const prepare = async (server: BenchServer): Promise<Subject> => {
   return { server, works: requestsOf(server, logins) }
 }
 
-/** Fills in everything except the keys. Resolves to the number of tokens that expire soon. */
+/** Creates everything except the keys. Resolves to the number of tokens that expire soon. */
 const populate = async (bench: Bench, server: BenchServer): Promise<number> => {
   const client = server.client()
   const count = (what: keyof typeof PER_KEY) => Math.ceil(bench.scaleKeys * PER_KEY[what])
@@ -76,7 +76,7 @@ const populate = async (bench: Bench, server: BenchServer): Promise<number> => {
   await forAll(policies, (n) => client.write(`sys/policies/acl/many${n}`, { policy }))
   await forAll(namespaces, (n) => client.write(`sys/namespaces/space${n}`))
   const common = { port: server.apiPort, headers: { 'X-Vault-Token': server.rootToken }, method: 'PUT' }
-  bench.note('filling tables of mounts, policies and namespaces', (performance.now() - startMs) / 1000, 's')
+  bench.note('time to create mounts, policies and namespaces', (performance.now() - startMs) / 1000, 's')
   const roles = count('roles')
   const role = { ...common, path: '/v1/auth/approle/role/many{n}', spread: roles }
   await warmUp(bench.generator, { ...role, body: '{"token_policies":"app"}' }, roles)
@@ -85,7 +85,7 @@ const populate = async (bench: Bench, server: BenchServer): Promise<number> => {
   const token = { ...common, path: '/v1/auth/token/create' }
   await warmUp(bench.generator, { ...token, body: '{"ttl":"24h","policies":["app"]}' }, tokens * (1 - ENDING))
   const brief = Math.ceil(tokens * ENDING)
-  bench.note('filling with all but keys', (performance.now() - startMs) / 1000, 's')
+  bench.note('time to create everything except keys and tokens that expire soon', (performance.now() - startMs) / 1000, 's')
   await warmUp(bench.generator, { ...token, body: `{"ttl":"${ENDING_TTL_SECONDS}s","policies":["app"]}` }, brief)
   return brief
 }
@@ -103,7 +103,7 @@ const restart = async (bench: Bench, server: BenchServer): Promise<void> => {
   await systemClock.sleep(ENDING_TTL_SECONDS * 1000)
   const startMs = performance.now()
   await server.start()
-  bench.note('start of the full server to its first answer', (performance.now() - startMs) / 1000, 's')
+  bench.note('full server: start to the first response', (performance.now() - startMs) / 1000, 's')
   await server.unseal()
   await waitUntil('a secret to be read', () => isRead(server.client()))
   bench.add('19a', (performance.now() - startMs) / 1000)
@@ -134,7 +134,7 @@ const watchExpiry = async (bench: Bench, { server, works }: Subject, brief: numb
     },
     1000,
   )
-  bench.note('p99 of reads afterwards', await readCalmly(bench, works['KV v1 read']), 'ms')
+  bench.note('p99 of reads after the sweep', await readCalmly(bench, works['KV v1 read']), 'ms')
 }
 
 const watchTidy = async (bench: Bench, { server, works }: Subject): Promise<void> => {

@@ -18,9 +18,9 @@ interface Writer {
 }
 
 /**
- * Measures the cost of one performance secondary for a durable write. On the primary, this is the difference to a
- * primary without secondaries, measured in turns. On the secondary, it is all processor time until the write is
- * applied.
+ * Measures the cost of one performance secondary for a durable write. On the primary, the cost is the difference to a
+ * primary without secondaries. Both primaries are measured alternately. On the secondary, the cost is all processor time
+ * until it has applied the write.
  */
 export const measureShippingCost = async (bench: Bench, askBare: () => Promise<number>): Promise<void> => {
   const alone = await prepare(bench, 'alone')

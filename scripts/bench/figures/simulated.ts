@@ -26,8 +26,8 @@ const playSeeds = async (bench: Bench, processes: number | undefined, seeds: rea
   for await (const { virtualMs } of workers.play(seeds)) virtualSeconds += virtualMs / 1000
   const seconds = (performance.now() - begunMs) / 1000
   const by = processes === undefined ? 'one process per core' : `${processes} process`
-  bench.note(`seeds a second, ${by}`, seeds.length / seconds, '')
-  bench.note(`virtual seconds a second, ${by}`, virtualSeconds / seconds, '')
+  bench.note(`seeds per second, ${by}`, seeds.length / seconds, '')
+  bench.note(`virtual seconds per second, ${by}`, virtualSeconds / seconds, '')
 }
 
 interface Cost {

@@ -25,7 +25,7 @@ export const measureStart = async (bench: Bench): Promise<undefined> => {
       await server.initialize()
       bench.note('init and unseal', performance.now() - answeredMs, 'ms')
       await systemClock.sleep(SOON_MS)
-      bench.note('memory a second after the start', residentMb(server.pid), 'MB')
+      bench.note('memory one second after the unseal', residentMb(server.pid), 'MB')
       await systemClock.sleep(REST_MS - SOON_MS)
       bench.add('14b', residentMb(server.pid))
     } finally {

@@ -59,7 +59,7 @@ const isStreaming = async (secondary: BenchServer): Promise<boolean> => {
   return mode === 'secondary' && state === 'stream-wals'
 }
 
-/** Returns the ratio of writes per second during the first copy of a new secondary to those before it. */
+/** Returns the writes per second during the first copy of a new secondary, divided by the writes per second before it. */
 const foregroundKept = async (bench: Bench, primary: BenchServer, write: Work): Promise<number> => {
   const secondary = await bench.server('under-load')
   await warmUp(bench.generator, write, bench.isQuick ? 2000 : 20_000)

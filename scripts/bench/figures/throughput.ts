@@ -46,7 +46,7 @@ export const measureThroughput = async (bench: Bench): Promise<ThroughputRow[]> 
         .join(', ')} at ${CONNECTIONS.join(', ')}`,
     )
   }
-  bench.note('memory after all that load', residentMb(server.pid), 'MB')
+  bench.note('memory after the load', residentMb(server.pid), 'MB')
   const before = { written: bytesWritten(server.pid), onDisk: directoryBytes(server.dataDirectory) }
   const login = { ...works['AppRole login, service'], answersMax: LOGINS, warmupSeconds: 0 }
   const { answers, bytesIn, bytesOut } = await bench.generator.load(login, 16, 60)
@@ -56,6 +56,6 @@ export const measureThroughput = async (bench: Bench): Promise<ThroughputRow[]> 
     (directoryBytes(server.dataDirectory) - before.onDisk) / answers,
     'B',
   )
-  bench.note('bytes of a login request and its answer', (bytesIn + bytesOut) / answers, 'B')
+  bench.note('bytes of a login request and its response', (bytesIn + bytesOut) / answers, 'B')
   return rows
 }

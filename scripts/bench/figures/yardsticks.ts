@@ -30,7 +30,7 @@ export class Yardsticks {
     return this.#request(this.#echo, connections, seconds)
   }
 
-  /** The same requests to the HTTP layer of the program alone. */
+  /** The HTTP layer of the program alone: requests per second, and processor time of one request. */
   front(connections: number, seconds: number): Promise<{ rate: number; cpuMicros: number }> {
     return this.#request(this.#stack, connections, seconds)
   }

@@ -3,12 +3,13 @@ import { SECRET } from '../clusters.js'
 import type { BenchServer } from '../servers.js'
 import type { FillAnswer, FillTask } from './plan.js'
 
-/** More parallel writes are not faster. */
+/** Number of parallel writes. A higher number is not faster. */
 const WRITERS = 1024
 
 /**
- * Writes `keys` secrets `kv1/k<n>` to a server without HTTP, which is five times as fast. Stops the server meanwhile.
- * The data is correct if a secondary that copies it, and computes its tree from the values, has the same root.
+ * Stops a server, writes `keys` secrets `kv1/k<n>` directly to its storage, and starts it again. This is five times as fast
+ * as HTTP requests. To verify the data, copy it to a secondary. The secondary computes its tree from the values, and must
+ * have the same root.
  */
 export const fillStopped = async (server: BenchServer, dist: string, keys: number): Promise<void> => {
   await server.stop()

@@ -68,7 +68,7 @@ export interface FillTask {
   readonly unsealKeys: readonly string[]
   /** With a trailing slash. */
   readonly mount: string
-  /** `{n}` is replaced by a number from 0 on. */
+  /** `{n}` is replaced by consecutive numbers, beginning with 0. */
   readonly name: string
   readonly keys: number
   readonly body: string

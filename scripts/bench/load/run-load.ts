@@ -15,7 +15,7 @@ const requestMaker = (plan: LoadPlan): (() => string) => {
   }
 }
 
-/** Sends requests at a constant rate: each millisecond, as many idle connections as are due send one. */
+/** Keeps a constant rate: each millisecond, it lets idle connections send the requests that are due. */
 class Pacer {
   readonly #idle: (() => void)[] = []
   readonly #timer: NodeJS.Timeout

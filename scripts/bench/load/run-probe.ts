@@ -6,8 +6,8 @@ import type { ProbePlan, ProbeResult } from './plan.js'
 const INDEX = /^x-vault-index: (.*)$/im
 
 /**
- * Measures the time from the response of a write until another cluster shows it. A sample ends with the response of the
- * first read that finds the state, so it includes one round trip to the secondary.
+ * Measures the time from the response of a write until a read on another cluster finds the write. A sample ends with the
+ * response of that read, so it includes one round trip to the secondary.
  */
 export const runProbe = async (plan: ProbePlan): Promise<ProbeResult> => {
   const writer = await Connection.open(plan.writePort)

@@ -5,9 +5,9 @@ import { performance } from 'node:perf_hooks'
 import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
 
 /**
- * Raw group commit on the level engine, without code of the server. Each writer waits until its write is durable. One
- * synced batch is in flight, and all waiting writes join the next one. A write is a record and its share of one log
- * record. Also measures the scan rate of the engine.
+ * Measures group commits and scans of the level engine, without code of the server. Each writer waits until its write is
+ * durable. At most one synced batch is in flight, and the next batch takes all waiting writes. A batch has one record for
+ * each write, and one log record for all of them.
  */
 interface CommitTask {
   readonly kind: 'commit'

@@ -1,6 +1,7 @@
 /**
- * The file with the addresses of a running server, for local programs that cannot know them: a health check, or a script
- * that let the system choose the port. One address per line, followed by ` certificate` if a client certificate is required.
+ * The file with the addresses of a running server. Local programs read it, for example a health check, or a script that
+ * starts the server on a free port. Each line has one address, followed by ` certificate` if the listener requires a client
+ * certificate.
  */
 import path from 'node:path'
 import { rmSync } from 'node:fs'
@@ -11,8 +12,8 @@ import { replaceFile } from '../../base/replace-file.js'
 import type { ListenerConfig } from '../../server/config/config.js'
 
 /**
- * Wildcard addresses, and the loopback address at which a local program reaches them; both loopbacks for a dual-stack
- * address.
+ * Maps a wildcard address to the loopback host through which a local program reaches the server. `localhost` stands for
+ * the IPv4 and the IPv6 loopback address.
  */
 const REACHED_AT: Readonly<Record<string, string>> = { '': '127.0.0.1', '0.0.0.0': '127.0.0.1', '::': 'localhost' }
 

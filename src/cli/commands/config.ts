@@ -5,8 +5,8 @@ import { formatTable, type Output } from '../terminal/output.js'
 
 /**
  * `understudy config show`: prints the configuration of a server with the same flags, each value with its origin. Takes
- * the flags of `server`, and its own `--origin` and `--json`. Resolves to the exit code: 1 if such a server would not
- * start.
+ * the flags of `server`, and `--origin` and `--json`. Returns the exit code: 1 if a server with this configuration would
+ * not start.
  */
 export const runConfigShow = (args: readonly string[], output: Output): number => {
   if (asksForHelp(args)) {

@@ -26,8 +26,8 @@ const TIMEOUT_MS = 60_000
 const UNSEALED = [200, 429, 473]
 
 /**
- * Starts the nodes of `-dev-three-node`: one cluster over a log in memory, initialized and unsealed. If one cannot
- * start, closes all of them and rejects with StartFailure.
+ * Starts the nodes of `-dev-three-node`: one initialized and unsealed cluster with a shared log in memory. If a node
+ * cannot start, closes all nodes and rejects with StartFailure.
  */
 export const startDevNodes = async (
   config: ServerConfig,
@@ -64,12 +64,12 @@ export const startDevNodes = async (
   }
 }
 
-/** Returns the configuration of each node. The ports of the other nodes follow those of the first. */
+/** Returns the configuration of each node. The ports of the other nodes follow the ports of the first node. */
 const nodeConfigs = (config: ServerConfig): readonly ServerConfig[] => {
   const [listener] = config.listeners
   if (!listener) throw new Error('-dev without a listener')
   const { host, port } = parseHostPort(listener.address)
-  if (port === 0) throw new Error('-dev-three-node needs the port of the first node in -dev-listen-address')
+  if (port === 0) throw new Error('-dev-three-node requires a port other than 0 in -dev-listen-address')
   const reached = new URL(config.apiAddress).hostname
   return Array.from({ length: config.dev?.nodes ?? 1 }, (_, at) => {
     const clusterPort = port + CLUSTER_PORT_DISTANCE + at

@@ -12,7 +12,7 @@ import { TypedCommand } from '../terminal/command.js'
  */
 export const doctorCommand = (output: Output): Command =>
   new TypedCommand('doctor')
-    .description('check that this machine can run a lab; exit code 1 if a requirement is missing')
+    .description('check that this machine can run a lab')
     .flag('--topology <name>', `topology whose ports are checked: ${TOPOLOGY_NAMES.join(', ')}`, 'four')
     .flag('--port-base <port>', 'first API port', '8200')
     .json()

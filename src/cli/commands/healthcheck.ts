@@ -19,7 +19,7 @@ const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
  */
 export const healthcheckCommand = (output: Output): Command =>
   new TypedCommand('healthcheck')
-    .description('succeed if the server in this container responds, sealed or not')
+    .description('check that the server of this container responds')
     .flag('--addr <url>', 'server (default: the server of this container)')
     .examples('healthcheck', 'healthcheck --addr http://127.0.0.1:8200')
     .run(async (flags) => {
@@ -34,7 +34,7 @@ const askHealth = async (address: string): Promise<{ status: number | undefined;
   const client = new ApiClient({ address, skipVerify: true, timeoutMs: TIMEOUT_MS })
   try {
     const { status, json } = await client.send('GET', 'sys/health')
-    // A TLS port also answers plain HTTP, with a text. JSON comes only from sys/health itself.
+    // A TLS port responds to plain HTTP with an error text. Only sys/health responds with JSON.
     const text = json ? `${address} responds with ${status}` : `${address} does not serve the Vault HTTP API`
     return { status: json ? status : undefined, text }
   } catch (error) {

@@ -10,7 +10,7 @@ export const describeServerCommand = (): string =>
   [
     'Usage: understudy server [options]',
     '',
-    'run one server, with -config=PATH or -dev; flags: one or two dashes, -flag=value or -flag value',
+    'Run one server with -config=PATH or -dev. Flags have one or two dashes: -flag=value or -flag value.',
     '',
     'Options:',
     describeServerFlags(),
@@ -23,7 +23,7 @@ export const describeConfigShow = (): string =>
   [
     'Usage: understudy config show [options]',
     '',
-    'print the effective configuration of a server; exit code 1 if the server would not start',
+    'Print the effective configuration of a server. The exit code is 1 if the server would not start.',
     '',
     'Options:',
     '  --origin  add the flag, variable, file and line of each value',

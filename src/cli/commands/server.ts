@@ -90,7 +90,7 @@ const openLog = (config: ServerConfig): PinoLog =>
     sink: config.log.file === '' ? streamSink(process.stderr) : fileSink(config.log.file),
   })
 
-/** Writes the address file for other programs. The server starts even if it cannot be written. */
+/** Writes the address file for other programs. The server starts even if the file cannot be written. */
 const publishAddresses = (file: string, lines: readonly string[], log: PinoLog): void => {
   if (file === '') return
   try {
@@ -100,7 +100,7 @@ const publishAddresses = (file: string, lines: readonly string[], log: PinoLog):
   }
 }
 
-/** Reloads certificates, audit files and the log level. Logs a value that is invalid and keeps the old one. */
+/** Reloads certificates, audit files and the log level. If a value is invalid, logs an error and keeps the old value. */
 const reload = async (server: RunningServers, log: PinoLog, args: readonly string[]): Promise<void> => {
   try {
     const { config, problems } = loadServerConfig(args, process.env)

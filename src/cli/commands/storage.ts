@@ -11,7 +11,7 @@ export const storageCommand = (output: Output): Command => {
     .examples('storage list --data-dir ./data', 'storage verify --data-dir ./data')
   const add = (name: string, about: string) =>
     storage.command(name).description(about).required('--data-dir <path>', 'the data directory')
-  add('list', 'list generation, category, key, length and SHA-256 of every stored entry')
+  add('list', 'list all stored entries with their SHA-256 hashes')
     .json()
     .examples('storage list --data-dir ./data', 'storage list --data-dir ./data --json')
     .run(({ dataDir, json }) =>
@@ -33,7 +33,7 @@ export const storageCommand = (output: Output): Command => {
         output.data(formatTable([header, ...rows]))
       }),
     )
-  add('verify', 'verify the log, the Merkle trees and, with keys, every value; exit code 2 if something is damaged')
+  add('verify', 'verify the log and the data of a stopped server')
     .flag('--root-key-file <file>', 'root key, to decrypt every value')
     .flag('--unseal-key-file <file>', 'unseal keys, one per line, to decrypt the root key')
     .add<{ readonly generation?: number }>(generationOption('generation (default: the live one)'))
@@ -43,12 +43,12 @@ export const storageCommand = (output: Output): Command => {
       orUsage(async ({ verifyStorage }) => {
         const found = await verifyStorage(dataDir, keys, generation)
         output.data(json ? JSON.stringify(toJson(found), undefined, 2) : describe(found).join('\n'))
-        if (!found.isSound) throw new LabError('remote', `the storage in ${dataDir} is not sound`)
+        if (!found.isSound) throw new LabError('remote', `the storage in ${dataDir} is damaged`)
       }),
     )
-  add('adopt', 'select the generation (copy of the data) that the server uses')
+  add('adopt', 'select the copy of the data that the server uses')
     .add<{ readonly generation: number }>(
-      generationOption('number of the generation, as `storage list` prints it').makeOptionMandatory(),
+      generationOption('generation (copy of the data), as printed by "storage list"').makeOptionMandatory(),
     )
     .flag(
       '--force',
@@ -69,7 +69,7 @@ export const storageCommand = (output: Output): Command => {
             `its log was discarded up to index ${logGivenUpTo}: secondaries behind this index compare Merkle trees`,
           )
         }
-        if (damaged.length > 0) output.data(`damaged: ${damaged.join(', ')}; some of its keys may be missing`)
+        if (damaged.length > 0) output.data(`damaged: ${damaged.join(', ')}; some keys may be missing`)
         if (others.length > 0) output.data(`unchanged: ${others.map((one) => `generation-${one}`).join(', ')}`)
       }),
     )

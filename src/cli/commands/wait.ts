@@ -15,7 +15,7 @@ import { type FlagsOf, TypedCommand } from '../terminal/command.js'
 import { type Output, printDone } from '../terminal/output.js'
 import { parseTimeout } from './lab/options.js'
 
-/** Conditions of a whole lab. Each returns the part that is still false. */
+/** Conditions of a whole lab. Each returns a description of why it does not hold, or undefined if it holds. */
 const OF_LAB = {
   converged: ({ clusters, links }: LabView) => findUnconverged(clusters, links),
   healthy: ({ problems }: LabView) => (problems.length === 0 ? undefined : problems.join('; ')),
@@ -49,8 +49,8 @@ export const waitCommand = (output: Output): Command =>
 
 const waitFlags = () =>
   new TypedCommand('wait')
-    .description('wait until a server, or every cluster of a lab, reaches a state')
-    .flag('--addr <url>', 'one server (default: the lab)')
+    .description('wait until a server or a lab reaches a state')
+    .flag('--addr <url>', 'one server (default: every cluster of the lab)')
     .lab()
     .flag('--cluster <cluster>', 'only this cluster of the lab, or a node such as A2')
     .choice('--for <state>', 'state; converged and healthy apply to a lab only', STATES, 'replicated')
@@ -118,7 +118,7 @@ const waitForServer = async (
   say(`${label} is ${wanted}`)
 }
 
-/** A proxy may answer with its own error while the server behind it is not running. */
+/** Lowest server error status. A proxy may respond with such a status while its server is not running. */
 const SERVER_ERROR = 500
 
 const isUnknownHost = (error: unknown): boolean =>

@@ -1,10 +1,10 @@
 #!/bin/sh
-# The image's health check: succeeds if the server of this container responds with any status, sealed or not. It runs for the
-# lifetime of the container, so it starts nothing heavier than curl. The server writes its addresses to a file.
+# The image's health check: succeeds if the server of this container responds with any status, sealed or not. The check runs
+# for the lifetime of the container, so it uses only the shell and curl. The server writes its addresses to a file.
 file=${UNDERSTUDY_ADDRESS_FILE:-/tmp/understudy-addresses}
 
-# Starting a check costs more than the check. A starting server is checked every second, so that waiting clients learn of it
-# soon. A server that has responded since it wrote its addresses, or an older container, is checked every ten seconds.
+# The start of a check costs more than the check itself. A new container is checked every second until its server has
+# responded, so that waiting clients can start soon. After that, or after 30 seconds, it is checked every ten seconds.
 young_seconds=30
 pause_seconds=9
 has_answered() { [ "$file.answered" -nt "$file" ]; }

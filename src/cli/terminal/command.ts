@@ -23,7 +23,7 @@ export class TypedCommand<Flags = unknown> extends Command {
     return new TypedCommand(name)
   }
 
-  /** Adds a flag: a switch, or with a placeholder a text. */
+  /** Adds a flag: a switch, or a text if `spec` has a placeholder. */
   flag<S extends string>(spec: S, about: string): TypedCommand<Flags & Maybe<S, ValueOf<S>>>
   flag<S extends string>(spec: S, about: string, initial: string): TypedCommand<Flags & Always<S, string>>
   flag(spec: string, about: string, initial?: string): TypedCommand {
@@ -50,7 +50,7 @@ export class TypedCommand<Flags = unknown> extends Command {
     return this.addOption(new Option(spec, about).choices(choices).default(initial))
   }
 
-  /** Adds a flag with other rules. `Added`: its name and type. */
+  /** Adds an option that the other methods cannot declare. `Added`: name and type of its value. */
   add<Added>(option: Option): TypedCommand<Flags & Added> {
     return this.addOption(option) as TypedCommand<Flags & Added>
   }

@@ -22,7 +22,7 @@ export class ProcessOutput implements Output {
     this.#monotonic = monotonic
   }
 
-  /** Prints a command's JSON, or the same data as YAML if requested. */
+  /** Prints the data of a command. If YAML is requested, converts JSON to YAML. */
   readonly data = (text: string): void => {
     this.#write(process.stdout, this.format === 'yaml' ? this.#toDocument(text) : text)
     this.#hasPrinted = true

@@ -31,7 +31,7 @@ export interface RequestOptions {
   readonly token?: string
   /** Statuses of 400 or more that the caller handles. */
   readonly expected?: readonly number[]
-  /** A preliminary request for the actual one: never wrapped, and never only shown. */
+  /** A request that prepares the actual request. It is never wrapped, and `-output-curl-string` sends it nevertheless. */
   readonly isPreliminary?: boolean
   readonly isWrapped?: false
   readonly isRetried?: false
@@ -60,8 +60,8 @@ export class VaultApi {
   }
 
   /**
-   * Sends one request. `what` begins the error text of a failure: `Error writing data to PATH`. The body of the response
-   * is empty if there is none.
+   * Sends one request. `what`: the start of the error text, for example `Error writing data to PATH`. If the response has
+   * no JSON body, `body` is an empty object.
    */
   async request(what: string, method: string, path: string, options: RequestOptions = {}) {
     const call = this.#callFor(path, options)
@@ -138,8 +138,8 @@ const hasEnvelopeData = (secret: Secret | undefined): boolean =>
   secret?.data !== undefined && !('errors' in secret.data && secret.requestId === '')
 
 /**
- * Describes an error response in the format that scripts expect: the lines about its request, its status, and its errors,
- * or its warnings, or its whole body.
+ * Describes an error response in the format that scripts expect: the request, the status, and the errors. If the response
+ * has no errors, its warnings follow instead; if it has neither, its body.
  */
 const describeRefusal = (request: readonly string[], status: number, bytes: Buffer): string => {
   const head = ['Error making API request.', '', ...request]

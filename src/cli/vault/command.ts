@@ -37,8 +37,8 @@ export interface Command {
 type Run<F extends FlagTable> = (call: Call<F>) => Promise<number> | number
 
 /**
- * Returns an entry of the table. `words`: its name, then its arguments in capital letters: optional ones in brackets,
- * with `...` for any number. Its flags are parsed before `run` is called.
+ * Returns an entry of the command table. `words`: the name, then the arguments in capital letters. Optional arguments are
+ * in brackets; `...` means any number. The flags are parsed before `run` is called.
  */
 export function command(words: string, summary: string, run: Run<Record<never, never>>): Command
 export function command<F extends FlagTable>(words: string, summary: string, flags: F, run: Run<F>): Command

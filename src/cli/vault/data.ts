@@ -28,7 +28,7 @@ export const dataCommands: readonly Command[] = [
   ),
   command(
     'unwrap [TOKEN]',
-    'Unwrap a wrapped response, which uses its token',
+    'Unwrap a wrapped response (its token works once)',
     async ({ api, out, args: [token = ''] }) => {
       const isOther = token !== '' && api.settings.token !== '' && token !== api.settings.token
       const secret = await api.find('Error unwrapping', 'PUT', 'sys/wrapping/unwrap', {
@@ -51,7 +51,7 @@ const write = async (call: Call<typeof WRITE_FLAGS>, method: 'PUT' | 'PATCH'): P
   return writeAt(call, method, call.at, { body: pairs.length === 0 ? null : await readData(pairs, call.io) })
 }
 
-/** Reads a path. Throws if there is nothing. */
+/** Reads a path. Throws if the path has no value. */
 export const readAt = async ({ api }: Session, at: string, options: RequestOptions = {}): Promise<Secret> =>
   found(await api.find(`Error reading ${at}`, 'GET', at, options), at)
 
@@ -66,7 +66,7 @@ const WRITES = {
   DELETE: ['Error deleting', 'Data deleted (if it existed) at:'],
 } as const
 
-/** Writes or deletes a path. Prints the response, or without a body a success message. */
+/** Writes or deletes a path. Prints the response, or a success message if the response has no body. */
 export const writeAt = async (
   { api, out }: Session,
   method: keyof typeof WRITES,

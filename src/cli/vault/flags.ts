@@ -66,7 +66,7 @@ const formsOf = (table: FlagTable): ReadonlyMap<string, FlagForm> =>
   )
 
 /**
- * Parses flags, which come before arguments. The first argument that is not a flag ends them, as does `--`. Flags in
+ * Parses flags, which precede the arguments. The flags end at `--` or at the first argument that is not a flag. Flags in
  * `late` are accepted anywhere before `--`.
  */
 export const parseArguments = (
@@ -204,7 +204,7 @@ export type CommonFlags = FlagValues<typeof COMMON_FLAGS>
 export const INCREMENT_FLAG = { increment: flag.duration('Additional lifetime.', { aliases: ['i'] }) } as const
 export const DETAILED_FLAG = { detailed: flag.bool('Show all settings.') } as const
 
-/** The flag of commands that a DR secondary accepts with its operation token, and the query that contains it. */
+/** The flag for commands that a DR secondary accepts with an operation token. `drQuery` adds the token to a request. */
 export const DR_FLAG = { 'dr-token': flag.text('Operation token of a DR secondary.') } as const
 
 export const drQuery = ({ 'dr-token': token }: FlagValues<typeof DR_FLAG>) => ({

@@ -21,8 +21,8 @@ export const loginCommands: readonly Command[] = [
     const logIn = METHODS.get(method)
     if (!logIn)
       throw localError(
-        `Unknown auth method: ${method}. Methods of this command are token and userpass; for others write to their ` +
-          'login path, as in: vault write auth/approle/login role_id=... secret_id=...',
+        `Unknown auth method: ${method}. Use token or userpass. For another method, write to its login path, ` +
+          'for example: vault write auth/approle/login role_id=... secret_id=...',
       )
     return finish(call, await logIn(call))
   }),
@@ -63,7 +63,7 @@ const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []
 const loginByPassword = async ({ api, io, args, flags, isInteractive }: LoginCall): Promise<Secret> => {
   const { username, password, ...rest } = await readData(args, io)
   const user = textOf(username) || io.env.USER || ''
-  if (user === '') throw localError('A user is needed: username=...')
+  if (user === '') throw localError('A user name is required: username=...')
   if (password === undefined && !isInteractive)
     throw localError('A password is required, and standard input is not a terminal')
   const secretWord = password ?? (await io.ask('Password (will be hidden): '))

@@ -84,10 +84,10 @@ const formatMounts = (mounts: JsonMap, kind: 'secrets' | 'auth', isDetailed: boo
 
 interface MountKind {
   readonly name: 'secrets' | 'auth'
-  /** Its name in messages, and with its article. */
+  /** Its name in messages. `one`: the name with its article. */
   readonly noun: string
   readonly one: string
-  /** The paths of the mounts of this kind, and their prefix among all mounts. */
+  /** API path of the mounts of this kind. `prefix`: the start of their mount paths. */
   readonly base: string
   readonly prefix: '' | 'auth/'
   readonly tunable: FlagTable
@@ -220,7 +220,7 @@ const untilMoved = async ({ api, io }: Session, what: string, id: string): Promi
     const info = secret?.data?.migration_info
     const status = isMap(info) ? info.status : undefined
     if (status === 'success') return
-    if (status !== 'in-progress') throw remoteError(`${what}: the move ended as ${goText(status)}`)
+    if (status !== 'in-progress') throw remoteError(`${what}: the move ended with status ${goText(status)}`)
     await io.clock.sleep(POLL_MS)
   }
 }

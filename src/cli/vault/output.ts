@@ -167,7 +167,7 @@ const leaseRows = ({ leaseId, leaseDuration, isRenewable }: Secret): Row[] => {
   ]
 }
 
-/** Formats the lifetime of a token. One without an expiry lasts forever. */
+/** Formats the lifetime of a token. A token without an expiry has the lifetime `∞`. */
 const lifetime = (seconds: unknown): string => (Number(goText(seconds ?? 0)) === 0 ? '∞' : goDuration(seconds))
 
 /** One value of a part of the envelope: its name in tables and for `-field`, its key in the part, and its format. */

@@ -113,7 +113,7 @@ export class Preview extends Error {
 export const renderPreview = (settings: ClientSettings, request: PreviewedRequest): string =>
   settings.preview === 'policy' ? renderPolicy(request) : renderCurl(settings, request)
 
-/** Renders the curl command. It contains no token, but looks the token up when it runs. */
+/** Renders the curl command. The command contains no token: it runs `vault print token` instead. */
 const renderCurl = (
   { tls, caFile, caPath }: ClientSettings,
   { method, url, headers, body }: PreviewedRequest,

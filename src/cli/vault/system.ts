@@ -112,7 +112,7 @@ export const systemCommands: readonly Command[] = [
 
 export const versionHistoryCommand = command(
   'version-history',
-  'List the versions that the cluster has run, with dates',
+  'List the versions that the cluster has run',
   async ({ api, out }) => {
     const secret = await api.find('Error reading version history', 'GET', 'sys/version-history', { ...LIST, ...ROOT })
     const versions = textsOfJson(secret?.data?.keys)

@@ -41,7 +41,7 @@ export const cellOf =
 
 export const REPLICATION: Column = ['Replication', ({ local }) => (local === true ? 'local' : 'replicated')]
 
-/** Formats a table of objects by name, sorted by name unless the names are given. `title`: that of the names. */
+/** Formats a table of objects, sorted by name unless `names` gives the order. `title`: the header of the name column. */
 export const formatObjects = (
   title: string,
   objects: JsonMap,

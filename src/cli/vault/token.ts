@@ -105,7 +105,7 @@ export const tokenCommands: readonly Command[] = [
   ),
 ]
 
-/** Returns the request about a token or, with `isAccessor`, that of an accessor; about the own token without a subject. */
+/** Returns a request about the token or accessor `subject`; about the client's own token if `subject` is empty. */
 const requestAbout = (verb: string, subject: string, isAccessor: boolean) => {
   if (isAccessor && subject === '') throw localError('Not enough arguments with -accessor (expected 1, got 0)')
   if (isAccessor) return { path: `auth/token/${verb}-accessor`, body: { accessor: subject } }

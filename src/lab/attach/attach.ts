@@ -31,8 +31,8 @@ export const parseAddresses = (given: readonly string[]): Map<string, string> =>
 }
 
 /**
- * Groups server names by cluster, with the nodes in order. Throws LabError `usage` if a cluster has a server with the cluster's
- * name beside nodes, or only one node.
+ * Groups server names by cluster, with the nodes in order. Throws LabError `usage` if a cluster has only one node, or if it
+ * has nodes and also a server with the name of the cluster.
  */
 export const groupServers = (names: Iterable<string>): Map<string, readonly string[]> => {
   const groups = new Map<string, string[]>()
@@ -65,7 +65,7 @@ interface AttachOptions {
   readonly clusters: readonly AttachedCluster[]
   /** The lab daemon of the links between them. */
   readonly keeper?: LabDaemonAccess | undefined
-  /** The text of the CA file of their addresses. The lab stores it. */
+  /** CA certificate that verifies the addresses, PEM. The lab stores a copy. */
   readonly caPem?: string | undefined
   readonly onWarning: (text: string) => void
 }
@@ -108,7 +108,7 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
   }
 }
 
-/** Commands with long preparations call this before they attach. */
+/** Throws a conflict if a lab of that name exists. For commands with long preparations before `attachLab`. */
 export const refuseWhenThere = (name: string): void => {
   const lab = findLab(name)
   if (!lab || lab.state === 'failed') return
@@ -128,8 +128,8 @@ const withAuthority = <C extends ClusterAccess>(cluster: C, caFile: string | und
   caFile !== undefined && cluster.apiAddress.startsWith('https:') ? { ...cluster, caFile } : cluster
 
 /**
- * Returns the clusters of servers at these addresses. Throws LabError `usage` if there is none, or if there are keys of a cluster
- * without an address: its letter is probably misspelled.
+ * Returns the clusters of servers at these addresses. Throws LabError `usage` if there are no addresses, or if a cluster of
+ * the keys file has no address, for example because its name is misspelled.
  */
 export const clustersAt = (
   addresses: ReadonlyMap<string, string>,
@@ -146,7 +146,7 @@ export const clustersAt = (
   if (unknown.length > 0)
     throw new LabError(
       'usage',
-      `the keys file has cluster ${unknown.join(', ')}, whose address is missing: add ${unknown[0]}=URL`,
+      `the keys file contains keys of ${unknown.join(', ')}, but the address is missing: add ${unknown[0]}=URL`,
     )
   return [...groups].map(([letter, names]) => {
     const servers = names.map((name) => {

@@ -15,7 +15,7 @@ import { joinClusters, openCluster, type WireOptions } from '../wiring/wire.js'
 import { clusterOf, groupServers } from './attach.js'
 
 interface WiringOptions extends WireOptions {
-  /** Called with the known keys each time more are known, so that they are stored as soon as they exist. */
+  /** Called with all known keys after each new key, so that keys are stored as soon as they exist. */
   readonly onKeep: (wired: WiredClusters) => void
   /** The CA file for verifying the APIs of clusters with TLS. */
   readonly caFile?: string | undefined
@@ -23,16 +23,16 @@ interface WiringOptions extends WireOptions {
 
 interface Wiring {
   readonly wired: WiredClusters & { readonly clusters: readonly AttachedCluster[] }
-  /** The links that still match the topology. Operations have changed the others since. */
+  /** The links that match the topology. Links that operations have changed after the first run are omitted. */
   readonly links: readonly Link[]
 }
 
 const linkName = ({ kind, primary, secondary }: Link): string => `${kind} ${primary} ${secondary}`
 
 /**
- * Wires a topology from running servers: initializes and unseals each, and joins the clusters. Servers have addresses by name:
- * `A`, or `A1` and so on for nodes, which join one another through their configuration. If the record shows an earlier run, only
- * unseals what that run initialized, and completes the steps that it did not reach.
+ * Wires a topology from running servers: initializes and unseals each server, and joins the clusters. `addresses`: by the
+ * name of the server, `A`, or `A1` and so on for nodes. Nodes join each other through their configuration. If `known` shows
+ * an earlier run, unseals the servers that it has initialized, and completes the remaining steps.
  */
 export const wireClusters = async (
   topology: Topology,
@@ -53,7 +53,7 @@ export const wireClusters = async (
     clusters.set(cluster.name, cluster)
     options.onKeep(wired())
   }
-  // Asks all servers before it initializes the first: one wrong address would leave the others half set up.
+  // Checks all servers before it initializes the first, because a wrong address would leave an incomplete setup.
   const areNew = await Promise.all([...clusters.values()].map((cluster) => decideWhetherNew(cluster, options)))
   const open = [...clusters.values()].map((cluster, index) =>
     areNew[index]
@@ -117,7 +117,7 @@ const reopen = async (cluster: ClusterAccess, wired: WiredClusters, { onProgress
   onProgress(`cluster ${cluster.name} is unsealed at ${cluster.apiAddress}`)
 }
 
-/** Waits until a new link is replicated. Returns false if its clusters have other roles by now, such as after a failover. */
+/** Waits until a new link is replicated. Returns false if its clusters have other roles, for example after a failover. */
 const follows = async (
   link: Link,
   clusters: ReadonlyMap<string, ClusterAccess>,

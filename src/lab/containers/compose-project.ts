@@ -7,16 +7,16 @@ import { CONTROL_PORT, LINKS, SERVER_PORTS, TOXIPROXY_PORT } from './container-d
 import { docker, dockerBytes } from './docker.js'
 import { type KnownKeys, parseKeys } from '../keys/keys-file.js'
 
-/** Container label: the cluster of its server. */
+/** Container label: the cluster of the server. */
 export const CLUSTER_LABEL = 'understudy.cluster'
 
 /** File in which the wiring service stores unseal keys and tokens. */
 export const KEYS_IN_CONTAINER = '/vault/data/wired.json'
 
-/** Container label: the name of its node, if its cluster has several. */
+/** Container label: the name of the node, if the cluster has several nodes. */
 export const NODE_LABEL = 'understudy.node'
 
-/** Container label: its server uses TLS. */
+/** Container label: the server uses TLS. */
 export const TLS_LABEL = 'understudy.tls'
 
 /** Directory of the certificates and auto-unseal keys in the servers of an export. */
@@ -105,10 +105,10 @@ const chooseProject = (
   const projectOf = (one: Container) => labelsOf(one)[`${COMPOSE}.project`] ?? ''
   const names = [...new Set(containers.map(projectOf))].sort()
   if (project === undefined && names.length > 1)
-    throw new LabError('usage', `${directory} was started as ${names.join(' and ')}: specify one with --project`)
+    throw new LabError('usage', `${directory} was started as the projects ${names.join(' and ')}: specify one with --project`)
   const chosen = containers.filter((one) => project === undefined || projectOf(one) === project)
   if (chosen.length === 0)
-    throw new LabError('usage', `${directory} was not started as "${project}", but as ${names.join(' and ')}`)
+    throw new LabError('usage', `${directory} was not started as the project "${project}", but as ${names.join(' and ')}`)
   return chosen
 }
 
@@ -122,7 +122,9 @@ const serverOf = (one: Container): string | undefined => {
   return name !== undefined && (node === undefined ? /^[A-Z]$/ : /^[A-Z]\d$/).test(name) ? name : undefined
 }
 
-/** Returns `host:port` of a published port, if any. A stopped container still declares it, unless Docker was to choose one. */
+/**
+ * Returns `host:port` of a published port, if any. A stopped container still declares it, unless Docker was to choose one.
+ */
 const publishedAt = ({ NetworkSettings, HostConfig }: Container, port: number): string | undefined => {
   const all = [NetworkSettings.Ports, HostConfig.PortBindings].flatMap((ports) => ports?.[`${port}/tcp`] ?? [])
   const found = all.find(({ HostPort }) => HostPort !== '')
@@ -148,18 +150,18 @@ const daemonOf = (one: Container): LabDaemonAccess | undefined => {
   }
 }
 
-/** Returns undefined until the keys exist. */
+/** Reads the keys from a container. Returns undefined if the file does not exist yet. */
 const copyKeys = async (container: string): Promise<KnownKeys | undefined> => {
   const text = await copyText(container, KEYS_IN_CONTAINER)
   return text === undefined ? undefined : parseKeys(text, `${KEYS_IN_CONTAINER} in the container ${container}`)
 }
 
-/** Keys and certificates are much smaller. */
+/** Maximum size of a file that is read from a container. Keys and certificates are much smaller. */
 const FILE_BYTES_MAX = 1 << 20
 
 /**
- * Reads a file of a container, running or stopped. Returns undefined if it does not exist or is not a regular file. Links inside
- * a container are not resolved on this machine, and nothing is written to its disk.
+ * Reads a file of a container, running or stopped. Returns undefined if it does not exist or is not a regular file. Does not
+ * follow links of the container, and writes no file on this machine.
  */
 const copyText = async (container: string, file: string): Promise<string | undefined> => {
   try {

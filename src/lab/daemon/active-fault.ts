@@ -89,7 +89,7 @@ export const meetsDirection = (
   return leads(one, other) || (!isOneWay && leads(other, one))
 }
 
-/** Combines the faults of a direction. Of two faults with one name, the newer applies. `partition` overrides `hold`. */
+/** Combines the faults of a direction. Of two faults with the same name, the newer applies. `partition` overrides `hold`. */
 export const directionState = (
   active: readonly ActiveFault[],
   place: ProxyEnds,

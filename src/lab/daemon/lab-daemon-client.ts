@@ -74,14 +74,14 @@ export class LabDaemonClient {
     await this.append(event).catch(() => undefined)
   }
 
-  /** Returns the events in the lab daemon's memory after this number. */
+  /** Returns the events in the memory of the lab daemon with an ID greater than `after`. */
   async events(after = 0): Promise<readonly LabEvent[]> {
     return ((await this.#send('GET', `/events?after=${after}`)) as { events: LabEvent[] }).events
   }
 
   /**
-   * Calls `onEvent` with each event after this number, and then with new events. Resolves when `signal` is aborted or the lab
-   * daemon closes the stream. Rejects with a conflict if the daemon does not respond.
+   * Calls `onEvent` for each event with an ID greater than `after`, including new events. Resolves when `signal` is aborted
+   * or the lab daemon closes the stream. Rejects with a conflict if the daemon does not respond.
    */
   async follow(after: number, onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
     const call = { method: 'GET', url: `${this.#url}/events?after=${after}&follow=1`, ...this.#to }

@@ -38,8 +38,8 @@ const FAULTS_MAX = 1000
 const HEAL_AGAIN_MS = 1000
 
 /**
- * Owns the link proxies of a lab, which the caller has opened, the active faults of links and servers, and the timers that remove
- * them. The caller must close it, unless it closes the proxies itself.
+ * Owns the active faults of a lab, the timers that remove them, and the link proxies, which the caller has opened. The
+ * caller must close the daemon, or the proxies.
  */
 export class LabDaemon {
   readonly #around: Surroundings
@@ -92,7 +92,7 @@ export class LabDaemon {
   /** Sets a fault. Rejects with a usage error if the link or cluster does not exist, or with the error of the server. */
   async set(request: FaultRequest): Promise<ActiveFault> {
     if (this.#active.length >= FAULTS_MAX)
-      throw new LabError('conflict', `the lab already has ${FAULTS_MAX} faults, the maximum; heal some first`)
+      throw new LabError('conflict', `the lab has the maximum of ${FAULTS_MAX} faults; remove some faults first`)
     const { forMs, ...fault } = request
     if ('between' in fault) {
       this.#requireLink(fault)
@@ -119,16 +119,16 @@ export class LabDaemon {
   }
 
   /**
-   * Removes these faults, or all, and returns them. Rejects if the server of a fault does not respond: that fault stays, and all
-   * others are removed.
+   * Removes these faults, or all, and returns them. Rejects if the server of a fault does not respond: that fault stays, and
+   * all others are removed.
    */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
     return this.#end(ids, 'fault-healed')
   }
 
   /**
-   * Sets the faults of a restarted server again, since a restart clears them. A failed attempt is repeated later. First clears a
-   * server that may have unknown faults.
+   * Sets the faults of a restarted server again, because a restart clears them. If the server may have unknown faults, clears
+   * them first. Retries a failed attempt later.
    */
   restoreFaults(cluster: string): Promise<void> {
     if (this.#faultsOn(cluster).length === 0 && !this.#servers.inDoubt.has(cluster)) return Promise.resolve()
@@ -192,7 +192,7 @@ export class LabDaemon {
     return healed
   }
 
-  /** Removes a fault from a server. If another fault changes the same setting, applies that one again. */
+  /** Removes a fault from a server. If another fault changes the same setting, applies this other fault again. */
   #endOnServer(ended: ActiveServerFault, kind: EndKind): Promise<void> {
     return this.#servers.inTurn(ended.cluster, async (server) => {
       if (!this.#active.includes(ended)) return

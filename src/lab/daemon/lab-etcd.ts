@@ -32,7 +32,7 @@ interface Surroundings {
 export const startLabEtcd = (plan: LabEtcdPlan, { clock, random, emit }: Surroundings): EtcdChild => {
   const { program, dataDir, logFile, ports } = plan
   const peer = urlOf(ports[1])
-  // A full disk costs lines of the log, not the lab daemon.
+  // If the disk is full, log lines are lost, but the lab daemon continues.
   const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 }).on('error', () => undefined)
   const etcd = new EtcdChild({
     clock,

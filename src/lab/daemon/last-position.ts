@@ -1,7 +1,7 @@
 import type { LabEvent } from '../events/event.js'
 import type { LastPosition } from '../requests/expected-loss.js'
 
-/** Whether a primary serves no client after a command, until another command starts it. */
+/** Returns true if a server serves no clients after this command, until a later command starts it. */
 export const takesDown = (verb: unknown): boolean => ['stop', 'crash', 'pause', 'seal'].includes(String(verb))
 
 /**
@@ -12,7 +12,7 @@ export const takesDown = (verb: unknown): boolean => ['stop', 'crash', 'pause', 
 export const findLastPosition = (events: readonly LabEvent[], cluster: string): LastPosition | undefined => {
   const commands = events.filter((event) => event.kind === 'command' && (event.cluster ?? cluster) === cluster)
   const end = commands.findLastIndex(({ details }) => !takesDown(details.verb))
-  // A second command finds the server down already.
+  // A second command records no position, because the server is already down.
   return commands
     .slice(end + 1)
     .flatMap(({ details }) => parsePosition(details.position) ?? [])

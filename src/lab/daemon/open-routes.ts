@@ -12,7 +12,7 @@ export interface OpenRoute extends Route {
 /** A named proxy: A dials the cluster port of B through `A-B-cluster`. */
 export interface NamedProxy extends OpenRoute {
   readonly name: string
-  /** Created by a client, in addition to those of the lab. */
+  /** True if a Toxiproxy client added the proxy to the proxies of the lab. */
   readonly isExtra: boolean
 }
 
@@ -44,7 +44,7 @@ const openRoute = async (route: Route, around: Surroundings): Promise<OpenRoute>
   return { ...route, port: link.port, link }
 }
 
-/** Uses the first node while none is known to be active: it redirects or forwards. */
+/** Returns the address of the active node. If no active node is known, uses the first node, which redirects or forwards. */
 const activeOf = (behind: readonly NodeProxy[], isActive: (node: string) => boolean) => ({
   host: '127.0.0.1',
   get port() {

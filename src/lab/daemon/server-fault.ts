@@ -8,10 +8,11 @@ import { LabError } from '../model/lab-error.js'
 import { type Answer, ask, type WatchedCluster } from './watch.js'
 
 /**
- * A fault of one server. It is set through the lab endpoints of the server below `/_understudy/v1/`. Times are in milliseconds.
+ * A fault of one server. It is set through the lab endpoints of the server below `/_understudy/v1/`. Times are in
+ * milliseconds.
  */
 export type ServerFault =
-  /** Replication stops in this state. Without `kind`, that of both kinds. */
+  /** Replication stops in this state. Without `kind`, applies to both kinds of replication. */
   | { readonly name: 'hold-state'; readonly state: string; readonly kind?: Kind | undefined }
   /** The server's clock is shifted. */
   | { readonly name: 'skew'; readonly ms: number }
@@ -74,7 +75,7 @@ export const isOneShot = (fault: ServerFault): boolean => actionsOf(fault).end =
 
 export const describeServerFault = (fault: ServerFault): string => actionsOf(fault).describe(fault)
 
-/** Returns the setting that a fault changes. Of two faults of one setting, the newer applies. */
+/** Returns the setting that a fault changes. Of two faults of the same setting, the newer applies. */
 export const settingOf = (fault: ServerFault): string =>
   fault.name === 'hold-state' ? `${fault.name} ${fault.state} ${fault.kind ?? ''}` : fault.name
 
@@ -86,13 +87,13 @@ export const isSameSetting = (one: ServerFault, other: ServerFault): boolean => 
 
 interface ServerOrdersOptions {
   readonly clusters: () => readonly WatchedCluster[]
-  /** True if an earlier daemon may have set faults that this one does not know. */
+  /** True if an earlier daemon may have set faults that this daemon does not know. */
   readonly isSuccessor: boolean
 }
 
 /**
- * Sends fault requests to servers, one at a time per server. A request without response may still take effect, for example after
- * a suspended process resumes. Such a server is in doubt until all its faults are cleared.
+ * Sends fault requests to servers, one at a time per server. A request without response may still take effect, for example
+ * after a suspended process resumes. Such a server is in doubt until all its faults are cleared.
  */
 export class ServerOrders {
   readonly #clusters: () => readonly WatchedCluster[]
@@ -116,8 +117,8 @@ export class ServerOrders {
   }
 
   /**
-   * Runs work under the lock of a server, so that its faults and their record change together: a waiting request cannot set a
-   * healed fault again.
+   * Runs work under the lock of a server, so that its faults and their record change together. Without the lock, a waiting
+   * request could set a healed fault again.
    */
   async inTurn<T>(cluster: string, work: (server: WatchedCluster) => Promise<T>): Promise<T> {
     const server = this.require(cluster)
@@ -188,7 +189,7 @@ const statesIn = ({ states }: Answer['json']): ServerFault[] =>
     kind,
   }))
 
-/** Sends alternative requests until the server accepts one: only the server knows which kind of replication applies. */
+/** Sends alternative requests until the server accepts one. Only the server knows which kind of replication applies. */
 const order = async (server: WatchedCluster, orders: readonly Order[]): Promise<void> => {
   let refusal: LabError | undefined
   for (const { path, body } of orders) {
@@ -201,7 +202,7 @@ const order = async (server: WatchedCluster, orders: readonly Order[]): Promise<
   if (refusal) throw refusal
 }
 
-/** Sends a body, or without one reads. */
+/** Sends a POST request if there is a body, otherwise a GET request. */
 const call = async (
   { name, apiAddress, labApiToken }: WatchedCluster,
   path: string,

@@ -36,7 +36,7 @@ export interface Toxic {
 const defaultsOf = (type: FaultName): Readonly<Record<string, number>> =>
   Object.fromEntries(LINK_FAULTS[type].fields.map(({ toxic }) => [toxic, 0]))
 
-/** Returns the toxic of a fault, or undefined without an equivalent. The fault of a whole link is named by its number. */
+/** Returns the toxic of a fault, or undefined if there is no equivalent. The toxic of a link fault is named by its ID. */
 export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction): Toxic | undefined => {
   const type = TOXIC_NAMES.find((name) => name === fault.name)
   if (!type) return undefined
@@ -85,8 +85,8 @@ export const toLinkFault = ({ type, attributes }: Toxic): LinkFault =>
 type LinkProxy = Pick<NamedProxy, 'name' | 'from' | 'to' | 'fromNode' | 'toNode'>
 
 /**
- * Formats link faults as Prometheus metrics, 0 for a link without a fault. Links of clusters and nodes are labeled by their ends,
- * and links of proxies that clients added by proxy name. Hidden faults are omitted.
+ * Formats the number of faults of each link as Prometheus metrics. The label of a link between clusters or nodes is its two
+ * ends. The label of a proxy that a client has added is its name. Hidden faults do not count.
  */
 export const linkMetrics = (proxies: readonly LinkProxy[], active: readonly ActiveFault[]): string => {
   const faults = active.filter(isOfLink).filter(isShown)

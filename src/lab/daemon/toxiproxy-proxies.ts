@@ -25,8 +25,8 @@ type LinkParts = Pick<LinkOptions, 'clock' | 'random' | 'host'>
 const EXTRA_PROXIES_MAX = 64
 
 /**
- * The proxies of a lab as Toxiproxy clients see them. Toxics are faults of the lab daemon, so `fault ls` lists them and `heal`
- * removes them. A fault of a whole link appears as a toxic of each of its proxies.
+ * The proxies of a lab as Toxiproxy clients see them. Toxics are faults of the lab daemon, so `fault ls` lists them and
+ * `heal` removes them. A fault of a whole link appears as a toxic of each of its proxies.
  */
 export class Proxies {
   readonly #daemon: LabDaemon
@@ -59,7 +59,7 @@ export class Proxies {
     const listen = typeof given.listen === 'string' ? given.listen : ''
     if (this.#find(name)) throw new ToxiproxyError(409, 'proxy already exists')
     if (this.#daemon.proxies.filter(({ isExtra }) => isExtra).length >= EXTRA_PROXIES_MAX)
-      throw new ToxiproxyError(409, `clients have already added ${EXTRA_PROXIES_MAX} proxies, the maximum`)
+      throw new ToxiproxyError(409, `clients have added the maximum of ${EXTRA_PROXIES_MAX} proxies`)
     const link = await this.#open(portOf(listen), target)
     this.#daemon.addProxy(name, upstream, link)
     if (given.enabled === false) await this.#setEnabled(this.#require(name), false)
@@ -201,7 +201,7 @@ export class Proxies {
   }
 }
 
-/** Whether Toxiproxy has an equivalent. It has none for partitions and held states. */
+/** Returns true if Toxiproxy has an equivalent. Partitions and held states have none. */
 const isToxic = (active: ActiveFault): boolean =>
   isOfLink(active) && (active.fault.name === 'down' || toToxic(active, 'up') !== undefined)
 

@@ -77,8 +77,8 @@ const refuse = (error: unknown): Reply => {
 const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/
 
 /**
- * Rejects requests from web pages. A page can reach this port directly, or through a DNS name of its own that resolves to
- * 127.0.0.1 (DNS rebinding), for which it controls the headers.
+ * Rejects requests from web pages. A page can reach this port directly, or through its own DNS name that resolves to
+ * 127.0.0.1 (DNS rebinding). With DNS rebinding, the page controls the headers.
  */
 export const requireNoPage = ({ headers }: http.IncomingMessage): void => {
   const { host = '', origin, 'user-agent': agent = '' } = headers

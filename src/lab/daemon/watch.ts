@@ -26,12 +26,12 @@ interface WatchOptions {
 
 const PAUSE_MS = 1000
 const SILENT_AFTER_MS = 1000
-/** Timeout of a check. A server that does not respond gets no second request before that. */
+/** Timeout of a check. A server that does not respond gets no second request before this timeout. */
 const GIVEN_UP_AFTER_MS = 60_000
 
 /**
- * Checks each cluster independently about once per second and reports changes. There is one connection with one request at a
- * time, so a resumed server finds no queue of requests, and its resumption is noticed at once.
+ * Checks each cluster independently about once per second and reports changes. Sends one request at a time, so a resumed
+ * server has no queue of requests, and the daemon notices the resumption at once.
  */
 export class Watch {
   readonly #options: WatchOptions
@@ -126,8 +126,8 @@ interface Question extends Pick<HttpCall, 'url' | 'headers' | 'timeoutMs' | 'age
 }
 
 /**
- * Sends one request to a cluster without a Vault token. The lab daemon runs as long as its lab, so it does not load the complete
- * API client. Does not verify certificates: the port alone identifies a cluster.
+ * Sends one request to a cluster without a Vault token. The lab daemon runs as long as its lab, so it does not load the
+ * complete API client. Does not verify certificates: the port alone identifies a cluster.
  */
 export const ask = async ({ method, url, body, headers, timeoutMs, agent }: Question): Promise<Answer> => {
   const isTls = url.startsWith('https:')

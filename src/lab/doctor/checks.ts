@@ -29,7 +29,7 @@ const OPEN_FILES_GOOD = 1024
 const BYTES_PER_CLUSTER = 128 * 1024 * 1024
 const STALE_MS = 7 * 86_400_000
 const CERTIFICATE_START_MS = Date.UTC(2024, 0, 1)
-/** With a later clock, the lab issues certificates that other software considers invalid. */
+/** Latest plausible time. With a later clock, the lab issues certificates that other software considers invalid. */
 const PLAUSIBLE_END_MS = Date.UTC(2100, 0, 1)
 
 type Result = Omit<Finding, 'name'>

@@ -13,7 +13,7 @@ export interface Schema {
   /** False: only the properties named above are allowed. */
   readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
-  /** For editors. Problems of drills state it in other words. */
+  /** For editors only. The drill parser reports these problems with its own messages. */
   readonly oneOf?: readonly { readonly required: readonly string[] }[]
   /** Describes a value as a noun phrase for error messages: "a duration such as 80ms". */
   readonly title?: string

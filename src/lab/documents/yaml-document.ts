@@ -22,12 +22,12 @@ export interface YamlDocument {
   placeOf(node: unknown): { readonly line: number; readonly column: number }
 }
 
-/** Loads the YAML parser with the first file: loading takes longer than a whole short command that needs no file. */
+/** Loads the YAML parser. Called only if there is a file, because loading takes longer than a short command. */
 export const loadYaml = (): typeof Yaml => requireHere('yaml') as typeof Yaml
 
 const requireHere = createRequire(import.meta.url)
 
-/** Tells a file from the name of a bundled document: a file has a slash, or a YAML extension. */
+/** Returns true for a file, which has a slash or a YAML extension, and false for the name of an included document. */
 export const isDocumentFile = (nameOrFile: string): boolean => /[/\\]|\.ya?ml$/.test(nameOrFile)
 
 /** Throws a usage error that names the file if it cannot be read. */
@@ -40,8 +40,8 @@ export const readDocumentFile = (file: string): string => {
 }
 
 /**
- * Parses YAML. Throws a usage error with the position of each syntax error, or if aliases make the document too large or make it
- * contain itself.
+ * Parses YAML. Throws a usage error with the position of each syntax error. Also throws if an alias refers to itself, or if
+ * aliases make the document too large.
  */
 const readYaml = (text: string, file: string): { readonly document: YamlDocument; readonly value: unknown } => {
   const { LineCounter, isAlias, isNode, parseDocument } = loadYaml()
@@ -93,8 +93,8 @@ const findPair = (document: YamlDocument, node: unknown, key: string | number | 
 }
 
 /**
- * Finds the first line with too many levels, from indentation and brackets. The parser is recursive, so deep text would overflow
- * its stack.
+ * Finds the first line with too many levels, from indentation and brackets. The parser is recursive, so deep text would
+ * overflow its stack.
  */
 const findTooDeep = (text: string): Problem | undefined => {
   const indents: number[] = []
@@ -116,7 +116,7 @@ const findTooDeep = (text: string): Problem | undefined => {
   return undefined
 }
 
-/** One mistake can cause a problem on every later line. */
+/** Maximum number of reported problems, because one mistake can cause a problem on every later line. */
 const PROBLEMS_SHOWN_MAX = 20
 
 /** Throws a usage error that lists all problems of a file, one per line in compiler format. */
@@ -130,8 +130,8 @@ export const refuseProblems = (file: string, problems: readonly Problem[]): void
 }
 
 /**
- * Parses YAML and validates it. Throws a usage error with the position of each error. For a misspelled key, suggests the nearest
- * known key.
+ * Parses YAML and validates it. Throws a usage error with the position of each error. For a misspelled key, suggests the
+ * nearest known key.
  */
 export const readDocument = (text: string, file: string, schema: Schema) => {
   const { document, value } = readYaml(text, file)

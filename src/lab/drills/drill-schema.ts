@@ -72,7 +72,7 @@ export const DRILL_SCHEMA = {
     },
     purpose: { type: 'string', description: 'The purpose of the drill, in one sentence.' },
     symptom: { type: 'string', description: 'What operators and clients observe.' },
-    fix: { type: 'string', description: 'How to fix it.' },
+    fix: { type: 'string', description: 'How to fix the problem.' },
     topology: {
       type: 'string',
       description: 'A name such as pr-dr, or a topology file relative to this file.',
@@ -111,7 +111,7 @@ export const DRILL_SCHEMA = {
         properties: EXPECTATION_SCHEMAS,
         oneOf: exactlyOne(EXPECTATION_SCHEMAS),
       },
-      description: 'Checked after the last step, when the clients have stopped.',
+      description: 'Expectations, which are checked after the last step, when the clients have stopped.',
     },
   },
 } as const

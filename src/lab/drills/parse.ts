@@ -21,8 +21,8 @@ import type { LoadPlan } from './load/load.js'
 import { isVerb, rowOf, type Step } from './steps/steps.js'
 
 /**
- * A drill as its file defines it, after schema validation. For the meaning of each part, see `drill-schema.ts`. If `runners` is
- * empty, the drill runs in every environment.
+ * A drill as its file defines it, after schema validation. For the meaning of each part, see `drill-schema.ts`. If `runners`
+ * is empty, the drill runs in every environment.
  */
 export interface Drill
   extends Required<Pick<DrillFile, 'name' | 'purpose' | 'topology' | 'runners' | 'settings' | 'shares' | 'threshold'>> {
@@ -94,7 +94,9 @@ const findDrillProblems = (document: YamlDocument, drill: DrillFile): Problem[] 
   ]
 }
 
-/** Reports a missing topology, or clusters that it does not have. An invalid topology file throws with positions in that file. */
+/**
+ * Reports a missing topology, or clusters that it does not have. An invalid topology file throws with positions in that file.
+ */
 const judgeTopology = (document: YamlDocument, { topology }: DrillFile, problem: Report): Problem[] => {
   try {
     if (isDocumentFile(topology)) readDocumentFile(topology)
@@ -120,7 +122,7 @@ const judgeTopology = (document: YamlDocument, { topology }: DrillFile, problem:
   return findStrangers(DRILL_SCHEMA, document.root)
 }
 
-/** The forms of values that name clusters. */
+/** The patterns of values that name clusters or nodes. */
 const CLUSTER_PATTERNS: readonly string[] = [CLUSTER.pattern, SERVER.pattern]
 
 const judgeStep = (step: object, at: Path, problem: Report): Problem[] => {

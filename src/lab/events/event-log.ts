@@ -22,7 +22,7 @@ interface EventLogOptions {
   readonly clock: Clock
   /** Visible clock skew of a cluster, in milliseconds. */
   readonly skewMsOf?: (cluster: string) => number
-  /** A file of this size replaces the previous older file, which bounds the disk space of events. */
+  /** Maximum size of the current file in bytes. A file of this size replaces the older file. */
   readonly fileBytesMax?: number
 }
 
@@ -74,7 +74,7 @@ export class EventLog {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Appends a line, which survives the end of this process. It is lost if the disk is full or missing. */
+  /** Appends a line, which survives the end of this process. If the disk is full or missing, the line is lost. */
   #write(line: string): void {
     const { directory, fileBytesMax = FILE_BYTES_MAX } = this.#options
     const text = `${this.#isTorn ? '\n' : ''}${line}\n`
@@ -117,7 +117,7 @@ export class EventStreams {
   /** Sends events after this number, then new ones. Throws a conflict if there are too many readers. */
   add(response: http.ServerResponse, after: number): void {
     if (this.#open.size >= STREAMS_MAX)
-      throw new LabError('conflict', `${STREAMS_MAX} readers already follow the events, the maximum`)
+      throw new LabError('conflict', `the maximum of ${STREAMS_MAX} readers of events is reached`)
     response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
     response.flushHeaders()
     const send = ({ line }: LoggedEvent) => {

@@ -37,7 +37,7 @@ interface ComposeServer extends ExportedServer {
   readonly api: string
   readonly isTls: boolean
   readonly isAutoSealed: boolean
-  /** Whether it reads the volume of secrets: its own, or the CA certificate of an API with TLS that redeems activation tokens. */
+  /** True if the server mounts the secrets: its own, or the CA certificate of the TLS API that unwraps activation tokens. */
   readonly hasSecrets: boolean
 }
 
@@ -61,7 +61,7 @@ const SECRETS = 'secrets'
 /** The volume of secrets, mounted read-only. */
 const READ_SECRETS = `${SECRETS}:${SECRETS_IN_CONTAINER}:ro`
 
-/** Operators start the machines one after the other. */
+/** Timeout of `wire` with several machines. Operators start the machines one after the other. */
 const HOSTS_TIMEOUT = '30m'
 
 interface ComposeOptions {
@@ -71,11 +71,11 @@ interface ComposeOptions {
 }
 
 /**
- * Exports a topology as compose files: one service per server, and `wire`, which initializes, unseals and joins the servers, and
- * stores the keys in a volume. `wire` exits with status 0, and runs with every `up` to unseal restarted servers. With several
- * machines, there is one directory per machine, and the machine of the first cluster wires all of them. `hosts`: the machine of
- * each cluster, by an address that the others can reach. Absent if all share one machine. `hasLinks`: the links between servers on
- * one machine go through a lab daemon, which is one more service.
+ * Exports a topology as compose files, with one service per server and the service `wire`. `wire` initializes, unseals and
+ * joins the servers, stores the keys in a volume, and exits with status 0. It runs with every `up` to unseal restarted
+ * servers. With several machines, each machine has a directory, and the machine of the first cluster wires all servers.
+ * `hosts`: for each cluster, the address of its machine for the other machines. Absent if all clusters share one machine.
+ * `hasLinks`: the links between servers on one machine go through a lab daemon, which is one more service.
  */
 export const exportCompose = (
   source: ExportSource,

@@ -35,7 +35,7 @@ export const podOf = (labels: Record<string, string>, { restartPolicy, ...spec }
   spec: { ...(restartPolicy && { restartPolicy }), securityContext: UNPRIVILEGED, ...spec },
 })
 
-/** Returns a function that heads an object of a kind, of a cluster or of all. */
+/** Returns a function that creates the API version, kind and metadata of an object of one cluster, or of all clusters. */
 export const headsOf =
   ({ prefix, namespace }: KubernetesOptions, cluster?: string) =>
   <const V extends string, const K extends string>(apiVersion: V, kind: K, name: string) => ({
@@ -58,7 +58,9 @@ const TLS_DIRECTORY = '/vault/tls'
 export const CA_FILE = labTlsFiles(TLS_DIRECTORY).caFile
 export const TLS_MOUNT = { name: 'tls', mountPath: TLS_DIRECTORY, readOnly: true }
 
-/** Returns the DNS names of a cluster's servers: the pods of its StatefulSet in the headless Service, or the Service alone. */
+/**
+ * Returns the DNS names of a cluster's servers: the pods of its StatefulSet in the headless Service, or the Service alone.
+ */
 export const hostsOf = (topology: Topology, prefix: string, cluster: string): string[] => {
   const service = serviceOf(prefix, cluster)
   const servers = serversOf(topology, cluster)
@@ -95,7 +97,7 @@ export const clusterObjects = (
     { ...headed('v1', 'ConfigMap', service), data: { 'server.hcl': configText(topology, name, place) } },
     {
       ...headed('v1', 'Service', service),
-      // Other clusters must reach it in every role, and before it has a role.
+      // Other clusters must reach the server in every role, and before it has a role.
       spec: { clusterIP: 'None', publishNotReadyAddresses: true, selector, ports: [apiPort, clusterPort] },
     },
     { ...headed('v1', 'Service', `${service}-active`), spec: { selector, ports: [apiPort] } },

@@ -23,10 +23,10 @@ import {
 import { API_PORT, type ExportSource, hasTls, headlineOf, schemeOf } from './plan.js'
 
 /**
- * Exports a topology as Kubernetes objects. Each cluster has a StatefulSet with its configuration and a headless Service for the
- * other clusters. A second Service routes clients only to pods that serve them. The nodes of a cluster are replicas that join one
- * another. Since pods restart, servers unseal themselves with the key of their cluster from a Secret. Certificates are in another
- * Secret. A Job initializes and joins the clusters.
+ * Exports a topology as Kubernetes objects. Each cluster has a StatefulSet with its configuration and a headless Service for
+ * the other clusters. A second Service routes clients only to pods that serve them. The nodes of a cluster are replicas that
+ * join one another. Since pods restart, servers unseal themselves with the key of their cluster from a Secret. Certificates
+ * are in another Secret. A Job initializes and joins the clusters.
  */
 export const exportKubernetes = async (source: ExportSource, options: KubernetesOptions): Promise<string> => {
   const { stringify } = loadYaml()
@@ -42,7 +42,7 @@ export const exportKubernetes = async (source: ExportSource, options: Kubernetes
     `#     kubectl apply -f FILE && kubectl wait --for=condition=complete --timeout=10m job/${options.prefix}-wire`,
     '#',
     `# Clients use the services ${options.prefix}-a-active and so on. A DR secondary is not ready, so its service has no endpoints until`,
-    '# the cluster is promoted. The keys and tokens are in the volume of the wiring:',
+    '# the cluster is promoted. To print the keys and tokens:',
     '#',
     `#     kubectl exec deploy/${options.prefix}-tools -- cat /vault/data/wired.json`,
     '',
@@ -93,8 +93,8 @@ const encode = (text: string): string => Buffer.from(text).toString('base64')
 const TOPOLOGY_DIRECTORY = '/vault/topology'
 
 /**
- * Returns the objects that join the clusters once, store the keys in a volume, and give operators a shell inside: a Job, and an
- * idle Deployment.
+ * Returns the objects for the setup of the lab: a Job that joins the clusters once and stores the keys in a volume, and an
+ * idle Deployment in which operators can run commands.
  */
 const wiringObjects = (
   source: ExportSource,

@@ -80,7 +80,7 @@ export const schemeOf = (topology: Topology, cluster: string): string => (hasTls
 
 /** The addresses of a server, and the locations of its private files. */
 interface ServerLocation {
-  /** Its name, and its addresses for other servers. Absent if it reads them from its environment: its configuration is shared. */
+  /** Name and addresses for other servers. Absent if the configuration is shared, and the server reads its environment. */
   readonly self?: { readonly nodeId: string; readonly api: string; readonly cluster: string } | undefined
   /** The directory with the certificates of a topology that has TLS. */
   readonly tlsDirectory: string
@@ -89,8 +89,8 @@ interface ServerLocation {
   /** The auto-unseal key, if any: `env://` and a variable, or `file://` and a path. */
   readonly sealKey?: string | undefined
   /**
-   * With several nodes: the APIs of all of them, of which a node joins through the first that responds. `etcd`: address of its
-   * etcd for the others, `host:port`, if it is not one port above its cluster port.
+   * With several nodes: the APIs of all nodes. A node joins through the first API that responds. `etcd`: the address of the
+   * node's etcd for the other nodes, `host:port`. Default: one port above the cluster port.
    */
   readonly peers?:
     | { readonly apis: readonly string[]; readonly caFile?: string | undefined; readonly etcd?: string | undefined }

@@ -10,9 +10,9 @@ import { newSealKey } from '../model/seal-key.js'
 export const sealKeyFile = (directory: string, cluster: string): string => path.posix.join(directory, `${cluster}.key`)
 
 /**
- * Creates missing secrets and keeps existing ones, so it can run with every start. Renews certificates that have expired or have
- * other names. Only the owner can read keys. Returns a description of the new files. `hosts`: the DNS names in the certificates;
- * if empty, no certificates are created. `clusters`: those with auto-unseal.
+ * Creates missing secrets and keeps existing ones, so it can run with every start. Renews certificates that have expired or
+ * have other names. Only the owner can read keys. Returns a description of the new files. `hosts`: the DNS names in the
+ * certificates; if empty, no certificates are created. `clusters`: the clusters with auto-unseal.
  */
 export const makeSecrets = async (
   directory: string,

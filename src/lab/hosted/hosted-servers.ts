@@ -15,8 +15,8 @@ import { Links } from '../links/links.js'
 import { ServerHandle } from '../runner/server-handle.js'
 
 /**
- * One server of a lab whose servers share a process. It reads the configuration file of a separate process, and its data on disk
- * outlives it in the same way.
+ * One server of a lab whose servers share a process. Like a server in a separate process, it reads a configuration file, and
+ * its data on disk remains after it stops.
  */
 class HostedServer extends ServerHandle {
   readonly #files: HostedFiles
@@ -50,7 +50,7 @@ class HostedServer extends ServerHandle {
   }
 }
 
-/** The servers of a lab that share the process of its daemon. None runs until it is started. */
+/** The servers of a lab that share the process of its daemon. All servers are stopped at first. */
 export class HostedServers implements ServerHost {
   readonly #servers: ReadonlyMap<string, HostedServer>
 
@@ -69,7 +69,7 @@ export class HostedServers implements ServerHost {
     await server[verb]()
   }
 
-  /** Stops all servers as SIGTERM does. None can be started afterwards. */
+  /** Stops all servers as SIGTERM does. They cannot be started again. */
   async close(): Promise<void> {
     const reason = new LabError('conflict', 'the lab is stopping')
     await Promise.all([...this.#servers.values()].map((server) => server.end(reason)))

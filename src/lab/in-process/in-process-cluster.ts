@@ -85,7 +85,7 @@ export class LabCluster implements ClusterAccess {
     return found
   }
 
-  /** `http://127.0.0.1:port`, or `https` with TLS: of the active node. Constant for a single server. */
+  /** API address of the active node: `http://127.0.0.1:port`, or `https` with TLS. Constant for a single server. */
   get address(): string {
     return this.activeNode.address
   }
@@ -94,7 +94,7 @@ export class LabCluster implements ClusterAccess {
     return this.address
   }
 
-  /** `https://127.0.0.1:port`, the address for other clusters; of the active node. */
+  /** Address of the active node for other clusters: `https://127.0.0.1:port`. */
   get clusterAddress(): string {
     return this.activeNode.clusterAddress
   }
@@ -118,7 +118,7 @@ export class LabCluster implements ClusterAccess {
     return this.#options.keys.keysOf(this.name).unsealKeys
   }
 
-  /** How many key shares unseal the cluster. */
+  /** Number of key shares that unseal the cluster. */
   get threshold(): number {
     return this.#options.keys.keysOf(this.name).threshold
   }
@@ -171,9 +171,9 @@ export class LabCluster implements ClusterAccess {
   }
 
   /**
-   * Starts with the existing data, and unseals with the lab's keys that fit: after a join, those of the primary. Starts all nodes
-   * of several, and resolves when one is active. Does nothing if the cluster runs. Rejects with the error of the server if no key
-   * fits.
+   * Starts all nodes with their data, and unseals them with keys of the lab: the cluster's own keys or, after a join, the
+   * keys of its primary. Resolves when one node is active. Does nothing if the cluster runs. Rejects with the error of the
+   * server if no key is valid.
    */
   async start(): Promise<LabCluster> {
     await Promise.all(this.nodes.map((node) => node.launch()))
@@ -205,7 +205,7 @@ export class LabCluster implements ClusterAccess {
     return find() ?? this.active(except)
   }
 
-  /** Makes the active one of several nodes step down. Resolves with the next active node. */
+  /** Makes the active node step down. Resolves with the next active node. */
   async stepDown(): Promise<LabNode> {
     const before = await this.active()
     await this.client.write('sys/step-down')
@@ -219,7 +219,7 @@ export class LabCluster implements ClusterAccess {
     return this
   }
 
-  /** Stops every node as SIGKILL does; with storage in memory, as a power loss does. Durable data stays. */
+  /** Stops every node as SIGKILL does. Storage in memory keeps only durable data, as after a power loss. */
   async crash(): Promise<StoppedCluster> {
     await Promise.all(this.nodes.map((node) => node.crash()))
     this.disconnect()

@@ -37,7 +37,9 @@ export const tokensToTry = (own: Pick<ClusterKeys, 'rootToken'>, others: Iterabl
   return [...new Set(tokens.filter((token) => token !== ''))]
 }
 
-/** Throws LabError `remote` if the lab has neither tokens nor key shares, so that no request to a cluster can be authorized. */
+/**
+ * Throws LabError `remote` if the lab has neither tokens nor key shares, so that no request to a cluster can be authorized.
+ */
 export const requireKeys = ({ clusters }: LabAccess, cluster: ClusterAccess): void => {
   if (tokensToTry(cluster, clusters).length === 0 && sharesToTry<Shares>(cluster, clusters).length === 0)
     throw new LabError('remote', noKeys(cluster))
@@ -59,10 +61,10 @@ export const findByRole = async <T extends ClusterAccess>(
 }
 
 /**
- * Asks the cluster for its current role: roles move, and with them the valid tokens. Tries the tokens of other clusters, which
- * may be valid after a failover, and then generates one from the lab's keys. `onToken` receives a new token. With `node`, returns
- * the address of this node; the role is that of `cluster`, the active node, because the node may be partitioned from it. Rejects
- * with ApiError if the cluster cannot respond, for example while it restarts.
+ * Asks the cluster for its current role, because the valid tokens depend on it. Tries the tokens of other clusters, which may
+ * be valid after a failover, and then generates a token from the keys of the lab. `onToken` receives a new token. `node`: the
+ * node whose address is returned. The role still comes from `cluster`, because the node may be partitioned from the active
+ * node. Rejects with ApiError if the cluster cannot respond, for example while it restarts.
  */
 export const environmentOf = async (
   lab: LabAccess,
@@ -115,7 +117,7 @@ const makeToken = async (client: ApiClient, lab: LabAccess, cluster: ClusterAcce
     try {
       return await generateRoot(client, unsealKeys.slice(0, threshold))
     } catch (error) {
-      // The shares of another cluster are rejected. The next ones may fit.
+      // The cluster rejects the shares of another cluster. The next shares may be valid.
       if (!(error instanceof ApiError && error.status < 500)) throw error
     }
   }

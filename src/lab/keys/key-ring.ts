@@ -27,19 +27,19 @@ const SETTLING_MS = 3000
 const CHANGES_KEYS = /^sys\/replication\/(?:(?:dr|performance)\/)?(?:primary|secondary)\/(?!secondary-token)[\w-]+$/
 
 /**
- * The key shares and root token that are valid on each cluster now. A secondary gets the shares of its primary, and a promoted
- * cluster its tokens. Roles move, so the servers are asked when a token is missing or rejected.
+ * The key shares and root token that are valid on each cluster now. A secondary gets the shares of its primary, and a
+ * promoted cluster also the tokens. Roles can change, so the key ring asks the servers if a token is missing or rejected.
  */
 export class KeyRing {
   readonly #owners: () => readonly KeyOwner[]
   readonly #clock: Clock
   readonly #exchange: Exchange | undefined
   readonly #holdings = new Map<string, Holding>()
-  /** All shares ever used: after a failed join, a cluster still has its earlier ones. */
+  /** All shares that were ever used, because a cluster still has its earlier shares after a failed join. */
   readonly #shares = new Map<string, Shares>()
   readonly #searches = new Map<string, Promise<string | undefined>>()
 
-  /** `exchange`: the transport for requests to all of them if they have no sockets. */
+  /** `exchange`: the transport for requests to all owners if they have no sockets. */
   constructor(owners: () => readonly KeyOwner[], clock: Clock, exchange?: Exchange) {
     this.#exchange = exchange
     this.#owners = owners
@@ -93,7 +93,7 @@ export class KeyRing {
     })
   }
 
-  /** Asks every running cluster for its primary after a change of roles, and assigns it the keys of that primary. */
+  /** Asks every running cluster for its primary after a role change. The cluster then has the keys of this primary. */
   async follow(): Promise<void> {
     const roles = new Map<string, ReplicationStatuses>()
     await Promise.all(
@@ -167,7 +167,7 @@ export class KeyRing {
     return this.#holdingOf(name)
   }
 
-  /** Returns the primary whose data a cluster copies: by DR, which covers everything, or else by performance replication. */
+  /** Returns the primary of a cluster: its DR primary, because DR replicates all data, otherwise its performance primary. */
   #findPrimary(name: string, roles: ReadonlyMap<string, ReplicationStatuses>): string | undefined {
     for (const kind of KINDS) {
       const role = roles.get(name)?.[kind]
@@ -193,7 +193,7 @@ export const isAt = (
   address: string,
 ): boolean => clusterAddresses.some((one) => one === address)
 
-/** Whether the server is active or a performance secondary. Others are sealed, new or DR secondaries. */
+/** Returns true if the server accepts tokens: it is not sealed, not new, and not a DR secondary. */
 const servesTokens = async (client: ApiClient): Promise<boolean> => {
   const { status } = await client.send('GET', 'sys/health', { query: { standbyok: 'true', perfstandbyok: 'true' } })
   return status === 200

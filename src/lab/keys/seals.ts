@@ -14,7 +14,9 @@ import { commandIn } from '../model/lab-directory.js'
 import { nameUnreachable } from '../requests/request-errors.js'
 import { waitFor } from '../requests/wait.js'
 
-/** Seals and unseals clusters with keys of the lab, wherever they run. The functions return a description of what was done. */
+/**
+ * Seals and unseals clusters with keys of the lab, wherever they run. The functions return a description of what was done.
+ */
 
 export const unsealCluster = (lab: LabAccess, cluster: ClusterAccess): Promise<string> =>
   withAnonymousClient(cluster, async (client) => {
@@ -47,13 +49,13 @@ const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; 
   return { isSealed: sealed === true, isAuto: recoverySeal === true }
 }
 
-/** Tries the cluster's own keys first, then those of clusters from which it may have replicated. */
+/** Tries the cluster's own keys first, then the keys of clusters from which it may have replicated. */
 const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, cluster: ClusterAccess): Promise<void> => {
   let refusal = ''
   for (const { unsealKeys, threshold } of sharesToTry(cluster, lab.clusters)) {
     await client.call('PUT', 'sys/unseal', { body: { reset: true } })
     await unseal(client, unsealKeys.slice(0, threshold)).catch((error: unknown) => {
-      // The first shares are its own, if the lab holds them.
+      // Keeps the first error, because the first shares are the cluster's own shares, if the lab has them.
       if (refusal === '' && error instanceof Error) refusal = error.message
     })
     if (!(await sealOf(client)).isSealed) return
@@ -63,7 +65,7 @@ const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, clus
   throw new LabError('remote', `${describeServer(cluster.name)} is still sealed: ${why}`)
 }
 
-/** Allows for a machine that is slow because it starts many processes. */
+/** Timeout of auto-unseal, sufficient for a machine that is slow because it starts many processes. */
 const AUTO_UNSEAL_MS = 15_000
 
 /** Waits for auto-unseal after a start. The keys of such a server are recovery keys and cannot unseal it. */

@@ -45,7 +45,7 @@ const findUnreplicatedKind = async (
   if (mode !== 'secondary') return undefined
   if (address === '') return 'it is a secondary that follows no primary'
   const primary = clusters.find((one) => isAt(one, address))
-  // Of a primary outside this lab, only the connection is known.
+  // If the primary is outside this lab, only the connection can be checked.
   if (!primary)
     return isStreaming(status)
       ? undefined

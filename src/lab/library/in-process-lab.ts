@@ -36,11 +36,13 @@ const TIMEOUT_MS = 30_000
  * Clusters that run in this process and communicate over real local sockets, as `startLab` starts them. The caller must close
  * it.
  *
- * @example import { InProcessLab, listTopologies } from 'understudy-lab'
+ * @example
+ * import { InProcessLab, listTopologies } from 'understudy-lab'
  *
  * for (const topology of listTopologies()) {
  *   await using lab = await InProcessLab.start(topology, { timeoutMs: 60_000 })
- *   console.log(lab.clusters.map(({ name, address }) => `${name} ${address}`)) }
+ *   console.log(lab.clusters.map(({ name, address }) => `${name} ${address}`))
+ * }
  */
 export class InProcessLab<Names extends string = string> extends OperableLab<Names, LabCluster> {
   readonly clock: LabClock
@@ -137,7 +139,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    * with LabError `usage` for a drill that is unknown, invalid, or needs missing clusters, and with `interrupted` if the lab
    * is closed.
    *
-   * @example const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
+   * @example
+   * const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
    */
   async drill(drill: string | object, options: RunDrillOptions = {}): Promise<DrillResult> {
     const { playDrill } = await import('./drill.js')
@@ -148,7 +151,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    * The events from now on: requests through clients of the lab, link faults, and changes of process, seal, role and state of
    * its clusters, which are polled during iteration. Ends when the lab is closed.
    *
-   * @example for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
+   * @example
+   * for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
    */
   get events(): AsyncIterable<LabEvent> {
     return this.#events

@@ -39,8 +39,8 @@ interface ServersOptions extends Pick<InProcessLabOptions, 'storage' | 'settings
 type RandomFor = (name: string) => Random
 
 /**
- * Creates the resources of an in-process lab besides its servers: certificates, seal keys, load balancers, and files. Removes all
- * of them and rejects if one fails.
+ * Creates the resources of an in-process lab besides its servers: certificates, seal keys, load balancers, and files. Removes
+ * all of them and rejects if one fails.
  */
 export const makeLabResources = async (topology: Topology, randomFor: RandomFor) => {
   const known = new Map<string, Provision>()
@@ -109,8 +109,8 @@ export const makeLabResources = async (topology: Topology, randomFor: RandomFor)
 export type LabResources = Awaited<ReturnType<typeof makeLabResources>>
 
 /**
- * Opens a load balancer in front of a cluster. Its ports are reserved before those of the cluster, because the cluster advertises
- * them. The caller must close it.
+ * Opens a load balancer in front of a cluster, before the ports of the cluster are chosen, because the cluster advertises the
+ * ports of the load balancer. The caller must close it.
  */
 const openBalancer = async (clock: Clock, random: Random) => {
   let ports = (): PortPair => ({ api: 0, cluster: 0 })

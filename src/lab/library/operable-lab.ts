@@ -29,7 +29,7 @@ import { type KeyOwner, KeyRing } from '../keys/key-ring.js'
  */
 export interface ActivateOptions {
   readonly kind: Kind
-  /** The paths that a performance secondary does not get, or the only ones it gets: mounts such as `kv/`, or namespaces. */
+  /** Path filter of a performance secondary. `paths`: mounts such as `kv/`, or namespaces. */
   readonly filter?: { readonly mode: 'allow' | 'deny'; readonly paths: readonly string[] } | undefined
 }
 
@@ -101,7 +101,8 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
 
   /**
    * Fails over from a lost primary to its DR secondary. If the primary is still running, demotes it first, so that there are
-   * never two. Rejects with the error of the server (ApiError) or with LabError, for example if log entries may be lost.
+   * never two primaries. Rejects with ApiError for an error of the server, or with LabError, for example if log entries may
+   * be lost.
    *
    * @example
    * await lab.A.crash()
@@ -127,10 +128,11 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   /**
-   * Makes one cluster a secondary of another and waits until it is replicated. Erases its data. Rejects with LabError
-   * `remote` if replication of this kind is already enabled on it.
+   * Makes `secondary` a secondary of `primary` and waits until it is replicated. Erases the data of `secondary`. Rejects with
+   * LabError `remote` if replication of this kind is already enabled on `secondary`.
    *
-   * @example await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
+   * @example
+   * await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
    */
   async activate(primary: Names, secondary: Names, options: ActivateOptions & OperationOptions): Promise<void> {
     requireValid('activate', LAB_OPTIONS.activate, options, 'options')
@@ -147,9 +149,9 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   /**
-   * Waits until every secondary streams and has its primary's Merkle root. A secondary without a primary is not replicated,
-   * nor is a stopped one whose primary runs. Rejects with LabError `timeout`, which names the cluster and the condition that
-   * is still false.
+   * Waits until every secondary streams and has its primary's Merkle root. A secondary without a primary, or a stopped
+   * secondary of a running primary, is not replicated. Rejects with LabError `timeout`, which names the cluster and the
+   * unmet condition.
    */
   async converged(options: WaitOptions = {}): Promise<void> {
     const find = () => findUnreplicated(this.clusters, this.topology)
@@ -173,7 +175,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
     return findProblems(this.clusters, await this.findFaultyLinks(), this.#clock)
   }
 
-  /** Returns the lab for operations and drills. Its clusters always reflect the current knowledge. */
+  /** Returns the lab for operations and drills. Its clusters always have their current addresses and keys. */
   access(): LabAccess {
     const keys = this.keys
     return {

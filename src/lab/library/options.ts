@@ -159,8 +159,8 @@ export interface FailoverOptions {
   /** Does not touch a running primary, and promotes the secondary even if it may lack data. */
   readonly force?: boolean | undefined
   /**
-   * The highest number of log entries that may be lost if the primary is down, or `any` if the number may be unknown. After a
-   * crash, it is unknown: replication is asynchronous. Default: 0.
+   * Maximum number of log entries that may be lost if the primary is down, or `any` to accept also an unknown number. After a
+   * crash, the number is unknown, because replication is asynchronous. Default: 0.
    */
   readonly acceptLoss?: number | 'any' | undefined
 }

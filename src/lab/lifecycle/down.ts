@@ -20,8 +20,8 @@ interface DownOptions {
 const STOP_MS = 15_000
 
 /**
- * Stops every server of a lab and deletes its files, even after an incomplete start or with a damaged record. An attached lab is
- * only unregistered. Returns undefined if the lab does not exist. Throws a conflict if another command is changing it.
+ * Stops every server of a lab and deletes its files, even after an incomplete start or with a damaged record. An attached lab
+ * is only unregistered. Returns undefined if the lab does not exist. Throws a conflict if another command is changing it.
  */
 export const downLab = async (
   name: string,
@@ -52,7 +52,7 @@ export const downLab = async (
   }
 }
 
-/** Stops the servers first, over fault-free links so that they can close connections to one another, then the lab daemon. */
+/** Removes the link faults, so that servers can close their connections. Then stops the servers, and the lab daemon last. */
 export const stopLab = async (
   lab: LabRecord,
   options: Pick<DownOptions, 'onProgress' | 'forceSignal'>,

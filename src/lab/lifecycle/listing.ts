@@ -76,8 +76,8 @@ export const findLabPorts = (host: LabHost): ReadonlyMap<number, string> => {
 }
 
 /**
- * Explains why a local lab server does not respond, with the command that fixes it. Undefined if the address belongs to no lab,
- * or the server is running.
+ * Explains why a local lab server does not respond, with the command that fixes it. Undefined if the address belongs to no
+ * lab, or the server is running.
  */
 export const explainUnreachable = (url: string, host: Pick<LabHost, 'servers'>): string | undefined => {
   const found = listLocalServers().find(({ server }) => url.startsWith(`${server.apiAddress}/`))
@@ -89,5 +89,5 @@ export const explainUnreachable = (url: string, host: Pick<LabHost, 'servers'>):
   return `${describeServer(name)} is paused; "${commandIn(found.lab.name, `resume ${name}`)}" resumes it`
 }
 
-/** Excludes the log of the lab daemon. */
+/** Returns true for the configuration file of a server, and false for the file of the lab daemon. */
 const isOfServer = (file: string): boolean => path.basename(file).startsWith('server-')

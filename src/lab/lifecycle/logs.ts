@@ -12,14 +12,14 @@ interface LogSource {
 
 export interface LogLine {
   readonly source: string
-  /** Milliseconds since the epoch. A line without a time has that of the previous line. */
+  /** Milliseconds since the epoch. A line without a time has the time of the previous line. */
   readonly atMs: number
   readonly text: string
 }
 
 const TIME = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)|"(?:@timestamp|time)":\s*(?:"([^"]+)"|(\d+))/
 
-/** Returns the log files of all or the named servers, and with `isDaemonWanted` those of the lab daemon. */
+/** Returns the log files of the named servers, or of all servers. `isDaemonWanted`: also of the lab daemon and its etcd. */
 export const logSources = (
   { clusters, keeper, etcd }: LabRecord,
   names: readonly string[],
@@ -44,7 +44,7 @@ export const exportLogs = (sources: readonly LogSource[], directory: string): st
     })
 }
 
-/** Reads logs incrementally: each call returns what was written since the last. Restarts a replaced or truncated file. */
+/** Reads the new lines of logs since the previous call. Reads a replaced or truncated file from its start. */
 export class LogReader {
   readonly #tails: readonly LogTail[]
 
@@ -125,7 +125,9 @@ const timeOf = (text: string): number | undefined => {
 /** Whether a line belongs to the request with this ID. */
 export const isOfRequest = ({ text }: LogLine, id: string): boolean => fieldsOf(text)?.request_id === id
 
-/** Adds the source to a JSON line, replacing any field of that name. Other lines, such as a start banner, become a message. */
+/**
+ * Adds the source to a JSON line, replacing any field of that name. Other lines, such as a start banner, become a message.
+ */
 export const toJsonLine = ({ source, text }: LogLine): string => {
   const from = source === 'keeper' ? { source } : { cluster: source }
   return JSON.stringify({ ...from, ...(fieldsOf(text) ?? { message: text }), ...from })

@@ -130,7 +130,7 @@ const planEtcd = ({ directory, dataRoot, free, topology }: PlanInputs): LabEtcdP
   }
 }
 
-/** Rejects ambiguous routes: one address can lead to one server only, and the old address of a moved lab to its new one. */
+/** Rejects a new port that is the old port of another server, because other servers still connect to the old address. */
 const refuseConfusion = (servers: readonly ServerRecord[]): void => {
   for (const { name, ports } of servers) {
     for (const port of [ports.api, ports.cluster]) {

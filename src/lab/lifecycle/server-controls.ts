@@ -15,10 +15,10 @@ import { chooseServersOfLab } from '../nodes/choose.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { waitForAnswer } from '../requests/replication.js'
 
-/** One server of a lab, wherever it runs. An absent method: servers of this kind cannot do that separately. */
+/** One server of a lab, wherever it runs. An absent method is not supported for servers of this kind. */
 export interface ServerControls {
   readonly lab: AnyLab
-  /** The keys of its cluster, at its own name and address. */
+  /** The name and address of the server, with the keys of its cluster. */
   readonly place: ClusterAccess
   /** Whether it runs or is suspended. */
   isRunning(): Promise<boolean>
@@ -71,8 +71,8 @@ export const workOn = async (server: ServerControls, verb: ServerVerb): Promise<
 }
 
 /**
- * Runs an action on externally managed servers: on those of the named clusters or nodes, or on all without names. Actions beyond
- * the API require that they are local containers.
+ * Runs an action on externally managed servers: on the named clusters or nodes, or on all servers without names. An action on
+ * the process requires a local container.
  */
 export const workOnAttached = async (
   lab: AttachedLab,

@@ -53,7 +53,7 @@ export const writeFiles = async (
   }
 }
 
-/** Returns the data location that several nodes share. */
+/** Returns the storage of a node in a multi-node cluster: the shared etcd of the lab, or the addresses of its peers. */
 const sharedBy = (
   { etcd }: LabRecord,
   { nodes, caFile }: ClusterRecord,

@@ -56,7 +56,7 @@ export const workOnServers = async (
       const before = takesDown(verb) ? await positionBefore(place) : undefined
       options.onProgress(await workOn(controlsOf(context, server.name), verb))
       const command = commandIn(name, `${verb} ${server.name}`)
-      // With several nodes, another one may take over.
+      // In a multi-node cluster, another node may become active and append more entries.
       const isEnd = verb === 'stop' && !cluster.nodes
       const position = before && isEnd ? positionAfterStop(before, server.logFile) : before
       const details = { verb, ...(position && { position }) }
@@ -112,7 +112,7 @@ const readRecords = ({ name }: Context, server: string): Records => {
   return { lab, ...findRecords(lab, server) }
 }
 
-/** Starts all nodes before it waits for the first: nodes with data of their own respond only once enough of them run. */
+/** Starts all nodes before it waits for the first, because nodes with storage "raft" respond only with a quorum. */
 const launchPeers = async (servers: readonly ServerRecord[], context: Context): Promise<void> => {
   for (const { name } of servers.filter(({ etcdPort }) => etcdPort !== undefined)) {
     const records = readRecords(context, name)
@@ -170,7 +170,7 @@ const start = (records: Records, context: Context): Promise<string> => {
   const running = context.launched.has(server.name) ? undefined : findServer(lab, server, context.host)
   return withAnonymousClient({ ...cluster, apiAddress: server.apiAddress }, async (client) => {
     if (!running) return open(records, client, context)
-    // A suspended server does not respond, and nodes with data of their own unseal only once enough of them run.
+    // A suspended server does not respond, and nodes with storage "raft" unseal only with a quorum.
     const isOpen = running.isFrozen || server.etcdPort !== undefined || !(await isLeftSealed(records, client, context))
     return isOpen ? `${describeServer(server.name)} is running` : openStarted(records, client, context)
   })

@@ -29,7 +29,7 @@ import { openNodes } from '../nodes/nodes.js'
 import type { LabHost } from '../processes/lab-host.js'
 
 export interface UpOptions extends WireOptions, LabPlan {
-  /** Called only after the name is known to be free, since a running lab uses its own ports. */
+  /** Called only if the name is free, because the ports of a running lab with this name would be in use. */
   readonly choosePorts: () => Promise<ReadonlyMap<string, PortPair>>
   /** An additional root token on every cluster that serves clients. */
   readonly rootToken?: string | undefined
@@ -96,7 +96,7 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
   const runs = servers.findAll([...serversOfLab(lab), lab.keeper].map(({ configFile }) => configFile)).length > 0
   const fix = `"understudy down ${name}" ${runs ? 'stops' : 'removes'} it`
   if (lab.state === 'starting') {
-    if (runs) throw new LabError('conflict', `the lab "${name}" was started only partly; ${fix}`)
+    if (runs) throw new LabError('conflict', `the start of the lab "${name}" is incomplete; ${fix}`)
     return
   }
   throw new LabError('conflict', `the lab "${name}" is ${runs ? 'running' : 'stopped'}; ${fix}`)
@@ -153,7 +153,7 @@ const openAll = async (clusters: readonly ClusterRecord[], wire: WireOptions): P
 /** Stores the image for `reset`. */
 const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): Promise<void> => {
   const start = startDirectory(lab)
-  // Peer nodes have stored their joins, so the given image no longer matches them.
+  // Nodes with storage "raft" have stored their membership, so the given image no longer matches them.
   if (!image || lab.clusters.some(isOfPeers)) await takeLabImage(lab, start, host)
   else if (image.directory !== start) cpSync(image.directory, start, { recursive: true })
 }

@@ -59,7 +59,7 @@ export class LabLink {
     return this.#proxies.every((proxy) => proxy.isClear)
   }
 
-  /** Drops all traffic, including connection ends, as a cut cable does. */
+  /** Drops all traffic, including the close of connections, like a cut cable. */
   partition(way: Way = 'both'): void {
     this.#change((proxy) => proxy.partition(way), 'fault-set', { fault: { name: 'partition' }, way })
   }

@@ -5,7 +5,8 @@ import { environmentOf } from '../keys/environment.js'
 import type { EventDraft, LabEvent } from '../events/event.js'
 import { type ActiveFault, type FaultRequest, findBetween } from '../daemon/active-fault.js'
 import { LabError } from '../model/lab-error.js'
-import { Runbook, type RunbookOptions } from '../operations/runbook.js'
+import { Runbook } from '../operations/runbook.js'
+import type { RunbookOptions } from '../operations/runbook-options.js'
 import type { LastPosition } from '../requests/expected-loss.js'
 import { sealCluster, unsealCluster } from '../keys/seals.js'
 import type { Topology } from '../model/topology.js'
@@ -28,7 +29,7 @@ export interface LabFaults {
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]>
 }
 
-/** What differs between the kinds of labs. An unsupported operation rejects with LabError `usage`, created by `cannot`. */
+/** The parts that depend on the kind of lab. An unsupported operation rejects with LabError `usage`, created by `cannot`. */
 export interface LabDriver {
   readonly kind: LabKind
   readonly name: string
@@ -39,7 +40,7 @@ export interface LabDriver {
   readonly faults: LabFaults
   /** Where the proxies of the links run: in the lab daemon, which outlives the handle, in this process, or nowhere. */
   readonly links: 'daemon' | 'here' | 'none'
-  /** Returns the current knowledge about clusters. Joins and promotions change their keys. */
+  /** Returns the clusters with their current addresses and keys. Joins and promotions change the keys. */
   clusters(): readonly ClusterAccess[]
   /** Stores new keys of a cluster. */
   saveKeys(cluster: string, keys: Partial<ClusterKeys>): void

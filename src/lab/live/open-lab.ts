@@ -74,9 +74,9 @@ const localEvents = (name: string, clock: Clock, clusters: LabDriver['clusters']
 }
 
 /**
- * Opens the lab of this name: of its own servers, or of externally managed ones. Of those, it can stop and start local containers.
- * Reads the record each time, since other commands may change it. Throws a usage error if the lab does not exist, a conflict if
- * its start failed.
+ * Opens the lab of this name. Of externally managed servers, only local containers can be stopped and started. Reads the
+ * record for each access, because other commands may change it. Throws a usage error if the lab does not exist, and a
+ * conflict if its start failed.
  */
 export const openLab = (name: string, host: LabHost): LiveLab => {
   const lab = requireAnyLab(name)

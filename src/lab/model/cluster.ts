@@ -31,6 +31,8 @@ export interface ClusterAccess extends ClusterKeys {
   readonly apiAddress: string
   /** The API addresses of all its servers, if there are several. */
   readonly nodeAddresses?: readonly string[] | undefined
+  /** How the commands of a written runbook address it: namespace (empty: root), token variable and cluster address. */
+  readonly written?: Readonly<Record<'namespace' | 'tokenVariable' | 'clusterAddress', string>> | undefined
   /** The CA file of its address, unless a public CA signed its certificate. */
   readonly caFile?: string | undefined
   /** The transport to the cluster if it has no socket. */
@@ -41,7 +43,7 @@ export interface ClusterAccess extends ClusterKeys {
 
 /** A server that runs as a local process. */
 export interface ServerRecord {
-  /** The name of its cluster, or `A2` for one of several nodes. */
+  /** The name of the cluster, or in a multi-node cluster the name of the node, such as `A2`. */
   readonly name: string
   readonly apiAddress: string
   readonly clusterAddress: string
@@ -59,13 +61,13 @@ export interface ServerRecord {
 }
 
 /**
- * A cluster whose servers are local processes. Part of `lab.json`, which only its owner can read. Its own addresses and files are
- * those of its single server, or of the first of several.
+ * A cluster whose servers are local processes. Part of `lab.json`, which only its owner can read. The addresses and files are
+ * those of the single server, or of the first node.
  */
 export interface ClusterRecord extends ClusterAccess, ServerRecord {
   /** Its servers, if there are several. */
   readonly nodes?: readonly ServerRecord[] | undefined
-  /** Address for other clusters, if it is not its own: `host:port` of API and cluster port. */
+  /** Ports of the load balancer through which other clusters reach the cluster, if there is one. */
   readonly balancer?: PortPair | undefined
   /** The auto-unseal key file. */
   readonly sealKeyFile?: string | undefined
@@ -103,7 +105,7 @@ export const requireCluster = ({ name: lab, clusters }: LabAccess, name: string)
   throw new LabError('usage', `the lab "${lab}" has no cluster "${name}"; it has ${names}`)
 }
 
-/** `starting` until everything is replicated. `failed` if the start failed and only logs are left. */
+/** `starting` until all secondaries are replicated. `failed` if the start failed and only logs are left. */
 type LabState = 'starting' | 'running' | 'failed'
 
 /** A lab that started its servers as processes. */
@@ -157,13 +159,13 @@ export interface AttachedServer extends Pick<ClusterAccess, 'name' | 'apiAddress
   readonly container?: string | undefined
 }
 
-/** An externally managed cluster. Its own address and container are those of its single server, or of the first node. */
+/** An externally managed cluster. The address and container are those of the single server, or of the first node. */
 export interface AttachedCluster extends ClusterAccess, AttachedServer {
   /** Its servers, if there are several. */
   readonly nodes?: readonly AttachedServer[] | undefined
 }
 
-/** A lab of externally managed servers. It stores their addresses and keys, and neither starts nor stops them. */
+/** A lab of externally managed servers. It stores their addresses and keys, and can start and stop only local containers. */
 export interface AttachedLab extends WiredClusters {
   readonly apiVersion: 'understudy/v1'
   readonly name: string

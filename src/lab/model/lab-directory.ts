@@ -16,8 +16,8 @@ import { LabError } from './lab-error.js'
 import { LAB_NAME, labsDirectory, listLabs, nameFlag } from './state-directory.js'
 
 /**
- * Returns the directory of a lab, readable by its owner only. It contains `lab.json`, a claim while a command changes the lab,
- * and one directory per cluster with configuration, log and data.
+ * Returns the directory of a lab, readable by its owner only. It contains `lab.json`, a claim while a command changes the
+ * lab, and one directory per cluster with configuration, log and data.
  */
 export const labDirectory = (name: string): string => {
   if (!LAB_NAME.test(name)) {
@@ -30,8 +30,8 @@ export const labDirectory = (name: string): string => {
 }
 
 /**
- * Creates a directory and its parents, one at a time. The recursive call never returns on some file systems, such as `/proc`,
- * which create a directory and then deny its existence.
+ * Creates a directory and its parents, one at a time. The recursive call never returns on file systems such as `/proc`, where
+ * a new directory does not become visible.
  */
 export const makeDirectories = (directory: string, fix = 'set XDG_STATE_HOME to a writable directory'): void => {
   const there = statSync(directory, { throwIfNoEntry: false })
@@ -73,12 +73,12 @@ export const findIntactLab = (name: string): AnyLab | undefined => {
   }
 }
 
-const ELSEWHERE = 'its servers are external, so do this where they run'
+const ELSEWHERE = 'its servers are external, so manage them on their own machines'
 
 /** Returns a lab with its own servers. Rejects an attached lab with the reason why the command does not apply. */
 export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))
 
-/** Returns the same, and also a lab whose start failed, of which only logs are left. */
+/** Returns a lab with its own servers, even if its start failed and only its logs are left. Rejects an attached lab. */
 export const requireOwnLab = (name: string, why = ELSEWHERE): LabRecord => {
   const lab = requireRecord(name)
   if (isAttached(lab)) throw new LabError('usage', `the lab "${name}" is attached: ${why}`)

@@ -1,13 +1,18 @@
 /**
- * Kinds of failures in a lab: `usage` is an error of the caller, `remote` an error from a cluster, `timeout` a condition that
- * stayed false, `conflict` a resource in use, and `interrupted` a requested end. The exit codes of the command line
- * distinguish the same kinds.
+ * Kinds of failures in a lab. The exit codes of the command line distinguish the same kinds.
+ * - `usage`: an error of the caller
+ * - `remote`: an error of a cluster
+ * - `timeout`: a condition did not hold in time
+ * - `conflict`: a resource is in use
+ * - `interrupted`: the caller stopped the work
  *
- * @example import { LabError, type LabErrorCode, startLab } from 'understudy-lab'
+ * @example
+ * import { LabError, type LabErrorCode, startLab } from 'understudy-lab'
  *
- * const codeOf = (error: unknown): LabErrorCode | undefined => (error instanceof LabError ? error.code : undefined) await
- * using lab = await startLab('pr') lab.link('A', 'C').partition() await lab.healthy({ timeoutMs: 1_000 }).catch((error:
- * unknown) => console.log(codeOf(error))) // timeout
+ * const codeOf = (error: unknown): LabErrorCode | undefined => (error instanceof LabError ? error.code : undefined)
+ * await using lab = await startLab('pr')
+ * lab.link('A', 'C').partition()
+ * await lab.healthy({ timeoutMs: 1_000 }).catch((error: unknown) => console.log(codeOf(error))) // timeout
  */
 export type LabErrorCode = 'usage' | 'remote' | 'timeout' | 'conflict' | 'interrupted'
 

@@ -20,7 +20,7 @@ const offsetOf = (server: string): number => {
 /** Returns the offset of the last port of these clusters from the first. */
 export const lastPortOffset = (clusters: readonly string[]): number => Math.max(...clusters.map(offsetOf)) + 1
 
-/** Returns API ports = base + 10 x cluster index (A = 0) + 2 x node index; cluster port = API + 1. Fails if one is taken. */
+/** Returns API port = base + 10 x cluster index (A = 0) + 2 x node index; cluster port = API + 1. Fails if one is in use. */
 export const fixedPorts = async (
   clusters: readonly string[],
   base = PORT_BASE,
@@ -34,7 +34,7 @@ export const fixedPorts = async (
       if (!(await isFree(port)))
         throw new LabError(
           'conflict',
-          `port ${port} is taken${describeOwner(findPortOwner(port))}, and cluster ${name} needs it; use --ports random or --port-base`,
+          `port ${port} is taken${describeOwner(findPortOwner(port))}, and cluster ${name} requires it; use --ports random or --port-base`,
         )
     }
     ports.set(name, pair)
@@ -42,14 +42,14 @@ export const fixedPorts = async (
   return ports
 }
 
-/** Below the ephemeral port range of common systems, whose outgoing connections could take a port before its server does. */
+/** Below the ephemeral ports of common systems, because an outgoing connection could take such a port before the server. */
 const RANDOM_RANGE = { first: 12_000, last: 32_000 }
 const TRIES = 200
 const PORT_MAX = 65_535
 
 /**
- * Returns the range of random ports. Another job on this machine may choose the same port before the server starts, unless it has
- * a different range. Throws `usage` unless the text is a range `first-last` of at least two ports.
+ * Returns the range of random ports. Another job on this machine may choose the same port before the server starts, unless it
+ * has a different range. Throws `usage` unless the text is a range `first-last` of at least two ports.
  */
 export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): typeof RANDOM_RANGE => {
   if (text === undefined || text === '') return RANDOM_RANGE

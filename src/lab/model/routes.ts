@@ -31,7 +31,7 @@ export interface NodeProxy {
 
 /** How other servers reach a server. */
 export interface Reach {
-  /** The cluster of which it is one of several nodes. Absent for a single server. */
+  /** The cluster of a node in a multi-node cluster. Absent for a single server. */
   readonly cluster?: string | undefined
   readonly ports: PortPair
   /** The host of its own addresses. Default: 127.0.0.1. */
@@ -118,7 +118,9 @@ const balancerRoutes = (balancer: PortPair, servers: readonly (readonly [string,
     return behind.length > 1 ? { ...route, behind } : { ...route, target: `127.0.0.1:${behind[0]?.port}` }
   })
 
-/** Returns the advertised API and cluster addresses, and their targets. A balancer of several nodes chooses its target itself. */
+/**
+ * Returns the advertised API and cluster addresses, and their targets. A balancer of several nodes chooses its target itself.
+ */
 const addressesOf = ({ host = LOCAL, ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>
   [
     { shown: balancer?.api, own: ports.api },
@@ -139,7 +141,7 @@ export const isRouteOf = ({ from, fromNode = from }: Route, server: string): boo
 export const dialRoutesOf = (routes: readonly Route[], server: string, host = LOCAL): string[] =>
   routes.filter((route) => isRouteOf(route, server)).map(({ address, port }) => `${address}=${host}:${port}`)
 
-/** Returns the addresses that a server must not reach. Those of its own cluster are not included. */
+/** Returns the addresses that a server must not reach. Excludes the addresses of its own cluster. */
 export const hiddenFrom = (reaches: ReadonlyMap<string, Reach>, server: string): string[] => {
   const own = reaches.get(server)?.cluster ?? server
   const others = [...reaches].filter(([to, { cluster = to }]) => cluster !== own)

@@ -11,30 +11,30 @@ interface VerbTexts {
   readonly about: string
   /** The description of the step of a drill. */
   readonly step: string
-  /** The command requires a name, because it would otherwise affect every server. */
+  /** True if the command requires a name. Without a name, a command applies to every server. */
   readonly needsName?: true
 }
 
 export const SERVER_VERBS: Readonly<Record<ServerVerb, VerbTexts>> = {
   start: {
-    about: 'start stopped or killed servers with their data, and unseal them',
+    about: 'start stopped servers with their data and unseal them',
     step: 'Starts servers with their data, and unseals them with the keys of the lab.',
   },
   stop: { about: 'stop servers with SIGTERM and keep their data', step: 'Stops servers with SIGTERM.' },
-  restart: { about: 'stop, start and unseal servers', step: 'Stops servers and starts them again.' },
+  restart: { about: 'restart and unseal servers', step: 'Stops servers and starts them again.' },
   crash: {
     about: 'kill servers with SIGKILL',
     step: 'Kills servers with SIGKILL.',
     needsName: true,
   },
   pause: {
-    about: 'suspend servers with SIGSTOP: they stop responding',
+    about: 'suspend server processes with SIGSTOP',
     step: 'Suspends servers with SIGSTOP. Not available in one process.',
     needsName: true,
   },
   resume: { about: 'resume suspended servers', step: 'Resumes suspended servers.' },
   wipe: {
-    about: 'remove the data of stopped servers; a node with raft storage joins again when it starts',
+    about: 'remove the data of stopped servers',
     step: 'Removes the data of stopped servers. With storage "raft", a node joins again when it starts.',
     needsName: true,
   },

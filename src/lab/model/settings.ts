@@ -3,8 +3,8 @@ import { OWN_KEYS, type OwnKey } from '../../server/config/tables.js'
 import { LabError } from './lab-error.js'
 
 /**
- * Settings of the stanza `understudy`, as listed in docs/reference/settings.md. Times are strings with a unit (`500ms`, `5s`), sizes are in
- * bytes. An unknown setting is a type error, and a LabError `usage`.
+ * Settings of the stanza `understudy`, as listed in docs/reference/settings.md. Times are strings with a unit (`500ms`,
+ * `5s`), sizes are in bytes. An unknown setting is a type error, and a LabError `usage`.
  *
  * @example
  * import { type LabSettings, startLab } from 'understudy-lab'

@@ -4,7 +4,7 @@ import type { PortPair } from './ports.js'
 import type { LabSettings } from './settings.js'
 
 /**
- * One replication link. Clusters are named by their initial position, since roles move. Times are in milliseconds.
+ * One replication link. `primary` and `secondary` are the initial roles, which can change. Times are in milliseconds.
  *
  * @example
  * import { type Link, startLab } from 'understudy-lab'
@@ -92,7 +92,7 @@ export interface MountSeed {
 export interface ClusterPlan {
   /** Number of servers of the cluster, one of them active. Default: 1. */
   readonly nodes?: NodeCount
-  /** Data location of several servers in labs of processes: see `NodeStorage`. */
+  /** Storage of a multi-node cluster in labs of processes: see `NodeStorage`. */
   readonly storage?: NodeStorage
   readonly seal?: SealPlan
   readonly license?: 'enterprise' | 'plus' | 'none'
@@ -103,7 +103,7 @@ export interface ClusterPlan {
   /** Settings of the stanza `understudy`. */
   readonly settings?: LabSettings
   readonly ports?: PortPair
-  /** How others reach the cluster: `direct` (default), `load-balancer`, or `cluster-port` (without its API). */
+  /** How other clusters reach the cluster: `direct` (default), `load-balancer`, or `cluster-port` (without its API). */
   readonly reach?: 'direct' | 'load-balancer' | 'cluster-port'
   readonly seed?: Seed
 }
@@ -138,21 +138,23 @@ export interface Topology {
 
 export const planOf = ({ plans = {} }: Topology, cluster: string): ClusterPlan => plans[cluster] ?? {}
 
-/** Data locations of multi-node clusters. */
+/** Storage types of multi-node clusters. */
 export const NODE_STORAGES = ['etcd', 'raft'] as const
 
 /**
  * Storage of a multi-node cluster in a lab of processes. `etcd` (default): one etcd of the lab stores the data. `raft`: each
  * node stores the data; nodes join the first node by `retry_join` and need a quorum.
  *
- * @example import { type NodeStorage, type Topology } from 'understudy-lab'
+ * @example
+ * import { type NodeStorage, type Topology } from 'understudy-lab'
  *
- * const storage: NodeStorage = 'raft' const plans = { A: { nodes: 3, storage } } as const const topology: Topology = { name:
- * 'one', about: 'three members', clusters: ['A'], links: [], plans }
+ * const storage: NodeStorage = 'raft'
+ * const plans = { A: { nodes: 3, storage } } as const
+ * const topology: Topology = { name: 'one', about: 'three members', clusters: ['A'], links: [], plans }
  */
 export type NodeStorage = (typeof NODE_STORAGES)[number]
 
-/** Throws LabError `usage` if each node is to have its own data: nodes in one process share memory. */
+/** Throws LabError `usage` if a cluster has storage "raft", because nodes in one process share memory. */
 export const requireSharedMemory = (topology: Topology): void => {
   const apart = topology.clusters.find((name) => hasPeers(topology, name))
   if (apart !== undefined)

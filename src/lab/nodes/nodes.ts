@@ -111,7 +111,7 @@ export const waitForActive = async (
   return active
 }
 
-/** Waits for an active node among several, and unseals the others with what the lab holds. */
+/** Waits until one of several nodes is active, and unseals the other nodes with keys of the lab. */
 export const openNodes = async (
   lab: Pick<LabAccess, 'clusters'>,
   cluster: ClusterOfNodes,
@@ -133,8 +133,8 @@ interface Opening {
 }
 
 /**
- * Unseals a node with keys of the lab once it has joined its cluster, and waits until it has applied `appliedIndex`. LabError
- * `conflict` if it was removed from its cluster.
+ * Unseals a node with keys of the lab after it has joined its cluster, and waits until it has applied `appliedIndex`. Rejects
+ * with LabError `conflict` if the node was removed from its cluster.
  */
 export const openNode = async (
   { lab, cluster, node, appliedIndex = 0 }: Opening,
@@ -159,8 +159,8 @@ export const openNode = async (
 }
 
 /**
- * Waits until all members can vote: otherwise the cluster tolerates fewer lost nodes than the user expects. A DR secondary
- * reports votes only with an operation token.
+ * Waits until all members can vote. With fewer voters, the cluster tolerates fewer lost nodes than users expect. Does not
+ * wait for a DR secondary, which reports votes only with an operation token.
  */
 const waitForVotes = (cluster: ClusterOfNodes, { clock, timeoutMs, signal }: WaitOptions): Promise<void> =>
   withClient(cluster, async (client) => {

@@ -14,12 +14,13 @@ import {
 import { findStreamProblem } from '../requests/replication-status.js'
 import { findFilter } from './filters.js'
 import { noShares, rejoinLine, requireFollower, requireMode, requireSameSet, requireShares } from './preflight.js'
+import { DECODE_TOKEN, GENERATE_OTP } from './procedure-steps.js'
 import { activationToken, authorityOf, demote, freeId, promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
 /**
- * Operations on a replicated lab that are error-prone by hand. Each sends several requests in the right order, and waits for the
- * condition that the next request needs.
+ * Operations on a replicated lab that are error-prone by hand. Each sends several requests in the right order, and waits for
+ * the condition that the next request needs.
  */
 
 /** Generates a one-time DR operation token from the key shares of the lab. */
@@ -30,16 +31,18 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
     const { started, required } = await runbook.read(name, `${OPERATION_TOKEN}/attempt`, false)
     if (started === true) throw generationInProgress()
     const { threshold } = requireShares(runbook, name, Number(required ?? 0))
+    await runbook.show(name, GENERATE_OTP)
     await write(`${OPERATION_TOKEN}/attempt`)
-    for (let share = 0; share < threshold; share += 1)
-      await write(`${OPERATION_TOKEN}/update`, { nonce: '<nonce>', key: '<key share>' })
-    await runbook.showDecoding(name)
+    for (let share = 1; share <= threshold; share += 1)
+      await write(`${OPERATION_TOKEN}/update`, { nonce: '<nonce>', key: `key share ${share} of ${threshold}` })
+    await runbook.show(name, DECODE_TOKEN)
     return '<operation token>'
   }
   for (const { unsealKeys, threshold } of runbook.keysFor(name)) {
+    await runbook.show(name, GENERATE_OTP)
     const token = await generateOperationToken(write, unsealKeys.slice(0, threshold))
     if (token !== undefined) {
-      await runbook.showDecoding(name)
+      await runbook.show(name, DECODE_TOKEN)
       return token
     }
     await cancelAttempt(runbook, name)
@@ -48,7 +51,7 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
   throw noShares(name)
 }
 
-/** Cancels a token generation that the shares did not complete: the shares of another cluster, or too few, leave it open. */
+/** Cancels an incomplete token generation. Shares of another cluster, or too few shares, leave it open. */
 const cancelAttempt = async (runbook: Runbook, name: string): Promise<void> => {
   try {
     await runbook.call({ cluster: name, method: 'DELETE', path: `${OPERATION_TOKEN}/attempt` })
@@ -69,12 +72,13 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
 }
 
 /**
- * Waits until a secondary streams from its primary. A demotion drains only to connected secondaries, so data could be lost without
- * a connection.
+ * Waits until a secondary streams from its primary. A demotion drains only to connected secondaries, so data could be lost
+ * without a connection.
  */
 export const requireStream = async (runbook: Runbook, from: string, to: string, kind: Kind): Promise<void> => {
   await requireFollower(runbook, from, to, kind)
-  await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to, kind))
+  const check = { cluster: to, kind, field: 'state', value: 'stream-wals' } as const
+  await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to, kind), check)
 }
 
 interface HandOver {
@@ -86,8 +90,8 @@ interface HandOver {
 }
 
 /**
- * Demotes one cluster and promotes the other. Between the two steps there is no primary, and an error at that point says so. A
- * secondary that lacks data is not promoted. Only the demotion shows that reliably.
+ * Demotes one cluster and promotes the other. Between the two steps, there is no primary; an error at that point says so.
+ * Does not promote a secondary that lacks data, which only the response to the demotion shows reliably.
  */
 export const handOver = async (runbook: Runbook, { from, to, kind, others = [] }: HandOver): Promise<void> => {
   const token = await operationTokenFor(runbook, to, kind)
@@ -136,7 +140,7 @@ export const findCut = async (
   return problem && `${problem}; a failover ${describeLoss(loss)}`
 }
 
-/** Makes a former primary that is back after a failover a secondary of its successor. */
+/** Makes a former primary a secondary of its successor after a failover. */
 export const rejoin = async (runbook: Runbook, name: string, primary: string, kind: Kind = 'dr'): Promise<void> => {
   runbook.requireTwo(name, primary)
   const { mode, merkleRoot } = await runbook.status(name, kind)
@@ -191,6 +195,7 @@ const follow = async (runbook: Runbook, name: string, primary: string, kind: Kin
     ...authorityOf(runbook, primary),
   }
   await runbook.write(name, `${REPLICATION}/${kind}/secondary/update-primary`, body, kind === 'performance')
-  await runbook.wait(`${name} to follow ${primary}`, () => runbook.findLag(primary, name, kind))
+  const lag = () => runbook.findLag(primary, name, kind)
+  await runbook.wait(`${name} to follow ${primary}`, lag, { cluster: name, kind, primary })
   runbook.say(`${name} is a ${KIND_WORDS[kind]} secondary of ${primary} and replicated`)
 }

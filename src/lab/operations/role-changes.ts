@@ -7,7 +7,7 @@ import { askNodes, type ClusterOfNodes, findActive } from '../nodes/nodes.js'
 import { filterPath } from '../requests/filters.js'
 import { idOf, REPLICATION, wrappedTokenIn } from '../requests/replication.js'
 import { isFollower, type ReplicationStatus } from '../requests/replication-status.js'
-import { lineOf } from './lines.js'
+import { stepLineOf } from './lines.js'
 import type { Runbook } from './runbook.js'
 
 /** Single role changes, from which operations are built: one request, and a wait for its effect. */
@@ -28,20 +28,18 @@ export const promote = async (
   const body = { ...(token === undefined ? {} : { dr_operation_token: token }), ...(isForced ? { force: true } : {}) }
   await runbook.write(name, `${REPLICATION}/${kind}/secondary/promote`, body, kind === 'performance')
   runbook.suppose(name, kind, 'primary')
-  await runbook.wait(`${name} to be the ${KIND_WORDS[kind]} primary`, () =>
-    findMissingMode(runbook, name, kind, 'primary'),
-  )
+  await waitForMode(runbook, `${name} to be the ${KIND_WORDS[kind]} primary`, { cluster: name, kind, value: 'primary' })
 }
 
 /** Demotes a primary. Resolves to the warnings of the response: one of them names each secondary that lacks data. */
 export const demote = async (runbook: Runbook, name: string, kind: Kind): Promise<readonly string[]> => {
   const { warnings } = await runbook.write(name, `${REPLICATION}/${kind}/primary/demote`)
   runbook.suppose(name, kind, 'secondary')
-  await runbook.wait(`${name} to be a secondary`, () => findMissingMode(runbook, name, kind, 'secondary'))
+  await waitForMode(runbook, `${name} to be a secondary`, { cluster: name, kind, value: 'secondary' })
   return textsOfJson(warnings)
 }
 
-/** Revokes an existing secondary with this ID, including its filter: the same cluster is joining again. */
+/** Revokes an existing secondary with this ID, including its filter, because the same cluster joins again. */
 export const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<void> => {
   const { knownSecondaries } = await runbook.status(primary, kind)
   if (knownSecondaries.includes(id))
@@ -51,6 +49,16 @@ export const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: 
 export const activationToken = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<string> => {
   const answer = await runbook.write(primary, `${REPLICATION}/${kind}/primary/secondary-token`, { id })
   return runbook.isDryRun ? '<activation token>' : wrappedTokenIn(answer)
+}
+
+/** Waits until a cluster reports a mode. */
+const waitForMode = (
+  runbook: Runbook,
+  what: string,
+  { cluster, kind, value }: { readonly cluster: string; readonly kind: Kind; readonly value: string },
+): Promise<void> => {
+  const fact = () => findMissingMode(runbook, cluster, kind, value)
+  return runbook.wait(what, fact, { cluster, kind, field: 'mode', value })
 }
 
 export const findMissingMode = async (
@@ -63,10 +71,12 @@ export const findMissingMode = async (
   return mode === wanted ? undefined : `its mode is ${mode}`
 }
 
-/** Returns the CA certificate for the other cluster, which redeems the token at the API of this one. */
+/** Returns the CA certificate with which a secondary verifies the API of this primary when it unwraps its token. */
 export const authorityOf = (runbook: Runbook, primary: string): Record<string, string> => {
   const cluster = runbook.cluster(primary)
   if (cluster.caFile === undefined) return {}
+  // The command line reads the file when an operator runs it.
+  if (cluster.written) return { ca_cert: `@${cluster.caFile}` }
   // A local server can read the file. An external server may run on another machine.
   return 'dataDir' in cluster ? { ca_file: cluster.caFile } : { ca_cert: readNamedText(cluster.caFile) }
 }
@@ -85,12 +95,13 @@ export const activate = async (
   const { mode } = await requireNoSecondary(runbook, primary, kind)
   await runbook.erase(`${secondary} loses all its data, and receives a copy of the data of ${primary}`)
   if (mode !== 'primary') await runbook.write(primary, `${REPLICATION}/${kind}/primary/enable`)
-  await runbook.wait(`${primary} to be a ${kind} primary`, () => findMissingMode(runbook, primary, kind, 'primary'))
+  await waitForMode(runbook, `${primary} to be a ${kind} primary`, { cluster: primary, kind, value: 'primary' })
   await freeId(runbook, primary, kind, id)
   if (filter) await runbook.write(primary, filterPath(id), filter)
   const token = await activationToken(runbook, primary, kind, id)
   await runbook.write(secondary, `${REPLICATION}/${kind}/secondary/enable`, { token, ...authorityOf(runbook, primary) })
-  await runbook.wait(`${secondary} to follow ${primary}`, () => runbook.findLag(primary, secondary, kind))
+  const lag = () => runbook.findLag(primary, secondary, kind)
+  await runbook.wait(`${secondary} to follow ${primary}`, lag, { cluster: secondary, kind, primary })
   runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
 }
 
@@ -109,7 +120,7 @@ const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Pr
   const disable = { method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
   throw new LabError(
     'remote',
-    `${name} is already a ${kind} ${mode}; disable it first: ${lineOf(disable, runbook.cluster(name).apiAddress)}`,
+    `${name} is already a ${kind} ${mode}; disable it first: ${stepLineOf(disable, runbook.cluster(name))}`,
   )
 }
 
@@ -136,7 +147,7 @@ export const stepDown = async (runbook: Runbook, cluster: ClusterAccess & Cluste
   let after = before
   await runbook.wait(`another node of ${name} to be active`, async () => {
     after = (await findActive(cluster)) ?? before
-    return after.name === before.name ? `${before.name} is active, or no node is` : undefined
+    return after.name === before.name ? `${before.name} is still active, or no node is active` : undefined
   })
   runbook.say(`node ${after.name} is active, and ${before.name} is a standby`)
 }

@@ -1,56 +1,26 @@
-import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess, requireCluster, withAnonymousClient } from '../model/cluster.js'
 import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { askExpectedLoss, type ExpectedLoss, type LastPosition } from '../requests/expected-loss.js'
+import { askExpectedLoss, type ExpectedLoss } from '../requests/expected-loss.js'
 import { type ClusterLoss, readLosses } from '../requests/losses.js'
-import { askStatus, findLagBetween } from '../requests/replication.js'
+import { askStatus, findLagBetween, idOf } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { nameUnreachable, throughRestart } from '../requests/request-errors.js'
 import { commandIn } from '../model/lab-directory.js'
 import { requireKeys, type Shares, sharesToTry } from '../keys/environment.js'
 import { atReachableNode } from '../nodes/nodes.js'
 import { waitFor } from '../requests/wait.js'
-import { decodingLine, lineOf } from './lines.js'
-
-/** One request of an operation. Names in `<angle brackets>` stand for values that are not known yet. */
-export interface Step {
-  readonly cluster: string
-  readonly method: 'PUT' | 'GET' | 'DELETE'
-  readonly path: string
-  readonly body?: Readonly<Record<string, string | boolean | readonly string[]>>
-  /** Sent with the root token of the cluster. Requests with key shares or a batch token need none. */
-  readonly isAuthenticated?: boolean
-}
-
-export interface RunbookOptions {
-  readonly clock: Clock
-  /** Timeout of each wait, in milliseconds. */
-  readonly timeoutMs: number
-  readonly onProgress: (text: string) => void
-  /** Called with the equivalent command line of each request. Shell variables replace secrets. */
-  readonly onCall?: ((line: string) => void) | undefined
-  /** Called for each completed request, without secrets. */
-  readonly emit?: ((event: EventDraft) => Promise<void>) | undefined
-  /** Called for each response, and with null if there was none. */
-  readonly onAnswer?: ((step: Step, status: number | null, tookMs: number) => void) | undefined
-  /** Called before data is erased, with a description of this data. Rejects to stop the operation. */
-  readonly onErase?: ((what: string) => Promise<void>) | undefined
-  /** Prints the requests without sending them. */
-  readonly isDryRun?: boolean | undefined
-  /** Resolves to the position of a DR primary when the lab took it down. */
-  readonly findLastPosition?: ((cluster: string) => Promise<LastPosition | undefined>) | undefined
-  /** Resolves to a root token that is valid on a cluster now. */
-  readonly rootTokenOf: (cluster: ClusterAccess) => Promise<string>
-}
+import { stepLineOf } from './lines.js'
+import { type Check, describeChecks, describeLocal, describeRequest, type LocalCommand } from './procedure-steps.js'
+import type { RunbookOptions, Step } from './runbook-options.js'
 
 type Body = Record<string, unknown>
 
 /**
- * Runs the requests of an operation one by one and prints them. A dry run only prints them: it reads the state of the clusters to
- * choose the requests for this lab and to detect errors, but changes nothing.
+ * Runs the requests of an operation one by one and prints them. A dry run only prints them: it reads the state of the
+ * clusters to choose the requests for this lab and to detect errors, but changes nothing.
  */
 export class Runbook {
   readonly lab: LabAccess
@@ -66,9 +36,10 @@ export class Runbook {
   /** Sends a request. A dry run returns an empty response. Retries while a server restarts after a role change. */
   async call(step: Step): Promise<Body> {
     const cluster = await this.#reachableNode(step.cluster)
-    this.#options.onCall?.(lineOf(step, cluster.apiAddress))
+    this.#options.onCall?.(stepLineOf(step, cluster))
+    this.#options.onStep?.(describeRequest(step, cluster))
     if (this.isDryRun) {
-      if (step.isAuthenticated) requireKeys(this.lab, cluster)
+      if (step.isAuthenticated && !this.isWritten) requireKeys(this.lab, cluster)
       return {}
     }
     const client = clientOf({ ...cluster, rootToken: '' })
@@ -76,7 +47,7 @@ export class Runbook {
     const ask = async () => this.#ask(client, step, step.isAuthenticated ? await rootTokenOf(cluster) : '')
     try {
       const answer = await this.#throughRestart(cluster, ask)
-      await this.#options.emit?.(eventOf(step, cluster.apiAddress))
+      await this.#options.emit?.(eventOf(step, cluster))
       return answer
     } finally {
       client.close()
@@ -89,8 +60,9 @@ export class Runbook {
     return this.call({ cluster, method: 'PUT', path, ...content, isAuthenticated })
   }
 
-  /** Reads a path, also in a dry run. The body has no `data` if there is nothing at the path. */
-  read(name: string, path: string, isAuthenticated = true): Promise<Body> {
+  /** Reads a path, also in a dry run. The body has no `data` if there is nothing at the path, or for a written runbook. */
+  async read(name: string, path: string, isAuthenticated = true): Promise<Body> {
+    if (this.isWritten) return {}
     return this.#throughRestart(this.cluster(name), async () => {
       const cluster = await this.#reachableNode(name)
       const call: { readonly token?: string } = isAuthenticated
@@ -116,26 +88,30 @@ export class Runbook {
     }
   }
 
-  /** Waits for a condition about the servers. Skipped in a dry run. */
-  async wait(what: string, fact: () => Promise<string | undefined>): Promise<void> {
-    const { clock, timeoutMs, isDryRun } = this.#options
-    if (!isDryRun) await waitFor(clock, what, fact, timeoutMs)
+  /** Waits for a condition about the servers. A dry run does not wait. A written runbook gets the steps of `check`. */
+  async wait(what: string, fact: () => Promise<string | undefined>, check?: Check): Promise<void> {
+    const { clock, timeoutMs, onStep } = this.#options
+    if (!this.isDryRun) return waitFor(clock, what, fact, timeoutMs)
+    if (!check || !onStep) return
+    const steps = describeChecks(`Wait for ${what}`, check, (name) => this.cluster(name))
+    for (const step of steps) onStep({ ...step, isRepeated: true })
   }
 
   /** Waits for a precondition of a change. A dry run checks it once and rejects if it does not hold. */
-  async need(what: string, fact: () => Promise<string | undefined>): Promise<void> {
-    if (!this.isDryRun) return this.wait(what, fact)
-    const missing = await fact()
+  async need(what: string, fact: () => Promise<string | undefined>, check?: Check): Promise<void> {
+    const missing = this.isDryRun ? await fact() : undefined
     if (missing !== undefined) throw new LabError('remote', `the command would wait for ${what}: ${missing}`)
+    await this.wait(what, fact, check)
   }
 
   /**
-   * Returns the replication status of a cluster. In a dry run, as it would be after the requests so far. With `timeoutMs`, sends
-   * one request with this timeout.
+   * Returns the replication status of a cluster. A dry run returns the status that the previous requests would cause. With
+   * `timeoutMs`, sends one request with this timeout.
    */
   async status(name: string, kind: Kind, timeoutMs?: number): Promise<ReplicationStatus> {
     const supposed = this.#supposed.get(`${name} ${kind}`)
     if (supposed) return supposed
+    if (this.isWritten) return { ...NO_STATUS, mode: 'disabled' }
     const cluster = this.cluster(name)
     const ask = async () =>
       withAnonymousClient(await this.#reachableNode(name), (client) => askStatus(client, kind), timeoutMs)
@@ -145,17 +121,18 @@ export class Runbook {
   /** Returns what a failover from a primary that is down would lose. */
   async expectedLoss(lost: string, to: string): Promise<ExpectedLoss> {
     const { findLastPosition, clock } = this.#options
+    if (this.isWritten) return { entries: 0, isExact: false, silentSeconds: null }
     const [secondary, last] = await Promise.all([this.status(to, 'dr'), findLastPosition?.(lost)])
     const facts = { secondary, last, nowMs: clock.now() }
     return withAnonymousClient(await this.#reachableNode(to), (client) => askExpectedLoss(client, facts))
   }
 
-  /** Returns the losses that a cluster lists. A server of another program lists none. */
+  /** Returns the losses that a cluster lists; none if the server does not support this request. */
   async losses(name: string): Promise<readonly ClusterLoss[]> {
     return this.isDryRun ? [] : withAnonymousClient(await this.#reachableNode(name), readLosses).catch(() => [])
   }
 
-  /** Returns the active one of several nodes, or one that may become active. Checked each time, since nodes fail. */
+  /** Returns the active node, or a node that may become active. Checks the nodes for each call, because nodes can fail. */
   #reachableNode(name: string): Promise<ClusterAccess> {
     return atReachableNode(this.cluster(name))
   }
@@ -174,14 +151,23 @@ export class Runbook {
     )
   }
 
-  /** Tells a dry run the effect of a request. */
-  suppose(name: string, kind: Kind, mode: 'primary' | 'secondary'): void {
-    if (this.isDryRun) this.#supposed.set(`${name} ${kind}`, { ...NO_STATUS, mode })
+  /** Tells a dry run the role of a cluster. Its replication is supposed to work. */
+  suppose(name: string, kind: Kind, mode: string): void {
+    if (!this.isDryRun) return
+    const status = { ...NO_STATUS, mode, state: 'stream-wals', connectionState: 'ready' }
+    // A written runbook revokes former registrations, since it does not know which exist.
+    const registered = this.isWritten && {
+      secondaryId: idOf(kind, name),
+      knownSecondaries: this.lab.clusters.map((cluster) => idOf(kind, cluster.name)),
+    }
+    this.#supposed.set(`${name} ${kind}`, { ...status, ...registered })
   }
 
-  /** Prints the command that decodes an operation token. */
-  async showDecoding(name: string): Promise<void> {
-    this.#options.onCall?.(decodingLine((await this.#reachableNode(name)).apiAddress))
+  /** Prints a command that makes a value from others. */
+  async show(name: string, command: LocalCommand): Promise<void> {
+    const cluster = await this.#reachableNode(name)
+    this.#options.onCall?.(command.line(cluster))
+    this.#options.onStep?.(describeLocal(command, cluster))
   }
 
   /** Prints the next action and its meaning, also in a dry run. */
@@ -196,7 +182,7 @@ export class Runbook {
 
   /** Prints a completed action. */
   say(text: string): void {
-    if (!this.#options.isDryRun) this.#options.onProgress(text)
+    if (!this.isDryRun) this.#options.onProgress(text)
   }
 
   /** Prints a completed action, and records it as an event. */
@@ -221,7 +207,12 @@ export class Runbook {
   }
 
   get isDryRun(): boolean {
-    return this.#options.isDryRun === true
+    return this.#options.isDryRun === true || this.isWritten
+  }
+
+  /** Whether this dry run writes a runbook: it asks no server, and needs no keys. */
+  get isWritten(): boolean {
+    return this.#options.onStep !== undefined
   }
 
   /** Returns the sets of key shares to try on a cluster. */
@@ -238,9 +229,9 @@ const namingUnreachable = async <T>(cluster: ClusterAccess, ask: () => Promise<T
   }
 }
 
-const eventOf = ({ cluster, method, path, body }: Step, address: string): EventDraft => ({
-  cluster,
+const eventOf = (step: Step, at: ClusterAccess): EventDraft => ({
+  cluster: step.cluster,
   kind: 'call',
-  details: { method, path },
-  command: lineOf({ method, path, body }, address),
+  details: { method: step.method, path: step.path },
+  command: stepLineOf(step, at),
 })

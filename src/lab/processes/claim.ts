@@ -5,8 +5,8 @@ import { CLAIM_PREFIX, labDirectory, makeDirectories } from '../model/lab-direct
 import { isAlive, type ProcessIdentity, type ProcessTable } from '../model/process-table.js'
 
 /**
- * What the holder of a claim is doing, for error messages. `operated` does not control processes: other commands may stop and
- * start them meanwhile, but not operate the lab.
+ * The action of the holder of a claim, for error messages. During `operated`, other commands may stop and start servers, but
+ * not run another operation.
  */
 type Doing = 'started' | 'stopped' | 'changed' | 'operated'
 
@@ -29,8 +29,8 @@ const DISK_FULL_CODES: readonly string[] = ['ENOSPC', 'EDQUOT']
 
 /**
  * Locks a lab while one command changes it. A concurrent command fails with a conflict that names the process. A claim is a
- * numbered file that is linked into place, so it always exists completely or not at all. Claims of processes that no longer exist
- * are ignored. Release removes it.
+ * numbered file that is linked into place, so it always exists completely or not at all. Claims of processes that no longer
+ * exist are ignored. Release removes it.
  */
 export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table: ProcessTable): { release(): void } => {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -62,7 +62,7 @@ const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | u
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (['EEXIST', 'ENOENT'].includes(code)) return undefined
-    // No other process can claim it either. Removing a lab frees disk space, and operations such as a failover need none.
+    // On a full disk, no other process can claim the lab either. Removing a lab frees space, and an operation needs none.
     if (DISK_FULL_CODES.includes(code) && (holder.doing === 'stopped' || holder.doing === 'operated')) return number - 1
     rmSync(draft, { force: true })
     removeEmpty(directory)

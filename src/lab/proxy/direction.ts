@@ -36,8 +36,8 @@ export const directionsOf = (way: Way): readonly Direction[] => {
 }
 
 /**
- * How a direction treats traffic. `held`: data waits, resets pass. `partitioned`: neither data nor connection ends pass, as with
- * a cut cable; data that TCP would retransmit arrives after healing.
+ * How a direction treats traffic. `held`: data waits, resets pass. `partitioned`: neither data nor the close of a connection
+ * passes, as with a cut cable. Data that TCP would retransmit arrives after the fault is removed.
  */
 export type Passage = 'open' | 'held' | 'partitioned'
 

@@ -2,17 +2,19 @@ import { counted } from '../../base/counted.js'
 
 /** Link faults, with the names of Toxiproxy. `partition`, `hold` and `down` exist only in Understudy. */
 
-/** A fault of some connections: each draws a number from 0 to 1 at its start, and those below are affected. Absent: all. */
+/** A fault that can be limited to a fraction of the connections. Without `toxicity`, it affects all connections. */
 type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
 
 /**
- * Faults of one direction. Absent ones are off. Times are in milliseconds, sizes in bytes. `toxicity` is the fraction of
- * affected connections, from 0 to 1. Default: all.
+ * Faults of one direction. An absent fault is off. Times are in milliseconds, sizes in bytes. `toxicity` is the fraction of
+ * affected connections, from 0 to 1. Default: all connections.
  *
- * @example import { type Faults, startLab } from 'understudy-lab'
+ * @example
+ * import { type Faults, startLab } from 'understudy-lab'
  *
- * const narrow: NonNullable<Faults['bandwidth']> = { bytesPerSecond: 64_000, toxicity: 0.5 } await using lab = await
- * startLab('pr') lab.link('A', 'C').setFault('bandwidth', narrow)
+ * const narrow: NonNullable<Faults['bandwidth']> = { bytesPerSecond: 64_000, toxicity: 0.5 }
+ * await using lab = await startLab('pr')
+ * lab.link('A', 'C').setFault('bandwidth', narrow)
  */
 export interface Faults {
   /** Delays each chunk by this time plus or minus the jitter. Keeps the order. */
@@ -30,11 +32,11 @@ export interface Faults {
   readonly slow_close?: Toxic<{ ms: number }>
 }
 
-/** Whether the faults affect only some connections, so that a random number is needed. */
+/** Returns true if a fault has a toxicity, so that each connection needs a random number. */
 export const arePartial = (faults: Faults): boolean =>
   Object.values(faults as Record<string, { toxicity?: number }>).some(({ toxicity }) => toxicity !== undefined)
 
-/** Returns the faults that affect the connection with this random number. */
+/** Returns the faults that affect the connection with this random number, from 0 to 1. */
 export const faultsFor = (faults: Faults, lot: number): Faults =>
   Object.fromEntries(
     Object.entries(faults as Record<string, { toxicity?: number }>).filter(([, { toxicity = 1 }]) => lot < toxicity),
@@ -93,29 +95,29 @@ interface LinkFaultRow {
 
 /** Parameters and descriptions of each fault. `apply-faults.ts` implements them. */
 export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
-  partition: { about: 'block all traffic, including the end of a connection', fields: [] },
+  partition: { about: 'block all traffic including connection close', fields: [] },
   hold: { about: 'hold all traffic until the fault is removed', fields: [] },
   down: { about: 'refuse new connections and reset existing ones', fields: [] },
   latency: {
-    about: 'delay all traffic, such as 80ms (--jitter 20ms)',
+    about: 'delay all traffic',
     example: '80ms',
     fields: [
-      { name: 'ms', unit: 'ms', key: 'delay', about: 'the delay', toxic: 'latency' },
+      { name: 'ms', unit: 'ms', key: 'delay', about: 'delay', toxic: 'latency' },
       { name: 'jitterMs', unit: 'ms', isOptional: true, key: 'jitter', about: 'maximum deviation', toxic: 'jitter' },
     ],
     describe: ({ ms, jitterMs }) => `${ms} ms${jitterMs ? ` ± ${jitterMs} ms` : ''}`,
   },
   bandwidth: {
-    about: 'limit the rate, such as 256kB/s',
+    about: 'limit the transfer rate',
     example: '256kB/s',
     fields: [
       {
         name: 'bytesPerSecond',
         unit: 'bytes/s',
-        // One byte per day blocks all data, as a rate of 0 does in Toxiproxy.
+        // At this rate, about one byte per day, no data passes, as with the rate 0 of Toxiproxy.
         least: 1e-5,
         key: 'bytes-per-second',
-        about: 'the rate',
+        about: 'maximum rate',
         toxic: 'rate',
         scale: 1000,
       },
@@ -123,7 +125,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
     describe: ({ bytesPerSecond }) => `${bytesPerSecond} bytes/s`,
   },
   timeout: {
-    about: 'block all traffic, and close connections after a time (0s: never)',
+    about: 'block all traffic and close connections after a time',
     example: '5s',
     fields: [
       {
@@ -138,7 +140,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
     describe: ({ ms }) => (ms === 0 ? 'never closes' : `after ${ms} ms`),
   },
   reset_peer: {
-    about: 'reset each connection after this time, counted from its first bytes',
+    about: 'reset each connection after a time',
     example: '1s',
     fields: [
       {
@@ -146,23 +148,23 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         unit: 'ms',
         isZeroTyped: true,
         key: 'after',
-        about: 'time until connections are reset',
+        about: 'time from the first bytes of a connection to its reset',
         toxic: 'timeout',
       },
     ],
     describe: ({ ms }) => `after ${ms} ms`,
   },
   limit_data: {
-    about: 'close connections after a number of bytes, such as 64kB',
+    about: 'close connections after a number of bytes',
     example: '64kB',
     fields: [{ name: 'bytes', unit: 'bytes', key: 'bytes', about: 'number of bytes', toxic: 'bytes' }],
     describe: ({ bytes = 0 }) => counted(bytes, 'byte'),
   },
   slicer: {
-    about: 'split traffic into pieces of about this size (--variation 8B, --delay 1ms between pieces)',
+    about: 'split traffic into small pieces',
     example: '64B',
     fields: [
-      { name: 'averageBytes', unit: 'bytes', least: 1, key: 'bytes', about: 'size of a piece', toxic: 'average_size' },
+      { name: 'averageBytes', unit: 'bytes', least: 1, key: 'bytes', about: 'average size of a piece', toxic: 'average_size' },
       {
         name: 'variationBytes',
         unit: 'bytes',
@@ -186,7 +188,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
       `${averageBytes} bytes${variationBytes ? ` ± ${variationBytes} bytes` : ''}${delayMs ? `, ${delayMs} ms apart` : ''}`,
   },
   slow_close: {
-    about: 'delay the end of a connection',
+    about: 'delay the close of connections',
     example: '2s',
     fields: [{ name: 'ms', unit: 'ms', key: 'after', about: 'delay', toxic: 'delay' }],
     describe: ({ ms }) => `after ${ms} ms`,

@@ -18,8 +18,8 @@ export interface LinkOptions {
 }
 
 /**
- * A TCP proxy between two clusters, for an address that one of them advertises. It copies data unchanged until a fault is set.
- * Faults also affect existing connections. The caller must close it.
+ * A TCP proxy between two clusters, for an address that one of them advertises. It copies data unchanged until a fault is
+ * set. Faults also affect existing connections. The caller must close it.
  */
 export class Link {
   readonly #options: LinkOptions
@@ -97,7 +97,7 @@ export class Link {
     if (this.#isClosed) await this.down()
   }
 
-  /** Drops all traffic, including connection ends, as a cut cable does. */
+  /** Drops all traffic, including the close of connections, like a cut cable. */
   partition(way: Way = 'both'): void {
     this.#setPassage(way, 'partitioned')
   }

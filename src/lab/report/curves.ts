@@ -32,7 +32,7 @@ const BELOW = 26
 const endOf = ({ durationMs, steps, samples }: DrillResult): number =>
   Math.max(durationMs, ...steps.map(({ startedMs, tookMs }) => startedMs + tookMs), samples.at(-1)?.atMs ?? 0, 1)
 
-/** Narrower stripes are shaded without a number. */
+/** Minimum width of a stripe with a number, in pixels. */
 const NUMBER_WIDTH = 16
 
 /** Draws each step of the drill as a shaded stripe with its number above, identical in all charts. */
@@ -94,7 +94,7 @@ const COUNTS: readonly { readonly name: string; readonly look: string; readonly 
     { name: 'failed requests', look: 'curve-bad', count: ({ refused, readsRefused }) => refused + readsRefused },
   ]
 
-/** Draws the results of client requests over time, by success. A sample counts since the previous one, the first since the start. */
+/** Draws the rates of successful and failed client requests. Each sample counts the requests since the previous sample. */
 export const requestFigure = (result: DrillResult): Markup | undefined => {
   const { samples } = result
   const totals = COUNTS.map(({ count }) => samples.reduce((sum, sample) => sum + count(sample), 0))

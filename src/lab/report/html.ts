@@ -37,6 +37,7 @@ ${section('Steps', drawSteps(result))}
 ${drawCalls(result)}
 ${drawLosses(result)}
 ${drawBackground(result)}
+${drawAudit(result)}
 ${drawRepeat(result)}
 <footer>Measured on a simulator: the results test a runbook. They do not predict the speed of a production cluster.</footer>
 </main>
@@ -189,6 +190,15 @@ const drawLosses = ({ rpo, tokens, discarded }: DrillResult): Markup | undefined
 
 const drawBackground = ({ symptom, fix }: DrillResult): Markup | undefined =>
   section('In production', drawFacts({ Symptom: symptom, Fix: fix }))
+
+/** Shows a dash for a value that was not given. */
+const drawAudit = ({ audit: { operator, approver, change, environment } }: DrillResult): Markup | undefined => {
+  const facts = { Operator: operator, Approver: approver, Change: change, Environment: environment }
+  return section(
+    'Sign-off',
+    drawFacts(Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, value || '–']))),
+  )
+}
 
 const drawRepeat = ({ seed, versions, runner, topology, startedAt, howToRepeat }: DrillResult): Markup | undefined => {
   const servers = Object.entries(versions.servers).map(([name, version]) => `${name} ${version}`)

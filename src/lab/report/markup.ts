@@ -9,7 +9,7 @@ export class Markup {
   }
 }
 
-/** A template value: text is escaped, markup and lists of it are inserted, undefined and false produce nothing. */
+/** A template value. Text is escaped. Markup and lists of markup are inserted unchanged. Undefined and false are omitted. */
 type Part = Markup | string | number | undefined | false | readonly Part[]
 
 /** Builds HTML, SVG or XML from a template. Escapes every value. */
@@ -42,7 +42,7 @@ const escapeText = (text: string): string =>
 /** Number of visible rows. The rest of a table expands on demand, and is always printed. */
 const ROWS_SHOWN = 12
 
-/** Longer texts wrap. */
+/** Maximum length of a cell text that does not wrap. */
 const LETTERS_IN_LINE = 26
 
 /** Draws parts below a heading. Undefined without parts. */
@@ -52,7 +52,7 @@ export const section = (title: string, ...parts: readonly (Markup | undefined)[]
 export const titled = (title: string, content: Markup | undefined): Markup | undefined =>
   content && markup`<figure><h3>${title}</h3>${content}</figure>`
 
-/** Draws names with their values, without those that are null. Undefined if no name has a value. */
+/** Draws names with their values. Omits null values. Undefined if no name has a value. */
 export const drawFacts = (facts: Readonly<Record<string, string | null>>): Markup | undefined => {
   const known = Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== null)
   if (known.length === 0) return undefined

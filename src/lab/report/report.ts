@@ -1,5 +1,6 @@
-import { replaceFile } from '../../base/replace-file.js'
+import { hash } from 'node:crypto'
 import path from 'node:path'
+import { replaceFile } from '../../base/replace-file.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { messageOf } from '../../base/printable.js'
 import type { DrillResult } from '../drills/context/result.js'
@@ -42,13 +43,14 @@ ${steps.map((step, index) => {
 const testCase = (drill: string, name: string, tookMs: number, parts: readonly (Markup | false)[]): Markup =>
   markup`    <testcase classname="understudy.drill.${drill}" name="${name}" time="${seconds(tookMs)}">${parts}</testcase>\n`
 
-const propertiesOf = ({ topology, runner, seed, versions, rto, rpo, tokens }: DrillResult) =>
+const propertiesOf = ({ topology, runner, seed, versions, rto, rpo, tokens, audit }: DrillResult) =>
   Object.entries({
     topology,
     runner,
     seed,
     understudy: versions.understudy,
-    ...(rto && { 'rto-ms': rto.ms === null ? 'without end' : rto.ms.toFixed(0) }),
+    ...audit,
+    ...(rto && { 'rto-ms': rto.ms === null ? 'no recovery' : rto.ms.toFixed(0) }),
     ...(rpo && { 'rpo-writes-lost': String(rpo.writesLost) }),
     ...(tokens && { tokens: `${tokens.survived}/${tokens.total}` }),
   })
@@ -63,12 +65,17 @@ const FILES: Readonly<Record<string, (result: DrillResult) => string>> = {
 }
 
 /**
- * Writes the result of a drill into a directory, as JSON, JUnit XML and HTML, and returns the files. Removes tokens and key
- * shares from texts. Replaces an earlier report.
+ * Writes the result of a drill into a directory, as JSON, JUnit XML and HTML, with the SHA-256 hashes of these files in the
+ * format of `sha256sum`, and returns the files. Removes tokens and key shares from texts. Replaces an earlier report.
  */
 export const writeReport = (directory: string, result: DrillResult): readonly string[] => {
   const fit = conceal(result)
-  const files = Object.entries(FILES).map(([name, make]) => ({ file: path.join(directory, name), text: make(fit) }))
+  const reports = Object.entries(FILES).map(([name, make]) => ({ name, text: make(fit) }))
+  const sums = reports.map(({ name, text }) => `${hash('sha256', text)}  ${name}\n`).join('')
+  const files = [...reports, { name: 'SHA256SUMS', text: sums }].map(({ name, text }) => ({
+    file: path.join(directory, name),
+    text,
+  }))
   prepareReport(directory)
   for (const { file, text } of files) {
     try {

@@ -35,7 +35,7 @@ export interface ExpectedLoss {
 
 export const expectedLoss = ({ secondary, announced, last, nowMs }: LossFacts): ExpectedLoss => {
   const { mode, state, lastWal, clusterId, lastHeartbeat } = secondary
-  // In any other state, its position may be one in another log.
+  // In any other state, its position may belong to another log.
   const isPlaced = mode === 'secondary' && state === 'stream-wals'
   const known = last?.set === clusterId ? last : undefined
   return {
@@ -54,7 +54,7 @@ export const describeLoss = ({ entries, isExact }: ExpectedLoss): string => {
   return `loses ${isExact ? '' : 'at least '}${describeEntries(entries)}`
 }
 
-/** The highest number of log entries that an operator agrees to lose. `any` includes an unknown number. */
+/** Maximum number of log entries that an operator accepts to lose. `any` includes an unknown number. */
 export type AcceptedLoss = number | 'any'
 
 export const isAccepted = ({ entries, isExact }: ExpectedLoss, accepted: AcceptedLoss): boolean =>
@@ -65,7 +65,7 @@ export const parseAcceptedLoss = (value: unknown): AcceptedLoss => {
   if (value === 'any') return value
   const entries = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
   if (typeof entries === 'number' && Number.isSafeInteger(entries) && entries >= 0) return entries
-  throw new LabError('usage', `the accepted loss is a number of log entries or "any", not ${String(value)}`)
+  throw new LabError('usage', `the accepted loss must be a number of log entries or "any", not ${String(value)}`)
 }
 
 /** Returns what a failover to a secondary would lose. Asks it for the last position that its primary announced. */

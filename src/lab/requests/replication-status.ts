@@ -30,13 +30,13 @@ export interface ReplicationStatus {
   readonly lastHeartbeat: string
   /** Secondary: it has data that its primary lost, and does not replicate until an operator decides. */
   readonly isAhead?: boolean | undefined
-  /** Secondary: the age of its data in milliseconds, as far as it knows. */
+  /** Secondary: the age of its data in milliseconds, as it reports. */
   readonly ageMs: number
 }
 
 export type ReplicationStatuses = Readonly<Record<Kind, ReplicationStatus>>
 
-/** Parses a status. Odd and missing values are empty, or 0. */
+/** Parses a status. Invalid and missing values become empty or 0. */
 export const parseStatus = (kind: Kind, status: Status): ReplicationStatus => {
   const text = (key: string) => textOfJson(status[key] ?? '')
   const mode = typeof status.mode === 'string' && status.mode !== '' ? status.mode : '-'
@@ -112,6 +112,6 @@ export const findStreamProblem = (status: ReplicationStatus): string | undefined
 export const lagOf = (primary: ReplicationStatus, secondary: ReplicationStatus): number =>
   Math.max(0, primary.lastKindWal - secondary.lastWal)
 
-/** Whether a secondary has everything that its primary had when its status was read. */
+/** Returns true if a secondary has all entries that its primary had when the status of the primary was read. */
 export const hasAll = (secondary: ReplicationStatus, primary: ReplicationStatus): boolean =>
   primary.mode === 'primary' && lagOf(primary, secondary) === 0

@@ -119,9 +119,8 @@ export const withOwnAddress = async (
 type Ask = () => Promise<ReplicationStatus>
 
 /**
- * Returns why a secondary is behind, or undefined if it streams and has its primary's Merkle root. During writes to the primary,
- * the roots rarely match at the same time. Then it is sufficient that the secondary has all that the primary had at the first
- * request.
+ * Returns why a secondary is behind, or undefined if it streams and has its primary's Merkle root. During writes to the
+ * primary, the roots rarely match. The secondary then only needs all entries that the primary had at the first request.
  */
 export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> =>
   findLagBetween(
@@ -146,7 +145,7 @@ export const findLagBetween = async (askPrimary: Ask, askSecondary: Ask): Promis
 
 type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>>
 
-/** Generates a root token on a performance secondary with its primary's shares: the join invalidated its own. */
+/** Generates a root token on a performance secondary with its primary's shares. The join has invalidated its own token. */
 export const generateRoot = async (client: ApiClient, keys: readonly string[]): Promise<string> => {
   await client.delete('sys/generate-root/attempt')
   const token = await giveShares((path, body) => client.write(path, body), 'sys/generate-root', keys)
@@ -160,8 +159,8 @@ export const OPERATION_TOKEN = `${REPLICATION}/dr/secondary/generate-operation-t
 const IN_PROGRESS = 'already in progress'
 
 /**
- * Generates a DR operation token. Undefined if the shares do not belong to this cluster. Throws LabError `conflict` if another
- * generation is in progress.
+ * Generates a DR operation token. Undefined if the shares do not belong to this cluster. Throws LabError `conflict` if
+ * another generation is in progress.
  */
 export const generateOperationToken = async (call: Call, keys: readonly string[]): Promise<string | undefined> => {
   try {

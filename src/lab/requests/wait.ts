@@ -27,14 +27,19 @@ export const NEAR_PAUSE_MS = 5
 /**
  * Calls `fact` until it resolves with undefined. Until the condition holds, `fact` resolves with a description of why not.
  * After `timeoutMs` milliseconds, throws LabError `timeout` with the last description, even if `fact` does not respond. If
- * `fact` rejects, it is called again, since the server may not respond yet. If `signal` is aborted, rejects with its reason.
+ * `fact` rejects, it is called again, because the server may respond later. If `signal` is aborted, rejects with its reason.
  *
- * @example import { startLab, systemClock, waitFor } from 'understudy-lab'
+ * @example
+ * import { startLab, systemClock, waitFor } from 'understudy-lab'
  *
- * await using lab = await startLab('pr') const isThere = async () => {
+ * await using lab = await startLab('pr')
+ * const isThere = async () => {
  *   const { status } = await lab.C.client.send('GET', 'kv/greeting')
- *   return status === 200 ? undefined : `the status is ${status}` } await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
- * await lab.A.client.write('kv/greeting', { word: 'hello' }) await waitFor(systemClock, 'the greeting on C', isThere, 20_000)
+ *   return status === 200 ? undefined : `the status is ${status}`
+ * }
+ * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+ * await lab.A.client.write('kv/greeting', { word: 'hello' })
+ * await waitFor(systemClock, 'the greeting on C', isThere, 20_000)
  */
 export const waitFor = (
   clock: Clock,

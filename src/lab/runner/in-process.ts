@@ -48,7 +48,7 @@ export class InProcessServer extends ServerHandle {
     this.#ports = options.ports
   }
 
-  /** The name of the server: that of its cluster, unless it is one of several nodes. */
+  /** The name of the server: the name of the node in a multi-node cluster, otherwise the name of the cluster. */
   get name(): string {
     return this.#options.node ?? this.#options.name
   }

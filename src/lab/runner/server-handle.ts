@@ -14,7 +14,9 @@ export interface HandleOptions {
   readonly clock: Clock
 }
 
-/** A server in this process, whose data outlives its runs. Runs one action at a time, so that no start is lost in a shutdown. */
+/**
+ * A server in this process, whose data outlives its runs. Runs one action at a time, so that no start is lost in a shutdown.
+ */
 export abstract class ServerHandle {
   readonly #options: HandleOptions
   readonly #turns = new KeyedLock()
@@ -56,7 +58,7 @@ export abstract class ServerHandle {
     }
   }
 
-  /** Starts with the existing data. Does nothing if it runs. Rejects with the reason of `end` after that. */
+  /** Starts with the existing data. Does nothing if the server runs. After `end`, rejects with the reason of `end`. */
   start(): Promise<void> {
     return this.#turns.run('', async () => {
       if (this.#over) throw this.#over

@@ -20,7 +20,7 @@ export interface ServerPlan {
   readonly sealKeyFile?: string | undefined
   /** Settings of the stanza `understudy`, in addition to the default settings of labs. */
   readonly settings: LabSettings
-  /** URL of the etcd that the nodes of its cluster share. Without it and `peers`, they share memory. */
+  /** URL of the etcd that the nodes of the cluster share. Without `etcd` and `peers`, the nodes share memory. */
   readonly etcd?: string | undefined
   /** The other nodes, if each has its own data. */
   readonly peers?: PeersPlan | undefined

@@ -5,8 +5,8 @@ import { LabError } from '../model/lab-error.js'
 import type { LabLink } from '../links/links.js'
 
 /**
- * Makes each of these names throw LabError `usage` with the reason when it is read, for callers without types that use features
- * of other labs.
+ * Makes each of these properties throw LabError `usage` with the reason when it is read. JavaScript callers without types may
+ * use features of other labs.
  */
 export const refuse = (on: object, whose: string, reasons: Readonly<Record<string, string>>): void => {
   for (const [name, why] of Object.entries(reasons))
@@ -38,8 +38,8 @@ const UNSUPPORTED: Readonly<Record<Exclude<keyof LabLink, keyof SimulatedLink>, 
 }
 
 /**
- * The network between two clusters or two nodes of a simulated lab. With a sender, methods affect only its traffic; without one,
- * both directions.
+ * The network between two clusters or two nodes of a simulated lab. With `sender`, a method affects only traffic from this
+ * sender, otherwise both directions.
  *
  * @example
  * import { type SimulatedLink, startLab } from 'understudy-lab'

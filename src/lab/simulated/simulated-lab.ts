@@ -47,7 +47,7 @@ export interface SimulatedLabCluster
   stop(): Promise<Pick<SimulatedLabCluster, 'name' | 'start'>>
   /** Stops every node as SIGKILL does. Durable data stays. */
   crash(): Promise<Pick<SimulatedLabCluster, 'name' | 'start'>>
-  /** Makes the active one of several nodes step down. Resolves with the next active node. */
+  /** Makes the active node step down. Resolves with the next active node. */
   stepDown(): Promise<SimulatedLabNode>
 }
 

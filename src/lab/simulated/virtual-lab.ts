@@ -15,7 +15,7 @@ import type { Exchange } from '../../client/exchange.js'
 import type { SimulatedNode } from '../../server/simulated/node.js'
 
 const TIMEOUT_MS = 120_000
-/** Detecting a dead peer costs no time here, but frequent keepalives cost processing. */
+/** Long intervals, because virtual time costs nothing, but frequent keepalives cost CPU time. */
 const SETTINGS: LabSettings = { keepalive_time: '5s', keepalive_timeout: '5s' }
 /** Maximum delay of a message, a disk operation, and a request to the shared log, in milliseconds. */
 const DELAYS = { networkDelayMsMax: 2, diskDelayMsMax: 1, logDelayMsMax: 1 }
@@ -167,7 +167,7 @@ const isLinkOf = ({ primary, secondary }: Link, one: string, other: string): boo
 
 const NOTHING = Buffer.alloc(0)
 
-/** Carries requests to simulated servers. Virtual time passes until the response. */
+/** Sends requests to simulated servers. Virtual time passes until the response. */
 const exchangeWith =
   (world: SimulatedWorld, time: VirtualTime): Exchange =>
   async ({ method, url, headers, body = NOTHING, timeoutMs }) => {

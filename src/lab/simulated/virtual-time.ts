@@ -16,7 +16,10 @@ import { requireMs } from '../library/lab-clock.js'
  * await clock.advance('31m') // whatever falls due in half an hour has happened
  */
 export interface SimulatedLabClock extends Clock {
-  /** Advances time by a number of milliseconds, or a duration with a unit such as `31m`. Resolves after all work due in it. */
+  /**
+   * Advances time by a number of milliseconds, or a duration with a unit such as `31m`. Resolves after all work that is due
+   * in this time.
+   */
   advance(duration: string | number): Promise<void>
 }
 
@@ -37,7 +40,9 @@ export class VirtualTime implements SimulatedLabClock {
     this.#giveUp(error)
   }
 
-  /** Advances time until `begin` completes. Calls may overlap. Rejects if no scheduled work is left that could complete it. */
+  /**
+   * Advances time until `begin` completes. Calls may overlap. Rejects if `begin` is incomplete and no scheduled work is left.
+   */
   async passUntil<T>(begin: () => Promise<T>): Promise<T> {
     if (this.#closed) throw this.#closed
     let giveUp: (error: unknown) => void = () => undefined

@@ -6,8 +6,8 @@ import { isStreaming } from '../requests/replication-status.js'
 import type { InProcessServer, ServerImage } from '../runner/in-process.js'
 
 /**
- * All clusters of an in-process lab at one time, in memory. `image` has the data, from the server that has all of it: the single
- * server or the active node.
+ * All clusters of an in-process lab at one time, in memory. `image` has the data, from the server that has all of it: the
+ * single server or the active node.
  */
 export type Moment = readonly {
   readonly image: ServerImage
@@ -33,7 +33,7 @@ export const takeMoment = async (clusters: readonly (readonly InProcessServer[])
   }
 }
 
-/** Returns the server that has all data of its cluster, and through which that data can be replaced. */
+/** Returns the server that has all data of its cluster, and that can load an image. */
 const holderOf = (servers: readonly InProcessServer[]): InProcessServer => {
   const found = servers.length > 1 ? servers.find(({ isActive }) => isActive) : servers[0]
   if (found) return found
@@ -45,10 +45,10 @@ const stateOf = (server: InProcessServer): ServerState =>
   server.isRunning ? (server.isSealed ? 'sealed' : 'open') : 'stopped'
 
 /**
- * Loads the images into their clusters. All clusters stop before the first gets its data. A single server runs afterwards if it
- * ran in the image. A cluster with several nodes must have an active one, from which the other running nodes copy the data.
- * Servers without known keys stay sealed. Primaries start before their secondaries, whose failed connections would be retried
- * only after a pause.
+ * Loads the images into their clusters. All clusters stop before the first gets its data. A single server runs afterwards if
+ * it ran in the image. A multi-node cluster must have an active node, from which the other running nodes copy the data.
+ * Servers without known keys stay sealed. Primaries start before their secondaries, because a secondary retries a failed
+ * connection only after a pause.
  */
 export const loadMoment = async (moment: Moment): Promise<void> => {
   const all = moment.map(({ image, servers }) => ({ image, servers, holder: holderOf([...servers.keys()]) }))
@@ -73,7 +73,7 @@ export const putToRest = async (
   await cluster.active()
 }
 
-/** A DR primary may be a performance secondary. A performance primary is never a DR secondary. */
+/** Returns the start position: primaries, then performance secondaries, which may be DR primaries, then DR secondaries. */
 const turnOf = ({ streams }: ServerImage): number => (streams.includes('dr') ? 2 : streams.length)
 
 /** Finds the first secondary that streamed in the image and does not stream now, with the reason. Undefined if all stream. */

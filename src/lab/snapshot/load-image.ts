@@ -43,9 +43,9 @@ export interface LoadOptions extends Omit<WaitOptions, 'clock'> {
 }
 
 /**
- * Loads an image into the clusters of a lab whose servers all run. Validates everything first. All clusters stop before the first
- * gets new data, and resume unchanged if stopping fails. With several nodes, one gets the data and the others copy it. Resolves
- * when all secondaries that streamed in the image stream again.
+ * Loads an image into the clusters of a lab whose servers all run. Validates the image first. All clusters stop before the
+ * first gets new data, and resume unchanged if one cannot stop. With several nodes, one node gets the data and the other
+ * nodes copy it. Resolves when all secondaries that streamed in the image stream again.
  */
 export const loadLabImage = async (
   lab: LabRecord,
@@ -118,7 +118,7 @@ const stopAll = async (all: readonly ImagedClient[], { clock, timeoutMs, signal 
   throw failed.reason
 }
 
-/** Links the image for the server, which only reads and then deletes it. */
+/** Creates a hard link to the image for the server, which reads the link and then deletes it. */
 const offer = (from: string, to: string): void => {
   rmSync(to, { force: true })
   try {
@@ -157,7 +157,7 @@ const openAll = async (
   await Promise.all(lab.clusters.filter((cluster) => isToRun(imagedOf(manifest, cluster))).map(open))
 }
 
-/** Waits for secondaries to stream, unless the image has faults or stopped servers, with which they may not stream. */
+/** Waits for secondaries to stream, unless the image has faults or stopped servers, which can prevent streaming. */
 const waitForStreams = async (
   lab: LabRecord,
   manifest: Manifest,
@@ -205,7 +205,7 @@ export const isOfPeers = ({ nodes = [] }: ClusterRecord): boolean =>
 
 /**
  * Returns the cluster at the server that has all of its data: the single server or the active node. Waits while a node is
- * becoming active. LabError `conflict` if none becomes active.
+ * becoming active. Rejects with LabError `conflict` if no node becomes active.
  */
 export const findHolder = async (cluster: ClusterRecord, clock: Clock): Promise<ClusterRecord> => {
   if (!cluster.nodes) return cluster
@@ -225,9 +225,9 @@ const at = (cluster: ClusterRecord, server: ServerRecord): ClusterRecord => ({
 })
 
 /**
- * Returns the cluster at the server that receives the image for all of its running servers: with several nodes, the active one.
- * If the nodes are new and each has its own data, the first one receives it before the others join. New nodes with shared data
- * are initialized first, with temporary keys that the image replaces.
+ * Returns the cluster at the server that receives the image for all of its running servers. In a multi-node cluster, this is
+ * the active node. If the nodes are new and have storage "raft", the first node receives the image before the other nodes
+ * join. New nodes with shared data are initialized first, with temporary keys that the image replaces.
  */
 const makeReceiver = async (lab: LabRecord, cluster: ClusterRecord, options: WaitOptions): Promise<ClusterRecord> => {
   const servers = serversIn<ServerRecord>(cluster).map((server) => at(cluster, server))

@@ -81,7 +81,7 @@ const isCluster = hasAll({
   sha256: isText,
   bytes: isWhole(0, Number.MAX_SAFE_INTEGER),
 })
-/** Server values are those of the single server. If there were several, one of them was active. */
+/** The server values describe the single server. In a multi-node cluster, one node was active. */
 export type ImagedCluster = Checked<typeof isCluster>
 
 /** Whether a value has the form of a manifest. `parseTopology` validates its topology. */
@@ -136,7 +136,7 @@ export const imagedServers = (clusters: readonly ImagedCluster[]): readonly Imag
 export const sealKeyOf = ({ sealKeyFile }: ClusterRecord): string | undefined =>
   sealKeyFile === undefined ? undefined : readFileSync(sealKeyFile, 'utf8').trim()
 
-/** Returns the addresses by which others know a server, and those that they must not reach. */
+/** Returns the addresses at which other servers know a server, and the addresses that they must not reach. */
 export const formerlyOf = ({ balancer }: Pick<ClusterRecord, 'balancer'>, server: ServerRecord): Formerly => {
   const { ports, formerly } = server
   const at = (port: number | undefined): string[] => (port === undefined ? [] : [`127.0.0.1:${port}`])

@@ -53,7 +53,7 @@ export const loadOver = async (name: string, image: LabImage, options: LoadOptio
   cpSync(image.directory, startDirectory(lab), { recursive: true })
 }
 
-/** Rejects an image with other addresses or seal keys than those of the running servers: it requires a new lab. */
+/** Rejects an image whose addresses or seal keys differ from the running servers, because it requires a new lab. */
 const requireFit = (lab: LabRecord, { clusters, createdAt }: Manifest): void => {
   const isSame = clusters.length === lab.clusters.length && lab.clusters.every((cluster) => fits(cluster, clusters))
   // Peer nodes know only the nodes of their own lab.
@@ -81,8 +81,8 @@ const fits = (cluster: ClusterRecord, clusters: readonly ImagedCluster[]): boole
 }
 
 /**
- * Loads an image into an existing lab. First restarts stopped and suspended servers, single ones with empty directories. Also
- * restarts nodes that were removed from their cluster: they can join only with an empty directory.
+ * Loads an image into an existing lab. First restarts stopped and suspended servers; a single server starts with an empty
+ * directory. Also restarts nodes that were removed from their cluster, because they can join only with an empty directory.
  */
 const loadInto = async (
   name: string,
@@ -111,7 +111,7 @@ const withAllRunning = async (stale: LabRecord, options: LoadOptions, host: LabH
     serversIn<ServerRecord>(cluster).map((server) => ({ cluster, server, found: findServer(lab, server, host) })),
   )
   const launch = async ({ cluster, server }: (typeof servers)[number], isEmpty: boolean) => {
-    // With its old data, it would replicate before it gets the new data.
+    // With its old data, the server would replicate before it gets the new data.
     if (isEmpty) rmSync(server.dataDir, { recursive: true, force: true })
     const { process } = await launchCluster(lab, server, host, { timeoutMs })
     lab = withProcess(lab, server.name, process)

@@ -24,8 +24,8 @@ import { parseTopology, topologyDocument } from '../topology/parse.js'
 import { imagedServers, imageFile, isManifest, type Manifest, readManifest, writeManifest } from './manifest.js'
 
 /**
- * The unencrypted header of a snapshot file. The keys and data of the lab are encrypted with a key in a separate file, readable
- * by its owner only. Without that key, only names can be read.
+ * The unencrypted header of a snapshot file. The keys and data of the lab are encrypted with a key in a separate file,
+ * readable by its owner only. Without that key, only names can be read.
  */
 interface SnapshotHeader {
   readonly format: 'understudy-lab-snapshot'
@@ -48,7 +48,7 @@ export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string =>
   return workDirectory(snapshotsDirectory(), host)
 }
 
-/** Returns a working directory for this process. Deletes those of processes that no longer exist. */
+/** Returns a working directory for this process. Deletes the directories of processes that no longer exist. */
 const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table'>): string => {
   for (const name of readdirSync(place)) {
     const [, pid] = /^\.understudy-(\d+)$/.exec(name) ?? []
@@ -93,7 +93,7 @@ export const packSnapshot = async (directory: string, file: string, signal?: Abo
   replaceFile(keyPath(draft), `${key.toString('hex')}\n`)
   await writeSealedFile(draft, header, key, pack(directory, manifest))
   signal?.throwIfAborted()
-  // A crash between the two leaves a key that does not match the file.
+  // A crash between the two renames leaves a key that does not match the file.
   renameSync(keyPath(draft), keyPath(file))
   renameSync(draft, file)
 }
@@ -152,8 +152,8 @@ const missing = (file: string): LabError => {
 }
 
 /**
- * Validates the topology like that of a user's file. A snapshot is untrusted input, since its key accompanies it, and its names
- * and settings become file names and server settings.
+ * Validates the topology like that of a user's file. A snapshot is untrusted input, since its key accompanies it, and its
+ * names and settings become file names and server settings.
  */
 const validated = (manifest: unknown, file: string): Manifest => {
   if (!isManifest(manifest)) throw damaged(file, 'its manifest is invalid')

@@ -154,8 +154,8 @@ const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<Mani
 }
 
 /**
- * Saves the current state of a lab, under a name or in a file. `isForced`: replaces an existing snapshot. `pausedMs`: how long
- * writes waited.
+ * Saves the current state of a lab, under a name or in a file. `isForced`: replaces an existing snapshot. `pausedMs`: the
+ * time for which writes waited.
  */
 export const saveSnapshot = async (
   name: string,

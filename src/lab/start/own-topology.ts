@@ -7,7 +7,7 @@ import { loadTopology } from '../topology/catalogue.js'
 import { findTopologyProblems } from '../topology/rules.js'
 import { topologyObjectSchema } from '../topology/schema.js'
 
-/** Fields of labs. Clusters are properties of the lab too, so they cannot have these names, nor those of its methods. */
+/** Fields of a lab. A cluster is also a property of the lab, so it cannot have the name of a field or of a method. */
 const FIELDS: readonly string[] = ['clock', 'clusters', 'history', 'keys', 'timeoutMs', 'topology']
 
 /** Returns a topology from a name, a file or an object. Throws LabError `usage` for other values from JavaScript. */

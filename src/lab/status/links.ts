@@ -47,8 +47,8 @@ export const findLinks = (
   )
 
 /**
- * Returns the links of clusters that report no roles, for example because they are sealed: below the primary that expects them
- * by their ID.
+ * Returns the links of clusters that report no roles, for example because they are sealed: below the primary that expects
+ * them by their ID.
  */
 export const findExpectedLinks = (
   clusters: readonly RoleHolder[],
@@ -89,9 +89,10 @@ const describe = (
 }
 
 /**
- * Finds the primary of a secondary. In a split brain, its set has several primaries: chooses the one at its primary address. If
- * that is ambiguous (load balancer), chooses the one to which it is connected. Undefined if it has no primary's address and no
- * primary knows it: its primary was demoted, and the successor has not admitted it.
+ * Finds the primary of a secondary. If its set has several primaries (split brain), prefers the primary at its primary
+ * address. If several primaries have this address (load balancer), prefers the primary to which it is connected. Returns
+ * undefined if no primary has this address or knows the secondary, for example before the successor of a demoted primary
+ * admits it.
  */
 const findPrimary = <T extends RoleHolder>(
   secondary: RoleHolder,
@@ -159,9 +160,9 @@ const PAUSE_MS = 50
 export const ROOT_SHOWN = 12
 
 /**
- * Describes secondaries that have every change of their primary but another Merkle root: their data differs, and waiting does not
- * help. Roots from one survey may be of different times, so different ones are read again. Reports only differences that remain
- * while the primary does not change.
+ * Describes secondaries that have every change of their primary but another Merkle root. Their data differs, and waiting does
+ * not help. Roots of one survey may be from different times, so different roots are read again. Reports only differences that
+ * remain while the primary does not change.
  */
 export const findDifferentRoots = async (
   links: readonly FollowView[],
@@ -200,8 +201,8 @@ const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): 
 }
 
 /**
- * Returns the first reason why a lab is not converged. Undefined if each secondary has all data of its primary. A secondary
- * without a primary in the lab is not converged, nor is a lab with a problem of a cluster.
+ * Returns the first reason why a lab is not converged. Undefined if each secondary has all data of its primary. A lab is also
+ * not converged if a secondary has no primary in the lab, or if a cluster has a problem.
  */
 export const findUnconverged = (
   clusters: readonly ObservedRoles[],

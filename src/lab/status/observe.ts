@@ -128,7 +128,7 @@ const findRunning = async (lab: AnyLab, host: LabHost): Promise<ReadonlyMap<stri
   )
 }
 
-/** Queries the state of each node, and the cluster state at the active node, or else at one that responds. */
+/** Queries the state of each node, and the cluster state at the active node, or at another node that responds. */
 const surveyNodes = async (
   cluster: ClusterAccess,
   servers: readonly Pick<ClusterAccess, 'name' | 'apiAddress'>[],
@@ -199,7 +199,7 @@ const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
   return isFenced ? ['rejects writes: its replication set has a newer primary', ...problems] : problems
 }
 
-/** Adds to each DR secondary that has lost its primary what it would lose in a failover. */
+/** Adds the expected loss of a failover to the problems of each DR secondary whose primary is lost. */
 const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clock): Promise<ClusterView[]> => {
   // A demoted primary that is alive has reported whether its secondaries lack data.
   const isLed = (set: string) =>

@@ -20,7 +20,7 @@ const concealText = (text: string): string =>
 
 /**
  * Returns a copy without tokens and key shares, since reports are shared and stored for years. Results already omit their own
- * secrets. This removes those in responses and in the output of commands.
+ * secrets. This function removes the secrets in responses and in the output of commands.
  */
 export const conceal = <T>(value: T): T => concealValue(value) as T
 

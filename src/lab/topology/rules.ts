@@ -55,7 +55,7 @@ const checkPlan = (plan: PlanFile | null | undefined, path: Path): Finding[] => 
     ...when(
       shares < 1 || shares > SHARES_MAX || threshold < 1 || threshold > shares,
       at('seal'),
-      `a threshold of ${threshold} with ${shares} shares is invalid: use 1 to ${SHARES_MAX} shares and at most as large a threshold`,
+      `a threshold of ${threshold} with ${shares} shares is invalid: use at most ${SHARES_MAX} shares, and a threshold from 1 to this number`,
     ),
     ...when(threshold === 1 && shares > 1, at('seal'), 'several shares require a threshold of at least 2'),
   ]

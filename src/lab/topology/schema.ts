@@ -90,7 +90,7 @@ const PLAN: Readonly<Record<string, Schema>> = {
     type: 'string',
     pattern: '^(auto|shamir)( \\d{1,3}/\\d{1,3})?$',
     title:
-      'a string: "auto" or "shamir", followed by shares and threshold, such as "shamir 5/3": 5 shares, of which 3 unseal',
+      'a string: "auto" or "shamir", followed by shares and threshold, such as "shamir 5/3" (5 shares, threshold 3)',
     default: 'shamir 1/1',
     description: 'Seal: key shares, or auto-unseal with recovery keys.',
   },
@@ -123,7 +123,7 @@ const CLUSTER_PLAN: Readonly<Record<string, Schema>> = {
     enum: ['direct', 'load-balancer', 'cluster-port'],
     default: 'direct',
     description:
-      'How other clusters reach it: at its own addresses, only through a load balancer, or only at its cluster port and not at its API.',
+      'How other clusters reach the cluster. direct: at its own addresses. load-balancer: only through a load balancer. cluster-port: only at its cluster port, not at its API.',
   },
   seed: SEED,
 }

@@ -74,7 +74,7 @@ export interface PageNode {
 export interface PageRequests {
   readonly server: string
   readonly handled: number
-  /** The rejected ones of these. */
+  /** Number of these requests that the server rejected. */
   readonly refused: number
 }
 
@@ -115,7 +115,7 @@ export interface PageEvent {
   readonly step: { readonly name: string; readonly phase: string } | null
 }
 
-/** The actions of the page. Those on servers and clusters have the same names as on the command line. */
+/** The actions of the page. Actions on servers and clusters have the same names as on the command line. */
 export type PageVerb =
   | ('start' | 'stop' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal')
   | ('cut' | 'latency' | 'heal')
@@ -169,7 +169,7 @@ export interface PageChoices {
 interface PageDrillChoice {
   readonly name: string
   readonly purpose: string
-  /** The topology for which it was written. On others, its expectations may not hold. */
+  /** The topology for which the drill was written. On other topologies, its expectations may not hold. */
   readonly topology: string
 }
 

@@ -12,8 +12,8 @@ interface ProofOptions extends WaitOptions {
 }
 
 /**
- * Verifies replication: writes a secret on the primary of each link and checks for it on the secondary. Performance secondaries
- * are read. DR secondaries serve no reads, so their Merkle root is compared.
+ * Verifies replication: writes a secret on the primary of each link, and checks the secondary. Reads the secret on
+ * performance secondaries. Compares the Merkle root of DR secondaries, because they serve no reads.
  */
 export const proveReplication = async (
   lab: WiredClusters,

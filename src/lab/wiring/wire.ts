@@ -46,7 +46,7 @@ export const openCluster = async <T extends ClusterAccess>(cluster: T, options: 
   return { ...cluster, ...seal }
 }
 
-/** Joins unsealed clusters to a topology. Writes the seed data of each as early as possible. */
+/** Joins unsealed clusters to a topology. Writes the seed data of each cluster as early as possible. */
 export const makeTopology = async <T extends ClusterOfNodes>(
   open: readonly T[],
   { links, plans = {} }: Topology,
@@ -106,8 +106,8 @@ export const joinClusters = async <T extends ClusterOfNodes>(
 }
 
 /**
- * Makes a cluster a primary, unless an earlier attempt has done so. Waits while no node of the cluster serves, and rejects
- * with ApiError if the cluster refuses.
+ * Makes a cluster a primary, unless an earlier attempt has done so. Waits until a node of the cluster serves requests.
+ * Rejects with ApiError if the cluster rejects the request.
  */
 const ensurePrimary = async (
   cluster: ClusterOfNodes,
@@ -158,7 +158,7 @@ const connect = async <T extends ClusterOfNodes>(
     rootToken = await withAnonymousClient(await atReachableNode(secondary), (client) => generateRoot(client, shares))
     return undefined
   }
-  // Repeated, since a secondary may restart again while it settles into its role.
+  // Repeated, because a secondary may restart again during its role change.
   if (link.kind !== 'dr') await waitFor(clock, `a root token on ${secondary.name}`, generate, timeoutMs, signal)
   onProgress(`cluster ${secondary.name} is a ${link.kind} secondary of ${primary.name} and replicated`)
   return { ...secondary, rootToken, unsealKeys, threshold }

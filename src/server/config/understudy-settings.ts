@@ -68,8 +68,11 @@ const readEnvironment = (env: Environment, findings: Findings): Record<string, S
   return out
 }
 
-/** Variables of labs and container images. A server may inherit them from its environment, but does not use them. */
-const OTHER_VARIABLES = ['LAB', 'RANDOM_PORTS', 'IMAGE', 'BASE'].map((name) => `UNDERSTUDY_${name}`)
+/** Variables of labs, drills and container images. A server may inherit them from its environment, but does not use them. */
+const OTHER_VARIABLES = [
+  ...['LAB', 'RANDOM_PORTS', 'IMAGE', 'BASE'],
+  ...['OPERATOR', 'APPROVER', 'CHANGE', 'ENVIRONMENT'],
+].map((name) => `UNDERSTUDY_${name}`)
 
 /** Warns about unknown variables: a misspelled one would be ignored silently. */
 const warnOfUnknown = (env: Environment, findings: Findings): void => {

@@ -25,19 +25,19 @@ export interface Field {
 /** Values by field name. A checkbox has `true` or an empty text. */
 export type Values = Readonly<Record<string, string>>
 
-/** What an action would do with an input. `what`: the label of the command, if it is too long for one. */
+/** What an action would do with an input. `what`: a label for the command, if the command is too long as a label. */
 export type Plan = Partial<PagePlan> & Pick<PagePlan, 'isDestructive'> & { readonly what?: string }
 
 /** An action of the page. Its dialog asks for the input, shows the plan, runs it and shows the response. */
 export interface Action {
   readonly label: string
   readonly fields?: readonly Field[]
-  /** Loads the fields whose options are known only to the server. */
+  /** Loads the fields whose options only the server knows. */
   readonly load?: () => Promise<readonly Field[]>
   readonly consequence?: string
-  /** True if it runs without confirmation, unless its plan is destructive. */
+  /** True if the action runs without confirmation, unless its plan is destructive. */
   readonly isAtOnce?: boolean
-  /** True if the page shows the result anyway. */
+  /** True if the dialog shows no response, because the page shows the result. */
   readonly isQuiet?: true
   /** Undefined if input is missing. Rejects with the reason if the action is not possible. */
   readonly plan: (values: Values) => Plan | Promise<Plan> | undefined
@@ -68,7 +68,7 @@ export const post = (label: string, path: string, options: Options = {}): ApiAct
 export const destroy = (label: string, path: string, consequence: string, options: Options = {}): ApiAction =>
   post(label, path, { consequence, isDestructive: true, ...options })
 
-/** Returns an action that deletes what is at its path. */
+/** Returns an action that deletes the object at its path. */
 export const remove = (label: string, path: string, consequence: string): ApiAction => ({
   ...destroy(label, path, consequence),
   method: 'DELETE',
@@ -128,7 +128,7 @@ const checkJson = (label: string, value: string): string => {
   try {
     read = JSON.parse(value)
   } catch (error) {
-    throw new Error(`${label}: ${error instanceof Error ? error.message : 'this is not JSON'}`, { cause: error })
+    throw new Error(`${label}: ${error instanceof Error ? error.message : 'the value is not JSON'}`, { cause: error })
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read))
     throw new Error(`${label}: enter a JSON object, such as {"key": "value"}`)

@@ -77,7 +77,7 @@ const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
   const [values, setValues] = useState<Values>(() => initialValues({ fields }))
   const { problem, setProblem, isBusy, run: runTask } = useTask()
   const form = useRef<HTMLFormElement>(null)
-  // Sets the focus before the user can type, so that no key is lost. The checkbox that forces the action never gets it.
+  // Sets the focus before the user can type, so that no key press is lost. The force checkbox never gets the focus.
   useLayoutEffect(() => {
     const { current } = form
     const input = current?.querySelector<HTMLElement>('fieldset :is(input, select, textarea)')

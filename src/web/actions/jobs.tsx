@@ -38,8 +38,8 @@ export const Jobs = ({ works }: { readonly works: readonly PageWork[] }) => {
 }
 
 /**
- * Shows the current step of a drill, or the start of the list. Only this list is scrolled, so that the topology diagram
- * stays in view.
+ * Scrolls to the current step of a drill, or to the start of the list. Scrolls only this list, so that the topology diagram
+ * stays visible.
  */
 const showNewest = (section: HTMLElement): void => {
   const step = section.querySelector<HTMLElement>('[aria-current=step]')

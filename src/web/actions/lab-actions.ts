@@ -2,7 +2,7 @@ import type { PageAction, PageChoices, AvailableAction, PagePlan } from '../../l
 import { apiAt, type Call } from '../parts/api.js'
 import { type Action, type Field, field, type Values } from './action.js'
 
-/** The subject of actions. `key`: that in the survey. */
+/** The subject of actions. `key`: its key in the survey. */
 export interface Subject {
   readonly key: string
   readonly title: string
@@ -31,7 +31,7 @@ const ASKED: Readonly<Record<NonNullable<AvailableAction['asks']>, Field>> = {
 const FORCE = field('force', 'isForced', 'Force')
 const ACCEPT_LOSS = field('force', 'acceptsLoss', 'Accept any loss')
 
-/** Returns an action of the lab, which its server plans and runs. `topology`: that from which the lab was created. */
+/** Returns an action of the lab, which its server plans and runs. `topology`: the initial topology of the lab. */
 export const labAction = (
   { label, action, asks, canForce, canAcceptLoss }: AvailableAction,
   topology: string,
@@ -60,7 +60,7 @@ export const labAction = (
   }
 }
 
-/** Groups the drills: those for this topology come first. */
+/** Groups the drills: drills for this topology come first. */
 const withChoices = (asked: Field, answer: unknown, topology: string): Field => {
   const { drills, snapshots } = answer as PageChoices
   if (asked.label === 'Snapshot') return { ...asked, groups: [{ label: 'Saved snapshots', names: snapshots }] }

@@ -12,7 +12,7 @@ export const auditLinesOf = (answer: Json): readonly AuditLine[] =>
 /** `place`: the index of the line in the response. */
 const read = (line: Json, place: number) => {
   const text = textOf(line, 'text')
-  // It may be truncated.
+  // The text may be truncated.
   const json = partOf({ line: parseJson(text) }, 'line')
   const request = partOf(json, 'request')
   const atMs = Date.parse(textOf(json, 'time'))

@@ -19,7 +19,7 @@ export const AuditTail = () => {
   if (!value) return <Pending error={error} />
   if (value.kept === undefined) return <p class="nothing">This server does not provide its audit log.</p>
   if (listOf(value, 'kept').length === 0)
-    return <p class="nothing">Raw and discarded audit entries are not shown here.</p>
+    return <p class="nothing">The page cannot show entries of raw or discarding audit devices.</p>
   const caption = `Latest audit entries of this server, newest first: ${found.length}`
   return (
     <section class="audit-tail" aria-label="Latest audit entries">

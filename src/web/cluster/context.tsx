@@ -28,7 +28,7 @@ export const LOOK_MS = 2000
 interface Reading {
   /** The last response; undefined before the first one and after a change of the call. */
   readonly value: Json | undefined
-  /** The reason why there is no newer response; empty if there is one. */
+  /** The error of the last request; empty if it succeeded. */
   readonly error: string
   readonly again: () => void
 }
@@ -69,7 +69,7 @@ export const useRead = (call: Call | undefined, everyMs?: number): Reading => {
 
 interface ActButtonProps {
   readonly act: ApiAction
-  /** Added to the label if several buttons have the same one. */
+  /** Added to the accessible label if several buttons have the same label. */
   readonly of?: string
   /** Called with the response. */
   readonly onDone?: (answer: Json) => void

@@ -74,7 +74,7 @@ export const NEW_TOKEN = post('New token …', 'auth/token/create', {
     field('lines', 'policies', 'Policies, one per line', { hint: 'default: your own policies' }),
     field('text', 'ttl', 'TTL', { hint: DURATION }),
     field('text', 'display_name', 'Display name'),
-    field('check', 'no_parent', 'Without a parent', { hint: 'the token outlives its creator' }),
+    field('check', 'no_parent', 'Without a parent', { hint: 'the token stays valid when its creator is revoked' }),
   ],
 })
 export const revokeToken = (accessor: string): ApiAction =>

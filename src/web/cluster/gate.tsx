@@ -7,7 +7,7 @@ import { Pending } from '../parts/table.js'
 import { ActButton, LOOK_MS, useCluster, useRead } from './context.js'
 import { INITIALISE } from './core-acts.js'
 
-/** Shows its children if the cluster is initialized and unsealed; otherwise the steps to get there. */
+/** Shows its children if the cluster is initialized and unsealed; otherwise, forms to initialize or unseal it. */
 export const Gate = ({ children }: { readonly children: ComponentChildren }) => {
   const { value: status, error, again } = useRead(get('sys/seal-status'), LOOK_MS)
   const { ask, canWrite } = useCluster()

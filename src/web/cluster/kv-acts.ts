@@ -8,7 +8,7 @@ export interface KvMount {
   readonly version: 1 | 2
 }
 
-/** Returns the mounts in the response of `sys/internal/ui/mounts`, which lists those that the token may see. */
+/** Returns the mounts in the response of `sys/internal/ui/mounts`, which lists the mounts that the token may see. */
 export const kvMountsOf = (answer: Json): readonly KvMount[] =>
   Object.entries(partOf(partOf(answer, 'data'), 'secret'))
     .flatMap(([path, mount]) => {

@@ -20,7 +20,7 @@ const WAYS: Readonly<Record<Way, ApiAction>> = {
   }),
 }
 
-/** Signs in. Rejects with the reason if the cluster refuses. */
+/** Signs in. Rejects with the reason if the cluster rejects the request. */
 const logIn = async (ask: Ask, way: Way, values: Values): Promise<Session> => {
   const namespace = (values.namespace ?? '').trim()
   if (way === 'token') {

@@ -2,7 +2,7 @@ import { type ApiAction, destroy, field, post, required } from '../actions/actio
 import type { PageKind } from '../../lab/web/page-facts.js'
 import { type Json, listOf, partOf, textOf } from '../parts/api.js'
 
-/** Warning of each role change: the server is unavailable for a moment. */
+/** Warning for role changes. */
 const PAUSE = 'The cluster is unavailable for a moment.'
 
 const ADDRESS = field('text', 'primary_cluster_addr', 'Cluster address', {
@@ -22,7 +22,7 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
     destroy(
       'Enable as secondary …',
       'secondary/enable',
-      'The data, keys and tokens of this cluster are replaced by those of the primary.',
+      'The data of this cluster is erased. The primary replaces its data, keys and tokens.',
       {
         fields: [
           required('secret', 'token', 'Activation token'),
@@ -39,9 +39,9 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
         field('text', 'ttl', 'TTL', { initial: '30m' }),
         field('long', 'secondary_public_key', 'Public key of the secondary'),
       ],
-      consequence: 'The token enables one secondary, once.',
+      consequence: 'The token can enable one secondary and works once.',
     }),
-    destroy('Demote …', 'primary/demote', 'The cluster accepts no more writes. It has no primary until you update it.'),
+    destroy('Demote …', 'primary/demote', 'The cluster rejects writes. It has no primary until you use "Update the primary".'),
     destroy('Disable …', 'primary/disable', 'The secondaries lose their primary. To rejoin, they copy all data again.'),
   ],
   secondary: [
@@ -49,7 +49,7 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
       'Promote …',
       'secondary/promote',
       'The cluster becomes primary. A reachable primary also stays primary: demote it first.',
-      { fields: [ADDRESS, field('check', 'force', 'Force', { hint: 'even if entries are lost' })] },
+      { fields: [ADDRESS, field('check', 'force', 'Force', { hint: 'promote even if entries are lost' })] },
     ),
     destroy(
       'Update the primary …',
@@ -69,7 +69,7 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
 
 /**
  * Returns the actions of a cluster for one kind of replication, from its full status. All actions of a DR secondary
- * need an operation token.
+ * require an operation token.
  */
 export const actsOf = (kind: PageKind, status: Json, operationToken: string): readonly ApiAction[] => {
   const modeOf = (one: PageKind) => textOf(partOf(status, one), 'mode')
@@ -92,7 +92,7 @@ export const revokeAct = (kind: PageKind, id: string): ApiAction =>
   destroy(
     'Revoke …',
     `sys/replication/${kind}/primary/revoke-secondary`,
-    `"${id}" receives no more data. To rejoin, it needs a new activation token.`,
+    `"${id}" receives no more data. To rejoin, it requires a new activation token.`,
     { fixed: { id } },
   )
 
@@ -150,11 +150,11 @@ export const secondariesOf = (status: Json): readonly Json[] => {
 }
 
 /**
- * Decodes a token of a key-share ceremony with the one-time password of its start: XORs their bytes. Throws if their
- * lengths differ.
+ * Decodes a generated token with the one-time password of the attempt: XORs their bytes. Throws if their lengths
+ * differ.
  */
 export const decodeToken = (encoded: string, password: string): string => {
   const bytes = atob(encoded.replace(/=+$/, ''))
-  if (bytes.length !== password.length) throw new Error('this one-time password belongs to another attempt')
+  if (bytes.length !== password.length) throw new Error('the one-time password belongs to another attempt')
   return [...bytes].map((byte, index) => String.fromCharCode(byte.charCodeAt(0) ^ password.charCodeAt(index))).join('')
 }

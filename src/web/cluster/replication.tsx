@@ -73,7 +73,7 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
 
 interface PeersProps {
   readonly caption: string
-  /** The rows of the other side of links, from the status. */
+  /** The rows of the secondaries or primaries in the status. */
   readonly peers: readonly Json[]
   readonly actsFor?: (id: string) => ComponentChildren
 }
@@ -124,8 +124,8 @@ interface CeremonyProps {
 }
 
 /**
- * Generates an operation token of a DR secondary. One user starts the ceremony. The holders of key shares submit them
- * one after another, from any place. The owner of the one-time password decodes the token.
+ * Generates an operation token of a DR secondary. One user starts the attempt. The holders of key shares submit them one
+ * after another, from any page. The user with the one-time password decodes the token.
  */
 const Ceremony = ({ token, onToken }: CeremonyProps) => {
   const { ask } = useCluster()
@@ -161,7 +161,7 @@ const Ceremony = ({ token, onToken }: CeremonyProps) => {
       <p class="hint">Operations on a DR secondary require an operation token, which key shares generate.</p>
       {token !== '' && (
         <p class="made">
-          The token is generated, and the forms contain it: <Secret what="operation token" value={token} />
+          The token is generated and filled in below: <Secret what="operation token" value={token} />
         </p>
       )}
       {attempt && (

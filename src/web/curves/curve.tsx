@@ -23,7 +23,7 @@ interface CurveProps {
 
 /** Returns a sixth of the window, so that a projector shows the curves below the diagram without scrolling. */
 const heightNow = (): number => Math.min(220, Math.max(118, Math.round(window.innerHeight / 6)))
-/** Minimum time span in seconds; a shorter one would show too little. */
+/** Minimum time span of a chart, in seconds. */
 const SPAN_MIN = 60
 const COLOURS = 6
 const DARK = window.matchMedia('(prefers-color-scheme: dark)')

@@ -32,7 +32,7 @@ export const withSurvey = (samples: readonly Sample[], survey: PageSurvey): read
   return [...before, toSample(survey)].slice(-SAMPLES_MAX).filter(({ atMs }) => atMs > survey.atMs - KEPT_MS)
 }
 
-/** Returns the lag with the name of its link. If the primary is unknown, so is the lag. */
+/** Returns the lag with the name of its link. Returns nothing if the primary is unknown. */
 const lagOf = ({ kind, primary, secondary, lagEntries }: PageLink): readonly (readonly [string, number | null])[] =>
   primary === null ? [] : [[`${primary} → ${secondary}${kind === 'dr' ? ', DR' : ''}`, lagEntries]]
 
@@ -89,7 +89,7 @@ export const plainCurves = (samples: readonly Sample[], part: 'lag' | 'wal'): Cu
     draw(samples, part, (name) => (sample) => sample[part][name] ?? null),
   )
 
-/** Returns requests per second: all responses, and the rejected ones for clusters that rejected any. */
+/** Returns requests per second: all requests, and rejected requests for clusters that rejected any. */
 export const requestCurves = (samples: readonly Sample[]): Curves => {
   const refused = draw(samples, 'requests', (name) => rateOf(name, 'refused'))
     .filter(({ values }) => values.some((value) => (value ?? 0) > 0))

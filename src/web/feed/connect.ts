@@ -69,7 +69,7 @@ const listen = (dispatch: Dispatch, attach: (on: On, pause: () => void) => void)
     })
     own.onopen = () => dispatch({ type: 'opened' })
     own.onerror = () => {
-      // The browser retries a refused connection, but not one that was answered with an error.
+      // The browser retries a lost connection, but not a request that got an error response.
       const isRefused = own.readyState === EventSource.CLOSED
       dispatch({ type: 'connection', is: isRefused ? 'ended' : 'lost' })
       if (isRefused) reopen()

@@ -193,7 +193,7 @@ const problemsOf = ({ initialized, sealed }: OwnLook, own: string, links: readon
     .map(({ kind, primary, secondary, connectionState }) =>
       secondary === own
         ? `${own} is disconnected from its ${WORDS[kind]} primary (${connectionState || 'idle'})`
-        : `the ${WORDS[kind]} secondary ${secondary} of ${primary} is not connected`,
+        : `the ${WORDS[kind]} secondary ${secondary} is disconnected from ${primary}`,
     ),
 ]
 
@@ -219,7 +219,7 @@ const factsOf = (look: OwnLook): ReadonlyMap<string, readonly [kind: string, val
   return facts
 }
 
-/** Returns the events between two messages. `after`: the number of the last earlier event. */
+/** Returns the events between two messages. `after`: the ID of the last earlier event. */
 export const eventsBetween = (before: OwnLook, look: OwnLook, after: number): readonly PageEvent[] => {
   const known = factsOf(before)
   const changes = [...factsOf(look)].flatMap(([name, [kind, value]]) => {

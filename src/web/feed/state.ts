@@ -5,7 +5,7 @@ import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.j
 export interface PageState {
   readonly connection: 'connecting' | 'live' | 'lost' | 'ended' | 'full'
   readonly survey?: PageSurvey
-  /** Why the lab does not exist. */
+  /** The reason why there is no lab. */
   readonly gone?: string
   /** Oldest first. */
   readonly events: readonly PageEvent[]

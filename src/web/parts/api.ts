@@ -60,10 +60,12 @@ export const listOf = (json: Json, name: string): readonly unknown[] => {
 
 export const keysOf = (json: Json): readonly string[] => listOf(partOf(json, 'data'), 'keys').map(String)
 
-/** An option that only browsers know. */
+/** Disables the browser cache. The type declarations of `fetch` in Node.js do not have this option. */
 const NOT_CACHED: object = { cache: 'no-store' }
 
-/** Returns a function that calls an API below an address of this server. `silence`: the error without a response. */
+/**
+ * Returns a function that calls an API below an address of this server. `silence`: the error text if there is no response.
+ */
 export const apiAt =
   (root: string, silence = 'the server does not respond'): Ask =>
   async (call, as) => {

@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** Runs the work of a form, which stays busy after a success because it then closes. `problem`: why the work failed. */
+/** Runs the work of a form. After a success, the form stays busy, because it closes. `problem`: why the work failed. */
 export const useTask = () => {
   const [problem, setProblem] = useState('')
   const [isBusy, setBusy] = useState(false)
@@ -44,7 +44,7 @@ export const Chooser = ({ value, options, onChoose, children, ...rest }: Chooser
   </select>
 )
 
-/** A button that acts, and does not submit a form. */
+/** A button that does not submit a form. */
 export const Button = ({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: string }) => (
   <button type="button" {...rest}>
     {label}
@@ -57,7 +57,7 @@ interface SearchProps {
   readonly onSearch: (text: string) => void
 }
 
-/** A text that restricts a list. */
+/** An input that filters a list. */
 export const Search = ({ label, value, onSearch }: SearchProps) => (
   <input
     type="search"

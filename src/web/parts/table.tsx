@@ -73,7 +73,7 @@ export const Facts = ({ facts }: { readonly facts: readonly Fact[] }) => (
   </dl>
 )
 
-/** The place of a response that has not arrived, or the reason why it does not. */
+/** A placeholder for a pending response, or the error of the request. */
 export const Pending = ({ error }: { readonly error: string }) => (
   <p class={error === '' ? 'nothing' : 'error'}>{error || 'Loading …'}</p>
 )

@@ -4,11 +4,11 @@ import { Button } from './inputs.js'
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
 
-/** Local times, and those with tenths of a second. */
+/** Format of local times. `TIME`: with tenths of a second. */
 export const SHORT_TIME = new Intl.DateTimeFormat(undefined, CLOCK)
 export const TIME = new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSecondDigits: 1 })
 
-/** Their time zone. */
+/** The time zone of local times. */
 export const { timeZone: ZONE } = TIME.resolvedOptions()
 
 /** Times that may be days ago, with their time zone. */

@@ -37,7 +37,7 @@ export const nodeStatusOf = ({
 
 const NODE_WORDS: Readonly<Record<string, string>> = { silent: 'unreachable' }
 
-/** Returns the signs of the faults between a node and the other nodes of its cluster, each once. */
+/** Returns the distinct signs of the faults between a node and the other nodes of its cluster. */
 export const nodeSignsOf = (node: string, faults: PageSurvey['faults']): string =>
   signsAmong((faults ?? []).filter(({ between }) => between?.includes(node) === true))
 
@@ -73,7 +73,7 @@ export const lagOf = ({ lagEntries, lagSeconds }: Pick<PageLink, 'lagEntries' | 
   return lagSeconds === null ? entries : `${entries}, ${durationOf(lagSeconds)}`
 }
 
-/** For ten thousand entries, the last digits do not matter. */
+/** Format for 10,000 entries or more: one decimal place and a suffix such as K. */
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 const durationOf = (seconds: number): string => {
@@ -94,7 +94,7 @@ export interface Arrow {
   readonly faults: readonly PageFault[]
 }
 
-/** Returns the arrows of the topology. If a primary is unresponsive, uses the last known one. */
+/** Returns the arrows of the topology. If the primary of a secondary is unknown, uses its last known primary. */
 export const arrowsOf = ({ links, faults, clusters }: PageSurvey): readonly Arrow[] =>
   links.flatMap((link) => {
     const { kind, secondary, state, connectionState } = link
@@ -124,7 +124,7 @@ const stateWordsOf = ({ primary, state, connectionState }: PageLink, hasFault: b
   return hasFault ? '' : connectionState.replaceAll('_', ' ')
 }
 
-/** Returns the signs of the faults on an arrow, each once. */
+/** Returns the distinct signs of the faults on an arrow. */
 export const signsOf = ({ faults }: Arrow): string => signsAmong(faults)
 
 const signsAmong = (faults: readonly PageFault[]): string =>

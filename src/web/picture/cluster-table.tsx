@@ -7,7 +7,7 @@ import { KIND_WORDS, lagOf, nodeStatusOf, rolesOf, clusterStatusOf, walOf } from
 /** The facts of the diagram as tables: always available to screen readers, and shown to other users on request. */
 export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly survey: PageSurvey }) => {
   const [isShown, setShown] = useState(false)
-  /** Describes the faults of the links between these places, and of all links of one place. */
+  /** Describes the faults of the link between two clusters or nodes. With one name, describes the faults of all its links. */
   const faultsAt = (...places: readonly string[]) =>
     (faults ?? [])
       .filter(({ between }) => places.every((place) => between?.includes(place)))

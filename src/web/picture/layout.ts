@@ -7,8 +7,8 @@ interface Field {
 }
 
 /**
- * Places each cluster independently of its current role: performance secondaries beside their first primary,
- * alternating between both sides, and DR secondaries below it. Columns and rows begin with 0.
+ * Places each cluster by its initial role. Performance secondaries are beside their primary, on alternating sides. DR
+ * secondaries are below their primary. Columns and rows begin with 0.
  */
 export const placeClusters = (
   names: readonly string[],
@@ -175,7 +175,7 @@ const around = (from: Box, to: Box, out: number): ArrowPath => {
 
 const DEPTH = 64
 
-/** Returns a path below a box between the two. */
+/** Returns a path below the boxes between two boxes of the same row. */
 const below = (from: Box, to: Box): ArrowPath => {
   const bottom = from.y + from.height
   const start = from.x + from.width / 2

@@ -76,7 +76,7 @@ interface DrawnArrow extends Arrow {
   readonly path: ArrowPath
 }
 
-/** Arrows between the same two boxes have a lane each. Stacked boxes share one set of lanes. */
+/** Returns the arrows with paths. Each arrow between the same two boxes, or in a stack, has its own lane. */
 const drawArrows = (arrows: readonly Arrow[], layout: Layout): readonly DrawnArrow[] => {
   const pair = ({ primary, secondary }: Arrow) => [primary, secondary].sort().join(' ')
   return arrows.flatMap((arrow, index) => {
@@ -155,14 +155,14 @@ const ArrowWords = ({ arrow, layout, onAsk }: ArrowWordsProps) => {
   )
 }
 
-/** An invisible button that covers its whole box or label. */
+/** An invisible button that covers the whole box or label. */
 const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => void }) => (
   <button type="button" class="do" aria-label={`Actions for ${what}`} onClick={onClick}>
     <span aria-hidden="true">⋯</span>
   </button>
 )
 
-/** Longer cluster names have their own line in smaller type. */
+/** Maximum length of a cluster name in large type. Longer names have their own line in smaller type. */
 const NAME_SHORT = 5
 /** Number of characters at the end that distinguish names. */
 const END = 6
@@ -219,7 +219,7 @@ interface NodeRowProps extends Pick<ClusterBoxProps, 'faults' | 'onAsk'> {
   readonly node: PageNode
 }
 
-/** One of several servers of a cluster. It is a button if actions are available. */
+/** A node of a multi-node cluster. It is a button if actions are available. */
 const NodeRow = ({ node, faults, onAsk }: NodeRowProps) => {
   const signs = nodeSignsOf(node.name, faults)
   const { word, look } = nodeStatusOf(node)

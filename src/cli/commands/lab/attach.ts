@@ -14,7 +14,7 @@ import { requireTopology } from '../../../lab/topology/catalogue.js'
 /** `understudy attach`: registers externally managed servers as a lab, so that the lab commands work on them. */
 export const attachCommand = (output: Output): Command =>
   new TypedCommand('attach')
-    .description('register running servers as a lab; "down" unregisters it and stops no server')
+    .description('register running servers as a lab')
     .argument('<name>', 'name of the lab')
     .argument(
       '[clusters...]',
@@ -70,6 +70,6 @@ const describe = (lab: AttachedLab, keys: KnownKeys): string => {
   return [
     formatTable([['cluster', 'address', 'keys', 'container'], ...rows]),
     '',
-    `Next: understudy status --name ${lab.name}; understudy down ${lab.name} unregisters it and stops no server`,
+    `Next: understudy status --name ${lab.name}; understudy down ${lab.name} unregisters the lab and stops no server`,
   ].join('\n')
 }

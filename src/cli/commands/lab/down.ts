@@ -23,10 +23,10 @@ interface Ended {
 /** `understudy down`: stops the servers and removes their data. Succeeds if the lab does not exist. */
 export const downCommand = (output: Output): Command => {
   const command = new TypedCommand('down')
-    .description('stop a lab and remove its data; also removes the remains of an interrupted start')
+    .description('stop a lab and remove its data')
     .argument('[lab]', 'name of the lab; same as --name')
     .lab()
-    .flag('--all', 'all labs')
+    .flag('--all', 'all labs, and the directories that killed processes left')
     .flag('--keep', 'keep data and keys; "understudy start" restarts the lab')
     .flag(...YES)
     .json('print the result for each lab as JSON')

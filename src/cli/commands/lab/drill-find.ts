@@ -24,10 +24,10 @@ const SEEDS = 10_000
 /** `understudy drill find`: injects a hidden fault for participants to find. */
 export const findCommand = (output: Output, finish: (status: number) => void): Command =>
   new TypedCommand('find')
-    .description('inject a hidden fault in a running lab; --check exits with 3 until it is fixed')
+    .description('inject a hidden fault into a running lab')
     .lab()
-    .flag('--seed <seed>', 'selects the fault: the same in every lab of the same topology')
-    .flag('--check', 'check state and client traffic; if the fault is fixed, reveal it')
+    .flag('--seed <seed>', 'seed that selects the fault; the same seed and topology give the same fault')
+    .flag('--check', 'check state and client traffic; exit code 3 until the fault is fixed, then reveal the fault')
     .add<{ readonly giveUp?: true }>(
       new Option('--give-up', 'reveal the fault and its fix').conflicts(['check', 'seed']),
     )
@@ -58,7 +58,7 @@ const hide = async (lab: LiveLab, { name, seed, json }: FindFlags, output: Outpu
   output.data(
     [
       `A fault has been injected into the lab "${name}" (seed ${chosen}). Find it, and fix it with the usual commands.`,
-      `In a healthy lab, each cluster that serves clients can read what is written below ${PRACTICE}/ on the primary.`,
+      `In a healthy lab, each cluster that serves clients can read secrets written below ${PRACTICE}/ on the primary.`,
       `To check your fix:    ${commandIn(name, 'drill find --check')}`,
       `To reveal the fault:  ${commandIn(name, 'drill find --give-up')}`,
     ].join('\n'),

@@ -6,7 +6,7 @@ import type { Runner } from '../../../lab/drills/drill-schema.js'
 import type { Drill } from '../../../lab/drills/parse.js'
 import { requireFitting, requireRoles } from '../../../lab/drills/fitting.js'
 import { bringUp, type DrillLab, findMisfit } from '../../../lab/start/lab-for-drill.js'
-import type { DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/context/result.js'
+import type { DrillAudit, DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/context/result.js'
 import { shellWord } from '../../../base/shell.js'
 import type { DrillWatcher } from '../../../lab/drills/run/play-steps.js'
 import { runDrill } from '../../../lab/drills/run/run-drill.js'
@@ -37,6 +37,10 @@ export interface DrillRunFlags {
   readonly step?: true
   readonly timeout: string
   readonly json?: true
+  readonly operator?: string
+  readonly approver?: string
+  readonly change?: string
+  readonly environment?: string
 }
 
 /** Runs a drill. Resolves to the exit code: 3 if an assertion fails. */
@@ -62,6 +66,7 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
       timeoutMs,
       signal: interruption.signal,
       howToRepeat: lineToRepeat(nameOrFile, chosen, seed),
+      audit: auditOf(flags),
       watcher: watcherOf(print, drill, flags.step === true, interruption.signal),
     })
     if (flags.report !== undefined) {
@@ -113,6 +118,13 @@ const play = async (
   }
 }
 
+const auditOf = ({ operator = '', approver = '', change = '', environment = '' }: DrillRunFlags): DrillAudit => ({
+  operator,
+  approver,
+  change,
+  environment,
+})
+
 const lineToRepeat = (nameOrFile: string, { slo, on, name }: ChosenLab, seed: string): string =>
   [
     `understudy drill run ${shellWord(nameOrFile)}`,
@@ -161,7 +173,7 @@ const watcherOf = (
 
 const LINES_SHOWN = 20
 
-/** Returns the last lines of a command's output; a report contains more of them. */
+/** Returns the last lines of a command's output. A report contains more lines. */
 const lastLines = (output = ''): string[] =>
   output.trimEnd() === '' ? [] : output.trimEnd().split('\n').slice(-LINES_SHOWN)
 
@@ -183,8 +195,8 @@ interface Terminal {
 }
 
 /**
- * Waits for the return key. A terminal in line mode delivers Ctrl-C as a key: it interrupts as usual, and so does the
- * end of the input.
+ * Waits until Enter is pressed. A terminal in line mode delivers Ctrl-C as a key, so Ctrl-C is converted to SIGINT here.
+ * The end of the input has the same effect.
  */
 export const waitForReturn = async (
   prompt: string,

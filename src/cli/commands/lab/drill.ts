@@ -1,5 +1,5 @@
 import { counted } from '../../../base/counted.js'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { drillSchemaDocument, RUNNERS } from '../../../lab/drills/drill-schema.js'
 import { drillText, listDrills, loadDrill } from '../../../lab/drills/catalogue.js'
 import { describeStep, type Step } from '../../../lab/drills/steps/steps.js'
@@ -26,12 +26,16 @@ const runCommand = (output: Output, finish: (status: number) => void): Command =
     .description('run a drill on the current lab if it fits, or on a new lab; exit code 3 if an expectation is false')
     .argument('<drill>', 'name, or file that ends in .yaml')
     .flag('--slo <limits>', 'limits in addition to those of the drill, such as rto=60s,rpo=0')
-    .flag('--report <directory>', 'write report.json, junit.xml and report.html to this directory')
+    .flag('--report <directory>', 'write report.json, junit.xml, report.html and SHA256SUMS to this directory')
     .choice('--on <runner>', 'run the drill on a new lab, with servers of this kind', RUNNERS)
     .flag('--name <lab>', 'run the drill on this running lab')
     .flag('--seed <seed>', 'make identifiers, keys and faults reproducible; requires --on in-process')
     .flag('--keep', 'keep the new lab after the drill')
     .flag('--step', 'wait for Enter before each step')
+    .add<{ readonly operator?: string }>(recorded('operator', 'name of the operator'))
+    .add<{ readonly approver?: string }>(recorded('approver', 'name of the approver'))
+    .add<{ readonly change?: string }>(recorded('change', 'number of the change'))
+    .add<{ readonly environment?: string }>(recorded('environment', 'name of the environment'))
     .timeout()
     .json('print the result as JSON')
     .examples(
@@ -43,6 +47,10 @@ const runCommand = (output: Output, finish: (status: number) => void): Command =
       const { runDrillCommand } = await import('./drill-run.js')
       finish(await runDrillCommand(name, flags, output))
     })
+
+/** Returns a flag for a text that the report of a drill records. An environment variable can set it too. */
+const recorded = (name: string, what: string): Option =>
+  new Option(`--${name} <text>`, `${what} in the report`).env(`UNDERSTUDY_${name.toUpperCase()}`)
 
 const listCommand = (output: Output): Command =>
   new TypedCommand('list')
@@ -59,10 +67,10 @@ const listCommand = (output: Output): Command =>
           runners,
         }))
         output.data(JSON.stringify(shown, undefined, 2))
-      } else if (drills.length === 0) output.progress('no drills ship with this package')
+      } else if (drills.length === 0) output.progress('this package includes no drills')
       else {
         const rows = drills.map(({ name, topology, purpose }) => [
-          ...[name, isDocumentFile(topology) ? `${topologyName(topology)} (its own)` : topology],
+          ...[name, isDocumentFile(topology) ? `${topologyName(topology)} (own file)` : topology],
           firstSentence(purpose),
         ])
         output.data(formatTable(rows, textWidth()))
@@ -82,7 +90,7 @@ const showCommand = (output: Output): Command =>
 
 const validateCommand = (output: Output): Command =>
   new TypedCommand('validate')
-    .description('validate a drill file; errors include line and column')
+    .description('validate a drill file')
     .argument('<file>')
     .examples('drill validate our-failover.yaml', 'drill validate drills/quarterly.yaml')
     .run((_flags, file: string) => {
@@ -93,7 +101,7 @@ const validateCommand = (output: Output): Command =>
 
 const schemaCommand = (output: Output): Command =>
   new TypedCommand('schema')
-    .description('print the JSON Schema of drill files, for editors')
+    .description('print the JSON Schema of drill files for editors')
     .examples('drill schema > drill.schema.json', 'drill schema | less')
     .run(() => output.data(JSON.stringify(drillSchemaDocument(), undefined, 2)))
 

@@ -16,7 +16,7 @@ const ROLE = ['--role <role>', 'select the cluster that has this role now', ROLE
 /** `understudy env`: prints the environment variables with which clients reach a cluster. */
 export const envCommand = (output: Output): Command =>
   new TypedCommand('env')
-    .description('print VAULT_ADDR and a valid VAULT_TOKEN of a cluster, for eval')
+    .description('print VAULT_ADDR and VAULT_TOKEN of a cluster for eval')
     .argument('[cluster]', 'A, B, ..., or a node such as A2 (default: A)')
     .lab()
     .choice(...ROLE)
@@ -40,7 +40,7 @@ class CommandWithProgram extends TypedCommand {
 
 const FLAGS_HINT = 'Put the command and its flags after "--": understudy exec A -- ls -la'
 
-/** `understudy exec A -- command`: runs a program with that environment and returns its exit code. */
+/** `understudy exec A -- command`: runs a program with the environment of a cluster. Exits with the program's exit code. */
 export const execCommand = (finish: (status: number) => void): Command =>
   new CommandWithProgram('exec')
     .description('run a command with the environment of one cluster')
@@ -52,7 +52,7 @@ export const execCommand = (finish: (status: number) => void): Command =>
       finish(await runIn(flags.name, await findEnvironment(cluster, flags), program, args))
     })
 
-/** `understudy shell A`: starts a shell with that environment. */
+/** `understudy shell A`: starts a shell with the environment of a cluster. */
 export const shellCommand = (finish: (status: number) => void): Command =>
   new TypedCommand('shell')
     .description('open a shell with the environment of one cluster')

@@ -10,12 +10,12 @@ import { onReaderGone, type Output } from '../../terminal/output.js'
 import { parseTimeout } from './options.js'
 
 /**
- * `understudy events`: shows the event history of a lab, including events without a viewer and after its lab daemon has
- * ended.
+ * `understudy events`: shows the event history of a lab. The lab daemon records events even if no command follows them. The
+ * history is also available after the lab daemon has stopped.
  */
 export const eventsCommand = (output: Output): Command =>
   new TypedCommand('events')
-    .description('list the events of a lab: commands, faults, and changes of processes, seals, roles and replication')
+    .description('list the events of a lab')
     .lab()
     .flag('-f, --follow', 'follow the events until interrupted')
     .json('print one JSON object per line')

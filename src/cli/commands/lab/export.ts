@@ -67,15 +67,14 @@ const deliver = (
 }
 
 /**
- * `understudy compose export`: writes a topology as files for `docker compose up`, which then needs no further
- * Understudy commands. `compose secrets` is for the first container of an export: it creates the secrets, so that no
- * file on the host contains them.
+ * `understudy compose export`: writes a topology as files for `docker compose up`, which needs no other Understudy command.
+ * The first container of an export runs `compose secrets` to create the secrets. No file on the host contains them.
  */
 export const composeCommand = (output: Output): Command => {
   const compose = new TypedCommand('compose')
     .description('export topologies for Docker Compose')
     .examples('compose export pr-dr', 'compose export -f mine.yaml --out lab/')
-  exportCommand(compose, 'print a compose file that starts a topology and sets up replication')
+  exportCommand(compose, 'export a topology as a Docker Compose file')
     .flag(
       '--hosts <addresses>',
       'address of each cluster or node, for an export to several hosts without a lab daemon, such as A=10.0.0.1,A2=10.0.0.3,B=10.0.0.2',
@@ -98,7 +97,7 @@ export const composeCommand = (output: Output): Command => {
         output,
       )
       if (directory === undefined) return
-      if (hosts) output.progress('copy each directory to the machine of its name, and run "docker compose up -d" there')
+      if (hosts) output.progress('copy each directory to the host with the same name, and run "docker compose up -d" there')
       else
         output.progress(
           `next: (cd ${shellWord(directory)} && docker compose up -d); understudy attach NAME --compose ${shellWord(directory)}`,
@@ -106,14 +105,14 @@ export const composeCommand = (output: Output): Command => {
     })
   compose
     .command('secrets')
-    .description('generate missing certificates and seal keys; an export runs this in a container')
+    .description('generate missing certificates and seal keys')
     .argument('<directory>', 'directory for the files')
     .flag('--tls <hosts>', 'host names of the servers with TLS, such as a,b')
     .flag('--seal <clusters>', 'clusters that unseal themselves, such as A,B')
     .examples('compose secrets /vault/secrets --tls a,b', 'compose secrets keys/ --seal A,B')
     .run(async ({ tls, seal }, directory: string) => {
-      const hosts = split(tls, /^[A-Za-z0-9][\w.-]*$/, 'the name of a host')
-      const clusters = split(seal, /^[A-Z]$/, 'the letter of a cluster')
+      const hosts = split(tls, /^[A-Za-z0-9][\w.-]*$/, 'a host name')
+      const clusters = split(seal, /^[A-Z]$/, 'a cluster name from A to Z')
       if (hosts.length + clusters.length === 0) throw new LabError('usage', 'specify --tls, --seal or both')
       const surroundings = { random: createSystemRandom(), nowMs: systemClock.now() }
       const made = await makeSecrets(directory, { hosts, clusters }, surroundings)
@@ -148,7 +147,7 @@ export const kubernetesCommand = (output: Output): Command => {
     .examples('kubernetes export pr-dr', 'kubernetes export dr --namespace labs --out lab/')
   exportCommand(
     kubernetes,
-    'print a topology as StatefulSets, Services and a Job that sets up replication, for kubectl apply',
+    'export a topology as Kubernetes objects',
   )
     .flag('--prefix <name>', 'prefix of the object names', 'understudy')
     .flag('--namespace <namespace>', 'namespace of the objects (default: the namespace of kubectl)')
@@ -167,7 +166,7 @@ export const kubernetesCommand = (output: Output): Command => {
   return kubernetes
 }
 
-/** The strictest naming rule is that of Services. The limit leaves space for the short suffixes added here. */
+/** Matches valid names of Services, which have the strictest rule. The limit leaves space for the suffixes of objects. */
 const NAME = /^[a-z](?:[-a-z0-9]{0,45}[a-z0-9])?$/
 
 const requireName = (text: string): void => {

@@ -31,7 +31,7 @@ interface FaultFlags {
 /** `understudy fault ...`: injects faults into the links and the servers of a lab. */
 export const faultCommand = (output: Output): Command => {
   const command = new TypedCommand('fault').description(
-    'inject and list faults of links and servers; in a cluster with several nodes, A is all nodes and A2 is one',
+    'inject and list faults of links and servers',
   )
   for (const name of Object.keys(LINK_FAULTS) as LinkFaultName[])
     command.addCommand(name === 'hold' ? makeHold(output) : linkFaultCommand(name, output))
@@ -39,7 +39,7 @@ export const faultCommand = (output: Output): Command => {
   command
     .command('ls')
     .alias('list')
-    .description('list active faults; the one-shot faults corrupt and expire-token are not listed')
+    .description('list active faults, except one-shot faults')
     .lab()
     .json()
     .examples('fault ls', 'fault ls --name drill --json')
@@ -62,7 +62,7 @@ const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
   const [first, ...others] = fields
   const command = new TypedCommand(name)
     .description(about)
-    .argument('<cluster>', 'a cluster, or a node such as A2')
+    .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
     .argument('<other>', 'the other end of the link')
   if (first) command.argument(`<${first.unit === 'bytes/s' ? 'rate' : first.key}>`, first.about)
   const typed = `fault ${name} A B${example ? ` ${example}` : ''}`
@@ -89,11 +89,11 @@ const addLinkFlags = <Flags>(command: TypedCommand<Flags>) =>
     .flag('--for <duration>', 'remove the fault after this time')
     .json(FAULT_JSON)
 
-/** `hold` stops the link between two clusters, or the replication of one cluster when it enters a state. */
+/** `hold` holds the traffic between two clusters, or the replication of one cluster when it enters a state. */
 const makeHold = (output: Output): Command =>
   addLinkFlags(
     new TypedCommand('hold')
-      .description('hold the traffic of a link, or the replication of a cluster (--state), until it is released')
+      .description('hold the traffic of a link or the replication of a cluster')
       .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
       .argument('[other]', 'the other end of the link')
       .choice('--state <state>', 'hold the replication of the cluster in this state', STATES)
@@ -156,11 +156,11 @@ const setAndPrint = async (
   return set
 }
 
-/** `understudy heal`: clears one fault, those of a link or a server, or all. */
+/** `understudy heal`: removes one fault, the faults of a link or of a server, or all faults. */
 export const healCommand = (output: Output): Command =>
   new TypedCommand('heal')
-    .description('remove faults: by ID, of a link, of a cluster or node, or all faults (--all)')
-    .argument('[what...]', 'an ID, or one or two clusters or nodes')
+    .description('remove faults from links and servers')
+    .argument('[what...]', 'fault ID, one cluster or node, or the two ends of a link')
     .lab()
     .flag('--all', 'all faults')
     .json(REMOVED_JSON)
@@ -191,7 +191,7 @@ const REMOVED_JSON = 'print JSON: the removed faults'
 /** `understudy release`, and `understudy fault release`: resumes a held link, or the held replication of a cluster. */
 export const releaseCommand = (output: Output): Command =>
   new TypedCommand('release')
-    .description('release a link, or the replication of a cluster, that "fault hold" holds')
+    .description('release the held traffic of a link or a held replication')
     .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
     .argument('[other]', 'the other end of the link')
     .lab()

@@ -21,7 +21,7 @@ const LOOK_MS = 100
 /** `understudy logs`: shows the logs of servers, merged by time. Also works for a lab whose start failed. */
 export const logsCommand = (output: Output): Command =>
   new TypedCommand('logs')
-    .description('print server logs, merged by time; text on a terminal, JSON otherwise')
+    .description('print the server logs of a lab in order of time')
     .argument('[clusters...]', 'A, B, ... (default: all)')
     .lab()
     .flag('-f, --follow', 'follow the logs until the lab is removed')
@@ -29,7 +29,7 @@ export const logsCommand = (output: Output): Command =>
     .flag('--all', 'include the log of the lab daemon')
     .flag('--request-id <id>', 'only entries of this request; requires up --log-level debug')
     .flag('--export <directory>', 'copy the log files to this directory')
-    .json('print JSON, one object per line')
+    .json('print one JSON object per line (default if standard output is not a terminal)')
     .examples('logs A C --since 1m', 'logs -f', 'logs --all --export ci-artifacts/')
     .run(async (flags, clusters: string[]) => {
       const lab = requireOwnLab(flags.name, 'its servers write their logs on their own machines')

@@ -48,13 +48,13 @@ const HEADER = ['cluster', 'entry', 'operation', 'path']
 const findDataDirectory = (cluster: ClusterAccess): string | undefined =>
   'dataDir' in cluster ? String(cluster.dataDir) : undefined
 
-/** Describes what deletions and frames of losses mean. */
+/** Returns notes about the stored log frames and the deletions among the lost entries. */
 const describeRemains = ({ cluster, losses }: Report, dataDirectory = 'its data directory'): readonly string[] => {
   if (losses.length === 0) return []
   const deletions = losses.flatMap(({ entries }) => entries.filter(({ operation }) => operation === 'delete')).length
   const beyond = losses.reduce((sum, { framesBeyond }) => sum + framesBeyond, 0)
   return [
-    `${cluster} keeps the log frames of these entries in ${dataDirectory}, below core/losses/ and encrypted. No command reads them.`,
+    `${cluster} keeps the encrypted log frames of these entries in ${dataDirectory} below core/losses/. No command reads them.`,
     ...(beyond > 0 ? [`${cluster} did not keep ${counted(beyond, 'more log frame')}, because of the size.`] : []),
     ...(deletions > 0
       ? [

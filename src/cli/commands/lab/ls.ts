@@ -11,7 +11,7 @@ import { observe } from '../../../lab/status/observe.js'
 /** `understudy ls`: lists every lab that has files on this machine. */
 export const lsCommand = (output: Output): Command =>
   new TypedCommand('ls')
-    .description('list labs with topology, state, age, owner, servers, health and problems')
+    .description('list the labs of this machine and their health')
     .json()
     .examples('ls', 'ls --json')
     .run(async (flags) => {

@@ -34,7 +34,7 @@ export const operationCommands = (output: Output): Command[] => {
       .setOptionValue('operation', name)
       .examples(...lines)
   type Flags = FlagsOf<ReturnType<typeof make>> & { readonly yes?: true }
-  /** Runs one operation at a time per lab, because each creates tokens that invalidate those of another. */
+  /** Runs one operation at a time per lab, because an operation creates tokens that invalidate the tokens of another. */
   const operate = (flags: Flags, work: (book: Runbook) => Promise<unknown>) => {
     const { name, operation, json, explain, dryRun = false } = flags
     return printDone(output, flags, { lab: name, operation, dryRun }, async (say) => {
@@ -99,16 +99,16 @@ export const operationCommands = (output: Output): Command[] => {
   return [
     make(
       'failover',
-      'promote the DR secondary in place of the primary; a running primary is demoted first',
+      'promote a DR secondary in place of its primary',
       'failover A B',
       'failover A B --accept-loss any --explain',
     )
-      .argument('<lost>', 'the lost primary')
+      .argument('<lost>', 'the lost primary; demoted first if it is running')
       .argument('<to>', 'its DR secondary')
       .flag('--force', 'promote even if data may be lost, and do not demote a running primary')
       .flag(
         '--accept-loss <entries>',
-        'highest number of log entries that may be lost, or "any" if the number may be unknown',
+        'maximum number of log entries that may be lost, or "any" to accept also an unknown number',
         '0',
       )
       .run((flags, lost: string, to: string) =>
@@ -122,7 +122,7 @@ export const operationCommands = (output: Output): Command[] => {
       ),
     make(
       'switchover',
-      'exchange the roles of a primary and its DR secondary without data loss',
+      'exchange the roles of a primary and its DR secondary',
       'switchover A B',
       'switchover A B --dry-run',
     )
@@ -158,7 +158,7 @@ export const operationCommands = (output: Output): Command[] => {
       ),
     make(
       'activate',
-      'make a cluster a secondary of another; removes its data',
+      'erase a cluster and make it a secondary of another',
       'activate A C --kind performance',
       'activate A C --kind performance --filter deny:EU/',
     )
@@ -175,7 +175,7 @@ export const operationCommands = (output: Output): Command[] => {
       ),
     make(
       'step-down',
-      'make the active node of a cluster step down, so that another node becomes active',
+      'make the active node of a cluster step down',
       'step-down A',
       'step-down A --explain',
     )

@@ -12,7 +12,7 @@ import { parseTimeout } from './options.js'
 /** `understudy probe`: measures how long writes on the primary take to reach the other clusters. */
 export const probeCommand = (output: Output): Command =>
   new TypedCommand('probe')
-    .description('write on the primary and measure the replication delay of each other cluster: min, p50, p95, max')
+    .description('measure the replication delay of writes on the primary')
     .lab()
     .flag('--for <duration>', 'duration; Ctrl-C ends the measurement early', '10s')
     .timeout()

@@ -6,8 +6,8 @@ import { TypedCommand } from '../../terminal/command.js'
 import { milliseconds, skew } from './quantities.js'
 
 /**
- * Sets and reports a fault on the servers of a cluster or on one node. Without a name, selects the server that accepts
- * it.
+ * Sets and reports a fault on the servers of a cluster or on one node. Without a name, selects the first server that
+ * accepts the fault.
  */
 export type SetServerFault = (
   place: string | undefined,
@@ -30,9 +30,9 @@ const SLOW = '200ms'
 /** Returns the server faults with their own commands. `hold` also applies to links. */
 export const serverFaultCommands = (set: SetServerFault): Command[] => [
   new TypedCommand('skew')
-    .description('shift the clock of a server, such as +5m or -30s')
+    .description('shift the clock of a server')
     .argument('<cluster>', EACH)
-    .argument('<skew>')
+    .argument('<skew>', 'time to add to the clock, such as +5m or -30s')
     // A time that begins with "-" is not a flag.
     .allowUnknownOption()
     .flag('--for <duration>', 'remove the fault after this time')
@@ -41,7 +41,7 @@ export const serverFaultCommands = (set: SetServerFault): Command[] => [
     .examples('fault skew B +5m', 'fault skew B -30s --for 1m')
     .run((flags, cluster: string, text: string) => set(cluster, { name: 'skew', ms: skew(text) }, flags)),
   new TypedCommand('disk')
-    .description('simulate a full, failing or slow disk')
+    .description('simulate a disk fault of a server')
     .argument('<cluster>', EACH)
     .addArgument(new Argument('<how>').choices(['full', 'fail', 'slow']))
     .flag('--delay <duration>', `additional time of each write on a slow disk (default: ${SLOW})`)
@@ -68,7 +68,7 @@ export const serverFaultCommands = (set: SetServerFault): Command[] => [
       return set(cluster, { name: 'corrupt', tree: flags.tree, page }, flags)
     }),
   new TypedCommand('expire-token')
-    .description('expire an unused activation token, by the ID of its secondary')
+    .description('expire an unused activation token')
     .argument('<id>', 'ID of the secondary, as given to secondary-token')
     .flag('--cluster <cluster>', 'the primary that generated the token (default: found automatically)')
     .choice(...KIND)

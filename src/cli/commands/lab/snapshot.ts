@@ -23,7 +23,7 @@ export const snapshotCommand = (output: Output): Command => {
     .description('save and restore the state of a lab')
     .examples('snapshot save before-the-drill', 'snapshot load before-the-drill')
   const add = (name: string, about: string) => snapshot.command(name).description(about)
-  add('save', 'save a consistent snapshot of all clusters, with keys, faults and clocks')
+  add('save', 'save a consistent snapshot of all clusters')
     .argument('<snapshot>', 'name, or file that ends in .snapshot')
     .lab()
     .flag('--force', 'replace an existing snapshot')
@@ -37,7 +37,7 @@ export const snapshotCommand = (output: Output): Command => {
       output.data(flags.json ? JSON.stringify({ file, key: keyPath(file), pausedMs }, undefined, 2) : file)
       output.progress(`its key is in ${keyPath(file)}; loading the snapshot requires both files`)
     })
-  add('load', 'restore a snapshot: replace the running lab, or create a lab')
+  add('load', 'restore a snapshot to a running lab or to a new lab')
     .argument('<snapshot>', 'name, or file')
     .lab()
     .timeout()
@@ -63,7 +63,7 @@ export const snapshotCommand = (output: Output): Command => {
               host,
             )
           const { savedAt } = image.manifest
-          output.progress(`the lab "${name}" is restored to its state on ${savedAt}`)
+          output.progress(`the lab "${name}" was restored to its state at ${savedAt}`)
           if (json) output.data(JSON.stringify({ lab: name, savedAt }, undefined, 2))
         }),
       )
@@ -104,7 +104,7 @@ export const snapshotCommand = (output: Output): Command => {
 /** `understudy reset`: restores a lab to its state after `up`, or after `snapshot load`. */
 export const resetCommand = (output: Output): Command =>
   new TypedCommand('reset')
-    .description('return a lab to its state after "up", or to the loaded snapshot')
+    .description('restore a lab to its state after "up" or "snapshot load"')
     .lab()
     .timeout()
     .flag(...YES)
@@ -119,7 +119,7 @@ export const resetCommand = (output: Output): Command =>
       )
       const tookMs = Math.round(host.clock.monotonic() - started)
       const seconds = (tookMs / 1000).toFixed(2)
-      output.progress(`the lab "${flags.name}" is reset to its state on ${savedAt}, after ${seconds} s`)
+      output.progress(`the lab "${flags.name}" was reset to its state at ${savedAt} in ${seconds} s`)
       if (flags.json) output.data(JSON.stringify({ lab: flags.name, savedAt, tookMs }, undefined, 2))
     })
 

@@ -22,7 +22,7 @@ import { formatTable, onReaderGone, type Output, terminalWidth } from '../../ter
  */
 export const statusCommand = (output: Output): Command =>
   new TypedCommand('status')
-    .description('show the replication topology of a lab, the lag and the problems; exit code 2 if there are problems')
+    .description('show the replication status and the problems of a lab')
     .lab()
     .flag('-w, --watch', 'refresh until q or Ctrl-C; without a terminal, print changes as lines')
     .json('print JSON; with --watch, one object per line')
@@ -176,8 +176,8 @@ interface Screen extends Disposable {
 }
 
 /**
- * Opens a terminal screen that is redrawn repeatedly, separate from its earlier content. Disposing it restores the terminal; the
- * end of the process does the same. `onQuit` is called for `q` and Ctrl-C.
+ * Opens an alternate terminal screen that is redrawn repeatedly. Disposal or the end of the process restores the terminal.
+ * `onQuit` is called for `q` and Ctrl-C.
  */
 const openScreen = (out: WriteStream, keys: ReadStream | undefined, onQuit: () => void): Screen => {
   let isOpen = true

@@ -15,12 +15,11 @@ import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
 
 /**
- * `understudy topology list|show|validate|schema`: shows the built-in topologies, and validates files that define
- * others.
+ * `understudy topology list|show|validate|schema`: shows the included topologies, and validates topology files.
  */
 export const topologyCommand = (output: Output): Command => {
   const topology = new TypedCommand('topology')
-    .description('list, show and validate topologies')
+    .description('show and validate topologies')
     .examples('topology list', 'topology show pr-dr --yaml > mine.yaml', 'topology validate mine.yaml')
   const add = (name: string, about: string) => topology.command(name).description(about)
   add('list', 'list the included topologies')
@@ -47,20 +46,20 @@ export const topologyCommand = (output: Output): Command => {
       const found = loadTopology(name)
       output.data(flags.json ? printJson(found) : describeTopology(found))
     })
-  add('validate', 'validate topology files; errors include file, line and column')
+  add('validate', 'validate topology files')
     .argument('<files...>', 'YAML files')
     .examples('topology validate mine.yaml', 'topology validate labs/*.yaml')
     .run((_flags, files: string[]) => {
       const problems = files.flatMap((file) => findProblem(file, output) ?? [])
       if (problems.length > 0) throw new LabError('usage', problems.join('\n'))
     })
-  add('schema', 'print the JSON Schema of topology files, for editors')
+  add('schema', 'print the JSON Schema of topology files for editors')
     .examples('topology schema', 'topology schema > topology.schema.json')
     .run(() => output.data(printJson(TOPOLOGY_SCHEMA)))
   return topology
 }
 
-/** Returns the first problem of a file. If there is none, prints that and returns undefined. */
+/** Returns the first problem of a file. If the file is valid, prints its name and size, and returns undefined. */
 const findProblem = (file: string, output: Output): string | undefined => {
   try {
     const { name, clusters } = readTopologyFile(file)

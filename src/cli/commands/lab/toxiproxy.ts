@@ -14,9 +14,9 @@ import { parsePort } from './options.js'
 /** `understudy toxiproxy`: lets toxiproxy clients control the links of a lab. */
 export const toxiproxyCommand = (output: Output): Command =>
   new TypedCommand('toxiproxy')
-    .description('serve the toxiproxy HTTP API for the links of a lab on 127.0.0.1, without a password')
+    .description('serve the Toxiproxy HTTP API for the links of a lab')
     .lab()
-    .flag('--port <port>', 'port; 0 selects a free port', String(TOXIPROXY_PORT))
+    .flag('--port <port>', 'port on 127.0.0.1; 0 selects a free port', String(TOXIPROXY_PORT))
     .flag('--off', 'stop serving the API')
     .examples('toxiproxy', 'toxiproxy --port 0 --name drill', 'toxiproxy --off')
     .run(async ({ name, port, off }) => {

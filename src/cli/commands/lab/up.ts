@@ -31,8 +31,8 @@ type UpFlags = FlagsOf<ReturnType<typeof upFlags>>
 
 const upFlags = () =>
   new TypedCommand('up')
-    .description('start a lab and wait until it is replicated; without a topology, list the topologies')
-    .argument('[topology]', TOPOLOGY_NAMES.join(', '))
+    .description('start a lab and set up its replication')
+    .argument('[topology]', `${TOPOLOGY_NAMES.join(', ')} (default: list the topologies)`)
     .flag('-f, --file <file>', 'your own topology file (YAML)')
     .lab()
     .timeout()
@@ -212,7 +212,7 @@ const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
 const describeNext = (lab: string): string =>
   `Next: eval "$(${commandIn(lab, 'env A')})"; ${commandIn(lab, 'status')}; ${commandIn(lab, 'down')}`
 
-/** Returns the named topology, or that of a file, changed by the flags. Throws `LabError` `usage` if it is invalid. */
+/** Returns the topology of that name or file, changed by the flags. Throws `LabError` `usage` if it is invalid. */
 const chosenTopology = (name: string | undefined, flags: UpFlags): Topology => {
   const { file } = flags
   if (name !== undefined && file !== undefined) throw new LabError('usage', 'specify a topology or --file, not both')

@@ -10,9 +10,9 @@ import { parsePort } from './options.js'
 /** `understudy web`: serves one page for all clusters of a lab until it is interrupted, which is the normal end. */
 export const webCommand = (output: Output): Command =>
   new TypedCommand('web')
-    .description('serve a web page on 127.0.0.1 that shows and controls a lab, and print its link')
+    .description('serve a web page that shows and controls a lab')
     .addArgument(new Argument('[lab]', 'name of the lab').default(...currentLabDefault()))
-    .flag('--port <port>', 'port (default: a free port)')
+    .flag('--port <port>', 'port on 127.0.0.1 (default: a free port)')
     .flag('--read-only', 'disable all actions of the page')
     .examples('web', 'web drill --port 8299 --read-only')
     .run(async ({ port, readOnly = false }, name: string) => {
@@ -37,7 +37,7 @@ export const webCommand = (output: Output): Command =>
         })
         output.data(page.newLink())
         output.progress('the link works once, in one browser; press Ctrl-C to stop')
-        // The page shows unresponsive servers.
+        // Suppresses progress messages about unresponsive servers, because the page shows them.
         output.hush()
         await feed.run(signal)
         const { unfinished } = jobs

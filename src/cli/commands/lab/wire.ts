@@ -24,7 +24,7 @@ import { CA_CERT, parseTimeout, requireReadable } from './options.js'
  */
 export const wireCommand = (output: Output): Command =>
   new TypedCommand('wire')
-    .description('initialize, unseal and join running servers, and verify replication')
+    .description('set up and verify replication between running servers')
     .argument(
       '<clusters...>',
       'address of each cluster, such as A=http://a:8200, or of each node, such as A1=http://a1:8200',

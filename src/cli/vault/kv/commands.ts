@@ -33,7 +33,7 @@ const METADATA_FLAGS = {
   'custom-metadata': flag.pairs('Custom metadata as key=value; may be repeated.'),
 } as const
 
-/** Error statuses of PATCH after which a read and a write are tried: no capability, or no such method. */
+/** Error statuses of PATCH after which the command reads and writes the secret: missing capability, unsupported method. */
 const NO_PATCH = [403, 405]
 
 export const kvCommands: readonly Command[] = [
@@ -59,10 +59,10 @@ export const kvCommands: readonly Command[] = [
     },
   ),
   command('kv list [PATH]', 'List secrets', MOUNT_FLAG, async (call) => {
-    if (!call.args[0] && call.flags.mount === '') throw localError('Not enough arguments: a path or -mount is needed')
+    if (!call.args[0] && call.flags.mount === '') throw localError('Not enough arguments: a path or -mount is required')
     return listAt(call, (await findTarget(call)).at('metadata'))
   }),
-  command('kv put PATH [DATA K=V...]', 'Write a secret; on KV v2, as a new version', PUT_FLAGS, async (call) => {
+  command('kv put PATH [DATA K=V...]', 'Write a secret (a new version on KV v2)', PUT_FLAGS, async (call) => {
     const pairs = call.args.slice(1)
     if (pairs.length === 0) throw localError('Must supply data')
     const data = await readData(pairs, call.io)
@@ -76,7 +76,7 @@ export const kvCommands: readonly Command[] = [
   command('kv patch PATH [DATA K=V...]', 'Patch some keys of a secret', PATCH_FLAGS, async (call) => {
     const { api, io, args, flags } = call
     const pairs = args.slice(1)
-    if (!['', 'patch', 'rw'].includes(flags.method)) throw localError(`-method is patch or rw, not ${flags.method}`)
+    if (!['', 'patch', 'rw'].includes(flags.method)) throw localError(`-method must be patch or rw, not ${flags.method}`)
     const removed = nullsOf(flags['remove-data'])
     if (pairs.length === 0 && Object.keys(removed).length === 0) throw localError('Must supply data')
     const changes = { ...(await readData(pairs, io)), ...removed }
@@ -100,17 +100,17 @@ export const kvCommands: readonly Command[] = [
     { ...MOUNT_FLAG, version: flag.int('Version to restore.') },
     async (call) => {
       const { version } = call.flags
-      if (!version || version < 0) throw localError('-version is needed, and is 1 or more')
+      if (!version || version < 0) throw localError('-version is required and must be at least 1')
       const target = await findTarget(call, 'rollback')
       const current = await readVersion(call, target)
       const wanted = await readVersion(call, target, version)
-      if (!wanted.data) throw localError(`version ${version} is deleted or destroyed and cannot be rolled back to`)
+      if (!wanted.data) throw localError(`version ${version} cannot be restored: it is deleted or destroyed`)
       return writeVersion(call, target.at('data'), wanted.data, current.version)
     },
   ),
   command(
     'kv delete PATH',
-    'Delete a secret; on KV v2, its newest version or the given versions, reversibly',
+    'Delete a secret, or versions of it on KV v2',
     VERSIONS_FLAGS,
     async (call) => {
       const { api, out, flags } = call

@@ -1,4 +1,4 @@
-/** The mount that a path of `kv` commands lies on, and the tables of KV v2. */
+/** Finds the mount of a path for `kv` commands, and prints the tables of KV v2. */
 import type { Call, Session } from '../command.js'
 import { readAt } from '../data.js'
 import { flag } from '../flags.js'
@@ -18,8 +18,8 @@ interface KvTarget {
 }
 
 /**
- * Queries the server for the mount first, like every `kv` command. If the server does not support this request, it has
- * KV v1. Throws for KV v1 if `needsV2` names what requires KV v2.
+ * Asks the server for the mount of the path. If the server does not support this request (404), the mount counts as KV v1.
+ * Throws if `needsV2` is set and the mount is not KV v2. `needsV2`: the flag or command for the error message.
  */
 export const findTarget = async (
   { api, at: path, flags: { mount: mountFlag } }: Call<typeof MOUNT_FLAG>,
@@ -35,13 +35,13 @@ export const findTarget = async (
   const mount = cleanPath(status === 404 ? mountFlag : textOf(secret?.data?.path))
   const options = secret?.data?.options
   const isV2 = status !== 404 && isMap(options) && options.version === '2'
-  if (needsV2 !== undefined && !isV2) throw localError(`${needsV2} needs a K/V engine mount of version 2`)
+  if (needsV2 !== undefined && !isV2) throw localError(`${needsV2} requires a KV version 2 mount`)
   const isBelow = !mountFlag && `${path}/`.startsWith(`${mount}/`)
   const key = cleanPath(isBelow ? path.slice(mount.length) : path)
   return { isV2, at: (part) => [mount, isV2 ? part : '', key].filter(Boolean).join('/') }
 }
 
-/** Reads the newest version, or the given one. Its data is undefined if it is deleted or destroyed. */
+/** Reads the newest version, or the given version. `data` is undefined if that version is deleted or destroyed. */
 export const readVersion = async (call: Session, target: KvTarget, version?: number) => {
   const query = version === undefined ? {} : { version: String(version) }
   const secret = await readAt(call, target.at('data'), { query, isPreliminary: true })
@@ -49,7 +49,7 @@ export const readVersion = async (call: Session, target: KvTarget, version?: num
   return { data: isMap(data) ? data : undefined, version: isMap(metadata) ? metadata.version : 0 }
 }
 
-/** Columns are as wide as the longest key, four spaces and the word `Value`. */
+/** Width of a table beside its longest key: four spaces and the word `Value`. */
 const COLUMNS_BESIDES_KEY = 9
 
 /**

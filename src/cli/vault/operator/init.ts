@@ -45,7 +45,7 @@ export const initCommand = command(
 
 type InitBody = ReturnType<typeof initBody>
 
-/** Returns the body. A seal has one kind of keys, so the fields of the other kind are zero. */
+/** Returns the request body. A seal has unseal keys or recovery keys, so the fields of the other kind default to zero. */
 const initBody = (flags: FlagValues<typeof INIT_FLAGS>, isAuto: boolean) => {
   const pgpKeys = readPgpKeys(flags['pgp-keys'])
   const recoveryPgpKeys = readPgpKeys(flags['recovery-pgp-keys'])
@@ -94,7 +94,7 @@ const describeKeys = (keys: JsonMap): string => {
   ].join('\n')
 }
 
-/** Reads public keys as base64 for the API from files in binary form or with armor. */
+/** Reads public keys from binary or armored files. Returns them in base64, as the API expects them. */
 export const readPgpKeys = (files: readonly string[]): string[] => files.map(readPgpKey)
 
 const readPgpKey = (name: string): string => {
@@ -105,7 +105,7 @@ const readPgpKey = (name: string): string => {
   return /^[A-Za-z0-9+/\s]+=*$/.test(text) ? text.replace(/\s/g, '') : bytes.toString('base64')
 }
 
-/** Returns the text between the headers, which an empty line ends, and the checksum. */
+/** Returns the base64 text of an armored key without its headers, which end at an empty line, and its checksum. */
 const unwrapArmor = (text: string): string => {
   const lines = text.split(/\r?\n/).map((line) => line.trim())
   const start = lines.indexOf('')

@@ -88,7 +88,7 @@ export const raftCommands: readonly Command[] = [
       return VAULT_EXIT.ok
     },
   ),
-  // Reads the file locally: its description needs no key.
+  // Reads the file locally, because its description is not encrypted.
   command(
     'operator raft snapshot inspect FILE',
     'Print the contents of a snapshot file',
@@ -136,7 +136,7 @@ const SETTINGS = {
   'disable-upgrade-migration': flag.bool('Do not move votes to servers of a newer version.'),
 } as const
 
-/** The keys of the configuration, and those of the state and of one server, in display order. */
+/** The keys of the configuration, of the state and of one server, in display order. */
 const CONFIGURATION_KEYS =
   'cleanup_dead_servers last_contact_threshold dead_server_last_contact_threshold server_stabilization_time min_quorum max_trailing_logs disable_upgrade_migration'
 const STATE_KEYS = 'healthy failure_tolerance leader'

@@ -1,4 +1,4 @@
-/** operator rekey: replaces the unseal or recovery key shares, with the current ones. */
+/** operator rekey: replaces the unseal or recovery key shares. Requires the current shares. */
 import { textsOfJson } from '../../../base/json-print.js'
 import { ROOT } from '../api.js'
 import { type Call, command } from '../command.js'
@@ -122,7 +122,7 @@ const afterwards = (body: JsonMap, { n, t }: JsonMap): string[] => {
   const texts =
     body.verification_required === true
       ? [
-          `There are ${made}. They become valid after the threshold is submitted with -verify. Until then, the old shares are valid.`,
+          `There are ${made}. They become valid when enough of them are submitted with -verify. Until then, the old shares are valid.`,
           `Verification nonce: ${textOf(body.verification_nonce)}`,
         ]
       : [

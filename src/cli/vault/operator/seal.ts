@@ -5,13 +5,13 @@ import { flag } from '../flags.js'
 import { CliError, isMap, type JsonMap, localError, textOf, VAULT_EXIT } from '../model.js'
 import { formatColumns, formatPairs, formatTable, goText, presentRows, type Row } from '../text.js'
 
-/** This command's exit code distinguishes a sealed server from a failure, so a failed request is 1. */
+/** Exit code of a failed request. `status` exits with 2 if the server is sealed. */
 const FAILED = 1
 const SEALED = 2
 
 export const statusCommand = command(
   'status',
-  'Print the seal status, version, cluster and active node',
+  'Print the seal status and the active node',
   async (session) => {
     const status = await readSealStatus(session).catch((error: unknown) => {
       throw error instanceof CliError ? new CliError(FAILED, error.message, { cause: error }) : error
@@ -24,7 +24,7 @@ export const statusCommand = command(
 export const sealCommands: readonly Command[] = [
   command(
     'operator unseal [KEY]',
-    'Submit one key share; prompts for it if it is not given',
+    'Submit one key share (default: prompt for the key)',
     {
       reset: flag.bool('Discard the submitted shares.'),
       migrate: flag.bool('Migrate the seal; requires a pending seal migration.'),
@@ -71,7 +71,7 @@ const readShare = async (
   return text.trim()
 }
 
-/** Submits one key share to an attempt. `titles`: those of its nonce and of the share. Resolves to the response. */
+/** Submits one key share to an attempt. `titles`: names of the nonce and of the share. Resolves to the response. */
 export const provideShare = async (
   call: Session & { readonly args: readonly string[]; readonly flags: { readonly nonce: string } },
   path: string,

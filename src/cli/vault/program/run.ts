@@ -100,7 +100,7 @@ const runCommand = async (command: Command, args: readonly string[], io: VaultIo
 
 const DR_REFUSAL = 'disabled in replication DR secondary mode'
 
-/** What to try on a DR secondary, by the kind of the command's flag -dr-token. */
+/** Hints for a DR secondary, by the kind of the command's flag -dr-token. */
 const DR_HINTS: Readonly<Partial<Record<Flag['kind'], string>>> = {
   text: 'This server is a DR secondary. Specify -dr-token=TOKEN with an operation token, which "operator generate-root -dr-token" generates.',
   bool: 'This server is a DR secondary. Specify -dr-token to generate its operation token.',
@@ -114,7 +114,7 @@ const withHint = (error: CliError, { flags }: Command, { written }: ParsedArgume
   return new CliError(error.status, `${error.message}\n\n${wrapIndented(hint)}`, { cause: error })
 }
 
-/** Prints the list of commands if none is given: on standard output if requested, otherwise on standard error. */
+/** Prints the commands if `args` name no command: on standard output if help is requested, otherwise on standard error. */
 const explain = (args: readonly string[], io: VaultIo): number => {
   const isAsked = args.some((arg) => HELP_WORDS.has(arg))
   const words = args.filter((arg) => !arg.startsWith('-') && arg !== 'help')
@@ -161,5 +161,5 @@ export const suggest = (words: readonly string[], names: Iterable<string>): stri
     .map(({ name }) => name)
 }
 
-/** Scripts read the second word. */
+/** Returns the version line. Scripts parse its second word. */
 const versionLine = (): string => `Vault v${DEFAULT_REPORTED_VERSION} (Understudy, an independent simulator)`

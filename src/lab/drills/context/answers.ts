@@ -26,7 +26,7 @@ const findWrong = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}): stri
   return inData === undefined ? undefined : `in the data, ${inData}`
 }
 
-/** Makes the request of a drill file, with retries if it has a time to succeed, and saves the requested variables. */
+/** Sends the request of a drill file, repeatedly if it has `within`, and saves the requested variables. */
 export const makeCall = async (context: DrillContext, call: CallValue): Promise<string> => {
   const { expect, save = {}, within } = call
   const withinMs = within === undefined ? undefined : durationOf(within)

@@ -2,9 +2,10 @@ import { type ApiAnswer, type ApiClient, ApiError, errorsOf } from '../../../cli
 import { clientOf } from '../../model/cluster.js'
 import { LabError } from '../../model/lab-error.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import type { Runbook, Step as RunbookStep } from '../../operations/runbook.js'
+import type { Runbook } from '../../operations/runbook.js'
+import type { Step as RunbookStep } from '../../operations/runbook-options.js'
 import { waitFor } from '../../requests/wait.js'
-import { lineOf } from '../../operations/lines.js'
+import { lineOf, stepLineOf } from '../../operations/lines.js'
 import type { CallResult } from './result.js'
 import { viewNodes } from './status-samples.js'
 
@@ -37,10 +38,12 @@ export interface DrillRequest {
 }
 
 /**
- * The context of steps and expectations: the lab, a record of every request, and variables. Steps save variables. Others are facts
- * about the clusters: `${B.address}`, `${B.cluster_address}` (host and port for other clusters), `${B.root_token}` and
- * `${B.ca_file}` (the certificate authority of its API). In a cluster with several nodes, `${A.active_node}` names the node that
- * was active when the drill started, and `${A.standby_1}` the first of the others.
+ * The context of steps and expectations: the lab, a record of every request, and variables. A variable is a value that a step
+ * has saved, or a fact about a cluster:
+ * - `${B.address}`, `${B.ca_file}`: address and certificate authority of the API
+ * - `${B.cluster_address}`: host and port for other clusters
+ * - `${B.root_token}`: a root token
+ * - `${A.active_node}`, `${A.standby_1}`: names of nodes in a multi-node cluster, by their state when the drill started
  */
 export class DrillContext {
   readonly lab: LiveLab
@@ -73,7 +76,9 @@ export class DrillContext {
     return this.lab.clock.monotonic() - this.#startedMs
   }
 
-  /** Converts a time of day to milliseconds since the start of the drill. Uses the wall clock only for the age of that time. */
+  /**
+   * Converts an RFC 3339 time to milliseconds since the start of the drill. The wall clock gives only the age of the time.
+   */
   momentOf(time: string): number {
     const agoMs = Math.max(this.lab.clock.now() - Date.parse(time), 0)
     return Math.max(this.now() - agoMs, 0)
@@ -88,27 +93,27 @@ export class DrillContext {
     for (const end of this.#ends.splice(0)) end()
   }
 
-  /** The operations of the commands. Their shell lines contain no secrets. */
+  /** Runs the operations of the commands. Its shell lines contain no secrets. */
   get runbook(): Runbook {
-    const addressOf = (step: RunbookStep) => this.lab.cluster(step.cluster).apiAddress
+    const lineFor = (step: RunbookStep) => stepLineOf(step, this.lab.cluster(step.cluster))
     return this.lab.runbook({
       timeoutMs: this.timeoutMs,
       onProgress: () => undefined,
       onCall: (text) => this.line(text),
-      onAnswer: (step, status, tookMs) => this.#note(step, lineOf(step, addressOf(step)), status, tookMs),
+      onAnswer: (step, status, tookMs) => this.#note(step, lineFor(step), status, tookMs),
     })
   }
 
   /** Sends a request and records it. Resolves for every status. */
   async send(request: DrillRequest): Promise<ApiAnswer> {
-    this.line(lineOf(request, this.lab.cluster(request.cluster).apiAddress))
+    this.line(lineOf(request, this.lab.cluster(request.cluster)))
     return this.ask(request)
   }
 
   /** Sends a request without recording it, for polling. */
   async ask(request: DrillRequest): Promise<ApiAnswer> {
     const { cluster, method, path, body, query, headers, namespace } = request
-    const line = lineOf(request, this.lab.cluster(cluster).apiAddress)
+    const line = lineOf(request, this.lab.cluster(cluster))
     const client = await this.#clientFor(request)
     const sentMs = this.lab.clock.monotonic()
     const took = () => this.lab.clock.monotonic() - sentMs
@@ -192,7 +197,7 @@ export class DrillContext {
     return address
   }
 
-  /** Reads these facts at the start, since a cluster may be down or have another active node later. */
+  /** Reads the cluster addresses and the nodes, because a cluster may be down or have another active node later. */
   async learn(): Promise<void> {
     const names = this.lab.clusters.map(({ name }) => name)
     await Promise.all(names.map((name) => this.#get(`${name}.cluster_address`).catch(() => undefined)))

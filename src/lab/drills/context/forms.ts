@@ -90,7 +90,7 @@ export const SERVER = {
 export const SERVERS = {
   type: ['string', 'array'],
   pattern: SERVER_PATTERN,
-  title: `the letter of a cluster, ${NODE_FORMS}, or a list of such`,
+  title: `the letter of a cluster, ${NODE_FORMS}, or a list of clusters and nodes`,
   minItems: 1,
   items: SERVER,
 } as const
@@ -118,7 +118,7 @@ export const COUNT = {
 
 /** A value to compare with, of any type; see `matcher.ts`. In a map, every key must match. */
 export const WANTED = {
-  description: `Expected value: an equal value, a map of which each key must match, or one or several of { at-least: 1 }, { at-most: 5 }, { contains: text or item }, { not: value }, { one-of: [values] }, { present: true or false }. "${variable('name')}" is a value that a step saved.`,
+  description: `Expected value. A plain value must be equal; in a map, each key must match. Operators: { at-least: 1 }, { at-most: 5 }, { contains: text or item }, { not: value }, { one-of: [values] }, { present: true or false }. "${variable('name')}" is a value that a step saved.`,
 } as const
 
 export const ANSWER = mapOf('Expected response. Without it, the status must be below 400.', [], {
@@ -151,7 +151,7 @@ export const CALL = mapOf('Sends a request to one cluster, with a root token or 
   token: {
     type: 'string',
     default: 'root',
-    description: `"root", "none", or a token, such as "${variable('app')}", which a step saved.`,
+    description: `"root", "none", or a token that a step saved, such as "${variable('app')}".`,
   },
   namespace: { type: 'string' },
   headers: { type: 'object', additionalProperties: { type: 'string' } },

@@ -48,14 +48,25 @@ export interface DrillResult {
   /** Null if the drill ended before the lab was observed. */
   readonly before: Picture | null
   readonly after: Picture | null
+  /** Who ran and approved the drill, and where. A value that was not given is empty. */
+  readonly audit: DrillAudit
   /** Every write request of the drill itself, in order. */
   readonly calls: readonly CallResult[]
-  /** Shell commands. */
+  /** Shell commands that run the drill again. */
   readonly howToRepeat: string
   /** `failed`: a step or an expectation did not hold. `error`: the drill could not be completed. */
   readonly verdict: 'passed' | 'failed' | 'error'
   /** Why the drill could not be completed. */
   readonly error: string | null
+}
+
+/** What auditors expect in the report of a drill. */
+export interface DrillAudit {
+  readonly operator: string
+  readonly approver: string
+  /** The number of the change in change management. */
+  readonly change: string
+  readonly environment: string
 }
 
 export interface StepResult {
@@ -70,7 +81,7 @@ export interface StepResult {
   readonly startedMs: number
   readonly tookMs: number
   readonly outcome: 'passed' | 'failed' | 'skipped'
-  /** The end of the output of the step's command, if there was any. */
+  /** The last part of the output of the step's command. */
   readonly output?: string
   readonly error?: string
 }
@@ -84,8 +95,8 @@ export interface ExpectationResult {
 }
 
 /**
- * The longest time during which writers were not served, from the first write that failed. It ends with the first write that
- * another cluster accepted. If clients stayed on their cluster, it ends when the last of them was served again.
+ * The longest interruption of writes. It starts with the first failed write, and ends with the first write that another
+ * cluster accepted. If the clients stayed on their cluster, it ends when the last client was served again.
  */
 export interface RtoResult extends ClientRto {
   readonly sloMs?: number
@@ -98,7 +109,7 @@ export interface RtoResult extends ClientRto {
 export type ClientKind = 'old-token' | 'new-login' | 'reader'
 
 export interface ClientRto {
-  /** Zero if no request failed. Null if none was accepted afterwards. */
+  /** Zero if no request failed. Null if no request was accepted after the failure. */
   readonly ms: number | null
   /** Start and end of the interruption. Null without an interruption, or without an end. */
   readonly fromMs: number | null
@@ -149,7 +160,7 @@ export interface Sample {
   /** Accepted writes. */
   readonly accepted: number
   readonly refused: number
-  /** Reads with a response, and reads without. */
+  /** Successful reads. `readsRefused`: reads that were rejected or got no response. */
   readonly reads: number
   readonly readsRefused: number
   /** Lag in entries by link, such as `A>B dr`. Null if it could not be measured. */

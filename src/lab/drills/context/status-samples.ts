@@ -95,7 +95,7 @@ export const writableClusters = (samples: readonly StatusSample[]): readonly str
     .filter(({ health, roles }) => health === 200 && roles && KINDS.every((kind) => roles[kind].mode !== 'secondary'))
     .map(({ name }) => name)
 
-/** Returns each secondary with the primary that it replicates from now, independent of the topology at the start. */
+/** Returns each secondary with its current primary, independent of the topology at the start. */
 export const replicationLinks = (clusters: readonly RoleHolder[]) =>
   findLinks(clusters, [], 0).flatMap(({ primary, lagEntries, ...link }) =>
     primary === null || lagEntries === null ? [] : [{ ...link, primary, lagEntries }],
@@ -110,7 +110,7 @@ export const lagsOf = (samples: readonly StatusSample[]): Record<string, number>
     linksOf(samples).map(({ kind, primary, secondary, lagEntries }) => [`${primary}>${secondary} ${kind}`, lagEntries]),
   )
 
-/** Returns the entries that a secondary lacks. Rejects if a cluster does not respond, or has another role. */
+/** Returns the number of entries that a secondary lacks. Rejects if a cluster does not respond or has another role. */
 export const lagBetween = async (lab: LiveLab, primary: string, secondary: string, kind: Kind): Promise<number> => {
   const [ours, theirs] = await Promise.all([
     askStatus(lab.anonymous(primary), kind),

@@ -6,7 +6,7 @@ import { durationOf, nameVariables, type Row, schemasOf, type Seen } from '../co
 import { FACTS } from './facts.js'
 import { LOAD_EXPECTATIONS, type Measured } from './load-expectations.js'
 
-/** All expectations. Those of the load are known only at the end of a drill. */
+/** All expectations. The load can check its expectations only at the end of a drill. */
 export const EXPECTATIONS = { ...LOAD_EXPECTATIONS, ...FACTS }
 
 type Table = typeof EXPECTATIONS
@@ -49,7 +49,7 @@ export const checkFact = async (context: DrillContext, { about, with: given }: E
       return { passed: false, evidence: [messageOf(error)] }
     }
   }
-  // A request is sent once, unless it has a time of its own.
+  // `call` repeats its request itself if it has `within`.
   if (about === 'call') return look(given)
   const value = (await context.resolve(given)) as { readonly within?: string }
   let seen: Seen = { passed: false, evidence: [] }
@@ -64,13 +64,13 @@ export const checkFact = async (context: DrillContext, { about, with: given }: E
   return seen
 }
 
-/** Limits for RTO and RPO in addition to those of the drill. */
+/** Limits for RTO and RPO in addition to the limits of the drill. */
 export interface Slo {
   readonly rtoMs?: number | undefined
   readonly writesLost?: number | undefined
 }
 
-/** Returns the stricter of the requested limits and the limits of a drill for all clients. */
+/** Returns the requested limits. For an absent limit, returns the strictest limit of the drill for all clients. */
 export const wantedOf = (expect: readonly Expectation[], slo: Slo): Slo => {
   const least = (boundOf: (one: Expectation) => number | undefined): number | undefined => {
     const bounds = expect.flatMap((one) => ('client' in one.with && one.with.client ? [] : (boundOf(one) ?? [])))
@@ -85,7 +85,7 @@ export const wantedOf = (expect: readonly Expectation[], slo: Slo): Slo => {
 const mostOf = (wanted: number | { readonly 'at-most'?: number }): number | undefined =>
   typeof wanted === 'number' ? wanted : wanted['at-most']
 
-/** Returns the limits as expectations, which are checked like those of the drill. */
+/** Returns the limits as expectations, which are checked like the expectations of the drill. */
 export const expectationsOf = ({ rtoMs, writesLost }: Slo): Expectation[] => [
   ...(rtoMs === undefined ? [] : [{ about: 'rto', with: { 'at-most': durationText(rtoMs) } } as const]),
   ...(writesLost === undefined ? [] : [{ about: 'rpo', with: { 'writes-lost': { 'at-most': writesLost } } } as const]),

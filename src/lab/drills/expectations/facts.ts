@@ -56,7 +56,7 @@ export const FACTS = {
   roots: fact({
     schema: facts('Clusters have the same Merkle root.', ['equal'], {
       equal: { type: 'array', minItems: 2, items: CLUSTER },
-      kind: { ...KIND, description: 'Default: performance if all clusters have its root, otherwise dr.' },
+      kind: { ...KIND, description: 'Default: performance if all clusters have a root for performance replication, otherwise dr.' },
       differ: { type: 'boolean', default: false, description: 'The roots must differ.' },
     }),
     text: ({ equal, differ }) => `merkle roots of ${equal.join(', ')} are ${differ ? 'different' : 'equal'}`,
@@ -73,7 +73,7 @@ export const FACTS = {
   }),
   values: fact({
     schema: facts(
-      'The value of a path on clusters, read with a root token of each: equal on all, and as "is" specifies.',
+      'Clusters return the same value for a path, read with their root tokens. With "is", the value must also match.',
       ['path', 'on'],
       {
         path: { type: 'string', description: 'Path of the API.' },
@@ -89,7 +89,7 @@ export const FACTS = {
     async run(context, { path, on, is, differ = false }) {
       const { answers, evidence } = await readOn(context, listOf(on), path)
       const refused = answers.find(({ status }) => status >= 400)
-      if (refused) return judged(`a read returned ${refused.status}`, evidence)
+      if (refused) return judged(`a read returned the status ${refused.status}`, evidence)
       const datas = answers.map(({ json }) => json?.data)
       const mismatch = is === undefined ? undefined : datas.map((data) => findMismatch(data, is)).find(Boolean)
       if (mismatch !== undefined) return judged(mismatch, evidence)
@@ -153,7 +153,7 @@ export const FACTS = {
       const statuses = await Promise.all(listOf(cluster).map(healthOf))
       const wrong = statuses.find((status) => status !== is)
       return judged(
-        wrong === undefined ? undefined : `a cluster returns ${wrong}, not ${is}`,
+        wrong === undefined ? undefined : `a cluster returns the status ${wrong}, not ${is}`,
         listOf(cluster).map((name, index) => `${name}: ${statuses[index]}`),
       )
     },
@@ -204,7 +204,7 @@ export const FACTS = {
     schema: facts('Entries that a cluster lists as lost.', ['cluster', 'entries'], {
       cluster: CLUSTER,
       entries: COUNT,
-      path: { type: 'string', description: 'One of the losses has this path.' },
+      path: { type: 'string', description: 'At least one lost entry has this path.' },
     }),
     text: ({ cluster, entries }) => `entries that ${cluster} lists as lost: ${describeWanted(entries)}`,
     async run(context, { cluster, entries, path }) {
@@ -215,7 +215,7 @@ export const FACTS = {
       const evidence = [`${cluster} lists ${lost} as lost${paths.length > 0 ? `, such as ${paths[0]}` : ''}`]
       const mismatch = findMismatch(count, entries)
       if (mismatch !== undefined || path === undefined) return judged(mismatch, evidence)
-      return judged(paths.includes(path) ? undefined : `none of them has the path ${path}`, evidence)
+      return judged(paths.includes(path) ? undefined : `no lost entry has the path ${path}`, evidence)
     },
   }),
   call: fact({
@@ -230,7 +230,7 @@ export const FACTS = {
   }),
 }
 
-/** Reads the metrics of a cluster: with a token or, on a DR secondary, which accepts none, from an Understudy endpoint. */
+/** Reads the metrics of a cluster with a token. A DR secondary accepts no token, so an Understudy endpoint returns them. */
 const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAnswer> => {
   const { mode } = await askStatus(context.lab.anonymous(cluster), 'dr')
   if (mode === 'secondary') return context.lab.anonymous(cluster).send('GET', '/_understudy/v1/metrics')

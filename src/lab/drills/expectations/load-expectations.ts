@@ -51,7 +51,7 @@ export const LOAD_EXPECTATIONS = {
       if (!span) return missed(`the load has no ${client} clients`)
       const { ms, fromMs, toMs } = span
       const since = `requests failed from ${formatOffset(fromMs ?? 0)}`
-      if (ms === null) return missed(`${since}, and none was accepted afterwards`)
+      if (ms === null) return missed(`${since}, and no request was accepted afterwards`)
       const after = client === undefined && rto.acceptedBy
       const evidence = [
         fromMs === null ? 'no request failed' : `${since} to ${formatOffset(toMs ?? 0)}: ${formatMs(ms)}`,

@@ -49,7 +49,7 @@ export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
 const isThere = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): Promise<boolean> =>
   fault.isThere(lab, place).catch(() => true)
 
-/** Chooses from the seed alone: labs of the same shape get the same fault. */
+/** Chooses a fault from the seed and the links only, so that labs with the same topology get the same fault. */
 export const chooseFault = (
   links: readonly ReplicationLink[],
   seed: string,
@@ -88,20 +88,14 @@ export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
   if (isLeft) return { isMended: false, seen: 'clients are served, but the fault is still present' }
   forgetFind(lab.name)
   const took = formatMs(lab.clock.now() - kept.plantedAt)
-  return { isMended: true, told: solutionIn(lab, fault, kept.place), took, seed: kept.seed }
+  return { isMended: true, told: describeSolution(fault, kept.place, lab), took, seed: kept.seed }
 }
 
 /** Reveals the fault and deletes its record. The fault itself stays. */
 export const giveUp = (lab: LiveLab): FaultSolution & { readonly seed: string } => {
   const kept = requireFind(lab)
   forgetFind(lab.name)
-  return { ...solutionIn(lab, faultOf(kept), kept.place), seed: kept.seed }
-}
-
-/** Returns the solution, with commands for this lab. */
-const solutionIn = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): FaultSolution => {
-  const solution = describeSolution(fault, place)
-  return { ...solution, mend: solution.mend.map((words) => commandIn(lab.name, words)) }
+  return { ...describeSolution(faultOf(kept), kept.place, lab), seed: kept.seed }
 }
 
 const requireFind = (lab: LiveLab): StoredFind => {
@@ -133,8 +127,8 @@ interface StoredFind {
 }
 
 /**
- * Returns the file of the record in the directory of the lab. It is compressed, so that a reader of the directory does not see
- * the answer by accident. It is not encrypted.
+ * Returns the file of the record in the directory of the lab. It is compressed, so that a reader of the directory does not
+ * see the answer by accident. It is not encrypted.
  */
 const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
 

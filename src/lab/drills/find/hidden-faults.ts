@@ -1,7 +1,10 @@
 import { isOfLink } from '../../daemon/active-fault.js'
 import type { LiveLab } from '../../live/live-lab.js'
+import { type LabAccess, requireCluster } from '../../model/cluster.js'
 import type { Kind } from '../../model/kinds.js'
+import { commandIn } from '../../model/lab-directory.js'
 import type { ServerVerb } from '../../model/server-verbs.js'
+import { lineOf } from '../../operations/lines.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
 import { filterPath } from '../../requests/filters.js'
 import { askStatus, REPLICATION } from '../../requests/replication.js'
@@ -14,32 +17,69 @@ export interface FaultLocation extends ReplicationLink {
   readonly isBackwards: boolean
 }
 
+/** Returns the shell lines of a fix. */
+type Fix = (place: FaultLocation, lab: LabAccess) => readonly string[]
+
 /** A fault that can be injected secretly, the check for its presence, and the texts of its solution. */
-export interface HiddenFault extends FaultSolution {
+export interface HiddenFault extends Omit<FaultSolution, 'mend'> {
   readonly name: string
-  /** The only kind of replication link that it fits. */
+  /** The only kind of replication link to which the fault applies. Default: both kinds. */
   readonly kind?: Kind
   plant(lab: LiveLab, place: FaultLocation): Promise<unknown>
   /** Whether the fault is still present. Rejects if that is unknown; callers then treat it as present. */
   isThere(lab: LiveLab, place: FaultLocation): Promise<boolean>
+  readonly mend: readonly Fix[]
 }
 
-/** Texts in which `{primary}`, `{secondary}`, `{kind}` and `{id}` stand for the place, and `{from}` and `{to}` for a direction. */
+/**
+ * Texts in which `{primary}`, `{secondary}`, `{kind}` and `{id}` stand for the place, and `{from}` and `{to}` for a
+ * direction.
+ */
 export interface FaultSolution {
   readonly what: string
   /** Where the fault is visible. */
   readonly seen: string
-  /** The fix: Understudy commands without the program name and the lab name. */
+  /** The shell lines of the fix. */
   readonly mend: readonly string[]
 }
 
-/** Returns the solution for a place. */
-export const describeSolution = ({ what, seen, mend }: FaultSolution, place: FaultLocation): FaultSolution => {
+const fill = (text: string, place: FaultLocation): string => {
   const [from, to] = endsOf(place)
-  const token = place.kind === 'dr' ? ', with a dr_operation_token' : ''
-  const parts: Readonly<Record<string, unknown>> = { ...place, from, to, token }
-  const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, part: string) => String(parts[part]))
-  return { what: fill(what), seen: fill(seen), mend: mend.map(fill) }
+  const parts: Readonly<Record<string, unknown>> = { ...place, from, to }
+  return text.replace(/\{(\w+)\}/g, (_, part: string) => String(parts[part]))
+}
+
+/** Returns the solution for a place in a lab. */
+export const describeSolution = (
+  { what, seen, mend }: Pick<HiddenFault, 'what' | 'seen' | 'mend'>,
+  place: FaultLocation,
+  lab: LabAccess,
+): FaultSolution => ({
+  what: fill(what, place),
+  seen: fill(seen, place),
+  mend: mend.flatMap((fix) => fix(place, lab)),
+})
+
+/** A fix by an Understudy command without program name and lab name. */
+const command =
+  (words: string): Fix =>
+  (place, lab) => [commandIn(lab.name, fill(words, place))]
+
+/** A fix by a request to the primary. */
+const atPrimary =
+  (make: (place: FaultLocation) => Parameters<typeof lineOf>[0]): Fix =>
+  (place, lab) => [lineOf(make(place), requireCluster(lab, place.primary))]
+
+/** Makes the secondary follow its primary again, by a new activation token. */
+const followAgain: Fix = ({ kind, id, primary, secondary }, lab) => {
+  const line = (name: string, path: string, body: Readonly<Record<string, string>>) =>
+    lineOf({ method: 'PUT', path: `${REPLICATION}/${kind}/${path}`, body }, requireCluster(lab, name))
+  const generate = commandIn(lab.name, `token dr-operation ${secondary}`)
+  return [
+    line(primary, 'primary/secondary-token', { id }),
+    ...(kind === 'dr' ? [`DR_OPERATION_TOKEN="$(${generate})"`] : []),
+    line(secondary, 'secondary/update-primary', { ...(kind === 'dr' && { dr_operation_token: '' }), token: '' }),
+  ]
 }
 
 const OWN = '/_understudy/v1'
@@ -60,7 +100,7 @@ const onLink = (fault: LinkFault, isOneWay = false): Pick<HiddenFault, 'plant' |
       .filter(isOfLink)
       .some(({ between, fault: set }) => set.name === fault.name && ends.every((end) => between.includes(end)))
   },
-  mend: ['heal {primary} {secondary}'],
+  mend: [command('heal {primary} {secondary}')],
 })
 
 const healthOf = async (lab: LiveLab, name: string): Promise<Readonly<Record<string, unknown>>> => {
@@ -76,7 +116,7 @@ const onServer = (
 ): Pick<HiddenFault, 'plant' | 'isThere' | 'mend'> => ({
   plant: (lab, { secondary }) => lab.work(verb, secondary, TIMEOUT_MS),
   isThere: async (lab, { secondary }) => isWrong((await healthOf(lab, secondary)).sealed),
-  mend: [`${fix} {secondary}`],
+  mend: [command(`${fix} {secondary}`)],
 })
 
 const isNotFollowing = async (lab: LiveLab, { secondary, kind }: FaultLocation): Promise<boolean> => {
@@ -84,13 +124,7 @@ const isNotFollowing = async (lab: LiveLab, { secondary, kind }: FaultLocation):
   return status.mode !== 'primary' && !isStreaming(status)
 }
 
-/** The commands that issue an activation token for a secondary and apply it. */
-const NEW_TOKEN = [
-  `vault write ${REPLICATION}/{kind}/primary/secondary-token id={id}    # on {primary}`,
-  `vault write ${REPLICATION}/{kind}/secondary/update-primary token=...    # on {secondary}{token}`,
-]
-
-/** All faults that can be injected. A seed chooses by position among those that fit, so add new ones at the end. */
+/** All faults that can be injected. A seed chooses by position, so add new faults at the end. */
 export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   {
     name: 'link-cut-one-way',
@@ -139,7 +173,7 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     },
     what: `the clock of {secondary} was ${SKEW_SECONDS / 60} minutes ahead`,
     seen: 'server_time_utc in sys/health of {secondary} differs from the other clusters; tokens issued there expire early on other clusters',
-    mend: ['restart {secondary}'],
+    mend: [command('restart {secondary}')],
   },
   {
     name: 'stuck-secondary',
@@ -151,7 +185,7 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     },
     what: '{secondary} received all entries and applied none',
     seen: '{secondary} streams and is connected, but its last_remote_wal does not advance and its Merkle root differs',
-    mend: ['restart {secondary}'],
+    mend: [command('restart {secondary}')],
   },
   {
     name: 'revoked-secondary',
@@ -160,7 +194,7 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     isThere: isNotFollowing,
     what: '{primary} had revoked its {kind} secondary {id} ({secondary})',
     seen: 'known_secondaries of {primary} does not contain {id}; {secondary} is idle and its connection fails',
-    mend: NEW_TOKEN,
+    mend: [followAgain],
   },
   {
     name: 'filtered-mount',
@@ -173,7 +207,7 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     },
     what: `a path filter on {primary} excluded ${PRACTICE}/ from {secondary}`,
     seen: `{secondary} returns 404 "no handler for route" below ${PRACTICE}/, and does not list the mount`,
-    mend: [`vault delete ${filterPath('{id}')}    # on {primary}`],
+    mend: [atPrimary(({ id }) => ({ method: 'DELETE', path: filterPath(id) }))],
   },
   {
     name: 'forgotten-primary',
@@ -183,7 +217,14 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     isThere: isNotFollowing,
     what: '{secondary} was detached from its primary by update-primary with an empty token',
     seen: '{secondary} is a performance secondary in state idle, and has no address of {primary}',
-    mend: [`vault write ${REPLICATION}/performance/primary/revoke-secondary id={id}    # on {primary}`, ...NEW_TOKEN],
+    mend: [
+      atPrimary(({ id }) => ({
+        method: 'PUT',
+        path: `${REPLICATION}/performance/primary/revoke-secondary`,
+        body: { id },
+      })),
+      followAgain,
+    ],
   },
   {
     name: 'demoted-primary',
@@ -197,6 +238,6 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
     },
     what: '{primary} was demoted, so no cluster was the performance primary',
     seen: 'every cluster rejects writes; {primary} and {secondary} both report the role secondary',
-    mend: [`vault write -f ${REPLICATION}/performance/secondary/promote    # on {primary}`, ...NEW_TOKEN],
+    mend: [atPrimary(() => ({ method: 'PUT', path: `${REPLICATION}/performance/secondary/promote` })), followAgain],
   },
 ]

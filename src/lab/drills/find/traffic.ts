@@ -11,13 +11,13 @@ export const PRACTICE = 'practice'
 
 const ARRIVES_MS = 10_000
 
-/** A secondary and its primary now, independent of the topology at the start of the lab. */
+/** A secondary and its current primary, independent of the topology at the start of the lab. */
 export interface ReplicationLink extends Pick<Link, 'kind' | 'primary' | 'secondary'> {
   /** The ID of the secondary at the primary. */
   readonly id: string
 }
 
-/** Finds the current replication links, those of performance replication first. Ignores clusters that do not respond. */
+/** Finds the current replication links, performance links first. Ignores clusters that do not respond. */
 export const findReplicationLinks = async (lab: LiveLab): Promise<readonly ReplicationLink[]> => {
   const roles = await rolesNow(lab)
   const links = replicationLinks(roles).map(({ kind, primary, secondary }) => {
@@ -27,7 +27,7 @@ export const findReplicationLinks = async (lab: LiveLab): Promise<readonly Repli
   return [...links.filter(({ kind }) => kind === 'performance'), ...links.filter(({ kind }) => kind === 'dr')]
 }
 
-/** Mounts `practice/` and writes a secret into it, if it does not exist yet. */
+/** Mounts `practice/` if it does not exist yet, and writes a secret into it. */
 export const preparePractice = async (lab: LiveLab): Promise<void> => {
   const [head] = writableClusters(await collectOnce(lab))
   if (head === undefined) throw new LabError('remote', 'no cluster accepts writes')
@@ -38,8 +38,8 @@ export const preparePractice = async (lab: LiveLab): Promise<void> => {
 }
 
 /**
- * Writes to the only writable cluster and checks that the write reaches every other cluster. Returns undefined on success, else
- * the symptom that clients see, without its cause.
+ * Writes to the only writable cluster and checks that the write reaches every other cluster. Returns undefined on success,
+ * else the symptom that clients see, without its cause.
  */
 export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => {
   const samples = await collectOnce(lab)

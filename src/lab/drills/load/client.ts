@@ -38,8 +38,8 @@ export interface LoadClient {
 }
 
 /**
- * Starts a client with a list of addresses: it uses one cluster until a request is rejected or gets no response, then the next
- * cluster. It sends one request at a time, adds its result to `attempts`, and retries none.
+ * Starts a client with a list of addresses. The client uses one cluster until a request is rejected or gets no response, then
+ * the next cluster. It sends one request at a time, adds the result to `attempts`, and does not repeat requests.
  */
 export const startClient = (
   context: DrillContext,

@@ -171,8 +171,8 @@ interface Accounts {
 const ARRIVAL_MS = 10_000
 
 /**
- * Creates the accounts on the primary, and waits until clients can use them on each initial cluster. Without `wanted`, these are
- * all writable clusters except those on which the accounts do not arrive, for example because of a paths filter.
+ * Creates the accounts on the primary, and waits until clients can use them on each initial cluster. `wanted`: the initial
+ * clusters. Default: all writable clusters on which the accounts arrive. A path filter can exclude the accounts.
  */
 const makeAccounts = async (context: DrillContext, wanted: readonly string[] | undefined): Promise<Accounts> => {
   const { lab } = context
@@ -220,7 +220,7 @@ export const findPrimary = (active: readonly StatusSample[], preferred?: string)
   return found
 }
 
-/** Rejects until clients can log in to a cluster and write. */
+/** Rejects if clients cannot log in to a cluster and write. */
 const requireService = async (lab: LiveLab, name: string, credentials: Credentials): Promise<undefined> => {
   const client = lab.withToken(name, await login(lab.anonymous(name), credentials))
   try {

@@ -4,15 +4,15 @@ import type { Attempt } from './client.js'
 import type { Write } from './load.js'
 
 /**
- * A period without service, computed from client results only. It starts when a client sends its first failing request, and ends
- * with the response to its next accepted request. Overlapping interruptions of several clients count as one interruption of the
- * lab.
+ * A period without service, computed from client results only. It starts when a client sends its first failing request, and
+ * ends with the response to its next accepted request. Overlapping interruptions of several clients count as one interruption
+ * of the lab.
  */
 interface Interruption {
   readonly fromMs: number
   /** Infinite if it never ended. */
   readonly toMs: number
-  /** The clusters that accepted the last request before the interruption, and the first after it. */
+  /** The cluster that accepted the last request before the interruption. `after`: the first request after it. */
   readonly before: string | undefined
   readonly after: string | undefined
 }
@@ -47,8 +47,8 @@ const groupInterruptions = (interruptions: readonly Interruption[]): (readonly I
 }
 
 /**
- * Merges a group. If clients move to another cluster, as in a failover, it ends with the first write that this cluster accepts.
- * Otherwise, it ends when the last client is served again.
+ * Merges the interruptions of a group. If clients move to another cluster, as in a failover, the result ends with the first
+ * write that this cluster accepts. Otherwise, it ends when the last client is served again.
  */
 const mergeGroup = (group: readonly Interruption[]): Interruption[] => {
   const sorted = [...group].sort((one, other) => one.toMs - other.toMs)
@@ -94,7 +94,7 @@ export interface ReadBack {
   readonly reason: string | undefined
 }
 
-/** A standby may lag behind the active node. */
+/** Header that sends reads to the active node, because a standby may lag. */
 const NOT_FROM_A_COPY = { 'X-Vault-Forward': 'active-node' }
 const AT_ONCE = 16
 const TRIES = 3

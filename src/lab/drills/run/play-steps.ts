@@ -95,13 +95,13 @@ export class StepPlayer {
     return result
   }
 
-  /** Returns the failure of a step, including a success that the drill expected to fail. */
+  /** Returns the failure of a step. If the drill expects an error, success is a failure. */
   async #findFailure(step: Step): Promise<string | undefined> {
     try {
       await runStep(this.#context, step)
     } catch (error) {
       this.#context.signal.throwIfAborted()
-      // The step is invalid, which says nothing about the clusters.
+      // The step is invalid, so the verdict is an error of the drill, not a failure of the clusters.
       if (error instanceof LabError && error.code === 'usage') {
         this.fail(error.message)
         return error.message

@@ -4,7 +4,7 @@ import type { LabEvent } from '../../events/event.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { type ClusterLoss, countLost, newLosses, pathsOf, readLosses } from '../../requests/losses.js'
 import { DrillContext } from '../context/drill-context.js'
-import type { DrillEvent, DrillResult, ExpectationResult, Picture } from '../context/result.js'
+import type { DrillAudit, DrillEvent, DrillResult, ExpectationResult, Picture } from '../context/result.js'
 import { StatusCollector, type StatusSample, toPicture } from '../context/status-samples.js'
 import type { Seen } from '../context/forms.js'
 import {
@@ -26,26 +26,30 @@ import { type Sampler, startSampler } from './sampler.js'
 import { packageVersion } from '../../../base/package-version.js'
 
 export interface RunDrillOptions {
-  /** Recorded in the result. The code that starts the lab uses it. */
+  /** Seed with which the lab was started, for the result. */
   readonly seed?: string | undefined
   /** Timeout of each wait that sets none, in milliseconds. Default: 60 s. */
   readonly timeoutMs?: number | undefined
-  /** Limits for RTO and RPO in addition to those of the drill. */
+  /** Limits for RTO and RPO in addition to the limits of the drill. */
   readonly slo?: Slo | undefined
   readonly signal?: AbortSignal | undefined
   /** Shell commands that rerun the drill. */
   readonly howToRepeat?: string | undefined
+  /** Recorded in the result. */
+  readonly audit?: Partial<DrillAudit> | undefined
   readonly watcher?: DrillWatcher | undefined
 }
 
 const TIMEOUT_MS = 60_000
 
-/** Maximum time for moving clients to settle at the end. */
+const NO_AUDIT: DrillAudit = { operator: '', approver: '', change: '', environment: '' }
+
+/** Maximum time at the end of a drill until all clients are served. */
 const SETTLE_MS = 5000
 
 /**
- * Runs a drill on a running lab, and leaves the lab running. Resolves with the result even if an assertion of the drill fails.
- * Rejects only if it is interrupted.
+ * Runs a drill on a running lab, and leaves the lab running. Resolves with the result even if an assertion of the drill
+ * fails. Rejects only if it is interrupted.
  */
 export const runDrill = async (lab: LiveLab, drill: Drill, options: RunDrillOptions = {}): Promise<DrillResult> =>
   new DrillRun(lab, drill, options).play()
@@ -122,7 +126,7 @@ class DrillRun {
       this.#observedEvents.push({ atMs: this.#context.momentOf(time), kind, cluster, details, command })
   }
 
-  /** A cluster that does not respond lists none. */
+  /** Reads the losses of each cluster. A cluster that does not respond has none in the result. */
   async #readLosses(): Promise<Losses> {
     const ask = async (name: string) => {
       const client = this.#lab.anonymous(name).with({ timeoutMs: ANSWER_MS })
@@ -164,7 +168,7 @@ class DrillRun {
     return { context, load, rto, tokens, rpo, readOn: found?.cluster }
   }
 
-  /** Undefined if no cluster responds. */
+  /** Returns undefined if no cluster responds. */
   async #readBack(writes: readonly Write[]): Promise<ReadBack | undefined> {
     try {
       const cluster = this.#drill.load?.readBackOn ?? findPrimary(await findActive(this.#lab), this.#context.promoted)
@@ -236,6 +240,7 @@ class DrillRun {
       events: [...this.#observedEvents, ...(this.#sampler?.events ?? [])].sort((one, other) => one.atMs - other.atMs),
       before,
       after: toPicture(this.#context.now(), samples),
+      audit: { ...NO_AUDIT, ...this.#options.audit },
       calls: this.#context.calls,
       howToRepeat: this.#options.howToRepeat ?? `understudy drill run ${name}`,
       ...this.#player.verdict,

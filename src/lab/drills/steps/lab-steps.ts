@@ -26,7 +26,7 @@ const FAULT_FIELDS = Object.entries(LINK_FAULTS).flatMap(([fault, { fields }]) =
   fields.map((field) => ({ fault, ...field })),
 )
 
-/** Returns the schema of a number. The fault gives the key its meaning. */
+/** Returns the schema of a numeric key. The description has the meaning of the key for each fault. */
 const numberOf = (key: FieldKey) => {
   const fields = FAULT_FIELDS.filter((field) => field.key === key)
   const description = `For ${fields.map(({ fault, about }) => `${fault}: ${about}`).join('. For ')}.`
@@ -47,13 +47,13 @@ const twoClusters = ([one, other, ...more]: readonly string[]): string[] =>
 export const LINK_STEPS = {
   fault: step({
     schema: mapOf(
-      'Adds a fault to the link between two clusters, until it is healed or expires.',
+      'Adds a fault to the link between two clusters. The fault lasts until it is healed or expires.',
       ['name', 'between'],
       {
         name: {
           type: 'string',
           description:
-            'partition: blocks all traffic. hold: delays all traffic until it is healed. down: refuses connections. The other faults are those of Toxiproxy.',
+            'partition: blocks all traffic. hold: holds all traffic until the fault is healed. down: refuses connections. The other faults are those of Toxiproxy.',
           enum: Object.keys(LINK_FAULTS) as LinkFaultName[],
         },
         between: BETWEEN,
@@ -116,7 +116,7 @@ const onLabApi = (context: DrillContext, cluster: string, path: string, body: ob
 /** Faults of servers. */
 export const SERVER_FAULT_STEPS = {
   hold: step({
-    schema: mapOf('Stops the replication of a secondary when it reaches a state.', ['cluster', 'state', 'kind'], {
+    schema: mapOf('Holds the replication of a secondary when the secondary reaches a state.', ['cluster', 'state', 'kind'], {
       cluster: CLUSTER,
       state: { type: 'string', enum: ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply'] },
       kind: KIND,

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { shellWord } from '../../../base/shell.js'
 import { makeTemporaryDirectory } from '../../../base/temporary-directory.js'
 import { LabError } from '../../model/lab-error.js'
+import { flagsOf } from '../../operations/lines.js'
 import { conceal } from '../../texts/conceal.js'
 import { formatMs } from '../../texts/format.js'
 import { programFile, signal } from '../../processes/child-process.js'
@@ -30,8 +31,8 @@ export const REQUEST_STEPS = {
     text: ({ path, cluster, times }) => `write ${path} on ${cluster}${times ? ` ${times} times` : ''}`,
     async run(context, { cluster, path, fields, times = 1 }) {
       if (times === 1) return context.ok({ cluster, method: 'PUT', path, body: fields })
-      const address = shellWord(`-address=${context.lab.cluster(cluster).apiAddress}`)
-      context.line(`for n in $(seq ${times}); do vault write ${address} ${shellWord(path)}-$n ...; done`)
+      const at = flagsOf(context.lab.cluster(cluster))
+      context.line(`for n in $(seq ${times}); do vault write ${at} ${shellWord(path)}-$n ...; done`)
       await context.asRoot(cluster, async (client) => {
         for (let n = 1; n <= times; n++) {
           context.signal.throwIfAborted()
@@ -58,7 +59,7 @@ export const REQUEST_STEPS = {
   }),
   run: step({
     schema: mapOf(
-      'Runs a shell command with VAULT_ADDR and VAULT_TOKEN of a cluster. If PATH has no "vault", the name runs this program.',
+      'Runs a shell command with VAULT_ADDR and VAULT_TOKEN of a cluster. If PATH has no "vault", this program replaces it.',
       ['cluster', 'command'],
       {
         cluster: CLUSTER,
@@ -87,16 +88,16 @@ export const REQUEST_STEPS = {
 const OUTPUT_CHARACTERS_MAX = 64 * 1024
 
 /**
- * Replaces the shell with the command, beside a guard process of the same group. When the other end of descriptor 3 closes, also
- * because this process was killed, the guard removes the directory and kills the group.
+ * Starts a guard process in the same process group, then replaces the shell with the command. When the other end of
+ * descriptor 3 closes, for example because this process was killed, the guard removes the directory and kills the group.
  */
 const GUARDED =
   '{ read -r _ <&3; rm -rf -- "$1"; kill -KILL 0; } >/dev/null 2>&1 & exec 3<&-; exec /bin/sh "$1/.command"'
 
 /**
- * Runs a shell command with the environment of a cluster. `understudy`, and `vault` if PATH has none, run this program. The end
- * of the drill kills the command and all processes it started, however the drill ends. The status is null if the command timed
- * out and was killed.
+ * Runs a shell command with the environment of a cluster. The name `understudy` runs this program, and so does `vault` if
+ * PATH has no `vault`. Every end of the drill kills the command and all processes that it started. The status is null if the
+ * command timed out and was killed.
  */
 const runCommand = async (
   context: DrillContext,
@@ -134,7 +135,7 @@ const runCommand = async (
   context.atEnd(endAll)
   let output = ''
   let isLate = false
-  /** The output was cut, so its first line may be the end of a token that cannot be recognized as one. */
+  /** The start of the output was cut. Its first line may be a part of a token, which cannot be detected. */
   let isCut = false
   const outputs = [child.stdout, child.stderr].flatMap((stream) => stream ?? [])
   for (const stream of outputs)

@@ -1,7 +1,7 @@
 import type { Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
 import { operationToken } from '../../operations/operations.js'
-import type { Step as RunbookStep } from '../../operations/runbook.js'
+import type { Step as RunbookStep } from '../../operations/runbook-options.js'
 import {
   activate,
   activationToken,

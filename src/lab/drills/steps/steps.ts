@@ -1,5 +1,5 @@
-import { shellWord } from '../../../base/shell.js'
 import type { ValueOf } from '../../documents/schema.js'
+import { flagsOf } from '../../operations/lines.js'
 import { findLag, statusOf } from '../../requests/replication.js'
 import { findMissing, READINESS, type Readiness } from '../../status/readiness.js'
 import { type DrillContext, DrillFailure } from '../context/drill-context.js'
@@ -44,7 +44,7 @@ const WAIT = {
         'lag',
       ],
       description:
-        'accepting-writes: the cluster accepts a write. replicated: the secondary streams, or all secondaries of the primary do. converged: every cluster is replicated and has the root of its primary. health: sys/health returns "health". status: the replication status of "kind" matches "is". lag: the number of missing entries of "primary" matches "entries".',
+        'accepting-writes: the cluster accepts a write. replicated: the secondary, or each secondary of the primary, streams. converged: every cluster is replicated and has the root of its primary. health: sys/health returns "health". status: the replication status of "kind" matches "is". lag: the number of missing entries of "primary" matches "entries".',
     },
     cluster: { ...CLUSTER, description: 'The cluster; required except for converged.' },
     within: { ...DURATION, default: '30s' },
@@ -63,12 +63,12 @@ const WAIT = {
 type Awaited = Exclude<ValueOf<typeof WAIT>, string>
 
 interface AwaitedFact {
-  /** The keys that it needs, besides `for` and `cluster`. */
+  /** Required keys besides `for` and `cluster`. */
   readonly keys?: readonly string[]
   text(value: Awaited): string
-  /** Returns the equivalent shell line. `at` is the option with the address of the cluster. */
+  /** Returns the equivalent shell line. `at` contains the flags with the address and the CA of the cluster. */
   line(value: Awaited, at: string): string
-  /** Resolves with what is still false. */
+  /** Resolves with a description of the unmet condition, or with undefined if the condition holds. */
   find(context: DrillContext, value: Awaited): Promise<string | undefined>
 }
 
@@ -90,7 +90,7 @@ const findRefusal = (context: DrillContext, { cluster = '' }: Awaited): Promise<
     return undefined
   })
 
-/** Finds the first secondary whose Merkle root differs from that of its primary in this lab. */
+/** Finds the first secondary whose Merkle root differs from the root of its primary in this lab. */
 const findDivergence = async ({ lab }: DrillContext): Promise<string | undefined> => {
   for (const { kind, primary, secondary } of replicationLinks(await rolesNow(lab))) {
     const lag = await findLag(lab.anonymous(primary), lab.anonymous(secondary), kind)
@@ -152,7 +152,7 @@ const wait = step({
       return lab.clock.sleep(durationOf(value), signal)
     }
     const { for: name, cluster, within = '30s' } = value
-    context.line(FACTS[name].line(value, cluster ? shellWord(`-address=${lab.cluster(cluster).apiAddress}`) : ''))
+    context.line(FACTS[name].line(value, cluster ? flagsOf(lab.cluster(cluster)) : ''))
     const what = name === 'converged' ? 'the lab to converge' : `${cluster} to be ${name}`
     await context.wait(what, () => FACTS[name].find(context, value), durationOf(within))
   },
@@ -219,6 +219,6 @@ export const describeStep = ({ verb, with: value }: Step): string => nameVariabl
 
 /** Runs a step. Rejects if it cannot run, or if its result is not the expected one. */
 export const runStep = async (context: DrillContext, { verb, with: value }: Step): Promise<void> => {
-  // The facts of a checkpoint can use what an earlier one saves.
+  // A checkpoint resolves its variables itself, because an expectation can save a variable for the next one.
   await rowOf(verb).run(context, verb === 'checkpoint' ? value : await context.resolve(value))
 }

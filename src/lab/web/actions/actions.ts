@@ -85,7 +85,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     hasKind: true,
     label: (action) => `Demote from ${role(action)} primary …`,
     title: (action) => `demote ${action.clusters} from ${role(action)} primary to secondary`,
-    consequence: () => 'The cluster accepts no more writes. It has no primary until you make it follow one.',
+    consequence: () => 'The cluster rejects writes. It has no primary until you make it follow another cluster.',
     steps: async (book, action) => {
       const [name = ''] = action.clusters
       const { kind = 'dr' } = action
@@ -193,7 +193,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     title: () => 'reset the lab',
     line: () => 'reset',
     consequence: () =>
-      'The lab returns to its state after its start, or to the loaded snapshot. All later changes are lost.',
+      'The lab returns to its initial state, or to the loaded snapshot. All later changes are lost.',
     run: async (_, { lab, host, signal }) => {
       const { savedAt } = await resetLab(lab.name, { timeoutMs: TIMEOUT_MS, signal }, host)
       return `the lab was reset to its state at ${savedAt}`

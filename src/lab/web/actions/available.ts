@@ -85,7 +85,7 @@ const roleActions = (cluster: PageCluster, known: Known): readonly PageAction[] 
   ]
 }
 
-/** Returns the clusters that a former DR primary without a primary can follow: those that are primary now. */
+/** Returns the current DR primaries that a former DR primary without a primary can follow. */
 const newPrimaries = ({ name, dr }: PageCluster, { clusters, links }: Known): readonly string[] => {
   const isFollowed = links.some(({ kind, primary }) => kind === 'dr' && primary === name)
   const isLeft = dr.mode === 'primary' ? !isFollowed : dr.mode === 'secondary' && dr.state === 'idle'

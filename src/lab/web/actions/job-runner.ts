@@ -22,8 +22,8 @@ interface Running {
 }
 
 /**
- * Runs the actions that users request on the page. They continue when the page is closed, and all viewers see their progress. The
- * caller must dispose of it, which stops drills and waits for other actions.
+ * Runs the actions that users request on the page. The actions continue if the page is closed, and all viewers see their
+ * progress. The caller must dispose of the runner, which stops drills and waits for other actions.
  */
 export class JobRunner implements AsyncDisposable {
   readonly #name: string
@@ -132,7 +132,7 @@ export class JobRunner implements AsyncDisposable {
       const context = { lab, host: this.#host, progress, signal, command: work.command }
       end('done', await ACTIONS[action.verb].run(action, context))
     } catch (error) {
-      if (signal.aborted) end('stopped', 'stopped before its end; "reset" restores the lab')
+      if (signal.aborted) end('stopped', 'stopped before it was complete; "reset" restores the lab')
       else end('failed', messageOf(error))
     }
   }

@@ -31,12 +31,12 @@ export interface ActionContext {
 /** An action of the page, which runs the code of the command line. `needs`: which labs support it. */
 export interface LabAction extends Pick<AvailableAction, 'asks' | 'canForce' | 'canAcceptLoss'> {
   readonly label: (action: PageAction) => string
-  /** Number of clusters that it takes. */
+  /** Number of clusters that the action requires. */
   readonly clusters: 0 | 1 | 2
   readonly hasKind?: true
-  /** It loses data, or stops something permanently, so it requires confirmation. */
+  /** True if the action requires confirmation, because it loses data, interrupts service or changes roles. */
   readonly isDestructive?: true
-  /** It cannot run concurrently with another action of this kind. */
+  /** True if the action cannot run concurrently with another action that has this property. */
   readonly isAlone?: true
   readonly canBeStopped?: true
   readonly needs: keyof typeof LABS
@@ -44,10 +44,10 @@ export interface LabAction extends Pick<AvailableAction, 'asks' | 'canForce' | '
   /** Arguments after the program name. Absent if only API requests are equivalent. */
   readonly line?: (action: PageAction, lab: string) => string
   readonly consequence: (action: PageAction) => string
-  /** What it does, if that can be shown before: the requests of a runbook, or other lines. */
+  /** The requests of the action, which the page shows first. `lines`: other lines to show, such as the steps of a drill. */
   readonly steps?: (book: Runbook, action: PageAction) => Promise<void>
   readonly lines?: (action: PageAction, lab: LiveLab) => readonly string[]
-  /** Returns the result. Rejects as the command would fail. */
+  /** Returns the result. Rejects with the error of the equivalent command. */
   readonly run: (action: PageAction, context: ActionContext) => Promise<string>
 }
 

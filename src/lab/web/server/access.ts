@@ -47,13 +47,13 @@ export class Access {
   }
 }
 
-/** Secrets are compared by their hashes, so the time of a comparison tells nothing about them. */
+/** Returns the hash of a secret. Secrets are compared by their hashes, so that the comparison time does not reveal them. */
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 /**
  * Returns why a request is rejected even with a valid session; undefined if it is allowed. Rejects foreign host names that
  * resolve to this machine (DNS rebinding), and requests from other origins, including other ports of this machine. `isEntry`:
- * links from any site may open the page itself.
+ * the request opens the page itself, for which links on any site are allowed.
  */
 export const findStranger = (headers: IncomingHttpHeaders, port: number, isEntry: boolean): string | undefined => {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`]

@@ -62,7 +62,7 @@ const parseAction = (value: unknown): PageAction => {
   const isList =
     Array.isArray(clusters) && clusters.length === count && clusters.every((one) => typeof one === 'string')
   requireThat(isList, `"clusters" must contain ${count} names`)
-  requireThat(new Set(clusters as string[]).size === count, 'name two different clusters')
+  requireThat(new Set(clusters as string[]).size === count, 'specify two different clusters')
   const ticked = { ...(isForced === true && { isForced }), ...(acceptsLoss === true && { acceptsLoss }) }
   const action = { verb: known, clusters: clusters as string[], ...ticked }
   if (hasKind) {

@@ -17,7 +17,7 @@ const keyOf = ({ kind, secondary }: Pick<PageLink, 'kind' | 'secondary'>): strin
 export const primariesOf = (links: readonly PageLink[]): Primaries =>
   new Map(links.map((link) => [keyOf(link), link.primary ?? link.lastPrimary]))
 
-/** Additional facts. */
+/** Facts in addition to the survey. */
 interface Besides extends Pick<PageSurvey, 'atMs'> {
   readonly requests: ReadonlyMap<string, PageRequests | null>
   readonly primaries: Primaries

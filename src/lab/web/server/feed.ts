@@ -39,8 +39,8 @@ const BEHIND_BYTES_MAX = 4 * 1024 * 1024
 type Message = (typeof PAGE_MESSAGES)[number]
 
 /**
- * Server-sent events for all viewers of the page: the state of all clusters, each second and after each event, and the events.
- * Clusters are queried only while there are viewers.
+ * Server-sent events for all viewers of the page: the state of all clusters, each second and after each event, and the
+ * events. Clusters are queried only while there are viewers.
  */
 export class Feed {
   readonly #name: string
@@ -78,7 +78,7 @@ export class Feed {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     // An error status would not reach the page: EventSource reports only that the connection failed.
     if (this.#viewers.size >= VIEWERS_MAX) {
-      response.end(encode('full', { reason: `${VIEWERS_MAX} pages are open already` }))
+      response.end(encode('full', { reason: `the maximum of ${VIEWERS_MAX} open pages is reached` }))
       return
     }
     response.on('error', () => undefined)

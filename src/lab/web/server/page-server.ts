@@ -31,8 +31,8 @@ const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
 const CONNECTIONS_MAX = 100
 
 /**
- * Serves the page of a lab on 127.0.0.1 to browsers that open one of its links. Rejects with a conflict if the port is taken. The
- * caller must close the server, and owns the feed.
+ * Serves the page of a lab on 127.0.0.1 to browsers that open one of its links. Rejects with a conflict if the port is taken.
+ * The caller must close the server, and owns the feed.
  */
 export const servePage = async (options: PageOptions): Promise<PageServer> => {
   const { port, random } = options
@@ -43,7 +43,7 @@ export const servePage = async (options: PageOptions): Promise<PageServer> => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new LabError('conflict', `port ${port} is taken: choose another one with --port`)
+          ? new LabError('conflict', `port ${port} is taken: choose another port with --port`)
           : error,
       ),
     )
@@ -104,8 +104,8 @@ const routesOf = (
 }
 
 /**
- * Ignores prefetches, which must not use up a link. Does not redirect to the page by HTTP: after a link on another site, this
- * would be a cross-site request, for which the browser omits the cookie.
+ * Rejects prefetches, because they would use up the link. Does not redirect by HTTP: after a link on another site, the
+ * redirect would be a cross-site request, for which the browser omits the cookie.
  */
 const enter =
   (access: Access): RequestHandler =>

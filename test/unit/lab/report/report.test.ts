@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -173,6 +174,7 @@ const drillResult = (change: Partial<DrillResult> = {}): DrillResult => ({
   ],
   before: BEFORE,
   after: AFTER,
+  audit: { operator: 'Ada', approver: 'Grace', change: 'CHG-17', environment: '' },
   calls: [
     {
       atMs: 3325,
@@ -240,6 +242,9 @@ describe('junit.xml', () => {
       time: '9.200',
       timestamp: '2026-11-22T11:19:29',
     })
+    const properties = named(elements, 'property').map(({ attributes }) => attributes)
+    expect(properties).toContainEqual({ name: 'change', value: 'CHG-17' })
+    expect(properties).toContainEqual({ name: 'environment', value: '' })
   })
 
   it('junit.xml shows each failure with its evidence', () => {
@@ -251,7 +256,7 @@ describe('junit.xml', () => {
 
   it.each([
     [1375.444195000001, '1375'],
-    [null, 'without end'],
+    [null, 'no recovery'],
   ])('junit.xml shows an RTO of %s in whole milliseconds', (ms, value) => {
     const { rto } = drillResult()
     const elements = readXml(toJunit(drillResult({ rto: rto && { ...rto, ms } })))
@@ -301,6 +306,8 @@ describe('report.html', () => {
       'generate-operation-token/attempt',
       '1.20.4+ent',
       '22 November 2026, 11:19:29 UTC',
+      '<dt>Operator</dt><dd>Ada</dd><dt>Approver</dt><dd>Grace</dd><dt>Change</dt><dd>CHG-17</dd>',
+      '<dt>Environment</dt><dd>–</dd>',
     ])
       expect(html).toContain(text)
     expect(html.replace(/<\/?span>/g, '')).toContain('understudy drill run dr-failover --on process --seed 42')
@@ -398,12 +405,20 @@ describe('a written report', () => {
   })
   afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-  it('a written report consists of three files in a directory that is created if needed', () => {
+  it('a written report consists of four files in a directory that is created if needed', () => {
     const target = path.join(directory, 'out', 'drill')
     const files = writeReport(target, drillResult())
-    expect(readdirSync(target).sort()).toEqual(['junit.xml', 'report.html', 'report.json'])
-    expect(files.map((file) => path.dirname(file))).toEqual([target, target, target])
+    expect(readdirSync(target).sort()).toEqual(['SHA256SUMS', 'junit.xml', 'report.html', 'report.json'])
+    expect(files.map((file) => path.dirname(file))).toEqual([target, target, target, target])
     expect(JSON.parse(readFileSync(path.join(target, 'report.json'), 'utf8'))).toEqual(drillResult())
+  })
+
+  it.runIf(process.platform === 'linux')('sha256sum verifies a written report, and finds a changed file', () => {
+    writeReport(directory, drillResult())
+    const verify = () => spawnSync('sha256sum', ['-c', '--quiet', 'SHA256SUMS'], { cwd: directory }).status
+    expect(verify()).toBe(0)
+    writeFileSync(path.join(directory, 'report.html'), 'changed')
+    expect(verify()).toBe(1)
   })
 
   it('a written report contains no token and no key share', () => {

@@ -1,0 +1,82 @@
+import type { ValueOf } from '../documents/schema.js'
+import { nodeAt, readDocument, readDocumentFile, refuseProblems } from '../documents/yaml-document.js'
+import type { ClusterAccess } from '../model/cluster.js'
+
+/** The file that names the clusters of an operator: where they are, and nothing secret. */
+
+const url = (title: string) => ({ type: 'string', pattern: '^https?://[^\\s/?#]+/?$', title }) as const
+
+const ADDRESSES = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['clusters'],
+  properties: {
+    apiVersion: { type: 'string', const: 'understudy/v1' },
+    clusters: {
+      type: 'array',
+      minItems: 2,
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['name', 'api-address'],
+        properties: {
+          name: {
+            type: 'string',
+            pattern: '^[A-Za-z][A-Za-z0-9-]*$',
+            title: 'a name of letters, digits and hyphens, which starts with a letter',
+          },
+          'api-address': url('an address such as https://vault-a.example.com:8200'),
+          'cluster-address': url('an address such as https://vault-a.example.com:8201'),
+          'ca-file': { type: 'string', pattern: '.' },
+          namespace: { type: 'string', pattern: '^[^\\s]*$', title: 'a namespace, or empty for the root namespace' },
+          'key-threshold': { type: 'integer', minimum: 1, maximum: 255 },
+        },
+      },
+    },
+  },
+} as const
+
+/** The number of key shares that `vault operator init` requires by default. */
+const DEFAULT_THRESHOLD = 3
+
+/** Reads a file of addresses. Throws LabError `usage` with one line per problem. */
+export const readAddresses = (file: string): readonly ClusterAccess[] => parseAddresses(readDocumentFile(file), file)
+
+export const parseAddresses = (text: string, file: string): readonly ClusterAccess[] => {
+  const { document, value } = readDocument(text, file, ADDRESSES)
+  const { clusters } = value as ValueOf<typeof ADDRESSES>
+  const names = clusters.map(({ name }) => name.toLowerCase())
+  const repeated = names.flatMap((name, at) => (names.indexOf(name) === at ? [] : [at]))
+  refuseProblems(
+    file,
+    repeated.map((at) => ({
+      ...document.placeOf(nodeAt(document, ['clusters', at, 'name'])),
+      text: `clusters[${at}].name is "${clusters[at]?.name}", which another cluster has; upper and lower case are the same`,
+    })),
+  )
+  return clusters.map((cluster) =>
+    toWritten({
+      name: cluster.name,
+      apiAddress: withoutSlash(cluster['api-address']),
+      caFile: cluster['ca-file'],
+      threshold: cluster['key-threshold'] ?? DEFAULT_THRESHOLD,
+      clusterAddress: withoutSlash(cluster['cluster-address'] ?? ''),
+      namespace: cluster.namespace ?? '',
+    }),
+  )
+}
+
+const withoutSlash = (address: string): string => address.replace(/\/$/, '')
+
+interface Addresses extends Pick<ClusterAccess, 'name' | 'apiAddress' | 'caFile' | 'threshold'> {
+  readonly clusterAddress?: string
+  readonly namespace?: string
+}
+
+/** Returns a cluster for a written runbook, without its keys. */
+export const toWritten = (cluster: Addresses): ClusterAccess => {
+  const { name, apiAddress, caFile, threshold, clusterAddress = '', namespace = '' } = cluster
+  const tokenVariable = `TOKEN_${name.toUpperCase().replaceAll('-', '_')}`
+  const written = { namespace, tokenVariable, clusterAddress }
+  return { name, apiAddress, caFile, threshold, rootToken: '', unsealKeys: [], written }
+}

@@ -1,0 +1,195 @@
+import { systemClock } from '../../base/clock.js'
+import type { ClusterAccess } from '../model/cluster.js'
+import { KIND_WORDS, type Kind, KINDS } from '../model/kinds.js'
+import { LabError } from '../model/lab-error.js'
+import { REPLICATION } from '../requests/replication.js'
+import { flagsOf, vaultWithToken } from './lines.js'
+import { failOver } from './failover.js'
+import { rejoin, switchOver } from './operations.js'
+import { describeCheck, describeChecks, type ProcedureStep } from './procedure-steps.js'
+import { activate, promote } from './role-changes.js'
+import { Runbook } from './runbook.js'
+import { numberSteps, type OperationName, valuesOf, type WrittenRunbook } from './written-runbook.js'
+
+/**
+ * Writes runbooks of operations. The steps are those of the operation itself, in a dry run that supposes the roles of the
+ * clusters. Checks of these roles come first.
+ */
+
+/** The state of a cluster before an operation. */
+interface Start {
+  /** The mode that the dry run supposes. `-`: the cluster does not respond. */
+  readonly mode: string
+  /** The kinds of replication in which the cluster then accepts tokens. */
+  readonly open: readonly Kind[]
+  readonly checks: (at: ClusterAccess, kind: Kind) => readonly ProcedureStep[]
+}
+
+const withRole = (mode: string): Start => ({
+  mode,
+  open: mode === 'secondary' ? ['performance'] : KINDS,
+  checks: (at, kind) =>
+    describeChecks(`Check the role of ${at.name}`, { cluster: at.name, kind, field: 'mode', value: mode }, () => at),
+})
+
+const checkUp = (at: ClusterAccess, title: string, answer: 'up' | 'down'): ProcedureStep => {
+  const status = `VAULT_CLIENT_TIMEOUT=5s vault status ${flagsOf(at)} > /dev/null 2>&1`
+  return describeCheck(at.name, title, { command: `${status} && echo up || echo down`, answer })
+}
+
+const notePosition = (at: ClusterAccess, kind: Kind): ProcedureStep => ({
+  title: `Write down the position of ${at.name}`,
+  cluster: at.name,
+  command: `vault read ${flagsOf(at)} ${REPLICATION}/${kind}/status`,
+  expect: 'The output has `last_remote_wal` and the last heartbeat. Writes that the primary accepted later are lost.',
+})
+
+const DOWN: Start = {
+  mode: '-',
+  open: [],
+  checks: (at) => [checkUp(at, `Check that ${at.name} is down`, 'down')],
+}
+
+/** A secondary whose primary is down. */
+const SURVIVOR: Start = {
+  ...withRole('secondary'),
+  checks: (at, kind) => [...withRole('secondary').checks(at, kind), notePosition(at, kind)],
+}
+
+/** A former primary. It may have been demoted already, and then accepts no token. */
+const FORMER: Start = {
+  mode: 'primary',
+  open: [],
+  checks: (at) => [checkUp(at, `Check that ${at.name} is running and unsealed`, 'up')],
+}
+
+interface Procedure {
+  readonly title: (one: string, other: string) => string
+  /** The supported kinds of replication. The first is the default. */
+  readonly kinds: readonly [Kind, ...Kind[]]
+  readonly starts: readonly [Start, Start]
+  readonly run: (book: Runbook, one: string, other: string, kind: Kind) => Promise<unknown>
+  /** What remains to be done. */
+  readonly after: (one: string, other: string) => readonly string[]
+}
+
+const sendClientsTo = (name: string): string => `Send the clients to ${name}: change DNS or the load balancer.`
+
+const PROCEDURES: Readonly<Record<OperationName, Procedure>> = {
+  failover: {
+    title: (lost, to) => `Fail over from ${lost}, which is down, to ${to}`,
+    kinds: ['dr', 'performance'],
+    starts: [DOWN, SURVIVOR],
+    run: (book, lost, to, kind) =>
+      kind === 'dr'
+        ? failOver(book, { lost, to, isForced: false, acceptLoss: 'any' })
+        : promote(book, to, kind, { isForced: false }),
+    after: (lost, to) => [
+      sendClientsTo(to),
+      `Keep clients away from ${lost}. When ${lost} is available again, make it a secondary of ${to}.`,
+    ],
+  },
+  switchover: {
+    title: (primary, secondary) => `Switch over from ${primary} to ${secondary}`,
+    kinds: ['dr'],
+    starts: [withRole('primary'), withRole('secondary')],
+    run: switchOver,
+    after: (_, secondary) => [sendClientsTo(secondary)],
+  },
+  failback: {
+    title: (former, primary) => `Fail back from ${primary} to ${former}`,
+    kinds: ['dr'],
+    starts: [FORMER, withRole('primary')],
+    run: async (book, former, primary) => {
+      await rejoin(book, former, primary)
+      book.suppose(former, 'dr', 'secondary')
+      await switchOver(book, primary, former)
+    },
+    after: (former) => [sendClientsTo(former)],
+  },
+  rejoin: {
+    title: (former, primary) => `Make the former primary ${former} a secondary of ${primary}`,
+    kinds: ['dr'],
+    starts: [FORMER, withRole('primary')],
+    run: rejoin,
+    after: (former) => [`Writes that only ${former} had are discarded. Restore what you need from its snapshot.`],
+  },
+  activate: {
+    title: (primary, secondary) => `Make ${secondary} a secondary of ${primary}`,
+    kinds: ['performance', 'dr'],
+    starts: [withRole('primary'), withRole('disabled')],
+    run: activate,
+    after: (_, secondary) => [`The tokens that ${secondary} issued before are invalid. Its key shares are replaced.`],
+  },
+}
+
+interface RunbookRequest {
+  readonly operation: OperationName
+  readonly kind: Kind | undefined
+  /** The clusters, in the order of the command `operation`. */
+  readonly names: readonly [string, string]
+  readonly clusters: readonly ClusterAccess[]
+  /** Where the clusters are defined, for messages. */
+  readonly source: string
+}
+
+/** Writes a runbook. Asks no server. Rejects with LabError `usage` if a cluster or the kind does not fit. */
+export const writeRunbook = async (request: RunbookRequest): Promise<WrittenRunbook> => {
+  const { operation, names, clusters, source } = request
+  const { title, kinds, starts, run, after } = PROCEDURES[operation]
+  const { kind = kinds[0] } = request
+  if (!kinds.includes(kind))
+    throw new LabError('usage', `runbook ${operation} does not support --kind ${kind}; use --kind ${kinds.join(', ')}`)
+  const [one, other] = names
+  const chosen = names.map((name, at) => ({ cluster: requireNamed(request, name), start: starts[at] ?? DOWN }))
+  const steps: ProcedureStep[] = []
+  const book = new Runbook(
+    { name: source, clusters },
+    {
+      clock: systemClock,
+      timeoutMs: 0,
+      onProgress: () => undefined,
+      onStep: (step) => void steps.push(step),
+      rootTokenOf: async () => '',
+    },
+  )
+  book.requireTwo(one, other)
+  for (const { cluster, start } of chosen) book.suppose(cluster.name, kind, start.mode)
+  await run(book, one, other, kind)
+  const checks = chosen.flatMap(({ cluster, start }) => [
+    ...start.checks(cluster, kind),
+    ...(start.open.includes(kind) ? checkToken(cluster, steps) : []),
+  ])
+  const numbered = numberSteps([...checks, ...steps])
+  return {
+    apiVersion: 'understudy/v1',
+    kind: 'Runbook',
+    operation,
+    replication: kind,
+    title: `${title(one, other)} (${KIND_WORDS[kind]} replication)`,
+    clusters: chosen.map(({ cluster: { name, apiAddress, caFile = '', written } }) => {
+      const { clusterAddress = '', namespace = '' } = written ?? {}
+      return { name, apiAddress, clusterAddress, caFile, namespace }
+    }),
+    values: valuesOf(
+      numbered,
+      chosen.map(({ cluster }) => cluster),
+    ),
+    steps: numbered,
+    after: after(one, other),
+  }
+}
+
+const requireNamed = ({ clusters, source }: RunbookRequest, name: string): ClusterAccess => {
+  const found = clusters.find((cluster) => cluster.name === name)
+  if (found) return found
+  const names = clusters.map((cluster) => cluster.name).join(', ')
+  throw new LabError('usage', `${source} has no cluster "${name}"; it has ${names}`)
+}
+
+/** Checks the token of a cluster if a step uses it. */
+const checkToken = (at: ClusterAccess, steps: readonly ProcedureStep[]): readonly ProcedureStep[] => {
+  if (!steps.some(({ command }) => command.includes(vaultWithToken(at)))) return []
+  const command = `${vaultWithToken(at)} token lookup ${flagsOf(at)} > /dev/null && echo valid`
+  return [describeCheck(at.name, `Check the token of ${at.name}`, { command, answer: 'valid' })]
+}

@@ -1,0 +1,123 @@
+import { expect, it } from 'vitest'
+import { parseAddresses } from '../../../../src/lab/operations/addresses.js'
+import { writeRunbook } from '../../../../src/lab/operations/procedures.js'
+import { toMarkdown, toScript } from '../../../../src/lab/operations/runbook-texts.js'
+import { OPERATIONS, type OperationName } from '../../../../src/lab/operations/written-runbook.js'
+
+const ADDRESSES = `apiVersion: understudy/v1
+clusters:
+  - name: eu-1
+    api-address: https://vault-eu.example.com:8200/
+    cluster-address: https://vault-eu.example.com:8201
+    ca-file: /etc/vault/eu.pem
+    key-threshold: 2
+  - { name: us, api-address: "https://vault-us.example.com:8200", ca-file: /etc/vault/us.pem, key-threshold: 2 }
+`
+const CLUSTERS = parseAddresses(ADDRESSES, 'ours.yaml')
+const EU = '-address=https://vault-eu.example.com:8200 -namespace= -ca-cert=/etc/vault/eu.pem'
+const US = '-address=https://vault-us.example.com:8200 -namespace= -ca-cert=/etc/vault/us.pem'
+
+const write = (operation: OperationName, more: Partial<Parameters<typeof writeRunbook>[0]> = {}) =>
+  writeRunbook({ operation, kind: undefined, names: ['eu-1', 'us'], clusters: CLUSTERS, source: 'ours.yaml', ...more })
+
+it.each([
+  ['clusters: []', 'ours.yaml:1:11: clusters must have at least 2 entries'],
+  ['clusters: [{ name: a }, { name: b, api-address: "http://b" }]', 'clusters[0] requires "api-address"'],
+  ['clusters: [{ nam: a, api-address: "http://a" }, {}]', 'unknown key "clusters[0].nam"; did you mean "name"?'],
+  [ADDRESSES.replace('https://vault-eu', 'vault-eu'), 'an address such as https://vault-a.example.com:8200'],
+  [ADDRESSES.replace('name: us', 'name: "u s"'), 'must be a name of letters, digits and hyphens'],
+  [
+    ADDRESSES.replace('name: us', 'name: EU-1'),
+    'ours.yaml:8:13: clusters[1].name is "EU-1", which another cluster has',
+  ],
+  [ADDRESSES.replaceAll('threshold: 2', 'threshold: 0'), 'key-threshold is 0, but must be from 1 to 255'],
+])('the addresses file %j is rejected with the position and the reason', (text, reason) => {
+  expect(() => parseAddresses(text, 'ours.yaml')).toThrow(reason)
+})
+
+it('an addresses file in JSON is accepted, and the default threshold is that of Vault', () => {
+  const clusters = ['a', 'b'].map((name) => ({ name, 'api-address': `http://${name}:8200`, namespace: 'admin' }))
+  expect(parseAddresses(JSON.stringify({ clusters }), 'ours.json')[1]).toMatchObject({
+    apiAddress: 'http://b:8200',
+    threshold: 3,
+    written: { namespace: 'admin', tokenVariable: 'TOKEN_B', clusterAddress: '' },
+  })
+})
+
+it('a runbook of a failover has checks, the token generation, the promotion and its verification', async () => {
+  const { steps, values } = await write('failover')
+  const generate = `vault operator generate-root ${US} -dr-token`
+  expect(steps.map(({ command }) => command)).toEqual([
+    `VAULT_CLIENT_TIMEOUT=5s vault status ${EU} > /dev/null 2>&1 && echo up || echo down`,
+    `vault read ${US} -field=mode sys/replication/dr/status`,
+    `vault read ${US} sys/replication/dr/status`,
+    `OTP="$(${generate} -generate-otp)"`,
+    `NONCE="$(${generate} -init -otp="$OTP" | awk '$1 == "Nonce" { print $2 }')"`,
+    ...[1, 2].map(
+      () =>
+        `ENCODED_TOKEN="$(printf %s "$KEY_SHARE" | ${generate} -nonce="$NONCE" - | awk '$1 == "Encoded" { print $NF }')"`,
+    ),
+    `DR_OPERATION_TOKEN="$(${generate} -decode="$ENCODED_TOKEN" -otp="$OTP")"`,
+    `vault write ${US} sys/replication/dr/secondary/promote dr_operation_token="$DR_OPERATION_TOKEN"`,
+    `vault read ${US} -field=mode sys/replication/dr/status`,
+  ])
+  expect(steps.at(-1)).toMatchObject({ number: 10, answer: 'primary', isRepeated: true })
+  expect(steps[5]).toMatchObject({
+    title: 'Submit key share 1 of 2 on us',
+    needs: [
+      { name: 'KEY_SHARE', from: 'the next key holder' },
+      { name: 'NONCE', from: 'step 5' },
+    ],
+    makes: ['ENCODED_TOKEN'],
+    backCommand: `${generate} -cancel`,
+  })
+  expect(values.map(({ name }) => name)).toEqual(['KEY_SHARE', 'TOKEN_US'])
+})
+
+it('a runbook checks that a secondary uses the cluster address of its primary, and has the same data', async () => {
+  const { steps } = await write('rejoin', { names: ['us', 'eu-1'] })
+  expect(steps.slice(-3).map(({ command, answer }) => [command, answer])).toEqual([
+    [`vault read ${US} -field=state sys/replication/dr/status`, 'stream-wals'],
+    [`vault read ${US} -field=primary_cluster_addr sys/replication/dr/status`, 'https://vault-eu.example.com:8201'],
+    [expect.stringMatching(/^\[ "\$\(vault read .* -field=merkle_root .* = .* && echo equal$/), 'equal'],
+  ])
+  const demotion = steps.find(({ title }) => title === 'Demote us')
+  expect(demotion?.onlyIf).toEqual({
+    command: `vault read ${US} -field=mode sys/replication/dr/status`,
+    answer: 'primary',
+  })
+})
+
+it('a runbook of performance replication needs a token of each cluster and no DR operation token', async () => {
+  const { steps, values } = await write('activate')
+  expect(values.map(({ name }) => name)).toEqual(['TOKEN_EU_1', 'TOKEN_US'])
+  expect(steps.map(({ command }) => command)).toContain(
+    `VAULT_TOKEN="$TOKEN_US" vault write ${US} sys/replication/performance/secondary/enable token="$ACTIVATION_TOKEN" ca_cert=@/etc/vault/eu.pem`,
+  )
+  const failover = await write('failover', { kind: 'performance' })
+  expect(failover.steps.some(({ command }) => command.includes('generate-root'))).toBe(false)
+})
+
+it.each(OPERATIONS)(
+  'the Markdown page and the script of a runbook of %s have every command of its steps',
+  async (name) => {
+    const runbook = await write(name)
+    const [page, script] = [toMarkdown(runbook), toScript(runbook)]
+    expect(runbook.steps.length).toBeGreaterThan(6)
+    for (const { number, title, command, backCommand } of runbook.steps) {
+      expect(page).toContain(`### ${number}. ${title}\n\n\`\`\`sh\n${command}\n\`\`\`\n`)
+      expect(page).toContain(backCommand ?? '')
+      expect(script.replaceAll(`'"'"'`, "'")).toContain(command)
+    }
+  },
+)
+
+it('a runbook is rejected for an unknown cluster, a repeated cluster, and an unsupported kind', async () => {
+  await expect(write('failover', { names: ['eu-1', 'asia'] })).rejects.toThrow(
+    'ours.yaml has no cluster "asia"; it has eu-1, us',
+  )
+  await expect(write('failover', { names: ['us', 'us'] })).rejects.toThrow('specify two different clusters')
+  await expect(write('switchover', { kind: 'performance' })).rejects.toThrow(
+    'runbook switchover does not support --kind performance; use --kind dr',
+  )
+})
