@@ -211,9 +211,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
 
 const configCommand = (): Command => {
   const config = new TypedCommand('config').description('inspect the configuration of a server')
-  config
-    .command('show')
-    .description('print the effective configuration of a server')
+  config.command('show').description('print the effective configuration of a server')
   return config.examples('config show -config=server.hcl', 'config show --origin -dev')
 }
 

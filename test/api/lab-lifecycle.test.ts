@@ -105,7 +105,9 @@ describe('a lab', () => {
     expect(home.left()).toEqual(['one'])
     expect(await down('y\n')).toEqual({
       status: 0,
-      shown: expect.stringMatching(/WARNING: the data and keys of the start of the lab "one" are erased(?:.|\s)*is down/),
+      shown: expect.stringMatching(
+        /WARNING: the data and keys of the start of the lab "one" are erased(?:.|\s)*is down/,
+      ),
     })
     expect((await home.run('up', 'single', ...UP, '--in-process')).status).toBe(0)
     expect(await down('', '--yes')).toEqual({ status: 0, shown: expect.not.stringContaining('Continue?') })

@@ -85,7 +85,11 @@ const populate = async (bench: Bench, server: BenchServer): Promise<number> => {
   const token = { ...common, path: '/v1/auth/token/create' }
   await warmUp(bench.generator, { ...token, body: '{"ttl":"24h","policies":["app"]}' }, tokens * (1 - ENDING))
   const brief = Math.ceil(tokens * ENDING)
-  bench.note('time to create everything except keys and tokens that expire soon', (performance.now() - startMs) / 1000, 's')
+  bench.note(
+    'time to create everything except keys and tokens that expire soon',
+    (performance.now() - startMs) / 1000,
+    's',
+  )
   await warmUp(bench.generator, { ...token, body: `{"ttl":"${ENDING_TTL_SECONDS}s","policies":["app"]}` }, brief)
   return brief
 }

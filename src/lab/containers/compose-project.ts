@@ -105,10 +105,16 @@ const chooseProject = (
   const projectOf = (one: Container) => labelsOf(one)[`${COMPOSE}.project`] ?? ''
   const names = [...new Set(containers.map(projectOf))].sort()
   if (project === undefined && names.length > 1)
-    throw new LabError('usage', `${directory} was started as the projects ${names.join(' and ')}: specify one with --project`)
+    throw new LabError(
+      'usage',
+      `${directory} was started as the projects ${names.join(' and ')}: specify one with --project`,
+    )
   const chosen = containers.filter((one) => project === undefined || projectOf(one) === project)
   if (chosen.length === 0)
-    throw new LabError('usage', `${directory} was not started as the project "${project}", but as ${names.join(' and ')}`)
+    throw new LabError(
+      'usage',
+      `${directory} was not started as the project "${project}", but as ${names.join(' and ')}`,
+    )
   return chosen
 }
 

@@ -164,7 +164,14 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
     about: 'split traffic into small pieces',
     example: '64B',
     fields: [
-      { name: 'averageBytes', unit: 'bytes', least: 1, key: 'bytes', about: 'average size of a piece', toxic: 'average_size' },
+      {
+        name: 'averageBytes',
+        unit: 'bytes',
+        least: 1,
+        key: 'bytes',
+        about: 'average size of a piece',
+        toxic: 'average_size',
+      },
       {
         name: 'variationBytes',
         unit: 'bytes',

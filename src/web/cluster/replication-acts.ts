@@ -41,7 +41,11 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
       ],
       consequence: 'The token can enable one secondary and works once.',
     }),
-    destroy('Demote …', 'primary/demote', 'The cluster rejects writes. It has no primary until you use "Update the primary".'),
+    destroy(
+      'Demote …',
+      'primary/demote',
+      'The cluster rejects writes. It has no primary until you use "Update the primary".',
+    ),
     destroy('Disable …', 'primary/disable', 'The secondaries lose their primary. To rejoin, they copy all data again.'),
   ],
   secondary: [

@@ -97,7 +97,8 @@ export const composeCommand = (output: Output): Command => {
         output,
       )
       if (directory === undefined) return
-      if (hosts) output.progress('copy each directory to the host with the same name, and run "docker compose up -d" there')
+      if (hosts)
+        output.progress('copy each directory to the host with the same name, and run "docker compose up -d" there')
       else
         output.progress(
           `next: (cd ${shellWord(directory)} && docker compose up -d); understudy attach NAME --compose ${shellWord(directory)}`,
@@ -145,10 +146,7 @@ export const kubernetesCommand = (output: Output): Command => {
   const kubernetes = new TypedCommand('kubernetes')
     .description('export topologies for Kubernetes')
     .examples('kubernetes export pr-dr', 'kubernetes export dr --namespace labs --out lab/')
-  exportCommand(
-    kubernetes,
-    'export a topology as Kubernetes objects',
-  )
+  exportCommand(kubernetes, 'export a topology as Kubernetes objects')
     .flag('--prefix <name>', 'prefix of the object names', 'understudy')
     .flag('--namespace <namespace>', 'namespace of the objects (default: the namespace of kubectl)')
     .examples(

@@ -30,9 +30,7 @@ interface FaultFlags {
 
 /** `understudy fault ...`: injects faults into the links and the servers of a lab. */
 export const faultCommand = (output: Output): Command => {
-  const command = new TypedCommand('fault').description(
-    'inject and list faults of links and servers',
-  )
+  const command = new TypedCommand('fault').description('inject and list faults of links and servers')
   for (const name of Object.keys(LINK_FAULTS) as LinkFaultName[])
     command.addCommand(name === 'hold' ? makeHold(output) : linkFaultCommand(name, output))
   for (const one of [...serverFaultCommands(setterOf(output)), releaseCommand(output)]) command.addCommand(one)

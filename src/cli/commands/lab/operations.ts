@@ -173,12 +173,7 @@ export const operationCommands = (output: Output): Command[] => {
       .run((flags, primary: string, secondary: string) =>
         operate(flags, (book) => activate(book, primary, secondary, flags.kind, parseFilter(flags))),
       ),
-    make(
-      'step-down',
-      'make the active node of a cluster step down',
-      'step-down A',
-      'step-down A --explain',
-    )
+    make('step-down', 'make the active node of a cluster step down', 'step-down A', 'step-down A --explain')
       .argument('<cluster>')
       .run((flags, cluster: string) =>
         operate(flags, async (book) => {

@@ -50,6 +50,7 @@ export const parseShamir = (text: string): { shares: number; threshold: number }
   if (threshold < 1 || threshold > shares) {
     throw new LabError('usage', `a threshold of ${threshold} with ${shares} shares is invalid`)
   }
-  if (threshold === 1 && shares > 1) throw new LabError('usage', 'more than one share requires a threshold of at least 2')
+  if (threshold === 1 && shares > 1)
+    throw new LabError('usage', 'more than one share requires a threshold of at least 2')
   return { shares, threshold }
 }

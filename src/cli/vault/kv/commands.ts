@@ -76,7 +76,8 @@ export const kvCommands: readonly Command[] = [
   command('kv patch PATH [DATA K=V...]', 'Patch some keys of a secret', PATCH_FLAGS, async (call) => {
     const { api, io, args, flags } = call
     const pairs = args.slice(1)
-    if (!['', 'patch', 'rw'].includes(flags.method)) throw localError(`-method must be patch or rw, not ${flags.method}`)
+    if (!['', 'patch', 'rw'].includes(flags.method))
+      throw localError(`-method must be patch or rw, not ${flags.method}`)
     const removed = nullsOf(flags['remove-data'])
     if (pairs.length === 0 && Object.keys(removed).length === 0) throw localError('Must supply data')
     const changes = { ...(await readData(pairs, io)), ...removed }
@@ -108,20 +109,15 @@ export const kvCommands: readonly Command[] = [
       return writeVersion(call, target.at('data'), wanted.data, current.version)
     },
   ),
-  command(
-    'kv delete PATH',
-    'Delete a secret, or versions of it on KV v2',
-    VERSIONS_FLAGS,
-    async (call) => {
-      const { api, out, flags } = call
-      const { versions } = flags
-      const target = await findTarget(call, versions.length > 0 ? '-versions' : undefined)
-      const at = target.at('data')
-      if (versions.length === 0) return writeAt(call, 'DELETE', at)
-      const { secret } = await api.request(`Error deleting ${at}`, 'PUT', target.at('delete'), { body: { versions } })
-      return secret ? out.secret(secret) : out.success(`Data deleted (if it existed) at: ${at}`)
-    },
-  ),
+  command('kv delete PATH', 'Delete a secret, or versions of it on KV v2', VERSIONS_FLAGS, async (call) => {
+    const { api, out, flags } = call
+    const { versions } = flags
+    const target = await findTarget(call, versions.length > 0 ? '-versions' : undefined)
+    const at = target.at('data')
+    if (versions.length === 0) return writeAt(call, 'DELETE', at)
+    const { secret } = await api.request(`Error deleting ${at}`, 'PUT', target.at('delete'), { body: { versions } })
+    return secret ? out.secret(secret) : out.success(`Data deleted (if it existed) at: ${at}`)
+  }),
   command('kv undelete PATH', 'Restore deleted versions', VERSIONS_FLAGS, (call) => changeVersions(call, 'undelete')),
   command('kv destroy PATH', 'Destroy the data of versions permanently', VERSIONS_FLAGS, (call) =>
     changeVersions(call, 'destroy'),

@@ -9,17 +9,13 @@ import { formatColumns, formatPairs, formatTable, goText, presentRows, type Row 
 const FAILED = 1
 const SEALED = 2
 
-export const statusCommand = command(
-  'status',
-  'Print the seal status and the active node',
-  async (session) => {
-    const status = await readSealStatus(session).catch((error: unknown) => {
-      throw error instanceof CliError ? new CliError(FAILED, error.message, { cause: error }) : error
-    })
-    await printSealStatus(session, status)
-    return status.sealed === true ? SEALED : VAULT_EXIT.ok
-  },
-)
+export const statusCommand = command('status', 'Print the seal status and the active node', async (session) => {
+  const status = await readSealStatus(session).catch((error: unknown) => {
+    throw error instanceof CliError ? new CliError(FAILED, error.message, { cause: error }) : error
+  })
+  await printSealStatus(session, status)
+  return status.sealed === true ? SEALED : VAULT_EXIT.ok
+})
 
 export const sealCommands: readonly Command[] = [
   command(

@@ -56,7 +56,10 @@ export const FACTS = {
   roots: fact({
     schema: facts('Clusters have the same Merkle root.', ['equal'], {
       equal: { type: 'array', minItems: 2, items: CLUSTER },
-      kind: { ...KIND, description: 'Default: performance if all clusters have a root for performance replication, otherwise dr.' },
+      kind: {
+        ...KIND,
+        description: 'Default: performance if all clusters have a root for performance replication, otherwise dr.',
+      },
       differ: { type: 'boolean', default: false, description: 'The roots must differ.' },
     }),
     text: ({ equal, differ }) => `merkle roots of ${equal.join(', ')} are ${differ ? 'different' : 'equal'}`,

@@ -116,11 +116,15 @@ const onLabApi = (context: DrillContext, cluster: string, path: string, body: ob
 /** Faults of servers. */
 export const SERVER_FAULT_STEPS = {
   hold: step({
-    schema: mapOf('Holds the replication of a secondary when the secondary reaches a state.', ['cluster', 'state', 'kind'], {
-      cluster: CLUSTER,
-      state: { type: 'string', enum: ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply'] },
-      kind: KIND,
-    }),
+    schema: mapOf(
+      'Holds the replication of a secondary when the secondary reaches a state.',
+      ['cluster', 'state', 'kind'],
+      {
+        cluster: CLUSTER,
+        state: { type: 'string', enum: ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply'] },
+        kind: KIND,
+      },
+    ),
     text: ({ cluster, state, kind }) => `hold ${cluster} in ${state} (${kind})`,
     run: (context, { cluster, ...body }) => onLabApi(context, cluster, 'states/hold', body),
   }),

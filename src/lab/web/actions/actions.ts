@@ -192,8 +192,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     label: () => 'Reset …',
     title: () => 'reset the lab',
     line: () => 'reset',
-    consequence: () =>
-      'The lab returns to its initial state, or to the loaded snapshot. All later changes are lost.',
+    consequence: () => 'The lab returns to its initial state, or to the loaded snapshot. All later changes are lost.',
     run: async (_, { lab, host, signal }) => {
       const { savedAt } = await resetLab(lab.name, { timeoutMs: TIMEOUT_MS, signal }, host)
       return `the lab was reset to its state at ${savedAt}`
