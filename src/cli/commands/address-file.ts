@@ -5,6 +5,7 @@
  */
 import path from 'node:path'
 import { rmSync } from 'node:fs'
+import { attempt } from '../../base/attempt.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { readNamedText } from '../../base/named-file.js'
 import { formatHostPort, parseHostPort } from '../../base/network.js'
@@ -33,24 +34,18 @@ export const writeAddressFile = (file: string, lines: readonly string[]): void =
 }
 
 /** Returns the addresses written by a running server; none if the file does not exist. */
-export const readAddressFile = (file: string): string[] => {
-  try {
-    return readNamedText(file)
+export const readAddressFile = (file: string): string[] =>
+  attempt(() =>
+    readNamedText(file)
       .split('\n')
-      .flatMap((line) => urlOf(line) || [])
-  } catch {
-    return []
-  }
-}
+      .flatMap((line) => urlOf(line) || []),
+  ) ?? []
 
-/** Removes the file, unless another server has written it in the meantime. */
-export const removeAddressFile = (file: string, lines: readonly string[]): void => {
-  try {
+/** Removes the file, unless it is not readable, or another server has written it in the meantime. */
+export const removeAddressFile = (file: string, lines: readonly string[]): void =>
+  attempt(() => {
     if (readNamedText(file) === textOf(lines)) rmSync(file)
-  } catch {
-    // The file does not exist, or is not readable.
-  }
-}
+  })
 
 /** Returns the address in a line. */
 export const urlOf = (line: string): string => line.split(' ')[0] ?? ''

@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import { messageOf } from '../../base/printable.js'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -67,10 +68,5 @@ export const addressesOf = (commandLine: readonly string[], env: NodeJS.ProcessE
   ).map(urlOf)
 }
 
-const commandLineOfFirstProcess = (): string[] => {
-  try {
-    return readFileSync('/proc/1/cmdline', 'utf8').split('\0').slice(0, -1)
-  } catch {
-    return []
-  }
-}
+const commandLineOfFirstProcess = (): string[] =>
+  attempt(() => readFileSync('/proc/1/cmdline', 'utf8').split('\0').slice(0, -1)) ?? []

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '../../base/attempt.js'
 import { currentLab, labsDirectory, listLabs } from '../../lab/model/state-directory.js'
 import { listSnapshots } from '../../lab/snapshot/kept.js'
 import type { Argument, Command, Option } from 'commander'
@@ -135,16 +136,13 @@ export const liveNames = (shipped: PackageNames): Names => ({
   snapshots: listSnapshots,
 })
 
-const clustersOf = (lab: string): readonly string[] => {
-  try {
+const clustersOf = (lab: string): readonly string[] =>
+  attempt(() => {
     const record = JSON.parse(readFileSync(path.join(labsDirectory(), lab, 'lab.json'), 'utf8')) as {
       clusters: readonly { name: string }[]
     }
     return record.clusters.map(({ name }) => name)
-  } catch {
-    return []
-  }
-}
+  }) ?? []
 
 type Source = (names: Names, lab: string) => readonly string[]
 

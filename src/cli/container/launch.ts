@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { readdirSync } from 'node:fs'
+import { attempt } from '../../base/attempt.js'
 
 /** The directories of a container's configuration, data and logs. */
 const CONFIG_DIRECTORY = '/vault/config'
@@ -76,10 +77,4 @@ export const readLaunchFacts = (env: NodeJS.ProcessEnv): LaunchFacts => ({
   devListenAddress: env.VAULT_DEV_LISTEN_ADDRESS,
 })
 
-const filesOf = (directory: string): string[] => {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return []
-  }
-}
+const filesOf = (directory: string): string[] => attempt(() => readdirSync(directory)) ?? []

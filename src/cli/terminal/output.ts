@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import { systemClock } from '../../base/clock.js'
 import { printable } from '../../base/printable.js'
 import { loadYaml } from '../../lab/documents/yaml-document.js'
@@ -52,13 +53,7 @@ export class ProcessOutput implements Output {
 }
 
 /** Returns undefined if the text is not JSON. */
-const toYaml = (text: string): string | undefined => {
-  try {
-    return loadYaml().stringify(JSON.parse(text)).trimEnd()
-  } catch {
-    return undefined
-  }
-}
+const toYaml = (text: string): string | undefined => attempt(() => loadYaml().stringify(JSON.parse(text)).trimEnd())
 
 /**
  * Runs the work of a command. With JSON, then prints one object: the facts, the messages of the work, its duration in

@@ -1,4 +1,5 @@
 /** The types of the command line: its environment, errors, and the JSON documents of the server. */
+import { attempt } from '../../base/attempt.js'
 import type { Clock } from '../../base/clock.js'
 import { parseExactJson } from '../../base/exact-json.js'
 import { RawNumber } from '../../base/json.js'
@@ -119,12 +120,8 @@ export const secretOf = (body: JsonMap, bytes: Buffer): Secret => {
 
 export const parseBody = (bytes: Buffer): JsonMap | undefined => {
   if (bytes.length === 0) return undefined
-  try {
-    const body = parseExactJson(bytes.toString('utf8'), ANSWER_DEPTH_MAX)
-    return isMap(body) ? body : undefined
-  } catch {
-    return undefined
-  }
+  const body = attempt(() => parseExactJson(bytes.toString('utf8'), ANSWER_DEPTH_MAX))
+  return isMap(body) ? body : undefined
 }
 
 const isEnvelope = ({ requestId, leaseId, data, warnings, auth, wrapInfo }: Secret): boolean =>

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '../../base/attempt.js'
 import { readListedText, readNamedText } from '../../base/named-file.js'
 import { parseDurationMs } from '../../base/duration.js'
 import { replaceFile } from '../../base/replace-file.js'
@@ -85,13 +86,8 @@ const readText = (file: string, read: (file: string) => string = readNamedText):
 const tokenFile = (homeDirectory: string): string => path.join(homeDirectory, '.vault-token')
 
 /** Returns the token that `login` stored for later commands; an empty text if there is none. */
-const readStoredToken = (homeDirectory: string): string => {
-  try {
-    return readNamedText(tokenFile(homeDirectory)).trim()
-  } catch {
-    return ''
-  }
-}
+const readStoredToken = (homeDirectory: string): string =>
+  attempt(() => readNamedText(tokenFile(homeDirectory)).trim()) ?? ''
 
 /** Stores the token in a file that only its owner can read. */
 export const storeToken = (homeDirectory: string, token: string): void =>

@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import { type ActiveFault, describeFault, describeTarget } from './active-fault.js'
 import type { EventKind, LabEvent } from '../events/event.js'
 
@@ -54,10 +55,4 @@ export const describeEvent = (event: LabEvent): string => {
 }
 
 /** Reads details defensively: users can edit event files. */
-export const wordsOf = (event: LabEvent): string => {
-  try {
-    return WORDS[event.kind](event)
-  } catch {
-    return plain(event)
-  }
-}
+export const wordsOf = (event: LabEvent): string => attempt(() => WORDS[event.kind](event)) ?? plain(event)

@@ -1,5 +1,6 @@
 import http from 'node:http'
 import type net from 'node:net'
+import { attempt } from '../../base/attempt.js'
 import { LabError } from '../model/lab-error.js'
 
 /** A response. Without a type, its text is JSON. */
@@ -58,13 +59,7 @@ const answer = async (
   return handle({ request, response, names, query: new URLSearchParams(query) })
 }
 
-const decode = (part: string): string => {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
+const decode = (part: string): string => attempt(() => decodeURIComponent(part)) ?? part
 
 /** Serves a local API. Rejects with a conflict if the port is taken. The caller must close the server. */
 export const serveJson = async (service: JsonService, at: net.ListenOptions): Promise<JsonServer> => {

@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import { messageOf } from '../../base/printable.js'
 import { parseHostPort } from '../../base/network.js'
 import { type Direction, DIRECTIONS } from '../proxy/direction.js'
@@ -213,12 +214,9 @@ const requireText = (given: Given, name: string): string => {
 
 const targetOf = (upstream: string): { host: string; port: number } => {
   const [, host] = /^(\[[^\]]+\]|[^:\s]+):([1-9]\d*)$/.exec(upstream) ?? []
-  try {
-    if (host !== undefined) return parseHostPort(upstream)
-  } catch {
-    // The checks below reject an invalid port.
-  }
-  throw badRequest(`upstream must be a host and a port, not ${upstream}`)
+  const target = host === undefined ? undefined : attempt(() => parseHostPort(upstream))
+  if (!target) throw badRequest(`upstream must be a host and a port, not ${upstream}`)
+  return target
 }
 
 const LOCAL_HOSTS: readonly string[] = ['', 'localhost', '127.0.0.1', '0.0.0.0', '[::]', '[::1]', '::']

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
+import { attempt } from '../../base/attempt.js'
 import { systemClock } from '../../base/clock.js'
 import { messageOf } from '../../base/printable.js'
 import { directoriesOf, findProgram } from '../../base/programs.js'
@@ -99,10 +100,4 @@ const findOrphans = () => {
   })
 }
 
-const readIfThere = (file: string): string => {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
-}
+const readIfThere = (file: string): string => attempt(() => readFileSync(file, 'utf8')) ?? ''

@@ -1,4 +1,5 @@
 import type http from 'node:http'
+import { attempt } from '../../base/attempt.js'
 import type { Clock } from '../../base/clock.js'
 import { LabError } from '../model/lab-error.js'
 import { type EventDraft, type LabEvent, parseEvent, timesOf } from './event.js'
@@ -154,11 +155,8 @@ const readLastEvents = (directory: string): LabEvent[] => {
   return last.length > 0 ? last : readEvents(directory)
 }
 
-const readLines = (file: string, bytesMax = Number.POSITIVE_INFINITY): LabEvent[] => {
-  try {
+const readLines = (file: string, bytesMax = Number.POSITIVE_INFINITY): LabEvent[] =>
+  attempt(() => {
     const lines = readFileSync(file).subarray(-bytesMax).toString('utf8').split('\n')
     return lines.flatMap((line) => parseEvent(line) ?? [])
-  } catch {
-    return []
-  }
-}
+  }) ?? []

@@ -1,3 +1,5 @@
+import { attempt } from '../../base/attempt.js'
+
 const EVENT_KINDS = [
   /** The lab is up, or is stopping. */
   'lab-up',
@@ -94,8 +96,8 @@ export const timesOf = (nowMs: number, skewMs: number): Pick<LabEvent, 'time' | 
 export const isEventKind = (word: unknown): word is EventKind => EVENT_KINDS.some((kind) => kind === word)
 
 /** Parses an event from a file or a stream. Returns undefined if the line is not an event. */
-export const parseEvent = (line: string): LabEvent | undefined => {
-  try {
+export const parseEvent = (line: string): LabEvent | undefined =>
+  attempt(() => {
     const value = JSON.parse(line) as Partial<LabEvent> | null
     const isWhole =
       Number.isSafeInteger(value?.id) &&
@@ -105,7 +107,4 @@ export const parseEvent = (line: string): LabEvent | undefined => {
       typeof value.details === 'object' &&
       value.details !== null
     return isWhole ? (value as LabEvent) : undefined
-  } catch {
-    return undefined
-  }
-}
+  })

@@ -1,5 +1,6 @@
 import { closeSync, copyFileSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '../../base/attempt.js'
 import { formatLine } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type LabRecord, serversIn } from '../model/cluster.js'
@@ -139,11 +140,5 @@ export const toTextLine = ({ source, text }: LogLine): string => {
   return `${source} ${fields?.time === undefined ? text : formatLine(fields)}`
 }
 
-const fieldsOf = (text: string): Record<string, unknown> | undefined => {
-  if (!text.startsWith('{')) return undefined
-  try {
-    return JSON.parse(text) as Record<string, unknown>
-  } catch {
-    return undefined
-  }
-}
+const fieldsOf = (text: string): Record<string, unknown> | undefined =>
+  text.startsWith('{') ? attempt(() => JSON.parse(text) as Record<string, unknown>) : undefined

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { attempt } from '../../base/attempt.js'
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { nearest } from '../../base/nearest.js'
@@ -65,13 +66,7 @@ export const findLab = (name: string): AnyLab | undefined => {
 }
 
 /** Returns the record of a lab. Undefined if the lab does not exist, or if its record is damaged. */
-export const findIntactLab = (name: string): AnyLab | undefined => {
-  try {
-    return findLab(name)
-  } catch {
-    return undefined
-  }
-}
+export const findIntactLab = (name: string): AnyLab | undefined => attempt(() => findLab(name))
 
 const ELSEWHERE = 'its servers are external, so manage them on their own machines'
 
@@ -127,17 +122,14 @@ export const describeMissing = (name: string): string => {
   return `there is no lab "${name}"${hint}`
 }
 
-const parse = (text: string): AnyLab | undefined => {
-  try {
+const parse = (text: string): AnyLab | undefined =>
+  attempt(() => {
     const value = JSON.parse(text) as (Partial<Omit<LabRecord, 'state'>> & { state?: AnyLab['state'] }) | null
     if (typeof value?.name !== 'string' || !Array.isArray(value.clusters)) return undefined
     if (!value.clusters.every((cluster) => typeof cluster?.name === 'string')) return undefined
     if (value.state === 'attached') return value as unknown as AttachedLab
     return typeof value.state === 'string' && value.owner ? (value as LabRecord) : undefined
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Returns an Understudy command line for this lab. */
 export const commandIn = (lab: string, words: string): string => `understudy ${words}${nameFlag(lab)}`

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { attempt } from '../../base/attempt.js'
 
 /** A process as the system reports it. `startTime` distinguishes processes that reuse an ID. */
 export interface ProcessFacts {
@@ -19,13 +20,7 @@ export interface ProcessTable {
 /** Reads the processes of this machine from `/proc` if it exists, else from `ps`. */
 export const createProcessTable = (): ProcessTable => (bootId() === undefined ? psTable : procTable)
 
-const readText = (file: string): string | undefined => {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return undefined
-  }
-}
+const readText = (file: string): string | undefined => attempt(() => readFileSync(file, 'utf8'))
 
 const bootId = (): string | undefined => readText('/proc/sys/kernel/random/boot_id')?.trim()
 
@@ -56,17 +51,14 @@ const procTable: ProcessTable = {
 const PS_ROW = /^\s*(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/
 
 const ps = (...which: string[]): ProcessFacts[] => {
-  let rows: string
-  try {
-    rows = execFileSync('ps', [...which, '-ww', '-o', 'pid=,state=,lstart=,command='], {
+  const rows = attempt(() =>
+    execFileSync('ps', [...which, '-ww', '-o', 'pid=,state=,lstart=,command='], {
       encoding: 'utf8',
       env: { PATH: process.env.PATH, LC_ALL: 'C' },
       stdio: ['ignore', 'pipe', 'ignore'],
-    })
-  } catch {
-    return []
-  }
-  return rows.split('\n').flatMap((row) => {
+    }),
+  )
+  return (rows ?? '').split('\n').flatMap((row) => {
     const [, pid, state = '', startTime = '', command = ''] = PS_ROW.exec(row) ?? []
     if (!pid || state.startsWith('Z')) return []
     const hasArgument = (argument: string) => ` ${command} `.includes(` ${argument} `)

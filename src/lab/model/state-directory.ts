@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { homedir, userInfo } from 'node:os'
 import path from 'node:path'
+import { attempt } from '../../base/attempt.js'
 
 /**
  * Returns the directory of all persistent state. As the XDG specification requires, a relative XDG_STATE_HOME is ignored: it
@@ -27,13 +28,10 @@ export const nameFlag = (lab: string): string =>
   lab === DEFAULT_LAB && currentLab() === DEFAULT_LAB ? '' : ` --name ${lab}`
 
 /** Returns the names of all labs with files, intact or damaged. */
-export const listLabs = (): string[] => {
-  try {
-    return readdirSync(labsDirectory(), { withFileTypes: true })
+export const listLabs = (): string[] =>
+  attempt(() =>
+    readdirSync(labsDirectory(), { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && LAB_NAME.test(entry.name))
       .map((entry) => entry.name)
-      .sort()
-  } catch {
-    return []
-  }
-}
+      .sort(),
+  ) ?? []

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { attempt } from '../../base/attempt.js'
 import { LabError } from '../model/lab-error.js'
 import { configArgument } from './lab-host.js'
 
@@ -84,13 +85,7 @@ export const isRunning = (pid: number): boolean => {
 }
 
 /** Sends a signal. Returns false if the process does not exist. */
-export const signal = (pid: number, name: NodeJS.Signals): boolean => {
-  try {
-    return process.kill(pid, name)
-  } catch {
-    return false
-  }
-}
+export const signal = (pid: number, name: NodeJS.Signals): boolean => attempt(() => process.kill(pid, name)) ?? false
 
 /** Returns the end of a server's log, for error messages. */
 export const lastLogLines = (logFile: string): string => {

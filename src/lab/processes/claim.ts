@@ -1,5 +1,6 @@
 import { linkSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '../../base/attempt.js'
 import { LabError } from '../model/lab-error.js'
 import { CLAIM_PREFIX, labDirectory, makeDirectories } from '../model/lab-directory.js'
 import { isAlive, type ProcessIdentity, type ProcessTable } from '../model/process-table.js'
@@ -93,24 +94,14 @@ const release = (name: string, prefix: string, number: number): void => {
   removeEmpty(labDirectory(name))
 }
 
-const removeEmpty = (directory: string): void => {
-  try {
-    rmdirSync(directory)
-  } catch {
-    // The directory contains a lab or another claim.
-  }
-}
+/** Keeps a directory that contains a lab or another claim. */
+const removeEmpty = (directory: string): void => attempt(() => rmdirSync(directory))
 
 const fileOf = (name: string, prefix: string, number: number): string =>
   path.join(labDirectory(name), `${prefix}${number}`)
 
 const readClaims = (name: string, prefix: string): Claim[] => {
-  let entries: string[]
-  try {
-    entries = readdirSync(labDirectory(name))
-  } catch {
-    return []
-  }
+  const entries = attempt(() => readdirSync(labDirectory(name))) ?? []
   const pattern = new RegExp(`^${prefix}(\\d+)$`)
   return entries.flatMap((entry) => {
     const [, digits] = pattern.exec(entry) ?? []
@@ -119,10 +110,4 @@ const readClaims = (name: string, prefix: string): Claim[] => {
   })
 }
 
-const readHolder = (file: string): Holder | undefined => {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Holder
-  } catch {
-    return undefined
-  }
-}
+const readHolder = (file: string): Holder | undefined => attempt(() => JSON.parse(readFileSync(file, 'utf8')) as Holder)

@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import { type Clock, systemClock } from '../../base/clock.js'
 import { LabError } from '../model/lab-error.js'
 import {
@@ -54,11 +55,7 @@ class ServerProcesses {
 
   /** Sends a signal. Returns false if the process no longer exists or its ID was reused. */
   signal(identity: ProcessIdentity, name: NodeJS.Signals): boolean {
-    try {
-      return isAlive(this.#table, identity) && process.kill(identity.pid, name)
-    } catch {
-      return false
-    }
+    return attempt(() => isAlive(this.#table, identity) && process.kill(identity.pid, name)) ?? false
   }
 
   identify(pid: number): ProcessIdentity | undefined {

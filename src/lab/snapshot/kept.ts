@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
+import { attempt } from '../../base/attempt.js'
 import { LabError } from '../model/lab-error.js'
 import { LAB_NAME, stateDirectory } from '../model/state-directory.js'
 
@@ -9,16 +10,13 @@ export const SNAPSHOT_SUFFIX = '.snapshot'
 export const snapshotsDirectory = (): string => path.join(stateDirectory(), 'snapshots')
 
 /** Returns the names of stored snapshots. */
-export const listSnapshots = (): string[] => {
-  try {
-    return readdirSync(snapshotsDirectory())
+export const listSnapshots = (): string[] =>
+  attempt(() =>
+    readdirSync(snapshotsDirectory())
       .filter((file) => file.endsWith(SNAPSHOT_SUFFIX))
       .map((file) => file.slice(0, -SNAPSHOT_SUFFIX.length))
-      .sort()
-  } catch {
-    return []
-  }
-}
+      .sort(),
+  ) ?? []
 
 /** Returns the path of a snapshot: a file if it has a slash or ends in `.snapshot`, else a stored name. */
 export const snapshotPath = (nameOrFile: string): string => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { attempt } from '../../base/attempt.js'
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { type ClusterRecord, type Formerly, type ServerRecord, serversIn } from '../model/cluster.js'
@@ -45,13 +46,7 @@ const hasAll =
 
 type SavedFault = Omit<ActiveFault, 'id' | 'untilMs'> & { readonly forMs?: number | undefined }
 
-const isFault = (value: unknown): value is SavedFault => {
-  try {
-    return parseFaultRequest(value) !== undefined
-  } catch {
-    return false
-  }
-}
+const isFault = (value: unknown): value is SavedFault => attempt(() => parseFaultRequest(value)) !== undefined
 
 const ADDRESSES = isListOf(isText)
 const PORT = isWhole(1, 65_535)

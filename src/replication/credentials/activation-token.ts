@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import { isJsonObject } from '../../base/json.js'
 import type { Random } from '../../base/random.js'
 import { AEAD_NONCE_BYTES, openSealed, sealInto } from '../../crypto/aead.js'
@@ -141,10 +142,6 @@ const bytesOf = (value: JsonValue | undefined): Buffer => Buffer.from(typeof val
 
 /** Returns undefined if the text is not the JSON of an object. */
 export const parseObject = (text: string): JsonObject | undefined => {
-  try {
-    const value = JSON.parse(text) as JsonValue
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = attempt(() => JSON.parse(text) as JsonValue)
+  return isJsonObject(value) ? value : undefined
 }

@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import { LogicalError } from '../../logical/errors.js'
 import { type Overtaker, REFUSAL_CODES, type RefusalCode } from '../model/types.js'
 
@@ -31,8 +32,8 @@ const encodeOvertaker = ({ epochs, ...rest }: Overtaker): string =>
   Buffer.from(JSON.stringify({ ...rest, epochs: epochs.slice(-OVERTAKER_EPOCHS_MAX) })).toString('base64')
 
 /** Returns undefined if the text is malformed. */
-const parseOvertaker = (text: string): Overtaker | undefined => {
-  try {
+const parseOvertaker = (text: string): Overtaker | undefined =>
+  attempt(() => {
     const value = JSON.parse(Buffer.from(text, 'base64').toString()) as Overtaker
     const isWhole =
       typeof value.clusterId === 'string' &&
@@ -42,10 +43,7 @@ const parseOvertaker = (text: string): Overtaker | undefined => {
       Array.isArray(value.clusterAddresses) &&
       value.clusterAddresses.every((address) => typeof address === 'string')
     return isWhole ? value : undefined
-  } catch {
-    return undefined
-  }
-}
+  })
 
 const isRefusalCode = (value: unknown): value is RefusalCode => REFUSAL_CODES.some((code) => code === value)
 

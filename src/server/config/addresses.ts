@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import { attempt } from '../../base/attempt.js'
 import { type Cidr, parseCidrOrAddress } from '../../base/cidr.js'
 import { formatHostPort, parseHostPort } from '../../base/network.js'
 import type { FileSettings, Findings } from './file.js'
@@ -68,13 +69,8 @@ export const withPort = (address: string, port: number): string =>
     ? address
     : `${address.includes(':') && !address.startsWith('[') ? `[${address}]` : address}:${port}`
 
-const parseOr = (address: string): { host: string; port: number } => {
-  try {
-    return parseHostPort(address)
-  } catch {
-    return { host: '127.0.0.1', port: 0 }
-  }
-}
+const parseOr = (address: string): { host: string; port: number } =>
+  attempt(() => parseHostPort(address)) ?? { host: '127.0.0.1', port: 0 }
 
 /** Reports a problem if the value is not `host:port`. An empty host means all addresses of the machine. */
 export const checkAddress = (settings: ResolvedSettings, key: string, value: string): void => {
@@ -110,14 +106,11 @@ export const resolveNetworks = (settings: ResolvedSettings, key: string): Cidr[]
 
 /** Returns whether the text is `host:port`. The host is a name, an IPv4 address or a bracketed IPv6 address. */
 export const isHostPort = (address: string, mayBeEmpty = false): boolean => {
-  try {
-    const { host } = parseHostPort(address)
-    if (host === '') return mayBeEmpty
-    if (address.startsWith('[')) return isIPv6(host)
-    return isIPv4(host) || (/^[\w-]+(?:\.[\w-]+)*\.?$/.test(host) && !/^[\d.]+$/.test(host))
-  } catch {
-    return false
-  }
+  const host = attempt(() => parseHostPort(address).host)
+  if (host === undefined) return false
+  if (host === '') return mayBeEmpty
+  if (address.startsWith('[')) return isIPv6(host)
+  return isIPv4(host) || (/^[\w-]+(?:\.[\w-]+)*\.?$/.test(host) && !/^[\d.]+$/.test(host))
 }
 
 /** Returns a function that expands the templates of one address setting. It calls `addresses` only for a template. */

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { createHash } from 'node:crypto'
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { attempt } from '../../base/attempt.js'
 import { replaceFileBy } from '../../base/replace-file.js'
 import { invalid, type LogicalError } from '../../logical/errors.js'
 import type { Engine, Entry } from '../../storage/engine/engine.js'
@@ -173,8 +174,8 @@ function* decode(bytes: Buffer, start: number, damaged: (reason: string) => Logi
   yield chunk
 }
 
-const parseHeader = (line: Buffer | undefined): (ImageState & { readonly version: number }) | undefined => {
-  try {
+const parseHeader = (line: Buffer | undefined): (ImageState & { readonly version: number }) | undefined =>
+  attempt(() => {
     const header = JSON.parse(String(line)) as ImageState & { format: string; version: number }
     const { format, skewMs, holds, isSealed } = header
     const isState =
@@ -184,7 +185,4 @@ const parseHeader = (line: Buffer | undefined): (ImageState & { readonly version
       holds.every(({ kind, state }) => typeof kind === 'string' && typeof state === 'string') &&
       typeof isSealed === 'boolean'
     return format === FORMAT.format && isState ? header : undefined
-  } catch {
-    return undefined
-  }
-}
+  })

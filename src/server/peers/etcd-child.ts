@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import type { Facilities } from '../../base/facilities.js'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -156,11 +157,8 @@ export class EtcdChild {
 const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = { arm64: 'arm64', arm: 'arm' }
 
 /** Returns the message of a log line, which is JSON. */
-const messageOf = (line: string): string => {
-  try {
+const messageOf = (line: string): string =>
+  attempt(() => {
     const { msg, error } = JSON.parse(line) as { msg?: string; error?: string }
-    return error === undefined ? (msg ?? line) : `${msg}: ${error}`
-  } catch {
-    return line
-  }
-}
+    return error === undefined ? msg : `${msg}: ${error}`
+  }) ?? line

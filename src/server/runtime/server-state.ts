@@ -1,3 +1,4 @@
+import { attempt } from '../../base/attempt.js'
 import { type ClosedState, openAllowance, type OpenState } from '../../core/pipeline/gate.js'
 import type { RequestHandler } from '../../core/pipeline/request-handler.js'
 import type { Backend } from '../../logical/backend.js'
@@ -87,11 +88,12 @@ export class RestartView {
   readonly #kinds: Kinds | undefined
 
   constructor(runtime: Runtime, { status, systemRules, peers }: RestartShell, clock: Clock) {
-    // A standby, and a sealed server, do not know the roles of their cluster.
+    // A standby, and a sealed server, do not know the roles of their cluster. If the storage cannot be read, status reads
+    // get a 503, and the change still runs.
     const replication = runtime.cluster?.replication
-    this.#kinds = replication && readIfPossible(() => kindsOf(replication))
+    this.#kinds = replication && attempt(() => kindsOf(replication))
     const bare = (data: JsonObject): PreparedResponse => ({ data, bare: true })
-    const sealStatus = readIfPossible(() => bare(sealStatusBody(runtime.seal, status)))
+    const sealStatus = attempt(() => bare(sealStatusBody(runtime.seal, status)))
     this.#answers = new Map<string, PreparedResponse>([
       ['sys/init', bare({ initialized: true })],
       ...(this.#kinds ? replicationAnswers(this.#kinds) : []),
@@ -123,15 +125,6 @@ export class RestartView {
 type PreparedResponse = Response & { readonly data: JsonObject }
 
 type Kinds = Readonly<Record<Kind, JsonObject>>
-
-/** Returns undefined if the storage cannot be read. Status reads get a 503 then, and the change still runs. */
-const readIfPossible = <T>(read: () => T): T | undefined => {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
 
 const kindsOf = (replication: NonNullable<Runtime['cluster']>['replication']): Kinds => ({
   dr: replication.statusData('dr'),

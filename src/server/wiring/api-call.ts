@@ -1,5 +1,6 @@
 /** One request to another server's API, over the injected network. */
 import net from 'node:net'
+import { attempt } from '../../base/attempt.js'
 import type { Clock } from '../../base/clock.js'
 import { callHttp, type HttpCall } from '../../base/http-call.js'
 import { LIMITS } from '../../base/limits.js'
@@ -66,13 +67,7 @@ export const askApi = async (
   return { status, json, text: [status, textsOfJson(json.errors).join('; ').trim()].join(' ').trim() }
 }
 
-const readObject = (text: string): JsonObject => {
-  try {
-    return asObject(parseJson(text))
-  } catch {
-    return {}
-  }
-}
+const readObject = (text: string): JsonObject => attempt(() => asObject(parseJson(text))) ?? {}
 
 /** Returns the URL of a path below the API of `address`. Throws 400 for an invalid address. */
 export const apiUrl = (address: string, path: string): URL => {

@@ -1,5 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
+import { attempt } from '../../base/attempt.js'
 import { LIMITS } from '../../base/limits.js'
 import { readTar, TAR_END, TarError, type TarFile, tarFile } from '../../base/tar.js'
 import { sha256Hex } from '../../crypto/digest.js'
@@ -151,12 +152,7 @@ const parseMeta = (content: Buffer | undefined): SnapshotMeta => {
   return { clusterId, clusterName, index }
 }
 
-const readMeta = (content: Buffer): Partial<SnapshotMeta & { format: string; version: number }> | undefined => {
-  try {
-    return (JSON.parse(content.toString()) ?? undefined) as Partial<SnapshotMeta> | undefined
-  } catch {
-    return undefined
-  }
-}
+const readMeta = (content: Buffer): Partial<SnapshotMeta & { format: string; version: number }> | undefined =>
+  attempt(() => (JSON.parse(content.toString()) ?? undefined) as Partial<SnapshotMeta> | undefined)
 
 const damaged = (reason: string) => invalid(`the snapshot cannot be used: ${reason}`)

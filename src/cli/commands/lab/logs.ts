@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { attempt } from '../../../base/attempt.js'
 import { systemClock } from '../../../base/clock.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { findLab, requireOwnLab } from '../../../lab/model/lab-directory.js'
@@ -63,13 +64,7 @@ const follow = async (print: () => number, lab: string): Promise<void> => {
 }
 
 /** Returns true if the lab exists. A lab with a damaged record counts, because its logs are still readable. */
-const isThere = (lab: string): boolean => {
-  try {
-    return findLab(lab) !== undefined
-  } catch {
-    return true
-  }
-}
+const isThere = (lab: string): boolean => attempt(() => findLab(lab) !== undefined) ?? true
 
 const notLogged = (id: string): LabError =>
   new LabError(

@@ -1,3 +1,4 @@
+import { attempt } from '../../../base/attempt.js'
 import { messageOf } from '../../../base/printable.js'
 import { replaceFile } from '../../../base/replace-file.js'
 import { createSeededRandom } from '../../../base/random.js'
@@ -133,12 +134,8 @@ interface StoredFind {
 const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
 
 const readFind = (lab: string): StoredFind | undefined => {
-  let text: string
-  try {
-    text = readFileSync(fileOf(lab), 'utf8')
-  } catch {
-    return undefined
-  }
+  const text = attempt(() => readFileSync(fileOf(lab), 'utf8'))
+  if (text === undefined) return undefined
   try {
     return JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString('utf8')) as StoredFind
   } catch (error) {

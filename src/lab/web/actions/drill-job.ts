@@ -1,3 +1,4 @@
+import { attempt } from '../../../base/attempt.js'
 import { createSystemRandom } from '../../../base/random.js'
 import { describeStep, type Step } from '../../drills/steps/steps.js'
 import { listDrillNames, listDrills, loadDrill } from '../../drills/catalogue.js'
@@ -25,14 +26,11 @@ export const drillsFor = (lab: LiveLab): PageChoices['drills'] =>
     .filter((drill) => fits(drill, lab))
     .map(({ name, purpose, topology }) => ({ name, purpose, topology: topologyName(topology) }))
 
-const fits = (drill: Drill, lab: LiveLab): boolean => {
-  try {
+const fits = (drill: Drill, lab: LiveLab): boolean =>
+  attempt(() => {
     requireFitting(drill, lab)
     return drill.runners.length === 0 || drill.runners.some((runner) => runner === lab.kind)
-  } catch {
-    return false
-  }
-}
+  }) ?? false
 
 export const stepsOf = ({ setup, steps }: Drill): readonly Step[] => [...setup, ...steps]
 

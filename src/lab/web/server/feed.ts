@@ -1,3 +1,4 @@
+import { attempt } from '../../../base/attempt.js'
 import { messageOf } from '../../../base/printable.js'
 import type http from 'node:http'
 import type { Clock } from '../../../base/clock.js'
@@ -156,12 +157,8 @@ export class Feed {
   }
 
   #findWithDaemon(): DaemonLab | undefined {
-    try {
-      const lab = requireAnyLab(this.#name)
-      return hasDaemon(lab) ? lab : undefined
-    } catch {
-      return undefined
-    }
+    const lab = attempt(() => requireAnyLab(this.#name))
+    return lab && hasDaemon(lab) ? lab : undefined
   }
 
   #note(happened: readonly LabEvent[]): void {
