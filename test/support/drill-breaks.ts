@@ -307,7 +307,7 @@ export const PROCESS_DRILL_BREAKS: readonly DrillBreak[] = [
     drill: 'join-and-remove-peer',
     what: 'no node is removed',
     change: without('a standby is removed'),
-    fails: /^it knows that it was/,
+    fails: /^the removed node reports its removal/,
   },
   {
     drill: 'join-and-remove-peer',

@@ -638,7 +638,7 @@ describe('the caller’s own mistakes end with 1 and ask nothing', () => {
     ['read -address=nowhere a', 'is not an http:// or https:// URL'],
     ['read -ca-cert=/nowhere/ca.pem a', 'cannot be read'],
     ['kv undelete secret/a', 'No versions provided'],
-    ['kv rollback secret/a', '-version is needed'],
+    ['kv rollback secret/a', '-version is required'],
     ['lease revoke -force a', '-prefix'],
     ['token revoke', 'Not enough arguments'],
     ['token revoke -self x', '-self'],

@@ -64,7 +64,7 @@ it('an unknown loss is accepted only as any loss', () => {
 it('an accepted loss is a whole number or any', () => {
   expect(['0', '12', 12, 'any'].map(parseAcceptedLoss)).toEqual([0, 12, 12, 'any'])
   for (const value of ['', '-1', '1.5', 'all', -1, 1.5, null])
-    expect(() => parseAcceptedLoss(value), String(value)).toThrow('is a number of log entries or "any"')
+    expect(() => parseAcceptedLoss(value), String(value)).toThrow('must be a number of log entries or "any"')
 })
 
 const event = (cluster: string | undefined, verb: string, position?: LastPosition): LabEvent => ({

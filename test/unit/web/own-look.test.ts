@@ -39,7 +39,7 @@ describe('the picture of a server', () => {
       },
       expect.objectContaining({ secondary: 'lost', connectionState: 'disconnected', lagEntries: null }),
     ])
-    expect(problems).toEqual(['the DR secondary lost of east '])
+    expect(problems).toEqual(['the DR secondary lost is disconnected from east'])
   })
 
   it('the diagram of a server shows a secondary with its primary', () => {
