@@ -152,7 +152,7 @@ describe('a lab', () => {
     expect((await home.run('ls')).stdout).toMatch(/one .*incomplete .*2 of 2 .*"understudy down one" removes it/)
     expect(await home.run('up', 'dr', ...UP)).toMatchObject({
       status: 5,
-      stderr: expect.stringContaining('was started only partly'),
+      stderr: expect.stringContaining('is incomplete; '),
     })
 
     writeFileSync(path.join(home.labs, 'one', 'lab.json'), '{"name":')
