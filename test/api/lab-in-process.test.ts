@@ -93,7 +93,9 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   expect((await home.run('events')).stdout).toMatch(/ A +note +A discarded 1 log entry /)
   expect((await home.run('losses', 'A')).stdout).toMatch(/^A: 1 log entry lost \(/)
   expect((await home.run('losses', 'A')).stdout).toMatch(/^A +\d+ +put +.*lost$/m)
-  expect((await home.run('losses', 'A')).stdout).toMatch(/^A keeps the encrypted log frames .*core\/losses\/\. No command reads them\./m)
+  expect((await home.run('losses', 'A')).stdout).toMatch(
+    /^A keeps the encrypted log frames .*core\/losses\/\. No command reads them\./m,
+  )
   expect(JSON.parse((await home.run('losses', 'A', '--json')).stdout)).toEqual([
     { cluster: 'A', losses: [expect.objectContaining({ entriesBeyond: 0, reason: expect.any(String) })] },
   ])

@@ -191,7 +191,10 @@ links:
       'clusters:\n  A: { seal: { type: shamir, shares: 5, threshold: 3 } }\n',
       '5:14: clusters.A.seal is a map, but must be a string: "auto" or "shamir", followed by shares and threshold, such as "shamir 5/3"',
     ],
-    ['clusters:\n  A: { seal: shamir 2/5 }\n', '5:14: a threshold of 5 with 2 shares is invalid: use at most 255 shares, and'],
+    [
+      'clusters:\n  A: { seal: shamir 2/5 }\n',
+      '5:14: a threshold of 5 with 2 shares is invalid: use at most 255 shares, and',
+    ],
     ['clusters:\n  A: { seal: shamir 5/1 }\n', '5:14: several shares require a threshold of at least 2'],
     ['clusters:\n  a:\n', '5:3: "a" in clusters must be one letter, A to Z'],
     ['clusters: {}\n', '4:11: clusters must have at least one'],

@@ -26,7 +26,7 @@ import {
 import { describeWanted, findMismatch, isEqual } from '../context/matcher.js'
 import { lagBetween } from '../context/status-samples.js'
 
-const WITHIN = { ...DURATION, default: '30s', description: 'Maximum time to repeat the check; 0s checks once.' } as const
+const WITHIN = { ...DURATION, default: '30s', description: 'Maximum time of repeated checks; 0s checks once.' } as const
 
 const facts = <const P extends Readonly<Record<string, Schema>>, const R extends keyof P & string>(
   description: string,
