@@ -6,6 +6,7 @@ import { formatTable } from '../src/cli/terminal/output.js'
 import { setup as build } from '../test/support/build-once.js'
 import { type FileResult, readResults } from './support/results.js'
 import { ROOT, run } from './support/run.js'
+import { runScript } from './support/run-script.js'
 import { filesAt, LEVELS, type Level, type Tier, TIERS } from './support/tiers.js'
 
 /**
@@ -20,6 +21,8 @@ import { filesAt, LEVELS, type Level, type Tier, TIERS } from './support/tiers.j
 
 const TIMES = path.join(ROOT, 'out', 'test-times.json')
 const SLOWEST = 10
+/** Started directly, since `npx` does not forward signals. */
+const VITEST = path.join(ROOT, 'node_modules', '.bin', 'vitest')
 
 interface Row {
   readonly tier: string
@@ -27,8 +30,18 @@ interface Row {
   readonly results: readonly FileResult[]
 }
 
-const readArguments = (): { readonly level: Level; readonly tiers: readonly Tier[] } => {
-  const { values, positionals } = parseArgs({ options: { level: { type: 'string' } }, allowPositionals: true })
+interface Selected {
+  readonly level: Level
+  readonly tiers: readonly Tier[]
+}
+
+const HELP = `npm test [-- [tier ...] [--level ${Object.keys(LEVELS).join('|')}]]
+Tiers: ${TIERS.map(({ name }) => name).join(', ')}`
+
+const readArguments = (): Selected | undefined => {
+  const options = { level: { type: 'string' }, help: { type: 'boolean' } } as const
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  if (values.help) return undefined
   const names = TIERS.map(({ name }) => name)
   const unknown = positionals.filter((name) => !names.includes(name))
   if (unknown.length > 0) throw new Error(`unknown tier: ${unknown.join(', ')}. Tiers: ${names.join(', ')}`)
@@ -57,7 +70,7 @@ const runVitest = async (level: Level, tiers: readonly Tier[]): Promise<readonly
   const file = path.join(directory, 'results.json')
   const env = { UNDERSTUDY_TEST_LEVEL: level, UNDERSTUDY_TEST_RESULTS: file }
   try {
-    const status = await run('npx', ['vitest', 'run', ...tiers.map(({ name }) => `--project=${name}`)], env)
+    const status = await run(VITEST, ['run', ...tiers.map(({ name }) => `--project=${name}`)], env)
     const results = readResults(file) ?? []
     const rows = [...new Set(results.map(({ tier }) => tier))].map((tier) => {
       const own = results.filter((one) => one.tier === tier)
@@ -119,8 +132,7 @@ const printOtherLevels = (level: Level): void => {
   if (cells.length > 0) console.log(`\n${formatTable([['not run', 'command', 'tiers'], ...cells])}`)
 }
 
-const main = async (): Promise<number> => {
-  const { level, tiers } = readArguments()
+const runSelected = async ({ level, tiers }: Selected): Promise<number> => {
   const startedMs = performance.now()
   const rows = await runLevel(level, tiers)
   const results = rows.flatMap((row) => row.results)
@@ -133,4 +145,4 @@ const main = async (): Promise<number> => {
   return sum(results, 'failed') > 0 || sum(results, 'passed') === 0 ? 1 : 0
 }
 
-process.exitCode = await main()
+process.exitCode = await runScript(HELP, readArguments, runSelected)

@@ -198,6 +198,6 @@ const drillPage = (): string => {
 const typeTextOf = ({ title, enum: choices, type, items }: Schema): string => {
   if (choices) return choices.map(code).join(', ')
   if (title) return title
-  if (type === 'array' && items) return `list: ${typeTextOf(items)}`
+  if (type === 'array' && items) return `list; each element: ${typeTextOf(items)}`
   return type === undefined ? 'any value' : [type].flat().join(' or ').replace('object', 'map')
 }

@@ -4,8 +4,10 @@ import path from 'node:path'
 /** The directory of the package. */
 export const ROOT = path.join(import.meta.dirname, '..', '..')
 
+const FORWARDED: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
+
 /**
- * Runs a program. `output` is an open file, or `inherit` for the output of this process. Resolves to the exit status of the
+ * Runs a program, and forwards signals to it. `output` is an open file, or `inherit` for the output of this process. Resolves to the exit status of the
  * program, or to 1 if it cannot start.
  */
 export const run = (
@@ -20,11 +22,17 @@ export const run = (
       stdio: ['ignore', output, output],
       env: { ...process.env, ...env },
     })
+    const forward = (signal: NodeJS.Signals) => void child.kill(signal)
+    for (const signal of FORWARDED) process.on(signal, forward)
+    const finish = (status: number) => {
+      for (const signal of FORWARDED) process.off(signal, forward)
+      resolve(status)
+    }
     child.once('error', (error) => {
       console.error(`${command}: ${error.message}`)
-      resolve(1)
+      finish(1)
     })
-    child.once('exit', (status) => resolve(status ?? 1))
+    child.once('exit', (status) => finish(status ?? 1))
   })
 
 /** Returns the output of a program, or undefined if it fails or does not exist. */

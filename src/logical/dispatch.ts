@@ -17,8 +17,8 @@ export const findPath = (
 }
 
 /**
- * Decides between create and update with the path's existence check; the default is `update`. Throws for fields that cannot
- * be coerced, without the prefix `Field validation failed`.
+ * Returns `create` if the existence check of the path finds no value, otherwise `update`. A path without a check is an
+ * `update`. Throws if a field has the wrong type. As in Vault, this error text does not begin with `Field validation failed`.
  */
 export const decideWriteOperation = (backend: Backend, request: Request, path: string): 'create' | 'update' => {
   const match = tableOf(backend).find(path)

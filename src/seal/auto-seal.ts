@@ -6,7 +6,10 @@ import type { Random } from '../base/random.js'
 import { unwrapKey, wrapKey } from './key-wrapping.js'
 
 export interface AutoSeal {
-  /** As in seal-status: `static`, `transit`, or the simulated type. */
+  /**
+   * The `type` in `sys/seal-status`: `static`, `transit`, or the cloud seal that `simulate_seals` simulates, such as
+   * `awskms`.
+   */
   readonly type: string
   wrap(key: Buffer): Buffer | Promise<Buffer>
   /**

@@ -51,8 +51,8 @@ interface ServerOptions extends Partial<Facilities> {
 type CompleteOptions = ServerOptions & Facilities & Required<Pick<ServerOptions, 'openStorage'>>
 
 /**
- * One server process: permanent listeners around a runtime that role changes replace. Everything derived from data belongs
- * to the runtime; everything that clients are connected to belongs here.
+ * One server process. It has the listeners, which stay open, and a runtime. Each role change replaces the runtime. State that
+ * is read from the data belongs to the runtime. Client connections and their state belong to this class.
  */
 export class Server implements ShellView {
   readonly status: ServerStatus

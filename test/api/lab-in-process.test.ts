@@ -70,6 +70,11 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   const logged = logOfA().length
   expect((await home.run('crash', 'A')).stderr).toContain('cluster A was killed')
   expect(await home.run('crash', 'A')).toMatchObject({ status: 5 })
+  expect((await home.run('seal', 'C')).status).toBe(0)
+  expect(await home.run('unseal')).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(/cluster A is not running, and was skipped\n[\s\S]*cluster C/),
+  })
   expect(logOfA().slice(logged), 'a killed server logs no errors').not.toContain('"stack"')
   const failover = await home.run('failover', 'A', 'B', '--force')
   expect(failover, failover.stderr).toMatchObject({ status: 0 })

@@ -55,7 +55,8 @@ const FORMS = [
 ] as const
 
 /**
- * Responds to a GET of the bare address, as a page, JSON or text according to `accept`. Returns undefined for other paths.
+ * Returns the response to a GET of `/`, `/ui` or `/ui/`: HTML, JSON or text, as the header `Accept` requests. Returns
+ * undefined for other paths.
  */
 export const welcome = (path: string, accept = ''): Rendered | undefined => {
   if (!PLACES.has(path)) return undefined

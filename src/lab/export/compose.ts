@@ -74,8 +74,8 @@ interface ComposeOptions {
  * Exports a topology as compose files, with one service per server and the service `wire`. `wire` initializes, unseals and
  * joins the servers, stores the keys in a volume, and exits with status 0. It runs with every `up` to unseal restarted
  * servers. With several machines, each machine has a directory, and the machine of the first cluster wires all servers.
- * `hosts`: for each cluster, the address of its machine for the other machines. Absent if all clusters share one machine.
- * `hasLinks`: the links between servers on one machine go through a lab daemon, which is one more service.
+ * `hosts`: maps each cluster to the address at which other machines reach its machine. Absent for a single machine.
+ * `hasLinks`: adds the service `links`, a lab daemon. The connections between the servers then go through its proxies.
  */
 export const exportCompose = (
   source: ExportSource,

@@ -52,9 +52,14 @@ export const workOnServers = async (
     if (verb === 'start') await launchPeers(chosen, context)
     for (const server of chosen) {
       const { lab, cluster } = readRecords(context, server.name)
+      const controls = controlsOf(context, server.name)
+      if (clusters.length === 0 && NEEDS_PROCESS.includes(verb) && !(await controls.isRunning())) {
+        options.onProgress(`${describeServer(server.name)} is not running, and was skipped`)
+        continue
+      }
       const place = { ...cluster, apiAddress: server.apiAddress }
       const before = takesDown(verb) ? await positionBefore(place) : undefined
-      options.onProgress(await workOn(controlsOf(context, server.name), verb))
+      options.onProgress(await workOn(controls, verb))
       const command = commandIn(name, `${verb} ${server.name}`)
       // In a multi-node cluster, another node may become active and append more entries.
       const isEnd = verb === 'stop' && !cluster.nodes
@@ -67,6 +72,9 @@ export const workOnServers = async (
     claim.release()
   }
 }
+
+/** Actions that apply to all running servers if no server is named. */
+const NEEDS_PROCESS: readonly ServerVerb[] = ['resume', 'unseal']
 
 /** Throws before any data is removed if one of the servers is running. */
 const requireWipeable = async (

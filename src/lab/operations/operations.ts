@@ -91,20 +91,25 @@ interface HandOver {
 
 /**
  * Demotes one cluster and promotes the other. Between the two steps, there is no primary; an error at that point says so.
- * Does not promote a secondary that lacks data, which only the response to the demotion shows reliably.
+ * Does not promote a secondary that lacks data, which only the response to the demotion shows reliably, or whose data differs.
  */
 export const handOver = async (runbook: Runbook, { from, to, kind, others = [] }: HandOver): Promise<void> => {
   const token = await operationTokenFor(runbook, to, kind)
   const { secondaryId } = await runbook.status(to, kind)
   const isOfIt = (text: string) => secondaryId === '' || text.includes(`"${secondaryId}"`)
   const shortfall = (await demote(runbook, from, kind)).find((text) => SHORTFALL.test(text) && isOfIt(text))
-  if (shortfall !== undefined) {
+  const isDifferent = shortfall === undefined && kind === 'dr' && (await hasOtherData(runbook, from, to))
+  if (shortfall !== undefined || isDifferent) {
     // The demoted primary is promoted again, so that nothing is lost.
     await promote(runbook, from, kind, { token: await operationTokenFor(runbook, from, kind), isForced: false })
     await followAll(runbook, others, from, kind).catch(() => undefined)
+    const why = isDifferent ? 'its data differs' : 'writes would be lost'
+    const next = isDifferent
+      ? `To rebuild the Merkle trees of a cluster: vault write -f ${REPLICATION}/reindex`
+      : `Warning of ${from}: ${shortfall}`
     throw new LabError(
       'remote',
-      `${to} was not promoted, because writes would be lost; ${from} is the ${KIND_WORDS[kind]} primary again; to make ${to} follow it: ${rejoinLine(runbook, to, from, kind)}. Warning of ${from}: ${shortfall}`,
+      `${to} was not promoted, because ${why}; ${from} is the ${KIND_WORDS[kind]} primary again; to make ${to} follow it: ${rejoinLine(runbook, to, from, kind)}. ${next}`,
     )
   }
   await promote(runbook, to, kind, { token, isForced: false }).catch((error: unknown) => {
@@ -115,6 +120,13 @@ export const handOver = async (runbook: Runbook, { from, to, kind, others = [] }
     throw error
   })
   runbook.say(`${to} is the ${KIND_WORDS[kind]} primary now`)
+}
+
+/** Returns true if a demoted primary and its secondary, which has applied the whole log, have different Merkle roots. */
+const hasOtherData = async (runbook: Runbook, from: string, to: string): Promise<boolean> => {
+  if (runbook.isDryRun) return false
+  const [ours, theirs] = [await runbook.status(from, 'dr'), await runbook.status(to, 'dr')]
+  return ours.merkleRoot !== theirs.merkleRoot
 }
 
 /** The warning of a demotion that names secondaries with missing data. */

@@ -87,7 +87,7 @@ interface Facts {
 
 type Text = Omit<ProcedureStep, 'cluster' | 'command'>
 
-/** Returns the command for another request of the same kind of replication. */
+/** Returns the shell command that sends a request to `path` below `sys/replication/<kind>/` of the cluster in `facts`. */
 const lineFor = ({ kind, at }: Facts, path: string, body?: Facts['body']): string =>
   stepLineOf(
     {
@@ -146,7 +146,7 @@ const TEXTS: Readonly<Record<string, (facts: Facts) => Text>> = {
   'secondary/update-primary': ({ name }) => ({
     title: `Make ${name} a secondary of the cluster that created the token`,
     expect: 'The exit status is 0.',
-    back: `Repeat the last steps with an activation token of the former primary. Data that only ${name} had is lost.`,
+    back: `Create an activation token on the former primary of ${name}, and repeat this step with it. Data that only ${name} had is lost.`,
   }),
   'secondary/enable': (facts) => ({
     title: `Make ${facts.name} a ${KIND_WORDS[facts.kind]} secondary; this erases its data`,

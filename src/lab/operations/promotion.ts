@@ -7,8 +7,8 @@ import { promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
 /**
- * Promotes a secondary, and makes the other secondaries of its set follow it. A running primary is demoted first, and then follows
- * as well. With `isForced`, does not touch the primary, and promotes the secondary even if it lacks data.
+ * Promotes a secondary, and makes the other secondaries of its set follow it. A running primary is demoted first, and then
+ * follows as well. With `isForced`, does not touch the primary, and promotes the secondary even if it lacks data.
  */
 export const promoteCluster = async (runbook: Runbook, to: string, kind: Kind, isForced: boolean): Promise<void> => {
   const word = KIND_WORDS[kind]
@@ -46,7 +46,7 @@ const requirePromotable = async (
   if (from !== undefined && second !== undefined)
     throw new LabError(
       'remote',
-      `${from} and ${second} are both ${KIND_WORDS[kind]} primaries; to leave one: ${rejoinLine(runbook, from, second, kind)}`,
+      `${from} and ${second} are both ${KIND_WORDS[kind]} primaries; to keep ${second} as the only primary, run: ${rejoinLine(runbook, from, second, kind)}`,
     )
   if (from === undefined && kind === 'dr') {
     const line = runbook.line(`failover PRIMARY ${to}`)

@@ -186,7 +186,11 @@ const exchangeWith =
       return found
     })
     if (answer) return answer
-    throw new Error(late.signal.aborted ? `no response within ${timeoutMs} virtual ms` : 'no server responds')
+    throw new Error(
+      late.signal.aborted
+        ? `${origin} did not respond within ${timeoutMs} ms of virtual time`
+        : `no running server has the address ${origin}`,
+    )
   }
 
 /** Adapts a server of a simulated lab to the interface of lab clusters. */

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../client/api-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
-import { askStatus } from '../requests/replication.js'
+import { askStatus, REPLICATION } from '../requests/replication.js'
 import { isStreaming } from '../requests/replication-status.js'
 
 /** Levels of readiness to wait for. */
@@ -34,5 +34,7 @@ const findUnreplicated = async (client: ApiClient, kind: Kind): Promise<string |
   if (mode === 'secondary')
     return isStreaming(status) ? undefined : `${kind}: state is ${state}, connection_state ${connectionState}`
   const away = knownSecondaries.filter((id) => !connectedSecondaries.includes(id))
-  return away.length === 0 ? undefined : `${kind}: secondaries not connected: ${away.join(', ')}`
+  if (away.length === 0) return undefined
+  const revoke = `vault write ${REPLICATION}/${kind}/primary/revoke-secondary id=${away[0]}`
+  return `${kind}: secondaries not connected: ${away.join(', ')} (if no cluster uses an ID: ${revoke})`
 }

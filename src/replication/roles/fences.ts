@@ -96,9 +96,14 @@ export class Fences {
     const beginIndex = host.store.position.index
     const fork = { forkIndex: beginIndex, beginIndex, alignedFrom: 0 }
     const beyond = Math.max(...ended.map(({ number }) => number))
+    const before = currentEpoch(chainOf(roles.records.dr))?.number ?? 0
+    // A DR copy that was promoted took over the performance secondary ID of this cluster: each promotion adds one to the
+    // number of the DR epoch and to the incarnation.
+    const reclaimed = kinds.includes('dr') && roles.records.performance.mode === 'secondary' ? KINDS : kinds
     // The log switches to the new epoch before a follower learns of it.
     if (kinds.includes(writtenKind(roles.records))) await host.store.setEpoch(id)
-    await roles.updateAll(kinds, (record) => {
+    await roles.updateAll(reclaimed, (record) => {
+      if (record.mode === 'secondary') return { ...record, incarnation: record.incarnation + beyond + 1 - before }
       if (record.mode !== 'primary') return record
       const { fenced: _, ...free } = record
       return { ...free, epochs: extendChain(record.epochs, id, fork, beyond) }

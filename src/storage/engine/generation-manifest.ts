@@ -92,7 +92,9 @@ export class GenerationManifest {
     for (const generation of await findGenerations(this.#path)) {
       if (generation === this.#live || this.#condemned.has(generation)) continue
       const directory = generationDirectory(this.#path, generation)
-      this.#log.warn('a storage generation is neither live nor condemned: it stays on disk', { directory })
+      this.#log.warn('found an unknown storage generation: it is not removed, because it may contain data', {
+        directory,
+      })
     }
   }
 

@@ -9,7 +9,7 @@ const BATCH_BYTES = 1024 * 1024
 const BATCH_KEYS = 512
 /** Approximate maximum of recorded keys before they are copied again. */
 const WRITTEN_MAX = 8192
-/** Maximum number of keys that are copied during the pause without writes. */
+/** `catchUp` stops if at most this many written keys remain. `finish` copies them while writes are blocked. */
 const LEFT_MAX = 256
 /** After this many rounds, writers must wait, because they outpace the copy. */
 const ROUNDS_MAX = 12

@@ -80,7 +80,7 @@ export class CopiedKeys implements Iterable<SubPageChange> {
   #hash(n: number): Buffer {
     const at = (n % HASHES_PER_POOL) * HASH
     const pool = this.#hashes[Math.floor(n / HASHES_PER_POOL)]
-    if (pool === undefined) throw new Error('no such key of a copy')
+    if (pool === undefined) throw new Error(`the copy has no key at position ${n}`)
     return pool.subarray(at, at + HASH)
   }
 }

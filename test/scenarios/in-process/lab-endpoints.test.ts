@@ -9,10 +9,10 @@ it('a lab endpoint reports a failed action', async () => {
     const { status, json } = await A.anonymous.send('POST', `/_understudy/v1/${path}`, { body })
     return `${status} ${String(json?.errors ?? '')}`
   }
-  const states = 'there are bootstrapping, merkle-diff, merkle-sync, reindex, apply'
-  expect(await post('states/hold', { state: 'asleep' })).toBe(`400 unknown state; ${states}`)
-  expect(await post('states/release', { state: 'asleep' })).toBe(`400 unknown state; ${states}`)
-  expect(await post('states/hold', { state: null })).toBe(`400 missing state; ${states}`)
+  const states = 'one of bootstrapping, merkle-diff, merkle-sync, reindex, apply'
+  expect(await post('states/hold', { state: 'asleep' })).toBe(`400 state must be ${states}`)
+  expect(await post('states/release', { state: 'asleep' })).toBe(`400 state must be ${states}`)
+  expect(await post('states/hold', { state: null })).toBe(`400 state is required: ${states}`)
   expect(await post('states/release', { state: null, kind: null })).toBe('204 ')
   const fault = { tree: 'local', page: 1 }
   expect(await post('faults/corrupt', fault)).toBe('204 ')

@@ -129,6 +129,19 @@ describe('operations', () => {
     expect(await codeAndText(() => lab.activate('A', 'B', { kind: 'performance' }))).toContain('already')
   })
 
+  it('a switchover does not promote a secondary whose data differs from the data of its primary', async () => {
+    await using lab = await startLab('dr', { simulated: true })
+    for (const [cluster, page] of [
+      [lab.A, 3],
+      [lab.B, 5],
+    ] as const)
+      await cluster.anonymous.call('POST', '/_understudy/v1/faults/corrupt', { body: { tree: 'replicated', page } })
+    expect(await codeAndText(() => lab.switchover('A', 'B'))).toMatch(
+      /^remote: B was not promoted, because its data differs; A is the DR primary again; .*rejoin B A.*reindex/,
+    )
+    expect((await lab.A.status('dr')).mode).toBe('primary')
+  })
+
   it('promote rejects a secondary that lacks writes of a live primary', async () => {
     await using lab = await startLab('dr', { simulated: true })
     await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })

@@ -115,10 +115,14 @@ export const FACTS = {
     },
   }),
   primaries: fact({
-    schema: facts('All clusters that report the role primary for this kind of replication.', ['kind', 'are'], {
-      kind: KIND,
-      are: { type: 'array', items: CLUSTER },
-    }),
+    schema: facts(
+      'Exactly the listed clusters report the role primary for this kind of replication.',
+      ['kind', 'are'],
+      {
+        kind: KIND,
+        are: { type: 'array', items: CLUSTER, description: 'All primaries. An empty list means no primary.' },
+      },
+    ),
     text: ({ kind, are }) => `${kind} primaries are: ${are.join(', ') || 'none'}`,
     async run({ lab }, { kind, are }) {
       const modes = await Promise.all(

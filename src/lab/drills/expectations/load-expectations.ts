@@ -117,7 +117,7 @@ export const LOAD_EXPECTATIONS = {
       },
     }),
     text: ({ 'accepted-by': by, on, lost }) =>
-      `writes${by ? ` that ${by} accepted` : ''} missing on ${on}: ${describeWanted(lost)}`,
+      `number of writes${by ? ` accepted by ${by}` : ''} that are missing on ${on}: ${describeWanted(lost)}`,
     async run({ context, load }, { 'accepted-by': by, on, lost, 'at-least': least = 1 }) {
       const writes = load.acknowledged.filter(({ cluster }) => by === undefined || cluster === by)
       if (writes.length < least)

@@ -32,8 +32,8 @@ export interface HiddenFault extends Omit<FaultSolution, 'mend'> {
 }
 
 /**
- * Texts in which `{primary}`, `{secondary}`, `{kind}` and `{id}` stand for the place, and `{from}` and `{to}` for a
- * direction.
+ * Texts about a hidden fault. Placeholders for the link with the fault: `{primary}`, `{secondary}`, `{kind}` and `{id}` (ID
+ * of the secondary). Placeholders for the blocked direction: `{from}` and `{to}`.
  */
 export interface FaultSolution {
   readonly what: string

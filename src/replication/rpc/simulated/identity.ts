@@ -58,6 +58,8 @@ const read = (pem: string): X509Certificate => {
   try {
     return new X509Certificate(pem)
   } catch (error) {
-    throw new LogicalError('unavailable', 'the certificate is missing or invalid', { cause: error })
+    throw new LogicalError('unavailable', 'the certificate of the other cluster is missing or invalid', {
+      cause: error,
+    })
   }
 }
