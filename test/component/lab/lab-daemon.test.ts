@@ -205,7 +205,7 @@ it('the lab daemon holds a thousand faults of two clients, rejects more, and hea
   await Promise.all([each(client), each(other)])
   const ids = (await client.list()).map(({ id }) => id)
   expect(ids).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1))
-  await expect(client.set(cut)).rejects.toThrow('the lab already has 1000 faults')
+  await expect(client.set(cut)).rejects.toThrow('the lab has the maximum of 1000 faults')
   const healed = await Promise.all([client.heal(), other.heal(), client.heal(7).catch(() => [])])
   expect(healed.flat().map(({ id }) => id)).toHaveLength(1000)
   expect(await other.list()).toEqual([])

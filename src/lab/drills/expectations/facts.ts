@@ -115,14 +115,10 @@ export const FACTS = {
     },
   }),
   primaries: fact({
-    schema: facts(
-      'Exactly the listed clusters report the role primary for this kind of replication.',
-      ['kind', 'are'],
-      {
-        kind: KIND,
-        are: { type: 'array', items: CLUSTER, description: 'All primaries. An empty list means no primary.' },
-      },
-    ),
+    schema: facts('Exactly these clusters report the role primary for this kind of replication.', ['kind', 'are'], {
+      kind: KIND,
+      are: { type: 'array', items: CLUSTER, description: 'All primaries. An empty list means no primary.' },
+    }),
     text: ({ kind, are }) => `${kind} primaries are: ${are.join(', ') || 'none'}`,
     async run({ lab }, { kind, are }) {
       const modes = await Promise.all(

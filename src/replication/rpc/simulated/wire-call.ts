@@ -36,7 +36,7 @@ export class WireCall {
    */
   write(payload: Buffer, done: () => void = () => undefined): void {
     if (payload.length > LIMITS.rpcMessageBytesMax)
-      throw new LogicalError('unavailable', `a message of ${payload.length} bytes exceeds the maximum size`)
+      throw new LogicalError('unavailable', `a message of ${payload.length} bytes is larger than the maximum`)
     if (this.#isEnded || this.#ownEnd) done()
     else this.#unsent.push({ payload, done })
     this.#flush()
