@@ -117,7 +117,7 @@ it('attach accepts the output of operator init as keys, and warns about a readab
     [[], 'specify the address of each cluster'],
     [['A=elsewhere'], 'is not of the form A=http://host:8200'],
     [['A=http://a:8200', 'A=http://b:8200'], 'specified twice'],
-    [[`B=${a.address}`, '--keys', keys], 'the keys file has cluster A'],
+    [[`B=${a.address}`, '--keys', keys], 'the keys file contains keys of A'],
     [['--keys', path.join(home.directory, 'none.json')], 'cannot be read'],
     [['--project', 'x', `A=${a.address}`], '--project names containers'],
     [[`A=${a.address}`, '--topology', 'drr'], 'did you mean "dr"'],

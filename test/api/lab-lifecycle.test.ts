@@ -19,7 +19,7 @@ describe('a lab', () => {
     await using home = new LabHome()
     const [one, other] = await Promise.all([home.run('up', 'single', ...UP), home.run('up', 'single', ...UP)])
     expect([one.status, other.status].sort()).toEqual([0, 5])
-    expect(one.stderr + other.stderr).toMatch(/the start of the lab "one" is (being started by process \d+|running)/)
+    expect(one.stderr + other.stderr).toMatch(/the lab "one" is (being started by process \d+|running)/)
     expect(await home.run('up', 'single', ...UP)).toMatchObject({
       status: 5,
       stderr: expect.stringContaining('the start of the lab "one" is running; "understudy down one" stops it'),
@@ -106,7 +106,7 @@ describe('a lab', () => {
     expect(await down('y\n')).toEqual({
       status: 0,
       shown: expect.stringMatching(
-        /WARNING: the data and keys of the start of the lab "one" are erased(?:.|\s)*is down/,
+        /WARNING: the data and keys of the lab "one" are erased(?:.|\s)*is down/,
       ),
     })
     expect((await home.run('up', 'single', ...UP, '--in-process')).status).toBe(0)
@@ -185,7 +185,7 @@ describe('a lab', () => {
     for (const words of ['status', 'start', 'env A', 'wait', 'fault ls', 'failover A B', 'reset', 'probe'])
       expect(await home.run(...words.split(' '), '--name', 'one'), words).toMatchObject({
         status: 5,
-        stderr: expect.stringContaining('the start of the lab "one" failed to start and is not running'),
+        stderr: expect.stringContaining('the lab "one" failed to start and is not running'),
       })
     expect(home.processes()).toEqual([])
     expect((await home.run('logs', '--name', 'one')).status).toBe(0)
