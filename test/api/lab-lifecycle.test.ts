@@ -22,7 +22,7 @@ describe('a lab', () => {
     expect(one.stderr + other.stderr).toMatch(/the lab "one" is (being started by process \d+|running)/)
     expect(await home.run('up', 'single', ...UP)).toMatchObject({
       status: 5,
-      stderr: expect.stringContaining('the start of the lab "one" is running; "understudy down one" stops it'),
+      stderr: expect.stringContaining('the lab "one" is running; "understudy down one" stops it'),
     })
     expect(home.servers()).toHaveLength(1)
     expect((await home.run('down', 'one')).status).toBe(0)
@@ -105,9 +105,7 @@ describe('a lab', () => {
     expect(home.left()).toEqual(['one'])
     expect(await down('y\n')).toEqual({
       status: 0,
-      shown: expect.stringMatching(
-        /WARNING: the data and keys of the lab "one" are erased(?:.|\s)*is down/,
-      ),
+      shown: expect.stringMatching(/WARNING: the data and keys of the lab "one" are erased(?:.|\s)*is down/),
     })
     expect((await home.run('up', 'single', ...UP, '--in-process')).status).toBe(0)
     expect(await down('', '--yes')).toEqual({ status: 0, shown: expect.not.stringContaining('Continue?') })
