@@ -43,7 +43,7 @@ const recording = (lab: LiveLab, isDryRun = false) => {
   const book = lab.runbook({
     timeoutMs: TIMEOUT_MS,
     onProgress: (text) => void said.push(text),
-    onCall: (line) => void paths.push(/sys\/replication\/\S+(?: id=\S+)?/.exec(line)?.[0] ?? line),
+    onCall: (line) => void paths.push(/sys\/replication\/\S+(?: id=[\w-]+)?/.exec(line)?.[0] ?? line),
     isDryRun,
   })
   return { book, said, paths }
