@@ -61,6 +61,6 @@ describe('a lab in a container', () => {
   it('a lab in a container is removed when the container stops', () => {
     expect(docker('stop', '--time', '60', id).status).toBe(0)
     expect(docker('inspect', '-f', '{{.State.ExitCode}}', id).stdout, log()).toBe('143')
-    expect(log()).toContain('the lab "default" is down')
+    expect(log()).toContain('the lab "default" was removed')
   })
 })
