@@ -226,7 +226,7 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
     drill: 'expired-activation-token',
     what: 'the token does not expire',
     change: without('the token expires'),
-    fails: /it is rejected/,
+    fails: /the expired token is rejected/,
   },
   {
     drill: 'merkle-corruption',
