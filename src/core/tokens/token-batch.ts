@@ -9,19 +9,41 @@ import type { StoredToken } from './token-record.js'
  */
 const PREFIX = 'hvb.'
 
-/** The encrypted values, in this order. */
-const COLUMNS = [
-  ...(['policies', 'path', 'displayName', 'meta', 'entityId', 'parent'] as const),
-  ...(['createdAtMs', 'ttlSeconds', 'expiresAtMs', 'role', 'boundCidrs'] as const),
-]
-
-export type BatchToken = Pick<StoredToken, 'namespaceId' | (typeof COLUMNS)[number]>
+export type BatchToken = Pick<
+  StoredToken,
+  | 'namespaceId'
+  | 'policies'
+  | 'path'
+  | 'displayName'
+  | 'meta'
+  | 'entityId'
+  | 'parent'
+  | 'createdAtMs'
+  | 'ttlSeconds'
+  | 'expiresAtMs'
+  | 'role'
+  | 'boundCidrs'
+>
 
 export const isBatch = (presented: string): boolean => presented.startsWith(PREFIX)
 
 export const sealBatch = (key: Buffer, random: Random, token: BatchToken): string => {
-  const { namespaceId } = token
-  const plain = Buffer.from(JSON.stringify(COLUMNS.map((name) => token[name])))
+  const { namespaceId, policies, path, displayName, meta, entityId, parent } = token
+  const { createdAtMs, ttlSeconds, expiresAtMs, role, boundCidrs } = token
+  const fields = [
+    policies,
+    path,
+    displayName,
+    meta,
+    entityId,
+    parent,
+    createdAtMs,
+    ttlSeconds,
+    expiresAtMs,
+    role,
+    boundCidrs,
+  ]
+  const plain = Buffer.from(JSON.stringify(fields))
   const sealed = Buffer.alloc(plain.length + AEAD_NONCE_BYTES + AEAD_TAG_BYTES)
   sealInto(sealed, 0, key, random.bytes(AEAD_NONCE_BYTES), plain, namespaceId)
   return `${PREFIX}${sealed.toString('base64url')}${suffixOf(namespaceId)}`
@@ -36,8 +58,20 @@ export const openBatch = (key: Buffer, presented: string): BatchToken | undefine
   if (sealed.toString('base64url') !== text) return undefined
   const plain = openSealed(key, sealed, namespaceId)
   if (!plain) return undefined
-  const values: readonly unknown[] = JSON.parse(plain.toString('utf8'))
-  const token: Record<string, unknown> = { namespaceId }
-  for (const [index, name] of COLUMNS.entries()) token[name] = values[index]
-  return token as BatchToken
+  const [policies, path, displayName, meta, entityId, parent, createdAtMs, ttlSeconds, expiresAtMs, role, boundCidrs] =
+    JSON.parse(plain.toString('utf8'))
+  return {
+    namespaceId,
+    policies,
+    path,
+    displayName,
+    meta,
+    entityId,
+    parent,
+    createdAtMs,
+    ttlSeconds,
+    expiresAtMs,
+    role,
+    boundCidrs,
+  }
 }

@@ -9,17 +9,18 @@ const VERSION = 1
 
 type ListedVersion = [number: string, createdMs: number, deletedMs?: number | null, isDestroyed?: true]
 
-/** The values of a record after its version, in this order. The versions of the key follow. */
-const COLUMNS = [
-  'createdMs',
-  'updatedMs',
-  'currentVersion',
-  'oldestVersion',
-  'maxVersions',
-  'casRequired',
-  'deleteVersionAfterSeconds',
-  'customMetadata',
-] as const satisfies readonly (keyof KeyMetadata)[]
+type ListedMetadata = [
+  version: number,
+  createdMs: number,
+  updatedMs: number,
+  currentVersion: number,
+  oldestVersion: number,
+  maxVersions: number,
+  casRequired: boolean,
+  deleteVersionAfterSeconds: number,
+  customMetadata: KeyMetadata['customMetadata'],
+  versions: readonly ListedVersion[],
+]
 
 export const readMetadata = (storage: ReadStorage, path: string): KeyMetadata | undefined => {
   const stored = path === '' ? undefined : storage.get(metadataKey(path))
@@ -34,8 +35,19 @@ export const putMetadata = (tx: Transaction, path: string, metadata: KeyMetadata
  * full.
  */
 export const encodeMetadata = (metadata: KeyMetadata): Buffer => {
-  const versions = Object.entries(metadata.versions).map(listVersion)
-  return Buffer.from(JSON.stringify([VERSION, ...COLUMNS.map((name) => metadata[name]), versions]))
+  const list: ListedMetadata = [
+    VERSION,
+    metadata.createdMs,
+    metadata.updatedMs,
+    metadata.currentVersion,
+    metadata.oldestVersion,
+    metadata.maxVersions,
+    metadata.casRequired,
+    metadata.deleteVersionAfterSeconds,
+    metadata.customMetadata,
+    Object.entries(metadata.versions).map(listVersion),
+  ]
+  return Buffer.from(JSON.stringify(list))
 }
 
 /**
@@ -43,16 +55,24 @@ export const encodeMetadata = (metadata: KeyMetadata): Buffer => {
  * record of a later format.
  */
 export const decodeMetadata = (bytes: Buffer): KeyMetadata => {
-  const stored = JSON.parse(bytes.toString('utf8')) as unknown[] | KeyMetadata
+  const stored = JSON.parse(bytes.toString('utf8')) as ListedMetadata | KeyMetadata
   if (!Array.isArray(stored)) return stored
   if (stored[0] !== VERSION) {
     throw new LogicalError('internal', `metadata of a secret is stored in format ${stored[0]} of a later version`)
   }
   const versions: KeyMetadata['versions'] = {}
-  for (const version of stored.at(-1) as readonly ListedVersion[]) versions[version[0]] = versionOf(version)
-  const metadata: Record<string, unknown> = { versions }
-  for (const [index, name] of COLUMNS.entries()) metadata[name] = stored[index + 1]
-  return metadata as unknown as KeyMetadata
+  for (const version of stored[9]) versions[version[0]] = versionOf(version)
+  return {
+    createdMs: stored[1],
+    updatedMs: stored[2],
+    currentVersion: stored[3],
+    oldestVersion: stored[4],
+    maxVersions: stored[5],
+    casRequired: stored[6],
+    deleteVersionAfterSeconds: stored[7],
+    customMetadata: stored[8],
+    versions,
+  }
 }
 
 const listVersion = ([number, { createdMs, deletedMs, destroyed }]: [string, VersionMetadata]): ListedVersion => {
