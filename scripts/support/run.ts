@@ -1,10 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import path from 'node:path'
+import { forwardSignals } from '../../src/lab/runner/foreground.js'
 
 /** The directory of the package. */
 export const ROOT = path.join(import.meta.dirname, '..', '..')
-
-const FORWARDED: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
 
 /**
  * Runs a program, and forwards signals to it. `output` is an open file, or `inherit` for the output of this process. Resolves to the exit status of the
@@ -22,17 +21,12 @@ export const run = (
       stdio: ['ignore', output, output],
       env: { ...process.env, ...env },
     })
-    const forward = (signal: NodeJS.Signals) => void child.kill(signal)
-    for (const signal of FORWARDED) process.on(signal, forward)
-    const finish = (status: number) => {
-      for (const signal of FORWARDED) process.off(signal, forward)
-      resolve(status)
-    }
+    forwardSignals(child)
     child.once('error', (error) => {
       console.error(`${command}: ${error.message}`)
-      finish(1)
+      resolve(1)
     })
-    child.once('exit', (status) => finish(status ?? 1))
+    child.once('exit', (status) => resolve(status ?? 1))
   })
 
 /** Returns the output of a program, or undefined if it fails or does not exist. */

@@ -1,5 +1,6 @@
 import type { StartedTestContainer } from 'testcontainers'
 import type { ApiClient } from '../client/api-client.js'
+import { containerHostOf, SERVER_PORTS } from '../lab/containers/container-daemon.js'
 import type { KeyRing } from '../lab/keys/key-ring.js'
 import { clientOf } from '../lab/model/cluster.js'
 import type { Kind } from '../lab/model/kinds.js'
@@ -72,4 +73,4 @@ export class ContainerCluster {
   }
 }
 
-export const clusterAddressOf = (name: string): string => `https://${name.toLowerCase()}:8201`
+export const clusterAddressOf = (name: string): string => `https://${containerHostOf(name)}:${SERVER_PORTS.cluster}`

@@ -5,6 +5,7 @@ import {
   CONTROL_PORT,
   DAEMON_HEALTH,
   dialRoutesThroughDaemon,
+  containerHostOf,
   LINKS,
   planDaemonContainer,
 } from '../lab/containers/container-daemon.js'
@@ -111,7 +112,7 @@ export class UnderstudyLab {
   }
 
   #startServer(name: string, network: StartedNetwork, timeoutMs: number): Promise<StartedTestContainer> {
-    const host = name.toLowerCase()
+    const host = containerHostOf(name)
     const config = {
       listener: { tcp: { address: `0.0.0.0:${API_PORT}`, tls_disable: true } },
       storage: { raft: { path: '/vault/file', node_id: name } },

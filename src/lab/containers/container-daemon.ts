@@ -22,15 +22,15 @@ export const DAEMON_HEALTH: ['CMD', ...string[]] = ['CMD', 'curl', '-fsS', `http
 const serversWithClusters = (topology: Topology) =>
   topology.clusters.flatMap((cluster) => serversOf(topology, cluster).map((name) => ({ cluster, name })))
 
-/** The host of a server in the network. */
-const hostOf = (server: string): string => server.toLowerCase()
+/** The host of a server in the network, which is also the name of its container or service. */
+export const containerHostOf = (server: string): string => server.toLowerCase()
 
 /** Plans a proxy for each server and each address of the others. The plan depends on the topology only. */
 const planProxies = (topology: Topology): Route[] => {
   const servers = serversWithClusters(topology)
   const reaches = servers.map(
     ({ cluster, name }) =>
-      [name, { ...nodeOf(cluster, name), host: hostOf(name), ports: SERVER_PORTS, hidden: [] }] as const,
+      [name, { ...nodeOf(cluster, name), host: containerHostOf(name), ports: SERVER_PORTS, hidden: [] }] as const,
   )
   const count = routeCount(servers.length)
   const ports = Array.from({ length: count }, (_, index) => PROXY_PORT + count - 1 - index)
@@ -45,7 +45,7 @@ export const dialRoutesThroughDaemon = (topology: Topology, server: string): str
 export const planDaemonContainer = (topology: Topology) => {
   const clusters = serversWithClusters(topology).map(({ cluster, name }) => ({
     name,
-    apiAddress: `${planOf(topology, cluster).tls ? 'https' : 'http'}://${hostOf(name)}:${SERVER_PORTS.api}`,
+    apiAddress: `${planOf(topology, cluster).tls ? 'https' : 'http'}://${containerHostOf(name)}:${SERVER_PORTS.api}`,
   }))
   const config: LabDaemonConfig = {
     lab: topology.name,

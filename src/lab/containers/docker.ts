@@ -21,18 +21,18 @@ export const dockerWithOutput = (...args: readonly string[]): Promise<void> =>
     })
   })
 
-export const hasImage = (name: string): Promise<boolean> =>
-  docker('image', 'inspect', name).then(
+/** Runs the Docker client, and resolves to whether it succeeds. */
+const succeeds = (...args: readonly string[]): Promise<boolean> =>
+  docker(...args).then(
     () => true,
     () => false,
   )
 
+export const hasImage = (name: string): Promise<boolean> => succeeds('image', 'inspect', name)
+
 /** Runs compose in a directory: the Docker plugin, or the standalone program if there is no plugin. */
 export const compose = async (directory: string, ...args: readonly string[]): Promise<string> => {
-  const hasPlugin = await docker('compose', 'version').then(
-    () => true,
-    () => false,
-  )
+  const hasPlugin = await succeeds('compose', 'version')
   return hasPlugin ? run('docker', ['compose', ...args], directory) : run('docker-compose', args, directory)
 }
 

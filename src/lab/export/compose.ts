@@ -6,7 +6,7 @@ import {
   SECRETS_IN_CONTAINER,
   TLS_LABEL,
 } from '../containers/compose-project.js'
-import { daemonService, dialRoutesThroughDaemon, LINKS } from '../containers/container-daemon.js'
+import { daemonService, dialRoutesThroughDaemon, containerHostOf, LINKS } from '../containers/container-daemon.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import {
   CLUSTER_PORT,
@@ -102,7 +102,7 @@ export const exportCompose = (
 
 const composeServerOf = (topology: Topology, server: ExportedServer, host: string | undefined): ComposeServer => {
   const { cluster, port } = server
-  const service = server.name.toLowerCase()
+  const service = containerHostOf(server.name)
   const api = `${schemeOf(topology, cluster)}://${host ? `${host}:${port}` : `${service}:${API_PORT}`}`
   const isTls = hasTls(topology, cluster)
   const isAutoSealed = planOf(topology, cluster).seal?.type === 'auto'

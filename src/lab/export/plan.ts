@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { messageOf } from '../../base/printable.js'
+import { SERVER_PORTS } from '../containers/container-daemon.js'
 import { LabError } from '../model/lab-error.js'
 import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS, requireSettings } from '../model/settings.js'
 import { labTlsFiles } from '../../server/dev/dev.js'
@@ -14,8 +15,7 @@ export interface ExportedFile {
   readonly text: string
 }
 
-export const API_PORT = 8200
-export const CLUSTER_PORT = 8201
+export const { api: API_PORT, cluster: CLUSTER_PORT } = SERVER_PORTS
 /** Difference between the ports of consecutive clusters, as in a lab of processes. */
 const PORT_STEP = 10
 /** Difference between the ports of consecutive nodes of a cluster. */

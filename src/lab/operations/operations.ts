@@ -98,20 +98,21 @@ export const handOver = async (runbook: Runbook, { from, to, kind, others = [] }
   const { secondaryId } = await runbook.status(to, kind)
   const isOfIt = (text: string) => secondaryId === '' || text.includes(`"${secondaryId}"`)
   const shortfall = (await demote(runbook, from, kind)).find((text) => SHORTFALL.test(text) && isOfIt(text))
-  const isDifferent = shortfall === undefined && kind === 'dr' && (await hasOtherData(runbook, from, to))
-  if (shortfall !== undefined || isDifferent) {
+  const takeBack = async (why: string, hint: string): Promise<never> => {
     // The demoted primary is promoted again, so that nothing is lost.
     await promote(runbook, from, kind, { token: await operationTokenFor(runbook, from, kind), isForced: false })
     await followAll(runbook, others, from, kind).catch(() => undefined)
-    const why = isDifferent ? 'its data differs' : 'writes would be lost'
-    const next = isDifferent
-      ? `To rebuild the Merkle trees of a cluster: vault write -f ${REPLICATION}/reindex`
-      : `Warning of ${from}: ${shortfall}`
     throw new LabError(
       'remote',
-      `${to} was not promoted, because ${why}; ${from} is the ${KIND_WORDS[kind]} primary again; to make ${to} follow it: ${rejoinLine(runbook, to, from, kind)}. ${next}`,
+      `${to} was not promoted, because ${why}; ${from} is the ${KIND_WORDS[kind]} primary again; to make ${to} follow it: ${rejoinLine(runbook, to, from, kind)}. ${hint}`,
     )
   }
+  if (shortfall !== undefined) await takeBack('writes would be lost', `Warning of ${from}: ${shortfall}`)
+  if (kind === 'dr' && (await hasOtherData(runbook, from, to)))
+    await takeBack(
+      'its data differs',
+      `To rebuild the Merkle trees of a cluster: vault write -f ${REPLICATION}/reindex`,
+    )
   await promote(runbook, to, kind, { token, isForced: false }).catch((error: unknown) => {
     const again = kind === 'dr' ? `failover ${to} ${from}` : `promote ${from} --kind ${kind}`
     runbook.announce(

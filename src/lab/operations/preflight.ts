@@ -41,11 +41,20 @@ export const requireMode = async (
   throw new LabError('remote', `${name} is not a ${word} ${mode}: ${text}`)
 }
 
-/** Throws unless two clusters belong to one replication set: a token of one set is invalid in another. */
-export const requireSameSet = async (runbook: Runbook, name: string, other: string, kind: Kind): Promise<void> => {
+/**
+ * Throws unless two clusters belong to one replication set: a token of one set is invalid in another. Resolves to their statuses,
+ * in the same order.
+ */
+export const requireSameSet = async (
+  runbook: Runbook,
+  name: string,
+  other: string,
+  kind: Kind,
+): Promise<readonly [ReplicationStatus, ReplicationStatus]> => {
   const ours = await runbook.status(name, kind)
   if (ours.mode === 'disabled') await requireMode(runbook, name, kind, 'secondary')
-  if (ours.clusterId === (await runbook.status(other, kind)).clusterId) return
+  const theirs = await runbook.status(other, kind)
+  if (ours.clusterId === theirs.clusterId) return [ours, theirs]
   throw new LabError('remote', `${name} and ${other} belong to different ${KIND_WORDS[kind]} replication sets`)
 }
 
@@ -56,9 +65,7 @@ export const requireFollower = async (
   secondary: string,
   kind: Kind,
 ): Promise<void> => {
-  await requireSameSet(runbook, secondary, primary, kind)
-  const { knownSecondaries } = await runbook.status(primary, kind)
-  const { secondaryId } = await runbook.status(secondary, kind)
+  const [{ secondaryId }, { knownSecondaries }] = await requireSameSet(runbook, secondary, primary, kind)
   if (knownSecondaries.includes(secondaryId)) return
   throw new LabError(
     'remote',

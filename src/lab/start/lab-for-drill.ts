@@ -6,6 +6,7 @@ import { createSystemRandom } from '../../base/random.js'
 import { attachLab, clustersAt } from '../attach/attach.js'
 import { wireClusters } from '../attach/wiring.js'
 import { findComposeProject } from '../containers/compose-project.js'
+import { containerHostOf } from '../containers/container-daemon.js'
 import { compose } from '../containers/docker.js'
 import { exportCompose } from '../export/compose.js'
 import { describeLeftOut, writeExport } from '../export/plan.js'
@@ -149,7 +150,7 @@ const upInContainers: Up = async (drill, given, options) => {
   }
   try {
     const names = topology.clusters.flatMap((cluster) => serversOf(topology, cluster))
-    const services = names.map((server) => server.toLowerCase())
+    const services = names.map(containerHostOf)
     // The containers of the servers, and the two ports of the lab daemon.
     const ports = await randomPorts([...names, 'LINKS', 'TOXIPROXY'])
     const image = process.env.UNDERSTUDY_IMAGE ?? DEFAULT_IMAGE

@@ -8,6 +8,7 @@ import {
   isFollower,
   isStreaming,
   lagOf,
+  NO_STATUS,
   type ReplicationStatus,
   type ReplicationStatuses,
 } from '../requests/replication-status.js'
@@ -39,12 +40,7 @@ export const findLinks = (
   clusters: readonly RoleHolder[],
   faults: readonly ActiveFault[],
   nowMs: number,
-): FollowView[] =>
-  KINDS.flatMap((kind) =>
-    clusters
-      .filter((view) => isFollower(view[kind]))
-      .map((secondary) => describe(kind, secondary, clusters, faults, nowMs)),
-  )
+): FollowView[] => describeEach(clusters, faults, nowMs, isFollower)
 
 /**
  * Returns the links of clusters that report no roles, for example because they are sealed: below the primary that expects
@@ -55,11 +51,19 @@ export const findExpectedLinks = (
   faults: readonly ActiveFault[],
   nowMs: number,
 ): FollowView[] =>
+  describeEach(clusters, faults, nowMs, ({ mode }) => mode === NO_STATUS.mode).filter(({ primary }) => primary !== null)
+
+/** Describes the links of the secondaries whose status is `wanted`. */
+const describeEach = (
+  clusters: readonly RoleHolder[],
+  faults: readonly ActiveFault[],
+  nowMs: number,
+  wanted: (status: ReplicationStatus) => boolean,
+): FollowView[] =>
   KINDS.flatMap((kind) =>
     clusters
-      .filter((view) => view[kind].mode === '-')
-      .map((silent) => describe(kind, silent, clusters, faults, nowMs))
-      .filter(({ primary }) => primary !== null),
+      .filter((view) => wanted(view[kind]))
+      .map((secondary) => describe(kind, secondary, clusters, faults, nowMs)),
   )
 
 const describe = (
