@@ -10,8 +10,7 @@ import { openNodes } from '../nodes/nodes.js'
 import { unsealWithAny } from '../keys/seals.js'
 import { askStatus, findLag, waitForAnswer } from '../requests/replication.js'
 import type { Link, Topology } from '../model/topology.js'
-import { waitFor } from '../requests/wait.js'
-import { joinClusters, openCluster, type WireOptions } from '../wiring/wire.js'
+import { joinClusters, openCluster, waitForPair, type WireOptions } from '../wiring/wire.js'
 import { clusterOf, groupServers } from './attach.js'
 
 interface WiringOptions extends WireOptions {
@@ -120,22 +119,19 @@ const reopen = async (cluster: ClusterAccess, wired: WiredClusters, { onProgress
 /** Waits until a new link is replicated. Returns false if its clusters have other roles, for example after a failover. */
 const follows = async (
   link: Link,
-  clusters: ReadonlyMap<string, ClusterAccess>,
-  { clock, timeoutMs, signal, onProgress }: WireOptions,
+  clusters: ReadonlyMap<string, AttachedCluster>,
+  options: WireOptions,
 ): Promise<boolean> => {
-  const [above, below] = [clusters.get(link.primary), clusters.get(link.secondary)]
-  if (!above || !below) return false
-  const { kind, primary, secondary } = link
-  return withAnonymousClient(above, (onPrimary) =>
-    withAnonymousClient(below, async (onSecondary) => {
-      const [ours, theirs] = await Promise.all([askStatus(onPrimary, kind), askStatus(onSecondary, kind)])
-      if (ours.mode !== 'primary' || theirs.mode !== 'secondary' || ours.clusterId !== theirs.clusterId) {
-        onProgress(`${secondary} is no longer a ${kind} secondary of ${primary}: left unchanged`)
-        return false
-      }
-      const fact = () => findLag(onPrimary, onSecondary, kind)
-      await waitFor(clock, `${secondary} to follow ${primary} (${kind})`, fact, timeoutMs, signal)
-      return true
-    }),
-  )
+  const [primary, secondary] = [clusters.get(link.primary), clusters.get(link.secondary)]
+  if (!primary || !secondary) return false
+  const { kind } = link
+  let isUnchanged = true
+  await waitForPair({ primary, secondary, kind }, options, async (above, below) => {
+    const [ours, theirs] = await Promise.all([askStatus(above, kind), askStatus(below, kind)])
+    isUnchanged = ours.mode === 'primary' && theirs.mode === 'secondary' && ours.clusterId === theirs.clusterId
+    return isUnchanged ? findLag(above, below, kind) : undefined
+  })
+  if (!isUnchanged)
+    options.onProgress(`${link.secondary} is no longer a ${kind} secondary of ${link.primary}: left unchanged`)
+  return isUnchanged
 }

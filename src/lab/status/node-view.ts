@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../client/api-client.js'
+import type { NodeState as ReportedState } from '../../server/nodes/machine.js'
 
 /**
  * The state of one server of a cluster. A single server is `active` while it is unsealed. Nodes report their own state.
@@ -22,17 +23,19 @@ export interface NodeView {
   readonly appliedIndex: number | null
 }
 
-const STATES = [
-  'sealed',
-  'initializing',
-  'standby',
-  'taking-over',
-  'active',
-  'ceasing',
-  'removed',
-  'stopped',
-  'silent',
-] as const
+/** The words of all states for messages. */
+const STATE_WORDS = {
+  sealed: 'sealed',
+  initializing: 'initializing',
+  standby: 'standby',
+  'taking-over': 'becoming active',
+  active: 'active',
+  changing: 'changing its replication role',
+  ceasing: 'stepping down',
+  removed: 'removed',
+  stopped: 'stopped',
+  silent: 'not responding',
+} as const satisfies Readonly<Record<ReportedState | 'removed' | 'stopped' | 'silent', string>>
 
 /**
  * The state of one server of a cluster.
@@ -44,16 +47,12 @@ const STATES = [
  * const stateOf = async (name: `A${number}`): Promise<NodeState> => (await lab.node(name).status()).state
  * console.log(await stateOf('A1')) // active
  */
-export type NodeState = (typeof STATES)[number]
-
-const STATE_WORDS: Readonly<Partial<Record<NodeState, string>>> = {
-  silent: 'not responding',
-  'taking-over': 'becoming active',
-  ceasing: 'stepping down',
-}
+export type NodeState = keyof typeof STATE_WORDS
 
 /** Returns a state for messages. */
-export const describeNodeState = (state: NodeState): string => STATE_WORDS[state] ?? state
+export const describeNodeState = (state: NodeState): string => STATE_WORDS[state]
+
+const isNodeState = (text: string): text is NodeState => Object.hasOwn(STATE_WORDS, text)
 
 /** The state that a server reports. Earlier versions do not report the kind of standby. */
 interface NodeFields {
@@ -74,12 +73,12 @@ export const askNode = async (
   if (!client) return without('stopped')
   const answer = await client.read('/_understudy/v1/info').catch(() => undefined)
   if (!answer) return without('silent')
-  const place = answer.node as NodeFields | null | undefined
-  if (place) {
-    const state = STATES.find((one) => one === place.state) ?? 'silent'
+  const reported = answer.node as NodeFields | null | undefined
+  if (reported) {
+    const { state, is_active: isActive, applied_index: appliedIndex } = reported
     return {
-      ...{ ...node, state, isActive: place.is_active, appliedIndex: place.applied_index },
-      isPerformanceStandby: place.is_performance_standby === true,
+      ...{ ...node, state: isNodeState(state) ? state : 'silent', isActive, appliedIndex },
+      isPerformanceStandby: reported.is_performance_standby === true,
     }
   }
   const seal: Readonly<Record<string, unknown>> = await client.read('sys/seal-status').catch(() => ({ sealed: true }))

@@ -2,6 +2,7 @@ import type { ApiClient } from '../../client/api-client.js'
 import { type WiredClusters, withClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { askStatus, findLag } from '../requests/replication.js'
+import { throughRestart } from '../requests/request-errors.js'
 import type { Link } from '../model/topology.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
@@ -28,7 +29,9 @@ export const proveReplication = async (
     const below = link.kind === 'dr' ? { ...secondary, rootToken: '' } : secondary
     const sentence = await withClient(primary, (onPrimary) =>
       withClient(below, async (onSecondary) => {
-        await ensureMount(onPrimary, MOUNT)
+        const wait = (fact: () => Promise<string | undefined>) =>
+          waitFor(options.clock, `${primary.name} to serve requests`, fact, options.timeoutMs, options.signal)
+        await throughRestart(wait, () => ensureMount(onPrimary, MOUNT))
         return PROVE[link.kind](onPrimary, onSecondary, { primary: primary.name, secondary: secondary.name }, options)
       }),
     )

@@ -129,6 +129,32 @@ const ensurePrimary = async (
   if (refusal) throw refusal
 }
 
+interface Pair {
+  readonly primary: ClusterOfNodes
+  readonly secondary: ClusterOfNodes
+  readonly kind: Kind
+}
+
+/** A condition of the two clusters of a link, as for `waitFor`. */
+type PairFact = (above: ApiClient, below: ApiClient) => Promise<string | undefined>
+
+/**
+ * Waits for a condition of both clusters of a link. Finds the active nodes again for each attempt: another node may become
+ * active, and standbys are sealed by a join. Requests to the primary use its root token.
+ */
+export const waitForPair = (
+  { primary, secondary, kind }: Pair,
+  { clock, timeoutMs, signal }: WaitOptions,
+  fact: PairFact,
+  withBelow: typeof withAnonymousClient<string | undefined> = withAnonymousClient,
+): Promise<void> => {
+  const ask = async () => {
+    const [from, to] = await Promise.all([atReachableNode(primary), atReachableNode(secondary)])
+    return withClient(from, (above) => withBelow(to, (below) => fact(above, below)))
+  }
+  return waitFor(clock, `${secondary.name} to follow ${primary.name} (${kind})`, ask, timeoutMs, signal)
+}
+
 const connect = async <T extends ClusterOfNodes>(
   primary: ClusterOfNodes,
   secondary: T,
@@ -137,20 +163,10 @@ const connect = async <T extends ClusterOfNodes>(
 ): Promise<T> => {
   const { clock, timeoutMs, onProgress, signal } = options
   const caPem = primary.caFile === undefined ? undefined : readNamedText(primary.caFile)
-  const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
-  /** Finds the active nodes again for each attempt: another node may become active, and standbys are sealed by a join. */
-  const wait = (
-    withBelow: typeof withAnonymousClient<string | undefined>,
-    fact: (above: ApiClient, below: ApiClient) => Promise<string | undefined>,
-  ) => {
-    const ask = async () => {
-      const [from, to] = await Promise.all([atReachableNode(primary), atReachableNode(secondary)])
-      return withClient(from, (above) => withBelow(to, (below) => fact(above, below)))
-    }
-    return waitFor(clock, what, ask, timeoutMs, signal)
-  }
-  await wait(withClient, (above, below) => joinSecondary(above, below, link, caPem))
-  await wait(withAnonymousClient, (above, below) => findLag(above, below, link.kind))
+  const ends = { primary, secondary, kind: link.kind }
+  const join: PairFact = (above, below) => joinSecondary(above, below, link, caPem)
+  await waitForPair(ends, options, join, withClient)
+  await waitForPair(ends, options, (above, below) => findLag(above, below, link.kind))
   const { unsealKeys, threshold } = primary
   let rootToken = ''
   const generate = async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ApiClient } from '../../../src/client/api-client.js'
+import { ApiClient } from '../../../src/client/api-client.js'
 import { findReplicationLinks } from '../../../src/lab/drills/find/traffic.js'
 import { linksOf, StatusCollector } from '../../../src/lab/drills/context/status-samples.js'
 import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
@@ -14,6 +14,8 @@ import {
   type ReplicationStatus,
 } from '../../../src/lab/requests/replication-status.js'
 import type { LiveLab } from '../../../src/lab/live/live-lab.js'
+import { askNode } from '../../../src/lab/status/node-view.js'
+import { TRANSITIONS } from '../../../src/server/nodes/machine.js'
 import { askCluster, type ClusterView, type LabView } from '../../../src/lab/status/observe.js'
 
 const OFF: ReplicationStatus = { ...NO_STATUS, mode: 'disabled' }
@@ -288,4 +290,11 @@ it('status, drill reports and drill find name the same primary of a secondary if
     ({ kind, primary, secondary }) => `${secondary} follows ${primary} (${kind})`,
   )
   expect(found).toEqual(Array.from({ length: 3 }, () => 'C follows B (dr)'))
+})
+
+it.each(Object.keys(TRANSITIONS))('the status of a lab has the state that a node reports: %s', async (state) => {
+  const info = { node: { state, is_active: false, applied_index: 7 } }
+  const exchange = async () => ({ status: 200, headers: {}, bytes: Buffer.from(JSON.stringify(info)) })
+  const view = await askNode({ name: 'A1', apiAddress: 'http://a1' }, new ApiClient({ address: 'http://a1', exchange }))
+  expect(view).toMatchObject({ state, appliedIndex: 7 })
 })
