@@ -7,8 +7,8 @@ const CIPHER = 'aes-256-gcm'
 const PIECE_BYTES = 64 * 1024
 
 /**
- * Encrypts with AES-256-GCM. Writes nonce, ciphertext and tag to `out` at `offset`: 28 bytes more than `plain`.
- * `context` is authenticated but not part of the result.
+ * Encrypts with AES-256-GCM. Writes the nonce, the ciphertext and the tag to `out` at `offset`, which is 28 bytes more
+ * than `plain` has. `context` is authenticated but not part of the output.
  */
 export const sealInto = (
   out: Buffer,
@@ -22,7 +22,8 @@ export const sealInto = (
   cipher.setAAD(Buffer.from(context))
   nonce.copy(out, offset)
   const start = offset + AEAD_NONCE_BYTES
-  // Encrypts in pieces, because the library allocates a buffer per input: one large input would need twice the memory.
+  // Encrypts in pieces, because the library allocates an output buffer per input. One large input would double the
+  // memory.
   for (let at = 0; at < plain.length; at += PIECE_BYTES) {
     cipher.update(plain.subarray(at, at + PIECE_BYTES)).copy(out, start + at)
   }
@@ -30,7 +31,7 @@ export const sealInto = (
   cipher.getAuthTag().copy(out, start + plain.length)
 }
 
-/** Decrypts the result of `sealInto`. Returns undefined if key, context or any bit differs. */
+/** Decrypts the output of `sealInto`. Returns undefined if the key or the context is wrong, or any bit was changed. */
 export const openSealed = (key: Buffer, sealed: Buffer, context: string): Buffer | undefined => {
   const textEnd = sealed.length - AEAD_TAG_BYTES
   if (textEnd < AEAD_NONCE_BYTES) return undefined

@@ -4,8 +4,8 @@ import { isIP } from 'node:net'
 import { certificatePem, privateKeyPem } from './pem.js'
 
 /**
- * A certificate authority and its certificates, with P-521 keys unless other keys are passed. The library is loaded
- * with the first certificate, because loading takes a fifth of a second and most processes need none.
+ * Certificate authorities and the certificates that they issue. By default, the keys are P-521 keys. The certificate
+ * library is loaded at the first use, because loading takes about 200 ms and most processes do not need it.
  */
 interface KeyedCertificate {
   /** DER. */
@@ -23,9 +23,9 @@ const loadX509 = async () => {
 export interface CertificateKeys {
   readonly loadLibrary: typeof loadX509
   readonly crypto: webcrypto.Crypto
-  /** Algorithm of the signing key. */
+  /** Algorithm of the keys of authorities, which sign. */
   readonly authority: KeyAlgorithm
-  /** Algorithm of client keys. */
+  /** Algorithm of the keys of issued certificates. */
   readonly client: KeyAlgorithm
 }
 
@@ -45,20 +45,20 @@ const P521: CertificateKeys = {
 }
 const DAY_MS = 86_400_000
 const VALID_DAYS = 30 * 365.25
-/** Tolerates small clock differences between clusters. */
+/** Certificates become valid this long before their creation (in ms), which tolerates clock differences. */
 const BACKDATED_MS = 3_600_000
 
 interface Subject {
-  /** Common name and host. */
+  /** The common name, which is also the host name. */
   readonly name: string
   readonly nowMs: number
   /** Additional host names or addresses. */
   readonly otherHosts?: readonly string[]
-  /** Hex, a positive number of 16 bytes; random by default. */
+  /** A positive number of 16 bytes in hex. By default, the number is random. */
   readonly serialNumber?: string
 }
 
-/** Creates a self-signed authority, which can also serve as a server certificate. */
+/** Creates a self-signed authority. Its certificate can also serve as a server certificate. */
 export const createAuthority = async (
   { name, nowMs }: Subject,
   { crypto, authority, loadLibrary } = P521,
@@ -86,7 +86,7 @@ export const createAuthority = async (
   return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(crypto, keys.privateKey) }
 }
 
-/** Issues a client certificate, signed by the authority. */
+/** Issues a certificate for clients and servers, signed by the authority. */
 export const issueCertificate = async (
   issuer: KeyedCertificate,
   { name, nowMs, otherHosts = [], serialNumber }: Subject,
@@ -116,20 +116,20 @@ export const issueCertificate = async (
   return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(crypto, keys.privateKey) }
 }
 
-/** A CA and a server certificate for the API of a development server, generated at the start. */
+/** A CA and a server certificate for the API of a development server. The server generates them at startup. */
 export interface ApiCertificates {
-  /** All PEM. */
+  /** All values are PEM. */
   readonly ca: string
   readonly certificate: string
   readonly privateKey: string
 }
 
-/** The curve of API certificates, because browsers and some client libraries do not support P-521. */
+/** The algorithm of API certificates. Browsers and some client libraries do not support P-521. */
 const API_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
-/** Some clients reject server certificates with a longer validity. */
+/** Validity of API certificates in days. Some clients reject server certificates with a longer validity. */
 const API_VALID_DAYS = 397
 
-/** Generates the certificates. `hosts` are the names and addresses that clients use; the first is the common name. */
+/** Generates the certificates. `hosts` are the names and addresses of the server. The first is the common name. */
 export const createApiCertificates = async (hosts: readonly string[], nowMs: number): Promise<ApiCertificates> => {
   const { crypto, loadLibrary } = P521
   const x509 = await loadLibrary()
@@ -173,7 +173,7 @@ export const createApiCertificates = async (hosts: readonly string[], nowMs: num
   }
 }
 
-/** Returns the DER of a certificate revocation list signed by the authority. `serials`: hex. */
+/** Returns the DER of a certificate revocation list that the authority has signed. `serials` are in hex. */
 export const createRevocationList = async (
   issuer: KeyedCertificate,
   { serials, nowMs }: { readonly serials: readonly string[]; readonly nowMs: number },
@@ -212,15 +212,15 @@ const exportKey = async (crypto: webcrypto.Crypto, key: webcrypto.CryptoKey): Pr
 export const isCertificate = (der: Buffer): boolean => attempt(() => new X509Certificate(der).raw.equals(der)) ?? false
 
 /**
- * Returns the common name of a certificate's subject (DER or PEM). Returns undefined if it has none or is not a
- * certificate.
+ * Returns the common name of the subject of a certificate (DER or PEM). Returns undefined if the certificate is invalid
+ * or has no common name.
  */
 export const findCommonName = (certificate: Buffer | string): string | undefined =>
   attempt(() => /^CN=(.+)$/m.exec(new X509Certificate(certificate).subject)?.[1])
 
-/** Returns every certificate in a PEM text as its own PEM. Returns undefined if there is none, or if one is invalid. */
+/** Returns each certificate of a PEM text as its own PEM. Returns undefined if there is none or one is invalid. */
 export const parsePemCertificates = (text: string): string[] | undefined => {
-  // Node reads only the first certificate of a text, so the text is split first.
+  // `X509Certificate` reads only the first certificate of a text.
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g)
   return blocks ? attempt(() => blocks.map((block) => new X509Certificate(block).toString())) : undefined
 }

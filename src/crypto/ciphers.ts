@@ -1,4 +1,4 @@
-/** Authenticated ciphers by name, for keys whose type the client selects. */
+/** Authenticated ciphers for keys whose type the client selects. */
 import { attempt } from '../base/attempt.js'
 import { type CipherGCMTypes, createCipheriv, createDecipheriv } from 'node:crypto'
 import { AEAD_TAG_BYTES } from './aead.js'
@@ -10,21 +10,21 @@ interface CipherInput {
   readonly key: Buffer
   /** 12 bytes. */
   readonly nonce: Buffer
-  /** Authenticated, but not part of the result. */
+  /** Associated data: authenticated but not part of the output. */
   readonly associated: Buffer
 }
 
-/** ChaCha20-Poly1305 is used like GCM. */
+/** GCM does not require this option, but ChaCha20-Poly1305 does. */
 const OPTIONS = { authTagLength: AEAD_TAG_BYTES }
 
-/** Returns ciphertext and tag. */
+/** Returns the ciphertext, followed by the tag. */
 export const encryptBytes = ({ cipher, key, nonce, associated }: CipherInput, plain: Buffer): Buffer => {
   const encryption = createCipheriv(cipher as CipherGCMTypes, key, nonce, OPTIONS)
   encryption.setAAD(associated, { plaintextLength: plain.length })
   return Buffer.concat([encryption.update(plain), encryption.final(), encryption.getAuthTag()])
 }
 
-/** Returns the plaintext; undefined if key, nonce, authenticated data or any bit differs. */
+/** Returns the plaintext. Returns undefined if the key, the nonce, the associated data or any bit differs. */
 export const decryptBytes = ({ cipher, key, nonce, associated }: CipherInput, sealed: Buffer): Buffer | undefined => {
   const end = sealed.length - AEAD_TAG_BYTES
   if (end < 0) return undefined

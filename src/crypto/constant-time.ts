@@ -1,4 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
 
-/** Compares secrets in constant time. Only a length difference is observable. */
+/** Compares two secrets. The duration depends only on their lengths, not on their contents. */
 export const isSameSecret = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

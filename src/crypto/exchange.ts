@@ -3,8 +3,8 @@ import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, 
 import { deriveKey } from './digest.js'
 
 /**
- * X25519 key exchange: two parties derive a shared secret from each other's public keys. A public key is encoded as its
- * 32 raw bytes.
+ * X25519 key exchange. Each party derives the same secret from its private key and the public key of the other party. A
+ * public key is encoded as its 32 raw bytes.
  */
 const EXCHANGE_KEY_BYTES = 32
 
@@ -22,7 +22,7 @@ export const createExchangeKey = (): ExchangeKey => {
   }
 }
 
-/** Derives a 32-byte key for one purpose, equal on both sides. Returns undefined if the other public key is invalid. */
+/** Derives a 32-byte key for one purpose, equal for both parties. Returns undefined if `publicKey` is invalid. */
 export const deriveSharedKey = (privateKey: Buffer, publicKey: Buffer, purpose: string): Buffer | undefined => {
   if (publicKey.length !== EXCHANGE_KEY_BYTES) return undefined
   return attempt(() => {

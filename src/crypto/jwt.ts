@@ -1,31 +1,31 @@
 /**
- * JSON Web Tokens signed with ES512. A text is passed to the library only if it is in canonical form: base64url
- * decoders accept some modified texts, but every change must make a token invalid.
+ * JSON Web Tokens (JWTs) that are signed with ES512. Every change of a token must make the token invalid, but base64url
+ * decoders accept some changed texts. Therefore only texts in canonical form are passed to the library.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { parseJsonObject } from '../base/json.js'
 
 const ALGORITHM = 'ES512'
 
-/** Loads the library at the first use, so that servers start faster. */
+/** Loads the library at the first use, which shortens the startup of servers. */
 const loadJose = () => import('jose')
 
 export type JwtClaims = { readonly [name: string]: unknown }
 
-/** Signs tokens for one cluster and verifies its own signatures. */
+/** Signs tokens of one cluster, and verifies signatures of the same key. */
 export interface JwtKey {
   sign(claims: JwtClaims): Promise<string>
-  /** Returns the claims; undefined if this key did not sign exactly this text. Times are not checked. */
+  /** Returns the claims. Returns undefined if this key has not signed exactly this text. Does not check the expiry. */
   verify(text: string): Promise<JwtClaims | undefined>
 }
 
-/** Creates and loads signing keys. Stored keys are PKCS 8 DER. */
+/** Creates and opens signing keys. A stored key is PKCS 8 DER. */
 export interface JwtKeys {
   create(): Buffer
   open(pkcs8: Buffer): JwtKey
 }
 
-/** Returns a new P-521 key as PKCS 8 DER, for storage. */
+/** Returns a new P-521 key as PKCS 8 DER. */
 export const createSigningKey = (): Buffer =>
   generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey.export({ format: 'der', type: 'pkcs8' })
 
@@ -52,15 +52,15 @@ const verify = async (text: string, publicKey: KeyObject): Promise<JwtClaims | u
 }
 
 /**
- * Returns the claims of a token without verifying its signature. A secondary uses them to find the primary's address.
- * Returns undefined for other texts.
+ * Returns the claims of a token without a check of its signature. A secondary reads the primary's address from them.
+ * Returns undefined if the text is not a token.
  */
 export const peekClaims = (text: string): JwtClaims | undefined => {
   const [, payload] = text.split('.')
   return isJwt(text) && payload !== undefined ? parseClaims(Buffer.from(payload, 'base64url')) : undefined
 }
 
-/** Returns true for three parts, each in canonical encoding: no padding, no invalid characters, no extra bits. */
+/** Returns true if the text has three parts in canonical base64url: no padding, invalid characters or extra bits. */
 export const isJwt = (text: string): boolean => {
   const parts = text.split('.')
   return parts.length === 3 && parts.every((part) => part !== '' && isCanonical(part))

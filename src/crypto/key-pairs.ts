@@ -1,4 +1,4 @@
-/** Key pairs as bytes: PKCS 8 DER of the private key, from which the public key is derived. */
+/** Key pairs, stored as the PKCS 8 DER of the private key. The public key is derived from the private key. */
 import { attempt } from '../base/attempt.js'
 import {
   constants,
@@ -21,10 +21,13 @@ export type MakePrivateKey = (kind: PairKind) => Promise<Buffer>
 
 const generate = promisify(generateKeyPair)
 
-/** Key generation, files and storage share a small thread pool, and an RSA key occupies a thread for a second. */
+/**
+ * Limits key generation to one thread. Key generation, files and storage share a small thread pool, and the generation
+ * of an RSA key takes about one second.
+ */
 const POOL = new KeyedLock()
 
-/** Creates a private key without blocking the event loop. Concurrent calls share one thread. */
+/** Creates a private key without blocking the event loop. Concurrent calls run one after the other. */
 export const createPrivateKeyBytes: MakePrivateKey = async (kind) => {
   const { privateKey } = await POOL.run('', () => generateAs(kind))
   return privateKey.export({ format: 'der', type: 'pkcs8' })
@@ -54,13 +57,13 @@ export const ed25519PublicBytes = (privateKey: KeyObject): Buffer =>
 export const publicPemOf = (privateKey: KeyObject): string =>
   createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }).toString()
 
-/** Returns the PEM in the traditional form of the key type (PKCS 1, SEC 1). */
+/** Returns the private key as PEM in the traditional form of its type: PKCS 1 for RSA, SEC 1 for elliptic curves. */
 export const privatePemOf = (privateKey: KeyObject): string =>
   privateKey.export({ format: 'pem', type: privateKey.asymmetricKeyType === 'rsa' ? 'pkcs1' : 'sec1' }).toString()
 
 const OAEP = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' }
 
-/** Encrypts with RSA OAEP and SHA-256. Returns undefined if the input is too long for the key. */
+/** Encrypts with RSA OAEP and SHA-256. Returns undefined if `plain` is too long for the key. */
 export const encryptWithRsa = (privateKey: KeyObject, plain: Buffer): Buffer | undefined =>
   attempt(() => publicEncrypt({ key: createPublicKey(privateKey), ...OAEP }, plain))
 

@@ -14,9 +14,9 @@ interface Term {
 }
 
 /**
- * The data keys of a barrier. New values are encrypted with the key of the active term; older terms stay readable. The
- * derivation key is created once and never rotated, so values derived from it are equal on all clusters with this
- * keyring.
+ * The data keys of a barrier. Each key has a term. New values are encrypted with the key of the active term. Values of
+ * older terms stay readable. The derivation key is created once and never rotated, so all clusters with this keyring
+ * derive the same values from it.
  */
 export class Keyring {
   readonly activeTerm: number
@@ -34,7 +34,7 @@ export class Keyring {
     return new Keyring(1, random.bytes(AEAD_KEY_BYTES), new Map([[1, first]]))
   }
 
-  /** Returns the keyring with an additional term, which is the active term. */
+  /** Returns a copy of the keyring with an additional term, which is the active term. */
   rotated(random: Random, nowMs: number): Keyring {
     const term = this.activeTerm + 1
     const terms = new Map(this.#terms).set(term, { key: random.bytes(AEAD_KEY_BYTES), createdMs: nowMs })
@@ -45,12 +45,12 @@ export class Keyring {
     return this.#terms.get(term)?.key
   }
 
-  /** Start of the active term, in milliseconds. */
+  /** Start of the active term, in ms since the epoch. */
   get activeSinceMs(): number {
     return this.#terms.get(this.activeTerm)?.createdMs ?? 0
   }
 
-  /** Returns secret bytes, which must be encrypted before they are stored. */
+  /** Returns the keyring in plaintext. The caller must encrypt it before it is stored. */
   serialize(): Buffer {
     const text: KeyringText = {
       version: 1,

@@ -1,13 +1,13 @@
 import { attempt } from '../base/attempt.js'
 import { createPrivateKey } from 'node:crypto'
 
-/** Encodings of certificates and keys: DER in records and bundles, PEM at the TLS layer, JWK in bundles. */
+/** Encodings of certificates and keys. Records and bundles contain DER or JWK, and TLS requires PEM. */
 
 const LINE_LENGTH = 64
 
 /**
- * Returns the PEM without parsing its content. The code that uses the PEM parses it anyway, and parsing a key takes as
- * long as a signature.
+ * Returns DER as PEM, without a check of its content. A check would take as long as a signature, and the code that uses
+ * the PEM parses it anyway.
  */
 const pemOf = (label: string, der: Buffer): string => {
   const text = der.toString('base64')
@@ -19,10 +19,10 @@ export const certificatePem = (der: Buffer): string => pemOf('CERTIFICATE', der)
 
 export const privateKeyPem = (pkcs8: Buffer): string => pemOf('PRIVATE KEY', pkcs8)
 
-/** Returns the DER of a PEM text with one certificate or key. */
+/** Returns the DER of a PEM text that contains one certificate or key. */
 export const derOf = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----.+-----|\s/g, ''), 'base64')
 
-/** The numbers of a P-521 private key, base64url. */
+/** The numbers of a P-521 private key, in base64url. */
 interface P521Numbers {
   readonly x: string
   readonly y: string
@@ -35,7 +35,7 @@ export const toP521Numbers = (pkcs8: Buffer): P521Numbers => {
   return { x, y, d }
 }
 
-/** Returns PKCS 8 DER; undefined if the numbers are not a key on the curve. */
+/** Returns the private key as PKCS 8 DER. Returns undefined if the numbers are not a key on the curve. */
 export const fromP521Numbers = ({ x, y, d }: P521Numbers): Buffer | undefined =>
   attempt(() => {
     const key = createPrivateKey({ key: { kty: 'EC', crv: 'P-521', x, y, d }, format: 'jwk' })

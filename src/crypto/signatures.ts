@@ -1,4 +1,4 @@
-/** Signatures by scheme, for keys whose type the client selects. */
+/** Signatures for keys whose type the client selects. */
 import { attempt } from '../base/attempt.js'
 import {
   constants,
@@ -16,10 +16,13 @@ export type SignatureScheme =
   | { readonly kind: 'ecdsa'; readonly hash: HashName; readonly encoding: 'der' | 'ieee-p1363' }
   | { readonly kind: 'rsa-pss'; readonly hash: HashName; readonly saltLength: 'auto' | 'hash' | number }
   | { readonly kind: 'rsa-pkcs1'; readonly hash: HashName }
-  /** The hash algorithm that produced the input; undefined if the input is signed as it is. */
+  /** `hash` is the algorithm that produced the input; undefined if the input is signed unchanged. */
   | { readonly kind: 'rsa-pkcs1-digest'; readonly hash: HashName | undefined }
 
-/** Returns undefined if the key is too short for the signature, or the input is not a hash of this algorithm. */
+/**
+ * Signs data. Returns undefined if the key is too short for the signature, or if `data` is not a hash of the given
+ * algorithm.
+ */
 export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer): Buffer | undefined =>
   attempt(() => {
     if (scheme.kind !== 'rsa-pkcs1-digest') return sign(hashOf(scheme), data, inputOf(key, scheme, 'sign'))
@@ -27,7 +30,7 @@ export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer)
     return digestInfo && privateEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, digestInfo)
   })
 
-/** Verifies a signature. `key` may be the private key. */
+/** Returns true if the signature is valid. `key` is the public key or the private key. */
 export const isSignature = (key: KeyObject, scheme: SignatureScheme, data: Buffer, signature: Buffer): boolean => {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key
   const isGood = attempt(() => {
@@ -57,7 +60,7 @@ const saltOf = (length: 'auto' | 'hash' | number, use: 'sign' | 'verify'): numbe
   return use === 'sign' ? constants.RSA_PSS_SALTLEN_MAX_SIGN : constants.RSA_PSS_SALTLEN_AUTO
 }
 
-/** The prefix that PKCS 1 adds before a hash: algorithm identifier and hash length (RFC 8017, 9.2). */
+/** The prefix that PKCS 1 adds to a hash, in hex: algorithm identifier and length of the hash (RFC 8017, 9.2). */
 const DIGEST_PREFIX = {
   sha1: '3021300906052b0e03021a05000414',
   sha224: '302d300d06096086480165030402040500041c',

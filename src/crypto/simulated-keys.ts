@@ -18,11 +18,14 @@ import { type JwtKeys, peekClaims } from './jwt.js'
 import { ed25519KeyBytes, type MakePrivateKey, type PairKind, privateKeyOf } from './key-pairs.js'
 
 /**
- * Deterministic keys and signatures without threads: Ed25519 always creates the same signature for the same bytes. The
- * certificates are valid, and the same code verifies them.
+ * Keys and signatures for simulations, created without threads. Ed25519 is deterministic: the same key always creates
+ * the same signature for the same bytes. The certificates are valid, and production code verifies them.
  */
 const SIGNING = { name: 'Ed25519' }
-/** Algorithm of the client keys in activation tokens, which only allow this form. These keys sign nothing. */
+/**
+ * Algorithm of the client keys. Activation tokens only allow P-521 keys. The client keys sign nothing, so their
+ * signatures need not be deterministic.
+ */
 const CLIENT = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' }
 
 interface SimulatedKey {
@@ -42,7 +45,7 @@ const keyOf = (key: KeyObject): SimulatedKey => ({
 const exported = ({ key, type }: SimulatedKey): Buffer =>
   type === 'private' ? key.export({ format: 'der', type: 'pkcs8' }) : key.export({ format: 'der', type: 'spki' })
 
-/** Implements the part of the Web Crypto interface that the certificate library uses. */
+/** Returns the key functions for the certificate library: the part of Web Crypto that the library uses. */
 export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
   const subtle = {
     generateKey: async (algorithm: { readonly name: string }) => {
@@ -57,7 +60,7 @@ export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
       Uint8Array.from(sign(null, Buffer.from(data), key)).buffer,
   }
   const crypto = { subtle, getRandomValues: (into: Uint8Array) => Uint8Array.from(random.bytes(into.length)) }
-  // Loaded with this file, because loading it later would wait for the disk.
+  // The library is imported statically, because a later import would wait for the disk.
   return {
     crypto: crypto as unknown as webcrypto.Crypto,
     authority: SIGNING,
@@ -66,10 +69,7 @@ export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
   }
 }
 
-/**
- * Returns a key from the random source. Any number below the order of the curve is a private key, which determines the
- * public key.
- */
+/** Creates a private key from the random source. Any positive number below the order of the curve is a private key. */
 const ecKey = (crv: EcCurve, random: Random): KeyObject => {
   const { name, bytes } = CURVES[crv]
   const pair = createECDH(name)
@@ -84,14 +84,17 @@ const ecKey = (crv: EcCurve, random: Random): KeyObject => {
 
 type EcCurve = Extract<PairKind, { readonly type: 'ec' }>['curve']
 
-/** OpenSSL's curve names, and the length in bytes of a private key and of each coordinate. */
+/** Per curve, its name in OpenSSL, and the length of a private key and of each coordinate in bytes. */
 const CURVES = {
   'P-256': { name: 'prime256v1', bytes: 32 },
   'P-384': { name: 'secp384r1', bytes: 48 },
   'P-521': { name: 'secp521r1', bytes: 66 },
 } as const satisfies Record<EcCurve, unknown>
 
-/** Keys derived from the seeded random source, except RSA keys, which the library generates itself. */
+/**
+ * Returns a function that creates keys from the random source. RSA keys are not deterministic, since the library
+ * generates them.
+ */
 export const simulatedPrivateKeys = (random: Random): MakePrivateKey => {
   const make = (kind: PairKind): KeyObject => {
     if (kind.type === 'ed25519') return privateKeyOf(ed25519KeyBytes(random.bytes(32)))
@@ -103,7 +106,7 @@ export const simulatedPrivateKeys = (random: Random): MakePrivateKey => {
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
 
-/** JWTs of the usual form, authenticated with HMAC-SHA-256 and a key from the seeded random source. */
+/** Creates keys for JWTs that are authenticated with HMAC-SHA-256 instead of a signature. */
 export const simulatedJwtKeys = (random: Random): JwtKeys => ({
   create: () => random.bytes(32),
   open: (key) => {

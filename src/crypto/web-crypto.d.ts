@@ -1,6 +1,6 @@
 /**
- * Global names of the Web Crypto API that the certificate library's declarations use. This file maps them to
- * `node:crypto`, because the compiler options do not include the browser's declarations.
+ * Global types of Web Crypto, which the type declarations of the certificate library use. The compiler options do not
+ * include the declarations of browsers, so this file maps the types to `node:crypto`.
  */
 import type { webcrypto } from 'node:crypto'
 

@@ -1,19 +1,19 @@
 /**
- * Claims of a wrapping token in JWT form: the address to unwrap it, its expiry, and the name of the single-use token
- * behind it.
+ * The claims of a wrapping token in JWT form. They contain the address of the server that unwraps the token, the
+ * expiry, and the name of the internal single-use token.
  */
 import type { JwtClaims } from './jwt.js'
 
 interface WrappingClaims {
-  /** The API address to unwrap at; empty if the signer has none configured. */
+  /** The API address of the server that unwraps the token; empty if the signer has none configured. */
   readonly address: string
-  /** The internal name of the single-use token, not the token itself. */
+  /** The internal name of the single-use token. It is not the token itself. */
   readonly name: string
-  /** Seconds since the epoch. */
+  /** The expiry, in seconds since the epoch. */
   readonly expiresAt: number
 }
 
-/** Tolerates a receiver clock that is slightly behind. */
+/** The token becomes valid this long before its creation (in seconds), which tolerates clock differences. */
 const BACKDATED_SECONDS = 5
 
 export const wrappingClaims = (options: {
@@ -34,7 +34,7 @@ export const wrappingClaims = (options: {
   }
 }
 
-/** Returns undefined if these are not the claims of a wrapping token. The caller checks the expiry. */
+/** Returns the claims of a wrapping token; undefined for other claims. The caller checks the expiry. */
 export const readWrappingClaims = (claims: JwtClaims): WrappingClaims | undefined => {
   const { type, jti, exp, addr } = claims
   if (type !== 'wrapping' || typeof jti !== 'string' || jti === '' || typeof exp !== 'number') return undefined

@@ -1,20 +1,21 @@
 /**
- * Auto-unseal with a key from the server's configuration. To replace the key, restart the server once with both keys:
- * the previous key unwraps, and the current key wraps again.
+ * Auto-unseal with a key from the configuration of the server. To replace the key, the operator restarts the server
+ * once with both keys. The server then unwraps with the previous key and wraps again with the current key.
  */
 import type { Random } from '../base/random.js'
 import { unwrapKey, wrapKey } from './key-wrapping.js'
 
 export interface AutoSeal {
   /**
-   * The `type` in `sys/seal-status`: `static`, `transit`, or the cloud seal that `simulate_seals` simulates, such as
-   * `awskms`.
+   * The `type` that `sys/seal-status` returns: `static`, `transit` or a simulated cloud seal (setting
+   * `simulate_seals`), such as `awskms`.
    */
   readonly type: string
   wrap(key: Buffer): Buffer | Promise<Buffer>
   /**
-   * Unwraps a key. If `isCurrent` is false, the previous key wrapped it, and it must be wrapped again. Returns
-   * undefined if neither key wrapped it. If another cluster holds the key, both methods reject while it is unavailable.
+   * Unwraps a key. If `isCurrent` is false, the previous key had wrapped the value, and the caller must wrap it again.
+   * Returns undefined if neither key had wrapped the value. If another cluster holds the key and is unavailable, this
+   * method and `wrap` reject.
    */
   unwrap(wrapped: Buffer): Unwrapped | undefined | Promise<Unwrapped | undefined>
 }
@@ -30,7 +31,7 @@ interface StaticSeal extends AutoSeal {
 }
 
 export interface SealKey {
-  /** Identifies the key in its wrapped keys; at most 255 bytes. */
+  /** The ID of the key, which is stored with each value that the key wraps; at most 255 bytes. */
   readonly id: string
   /** 32 bytes. */
   readonly key: Buffer
@@ -46,8 +47,8 @@ interface StaticSealOptions {
 const PURPOSE = 'core/auto-wrapped-root'
 
 /**
- * Creates the seal. Stored form of a wrapped key: one byte with the length of the wrapping key's ID, the ID, the
- * wrapped key.
+ * Creates the seal. A wrapped key has this form: one byte with the length of the wrapping key's ID, the ID, and the
+ * encrypted key.
  */
 export const createStaticSeal = ({ type, current, previous, random }: StaticSealOptions): StaticSeal => ({
   type,

@@ -1,8 +1,8 @@
 import { LIMITS } from '../base/limits.js'
 
 /**
- * The number of key shares, and the number of shares that recombine the key (threshold). Applies to the unseal keys of a
- * Shamir seal and to the recovery keys of an auto-unseal seal.
+ * The number of key shares, and the threshold: the number of shares that are required to reconstruct the key. They
+ * apply to the unseal keys of a Shamir seal, and to the recovery keys of an auto-unseal seal.
  */
 export interface SealConfig {
   readonly shares: number
@@ -10,8 +10,8 @@ export interface SealConfig {
 }
 
 /**
- * Returns the first problem of a configuration, in the API's text without `invalid seal configuration: `; undefined if
- * it is valid.
+ * Returns the first problem of a configuration; undefined if the configuration is valid. The text is that of the API,
+ * without its prefix `invalid seal configuration: `.
  */
 export const findSealConfigProblem = ({ shares, threshold }: SealConfig): string | undefined => {
   if (shares < 1) return 'shares must be at least one'

@@ -1,16 +1,16 @@
 /**
- * Shamir's secret sharing over GF(256). A share is the key's bytes and one index byte. With one share, the share is the
- * key itself.
+ * Shamir's secret sharing over GF(256). A share has as many bytes as the key, followed by one index byte. If there is
+ * only one share, it is the key itself.
  */
 import { combine } from 'shamir-secret-sharing'
 import type { Random } from '../base/random.js'
 import type { SealConfig } from './config.js'
 
 /**
- * Returns the shares of `key`, not sorted by index. `config` must be valid.
+ * Splits `key` into shares, which are not sorted by index. `config` must be valid.
  *
- * The key and `threshold - 1` random shares determine a polynomial, whose values are the other shares. This is
- * implemented here because the library uses its own random numbers, and a seed must produce the same shares each time.
+ * The key and `threshold - 1` random shares determine a polynomial, and the other shares are values of this polynomial.
+ * The library could split keys too, but uses its own random numbers. A seed must give the same shares each time.
  */
 export const splitKey = async (random: Random, key: Buffer, config: SealConfig): Promise<Buffer[]> => {
   if (config.shares === 1) return [Buffer.from(key)]
@@ -24,8 +24,8 @@ export const splitKey = async (random: Random, key: Buffer, config: SealConfig):
 const INDICES = 255
 
 /**
- * Returns `count` different indices from 1 to 255: the start of a Fisher-Yates shuffle. Indices are not secret, so the
- * bias of this shuffle is harmless.
+ * Returns `count` different indices from 1 to 255, drawn by a Fisher-Yates shuffle. The shuffle is slightly biased,
+ * which is harmless, since indices are not secret.
  */
 const drawIndices = (random: Random, count: number): number[] => {
   const all = Array.from({ length: INDICES }, (_, at) => at + 1)
@@ -40,8 +40,8 @@ const drawIndices = (random: Random, count: number): number[] => {
 const shareOf = (bytes: Buffer, index: number): Buffer => Buffer.from([...bytes, index])
 
 /**
- * Returns the value at `index` of the polynomial through `known`. `combine` returns the value at 0, so every index is first
- * shifted by `index`. In GF(256), this addition is XOR.
+ * Returns the value at `index` of the polynomial through `known`. `combine` returns the value at 0. Therefore every
+ * index is first shifted by `index`, which is an XOR in GF(256).
  */
 const shareAt = async (known: readonly Buffer[], index: number): Promise<Buffer> => {
   const moved = known.map((share) => shareOf(share.subarray(0, -1), (share.at(-1) ?? 0) ^ index))
@@ -49,8 +49,8 @@ const shareAt = async (known: readonly Buffer[], index: number): Promise<Buffer>
 }
 
 /**
- * Combines `shares` to a key. Returns undefined if the shares cannot belong together: different lengths, or a repeated
- * index. Other invalid shares produce a wrong key, so the caller must verify the result.
+ * Reconstructs the key from `shares`. Returns undefined if the shares differ in length or an index repeats. Other
+ * invalid shares give a wrong key, so the caller must verify the result.
  */
 export const combineShares = async (shares: readonly Buffer[], config: SealConfig): Promise<Buffer | undefined> => {
   const first = shares[0]
@@ -61,5 +61,5 @@ export const combineShares = async (shares: readonly Buffer[], config: SealConfi
   return Buffer.from(await combine(shares.map(plainBytes)))
 }
 
-/** Returns a plain array, because the library rejects subclasses such as Buffer. */
+/** Returns a copy as a Uint8Array, because the library rejects subclasses such as Buffer. */
 const plainBytes = (bytes: Buffer): Uint8Array => new Uint8Array(bytes)

@@ -4,8 +4,8 @@ import { LIMITS } from '../base/limits.js'
 type ParsedKeyShare = { readonly ok: true; readonly share: Buffer } | { readonly ok: false; readonly problem: string }
 
 /**
- * Parses a key share as an operator enters it. Hex is tried first, but only if it produces a share of a possible
- * length, because some base64 texts are also valid hex. Problems are the API's texts.
+ * Parses a key share that an operator has entered in hex or base64. Some base64 texts are also valid hex. Therefore a
+ * text is parsed as hex only if the result has the length of a share. The problem texts are those of the API.
  */
 export const parseKeyShare = (text: string): ParsedKeyShare => {
   const fromHex = decodeHex(text)

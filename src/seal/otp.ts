@@ -1,4 +1,4 @@
-/** One-time passwords (OTPs) of one fixed length, because the tokens that they encode have one fixed length. */
+/** One-time passwords (OTPs). All have the same length, since the tokens that they encode have the same length. */
 import { base62 } from '../base/id.js'
 import { LIMITS } from '../base/limits.js'
 import type { Random } from '../base/random.js'

@@ -1,18 +1,18 @@
 import { LIMITS } from '../base/limits.js'
 
 /**
- * Secrets encrypted to an operator's PGP key. The library is loaded at the first use, because most servers never need
- * it.
+ * A PGP key of an operator, to which secrets are encrypted. The library is loaded at the first use, because most
+ * servers do not need it.
  */
 export interface PgpKey {
-  /** Lower-case hex of the primary key. */
+  /** The fingerprint of the primary key, in lower-case hex. */
   readonly fingerprint: string
   encrypt(plain: Buffer): Promise<Buffer>
 }
 
 type ParsedPgpKey = { readonly ok: true; readonly key: PgpKey } | { readonly ok: false; readonly problem: string }
 
-/** Parses a public key: base64 of its binary form, as command lines send it, or ASCII armor. */
+/** Parses a public key. The text is the base64 of the binary form, as command lines send it, or ASCII armor. */
 export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
   if (text.length > LIMITS.pgpKeyCharactersMax) {
     return { ok: false, problem: `error parsing PGP key: more than ${LIMITS.pgpKeyCharactersMax} characters` }
@@ -22,7 +22,7 @@ export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
     const key = text.includes('-----BEGIN PGP')
       ? await openpgp.readKey({ armoredKey: text })
       : await openpgp.readKey({ binaryKey: new Uint8Array(Buffer.from(text, 'base64')) })
-    // A key that cannot encrypt must be rejected now, because a failure after the secret is generated is too late.
+    // Rejects a key that cannot encrypt before the secret is generated.
     await key.getEncryptionKey()
     return { ok: true, key: { fingerprint: key.getFingerprint(), encrypt } }
 

@@ -1,6 +1,6 @@
 import { isSameSecret } from '../crypto/constant-time.js'
 
-/** Collects the key shares for one purpose. Overwrites dropped shares with zeros. */
+/** Collects the key shares of one operation, such as an unseal. Overwrites the shares with zeros when it drops them. */
 export class ShareCollector {
   #shares: Buffer[] = []
 
@@ -8,14 +8,14 @@ export class ShareCollector {
     return this.#shares.length
   }
 
-  /** Adds a share, unless it is already present. */
+  /** Adds a share unless the collector already has it. */
   offer(share: Buffer): 'added' | 'duplicate' {
     if (this.#shares.some((known) => isSameSecret(known, share))) return 'duplicate'
     this.#shares.push(Buffer.from(share))
     return 'added'
   }
 
-  /** Passes all shares to `use`, then drops them, even if `use` fails. Progress is 0 as soon as the call begins. */
+  /** Passes all shares to `use`, and then drops them even if `use` fails. `progress` is 0 from the start. */
   async spend<T>(use: (shares: readonly Buffer[]) => Promise<T>): Promise<T> {
     const shares = this.#shares
     this.#shares = []

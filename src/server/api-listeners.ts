@@ -15,7 +15,10 @@ interface ListenersOptions extends Omit<HttpServerOptions, 'bodies' | 'answers' 
   readonly config: Pick<ServerConfig, 'hasPage' | 'responseHeaders' | 'storage'>
 }
 
-/** The open ports of the API. They share the budgets for bodies and responses, which limit the memory of the server. */
+/**
+ * The listeners of the API. They share the budgets for request bodies and responses, which limit the memory use of the
+ * server.
+ */
 export class ApiListeners {
   readonly #options: ListenersOptions
   readonly #page: HttpServerOptions['page']
@@ -31,15 +34,15 @@ export class ApiListeners {
     this.#answers = new ResponseBudget(options.clock)
   }
 
-  /** Reserves budget for a response to another node. The reservation ends when that node has received the response. */
+  /** Reserves memory budget for a response to another node. The reservation ends when `ended` is aborted. */
   readonly reservationForCall = (ended: AbortSignal): ResponseReservation => this.#answers.reservationForCall(ended)
 
-  /** The addresses actually bound, `host:port`. */
+  /** The bound addresses as `host:port`. */
   get addresses(): readonly string[] {
     return this.#addresses
   }
 
-  /** Rejects if the port is in use. */
+  /** Opens one listener. Rejects if its port is in use. */
   async open({ address, tls, ...listener }: ListenerConfig): Promise<void> {
     const server = createHttpServer({
       ...this.#options,
@@ -54,18 +57,21 @@ export class ApiListeners {
     this.#open.push(server)
   }
 
-  /** Reloads the certificates of each listener separately: a failure does not affect the others. */
+  /**
+   * Reloads the certificates of all listeners. Returns one promise per listener, so that a failure does not affect the
+   * others.
+   */
   reloadTls(): Promise<void>[] {
     return this.#open.map(async (server) => server.reloadTls())
   }
 
-  /** Stops accepting connections, and waits up to `drainMs` for requests in flight. */
+  /** Closes all listeners. Waits at most `drainMs` milliseconds for requests in flight. */
   async close(drainMs: number): Promise<void> {
     await Promise.all(this.#open.map((server) => server.close(drainMs)))
   }
 }
 
-/** Returns the configured headers that identify the server in each API response: alternating names and values. */
+/** Returns the configured headers that identify the server in each API response, as alternating names and values. */
 const ownHeadersOf = ({
   responseHeaders: { hasHostname, hasNodeId },
   storage: { label, nodeId },
@@ -78,7 +84,7 @@ const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?')
 
 const ROOT = '/ui/'
 
-/** Redirects the bare address, and the addresses of Vault's UI, to the page. */
+/** Redirects `/` and the addresses of Vault's UI to the page. */
 const redirect: Rendered = {
   status: 307,
   contentType: 'text/html; charset=utf-8',
@@ -87,8 +93,9 @@ const redirect: Rendered = {
 }
 
 /**
- * Serves the server's own page, from the same files as a lab's page. The files are public: they contain no data of the
- * server, and the page gets its data through the API. The files are read on first use. If they are missing, there is no page.
+ * Returns a function that serves the page of the server, from the same files as the page of a lab. The files are
+ * public, because they contain no data of the server: the page gets its data through the API. The files are read on
+ * first use. If they are missing, there is no page.
  */
 const serveOwnPage = (): ((path: string, accept: string) => Rendered | undefined) => {
   let files: ReturnType<typeof readPageFiles> | undefined
@@ -110,7 +117,7 @@ const serveOwnPage = (): ((path: string, accept: string) => Rendered | undefined
   }
 }
 
-/** Reads the files named in a listener's configuration, relative to the working directory. */
+/** Reads the certificate files of a listener. Paths are relative to the working directory. */
 const readTls = ({ certFile, keyFile, clientCaFile, requireClientCert, ...versions }: ListenerTls): TlsSettings => ({
   ...versions,
   cert: readNamedFile(certFile),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Restricts the page to its own scripts, and to requests to its origin. */
+/** Response headers that restrict the page to its own scripts, and to requests to its own origin. */
 export const PAGE_HEADERS = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -27,8 +27,8 @@ const FILES: Readonly<Record<string, { readonly file: string; readonly contentTy
 }
 
 /**
- * Reads the files of the page, keyed by path below its address; the page itself has the empty key. The package contains them
- * next to the compiled modules. Throws the system's error when run from sources without a build.
+ * Returns the files of the page by their paths below the address of the page. The page itself has the empty path. The
+ * package contains the files next to the compiled modules. Throws the system's error if the sources were not built.
  */
 export const readPageFiles = (): ReadonlyMap<string, PageFile> => {
   const read = (file: string) => readFileSync(new URL(`../web/${file}`, import.meta.url))

@@ -10,7 +10,7 @@ import type { PathRuleTable } from '../logical/path-rules.js'
 import { isWrite, type Response } from '../logical/request.js'
 import { LeadershipLost, OutcomeUnknown } from '../storage/shared-log/shared-log.js'
 import type { Store } from '../storage/store/store.js'
-import { headOf, OwnTurn, renderAllowance } from './nodes/standby.js'
+import { headOf, renderAllowance, ServeLocally } from './nodes/standby.js'
 import type { NodeParts } from './nodes/node-parts.js'
 import { NotActive } from './nodes/relay-service.js'
 import type { InFlightRequests } from './runtime/admission.js'
@@ -27,16 +27,16 @@ interface RequestsOptions extends Pick<Facilities, 'clock' | 'log'> {
 
 type NodeRoles = Pick<NodeParts, 'node' | 'standby'>
 
-interface Moment {
+interface RequestStart {
   readonly store: Store | undefined
   readonly index: number | undefined
-  /** The term of this node's leadership; undefined if it was not the leader, or in a single-node cluster. */
+  /** The term of this node's leadership; undefined if this node was not the leader or has no other nodes. */
   readonly term: number | undefined
 }
 
 export class Requests {
   readonly #options: RequestsOptions
-  /** Undefined for a single-node cluster. */
+  /** The roles of this node in a multi-node cluster; undefined in a single-node cluster. */
   #nodes: NodeRoles | undefined
 
   constructor(options: RequestsOptions) {
@@ -75,14 +75,17 @@ export class Requests {
       if (host.state.name !== 'standby') return allowance
       return (await nodes.standby.allowBody(head)) ?? allowance
     } catch (error) {
-      if (error instanceof OwnTurn) return await this.allowBody(head, gone)
+      if (error instanceof ServeLocally) return await this.allowBody(head, gone)
       throw error
     } finally {
       sender.waitEndMs = head.waitEndMs
     }
   }
 
-  /** Serves a request forwarded by a standby of this cluster. If it throws `NotActive`, it has executed nothing. */
+  /**
+   * Serves a request that a standby of this cluster forwarded. Throws `NotActive` if this node is not active; it has
+   * then executed nothing.
+   */
   async handleRelayed(request: IncomingRequest, { asks, waitMs }: Omit<Relayed, 'request'>): Promise<Rendered> {
     const { host, clock } = this.#options
     const nodes = this.#nodes
@@ -116,33 +119,34 @@ export class Requests {
     try {
       return await nodes.standby.answer(request)
     } catch (error) {
-      if (!(error instanceof OwnTurn)) throw error
+      if (!(error instanceof ServeLocally)) throw error
       await host.admission.admit(request)
       return this.#answer(request)
     }
   }
 
   async #answerOpen({ name, pipeline }: OpenServerState, request: IncomingRequest): Promise<Rendered> {
-    const since = this.#moment()
+    const since = this.#recordStart()
     try {
       const response = await pipeline.handle(name, request)
       if (this.#isOutdated(request, since) && !hasWritten(response)) throw new LeadershipLost()
       return renderAnswer(request, response)
     } catch (error) {
-      throw this.#judge(request, since, error)
+      throw this.#errorFor(request, since, error)
     }
   }
 
-  #moment(): Moment {
+  #recordStart(): RequestStart {
     const store = this.#options.host.runtime?.store
     return { store, index: store?.position.index, term: this.#nodes?.node.leadingTerm }
   }
 
   /**
-   * Returns true if another node may have led in the meantime, so that data read here may be stale. Requests that are served
-   * while fenced are exempt: they can make this node step down, and must then return their result.
+   * Returns true if another node may have become the leader since the request began. Data that was read here may then
+   * be stale. Requests that a fenced node serves are exempt, because they may make this node step down and must then
+   * return their result.
    */
-  #isOutdated({ path, operation }: IncomingRequest, { term }: Moment): boolean {
+  #isOutdated({ path, operation }: IncomingRequest, { term }: RequestStart): boolean {
     const { systemRules } = this.#options
     const node = this.#nodes?.node
     if (!node || (term !== undefined && term === node.leadingTerm)) return false
@@ -150,10 +154,12 @@ export class Requests {
   }
 
   /**
-   * Returns the error that a failed request reports to the client. A write that fails may already be partly stored. It
-   * counts as not executed only if it was rejected and nothing was stored since it began.
+   * Returns the error that the client receives for a failed request. A failed write may have been stored in part. It
+   * counts as not executed only if both conditions hold:
+   * - The write was rejected with `unavailable` or `sealed`.
+   * - The store has not changed since the write began.
    */
-  #judge(request: IncomingRequest, since: Moment, error: unknown): unknown {
+  #errorFor(request: IncomingRequest, since: RequestStart, error: unknown): unknown {
     const isRefusal = error instanceof LogicalError && (error.code === 'unavailable' || error.code === 'sealed')
     const isUnchanged = since.store?.position.index === since.index
     if (this.#isOutdated(request, since)) {
@@ -165,7 +171,7 @@ export class Requests {
     return isWrite(request.operation) && isEnding && isRefusal && !isUnchanged ? unknownOutcome(error) : error
   }
 
-  /** Counts only requests that get a response. */
+  /** Runs a request, and counts it in the metrics and the log if it got a response. */
   async #counted<T extends Rendered | undefined>(request: IncomingRequest, run: () => Promise<T>): Promise<T> {
     const { inFlight, clock, log, meter } = this.#options
     const done = inFlight.begin(request)
@@ -179,7 +185,8 @@ export class Requests {
       meter.record(REFUSED, clock.monotonic() - startedMs)
       throw error
     } finally {
-      // Omits the path, which may contain secrets and belongs in audit logs. A forwarded request keeps its ID.
+      // The log omits the path, which may contain secrets and belongs in audit logs. A forwarded request has the same
+      // ID on both nodes.
       if (isCounted) log.debug('a request was answered', { request_id: request.id, operation: request.operation })
       done()
       if (isCounted) meter.record(HANDLED, clock.monotonic() - startedMs)

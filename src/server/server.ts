@@ -41,22 +41,22 @@ interface ServerOptions extends Partial<Facilities> {
   readonly log: Log
   /** The shared log of a multi-node cluster; absent for a single-node cluster. */
   readonly sharedLog?: SharedLog | undefined
-  /** Opens the data. Default: the configured storage. */
+  /** Opens the data. By default, opens the configured storage. */
   readonly openStorage?: () => Promise<EngineSource>
   readonly overrides?: SimulationOverrides | undefined
-  /** Node management for storage "raft". */
+  /** The node management of storage `raft`; undefined for other storage. */
   readonly peers?: Peers | undefined
 }
 
 type CompleteOptions = ServerOptions & Facilities & Required<Pick<ServerOptions, 'openStorage'>>
 
 /**
- * One server process. It has the listeners, which stay open, and a runtime. Each role change replaces the runtime. State that
- * is read from the data belongs to the runtime. Client connections and their state belong to this class.
+ * One server process. The listeners stay open, and each role change replaces the runtime. State that is read from the
+ * data belongs to the runtime. Client connections and their state belong to this class.
  */
 export class Server implements ShellView {
   readonly status: ServerStatus
-  /** The states in which a lab holds replication. They survive a rebuild of the runtime. */
+  /** The states in which a lab holds replication. They remain when the runtime is replaced. */
   readonly holds = new Holds()
   readonly meter = new Meter()
   readonly encryptions: EncryptionCount = { total: 0 }
@@ -128,7 +128,7 @@ export class Server implements ShellView {
     })
   }
 
-  /** Opens data and ports. If either is in use, or the data is damaged, closes everything and rejects. */
+  /** Starts a server. If the data or a port is in use, or the data is damaged, closes everything and rejects. */
   static async start(options: ServerOptions): Promise<Server> {
     const server = new Server({
       clock: systemClock,
@@ -146,7 +146,7 @@ export class Server implements ShellView {
     }
   }
 
-  /** The API addresses actually bound, `host:port`. */
+  /** The API addresses on which the server listens, as `host:port`. */
   get addresses(): readonly string[] {
     return this.#listeners.addresses
   }
@@ -156,7 +156,7 @@ export class Server implements ShellView {
     return this.#clusterPort
   }
 
-  /** Undefined for a single-node cluster. */
+  /** This node of a multi-node cluster; undefined for a single-node cluster. */
   get node(): NodeParts['node'] | undefined {
     return this.#nodes?.node
   }
@@ -165,24 +165,24 @@ export class Server implements ShellView {
     return this.host.runtime
   }
 
-  /** Handles one request from the HTTP server. Any error thrown becomes an error response. */
+  /** Handles a request from the HTTP server. The HTTP server converts each thrown error to an error response. */
   readonly handle = (request: IncomingRequest): Promise<Rendered> => this.#requests.handle(request)
 
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
 
-  /** Returns the data of a replication status read without a request, for labs; undefined while sealed or restarting. */
+  /** Returns the replication status for labs, without a request; undefined while the cluster is not open. */
   replicationStatus(kind: Kind): JsonObject | undefined {
     return this.host.runtime?.cluster?.replication.statusData(kind)
   }
 
-  /** Reloads certificates and reopens audit files. Completes all of them, and then rejects with the first failure. */
+  /** Reloads all certificates and reopens all audit files. Then rejects with the first error if any. */
   async reload(): Promise<void> {
     const readings = [...this.#listeners.reloadTls(), this.host.runtime?.cluster?.services.audit.reload()]
     const failed = (await Promise.allSettled(readings)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
   }
 
-  /** Stops listening, waits up to `drainMs` for requests in flight, and closes the data, even if the runtime fails to end. */
+  /** Waits up to `drainMs` ms for requests in flight. Closes the data even if the runtime does not close cleanly. */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
     this.host.refuseChanges()
     this.feed.close()
@@ -214,7 +214,7 @@ export class Server implements ShellView {
     this.peers?.begin()
   }
 
-  /** Opens the runtime and checks the data. Does not close damaged data, since a clean close would mark it as undamaged. */
+  /** Opens the runtime and checks the data. Damaged data is not closed cleanly, which would mark it as undamaged. */
   async #openSound(source: EngineSource): Promise<Runtime> {
     try {
       const runtime = await this.host.open()

@@ -14,7 +14,7 @@ import { openMemoryGenerations } from '../storage/engine/memory-generations.js'
 import { Peers } from './peers/peers.js'
 import { Server } from './server.js'
 
-/** Why a server did not start. `taken` means that another process uses a port or the data directory. */
+/** The error of a server that did not start. `taken`: another process uses a port or the data directory. */
 export class StartFailure extends Error {
   override readonly name = 'StartFailure'
   readonly reason: 'taken' | 'failed'
@@ -31,7 +31,7 @@ interface StartParts {
   readonly sharedLog?: SharedLog | undefined
 }
 
-/** Starts a server. Rejects with StartFailure. */
+/** Starts a server. Rejects with StartFailure if it cannot start. */
 export const startServerFrom = async (
   config: ServerConfig,
   log: Log,
@@ -50,7 +50,7 @@ export const startServerFrom = async (
 
 type SharedParts = Pick<Parameters<typeof Server.start>[0], 'config' | 'sharedLog' | 'openStorage' | 'peers'>
 
-/** For storage "etcd", opens the shared log and this node's copy of it. Each start gets a new node ID. */
+/** Opens the shared log and this node's copy of it for storage `etcd`. Each start gives the node a new ID. */
 const openShared = async (config: ServerConfig, log: Log): Promise<SharedParts> => {
   const { storage, own } = config
   if (!storage.etcd) return { config }
@@ -63,15 +63,15 @@ const openShared = async (config: ServerConfig, log: Log): Promise<SharedParts> 
   }
 }
 
-/** For storage "raft", opens node management. If this server has joined a cluster, also starts its etcd member. */
+/** Opens the node management for storage `raft`. If this server has joined a cluster, also starts its etcd process. */
 const openPeers = async (config: ServerConfig, log: Log, network: Network): Promise<SharedParts> => {
   const { storage } = config
   if (storage.path === undefined) return { config }
-  const surroundings = { clock: systemClock, random: createSystemRandom(), network, log }
-  const peers = await Peers.open({ ...surroundings, config, directory: storage.path })
+  const context = { clock: systemClock, random: createSystemRandom(), network, log }
+  const peers = await Peers.open({ ...context, config, directory: storage.path })
   const { membership } = peers
   if (membership.state === 'alone') return { config, peers }
-  // A removed node cannot use its data, which stays unchanged. A member of a cluster gets its data from the other nodes.
+  // A removed node cannot use its data, so the data stays unchanged. A member gets its data from the other nodes.
   const openStorage = async () => openMemoryGenerations()
   if (membership.state === 'removed') return { config, peers, openStorage }
   try {
@@ -84,7 +84,7 @@ const openPeers = async (config: ServerConfig, log: Log, network: Network): Prom
   }
 }
 
-/** Describes the address or directory in use, and its owner; undefined for any other failure. */
+/** Returns a text that names the address or directory in use and its owner; undefined for any other failure. */
 const describeTaken = async (error: unknown, config: ServerConfig): Promise<string | undefined> => {
   if (!(error instanceof Error)) return undefined
   if ('code' in error && error.code === 'EADDRINUSE') {
@@ -97,7 +97,10 @@ const describeTaken = async (error: unknown, config: ServerConfig): Promise<stri
   return lock === undefined ? undefined : `${error.message}${describeOwner(findLockOwner(lock))}`
 }
 
-/** Returns the API address in use, if any. The server opens the cluster port first, but users know the API port. */
+/**
+ * Returns the API address in use; undefined if none is. The server opens its cluster port first, so the error names the
+ * cluster port. Users know the API port.
+ */
 const findTakenListener = async ({ listeners }: ServerConfig): Promise<string | undefined> => {
   for (const { address } of listeners) {
     try {

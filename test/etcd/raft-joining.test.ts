@@ -73,7 +73,7 @@ test('a server that cannot store its membership gets no vote', async () => {
   mkdirSync(path.join(b.directory, 'data', 'peers.json', 'taken'), { recursive: true })
   await join(b, a)
   const answers = await unsealed(nodes, b)
-  expect(JSON.stringify(answers)).toContain('could not be stored')
+  expect(JSON.stringify(answers)).toContain('cannot store the data of the join response')
   expect(etcdsOf(b)).toEqual([])
   expect(await serversOf(nodes)).toEqual({ A: [true, true], B: [false, false] })
   await b.crash()

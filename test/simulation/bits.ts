@@ -44,7 +44,7 @@ const flipBit = async (world: World, { member, prefix, before, chance }: Flip): 
   // The crash is announced to all peers, because only the disk is judged here.
   if (chance.happens(0.5)) node.crash(false)
   else await node.stop()
-  const flipped = node.disk.turnBit(prefix, chance)
+  const flipped = node.disk.flipBit(prefix, chance)
   const isOpen = await startsAndUnseals(world, member, node)
   for (const [other, values] of before)
     if (other !== member) await judgeSame(world, other, values)

@@ -27,7 +27,7 @@ const judgeCounts = (world: World): void => {
     if (bytes > bytesMax)
       world.fail(`${name} keeps ${bytes} bytes of ${frames} frames in memory, of ${bytesMax} at most`)
   }
-  const connections = network.underWay
+  const connections = network.inTransit
   if (connections.length > CONNECTIONS_MAX) world.fail(`${connections.length} ends of connections are open`)
   for (const { from, to, messages, bytes } of connections)
     if (bytes > UNDER_WAY_BYTES_MAX || messages > UNDER_WAY_MESSAGES_MAX)

@@ -79,7 +79,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
     // A server that cannot read its data at startup exits, and must be started again.
     if (!node.server) return
     node.disk.failuresLeft = 1
-    world.history.tell(node.name, () => 'disk: the next batch is written and answered by an error')
+    world.history.tell(node.name, () => 'disk: writes the next batch, but reports an error')
   },
 }
 

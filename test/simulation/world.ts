@@ -57,7 +57,7 @@ export class World {
       return { ...nodes, name, servers: simulatedServersOf(name, index, counts[index] ?? 1, plan.settings) }
     })
     const { diskDelayMsMax } = plan
-    const world = new SimulatedWorld({ ...nodes, seed, networkDelayMsMax, diskDelayMsMax, isTold: isTraced, clusters })
+    const world = new SimulatedWorld({ ...nodes, seed, networkDelayMsMax, diskDelayMsMax, isTraced, clusters })
     this.plan = plan
     this.clock = world.clock
     this.history = world.history

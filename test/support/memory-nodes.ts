@@ -70,7 +70,7 @@ export class MemoryNode extends TestNode {
   /** Ends the term of the leader after its next append, so that the append after that fails. */
   endLeadershipAfterNextAppend(): void {
     const before = this.logIndex
-    const unsubscribe = this.#log?.onNews(() => {
+    const unsubscribe = this.#log?.onChange(() => {
       if (this.logIndex === before) return
       unsubscribe?.()
       this.endLeadership()

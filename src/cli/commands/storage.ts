@@ -60,13 +60,13 @@ export const storageCommand = (output: Output): Command => {
     )
     .run(({ dataDir, generation, force }) =>
       orUsage(async ({ adoptStorage }) => {
-        const { lastIndex, others, damaged, logGivenUpTo } = await adoptStorage(dataDir, generation, force === true)
+        const { lastIndex, others, damaged, logDiscardedUpTo } = await adoptStorage(dataDir, generation, force === true)
         output.data(
           `generation ${generation} is live; ${lastIndex === undefined ? 'it is empty' : `its last index is ${lastIndex}`}`,
         )
-        if (logGivenUpTo !== undefined) {
+        if (logDiscardedUpTo !== undefined) {
           output.data(
-            `its log was discarded up to index ${logGivenUpTo}: secondaries behind this index compare Merkle trees`,
+            `its log was discarded up to index ${logDiscardedUpTo}: secondaries behind this index compare Merkle trees`,
           )
         }
         if (damaged.length > 0) output.data(`damaged: ${damaged.join(', ')}; some keys may be missing`)

@@ -122,7 +122,7 @@ export class InProcessServer extends ServerHandle {
 
   /** Restores the clock and the held states of an image. */
   behaveAs({ state }: ServerImage): void {
-    this.server?.images.behaveAs(state)
+    this.server?.images.applyLabState(state)
   }
 
   /** Stops serving and replicating until `loadImage`, and ends a disk fault. */

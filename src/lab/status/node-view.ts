@@ -31,7 +31,7 @@ const STATE_WORDS = {
   'taking-over': 'becoming active',
   active: 'active',
   changing: 'changing its replication role',
-  ceasing: 'stepping down',
+  'stepping-down': 'stepping down',
   removed: 'removed',
   stopped: 'stopped',
   silent: 'not responding',

@@ -9,11 +9,13 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Kind } from '../model/types.js'
 
 /**
- * The credentials with which a cluster joins a replication set. An activation token carries them in one of two forms:
- * - wrapped: a signed JWT that refers to the bundle at the primary's API; unwrapping consumes it
- * - sealed: the bundle itself, with its private key encrypted for a public key of the secondary; the primary's API is
- *   not called
- * In both forms, a signature or an authentication tag covers every part.
+ * The credentials with which a cluster joins a replication set. An activation token contains them in one of two forms:
+ * - wrapped: a signed JWT that refers to a bundle stored on the primary. An unwrap request to the primary's API returns
+ *   the bundle and consumes the token
+ * - sealed: the bundle itself. Its private key is encrypted for a public key of the secondary, so the secondary does
+ *   not call the primary's API
+ *
+ * A signature or an authentication tag protects all fields in both forms.
  */
 export interface Bundle {
   readonly kind: Kind
@@ -31,9 +33,10 @@ export interface Bundle {
 
 const MODE_NUMBERS: Readonly<Record<Kind, number>> = { dr: 512, performance: 64 }
 
+/** Purpose of the derived key that encrypts the private key of a sealed token. */
 const PURPOSE = 'replication activation token'
 
-/** Encodes the bundle as the data of an unwrap response. */
+/** Encodes a bundle as `data` of an unwrap response. */
 export const encodeBundle = (bundle: Bundle): JsonObject => ({
   ...openPart(bundle),
   client_key: { type: 'p521', ...toP521Numbers(bundle.privateKey) },
@@ -51,7 +54,7 @@ const openPart = (bundle: Bundle): JsonObject => ({
   primary_cluster_addr: bundle.primaryClusterAddr,
 })
 
-/** Creates the token for the holder of the private key of `publicKey`. Returns undefined if `publicKey` is invalid. */
+/** Creates a sealed token that only the private key of `publicKey` opens. Returns undefined for an invalid key. */
 export const sealBundle = (bundle: Bundle, publicKey: Buffer, random: Random): string | undefined => {
   const own = createExchangeKey()
   const key = deriveSharedKey(own.privateKey, publicKey, PURPOSE)
@@ -70,8 +73,8 @@ export const sealBundle = (bundle: Bundle, publicKey: Buffer, random: Random): s
 }
 
 /**
- * Returns all fields except the encrypted key, in a fixed order. The encryption authenticates these fields: if one of
- * them was changed, decryption fails.
+ * Returns all fields except the encrypted key, in a fixed order. The encryption authenticates these fields, so
+ * decryption fails if one of them was changed.
  */
 const contextOf = (part: JsonObject): string =>
   JSON.stringify(
@@ -81,11 +84,11 @@ const contextOf = (part: JsonObject): string =>
   )
 
 type ActivationToken =
-  /** `address`: address of the primary's API; empty if the primary has no configured API address. */
+  /** `address` is the API address of the primary; empty if it has no configured API address. */
   | { readonly form: 'wrapped'; readonly jwt: string; readonly address: string }
   | { readonly form: 'sealed'; readonly fields: JsonObject }
 
-/** Detects the form of a token, without verifying it. Returns undefined if the text has neither form. */
+/** Parses a token without verifying it. Returns undefined if the text has neither form. */
 export const parseActivationToken = (text: string): ActivationToken | undefined => {
   const parts = text.split('.')
   if (parts.length === 3) {
@@ -98,7 +101,7 @@ export const parseActivationToken = (text: string): ActivationToken | undefined 
   return fields?.encrypted_client_key === undefined ? undefined : { form: 'sealed', fields }
 }
 
-/** Decrypts the bundle of a sealed token. Returns undefined if the token was created for another key or was changed. */
+/** Decrypts the bundle of a sealed token. Returns undefined if the token was changed, or created for another key. */
 export const openBundle = (fields: JsonObject, privateKey: Buffer): Bundle | undefined => {
   const key = deriveSharedKey(privateKey, bytesOf(fields.primary_public_key), PURPOSE)
   if (!key) return undefined
@@ -128,11 +131,11 @@ const assemble = (data: JsonObject, privateKey: Buffer): Bundle | undefined => {
   return { kind, setId, secondaryId, caCertificate, certificate, privateKey, primaryClusterAddr }
 }
 
-/** Returns false if a decoder would skip characters of the text, because a change of such a character is not detected. */
+/** Returns false if a base64 decoder would ignore characters of the text, which would hide a change of them. */
 const isCanonicalBase64 = (text: string): boolean =>
   text !== '' && Buffer.from(text, 'base64').toString('base64') === text
 
-/** Parses a public key: 32 bytes in base64. Returns undefined if it is invalid. */
+/** Parses a public key of 32 bytes in base64. Returns undefined if the text is invalid. */
 export const parsePublicKey = (text: string): Buffer | undefined => {
   const bytes = Buffer.from(text, 'base64')
   return isCanonicalBase64(text) && bytes.length === 32 ? bytes : undefined
@@ -140,7 +143,7 @@ export const parsePublicKey = (text: string): Buffer | undefined => {
 
 const bytesOf = (value: JsonValue | undefined): Buffer => Buffer.from(typeof value === 'string' ? value : '', 'base64')
 
-/** Returns undefined if the text is not the JSON of an object. */
+/** Parses a JSON object. Returns undefined if the text is not one. */
 export const parseObject = (text: string): JsonObject | undefined => {
   const value = attempt(() => JSON.parse(text) as JsonValue)
   return isJsonObject(value) ? value : undefined

@@ -16,8 +16,8 @@ interface CaSources {
 }
 
 /**
- * Returns the CA certificates of all given sources as PEM texts. Returns an empty list if no source is given: the
- * system's CA certificates apply. Reads and parses every source. Throws a 400 error if a source is unreadable or
+ * Resolves to the CA certificates of all given sources as PEM texts, or to an empty list if no source is given, so that
+ * the system's CA certificates apply. Rejects with `LogicalError` `invalid-request` if a source is unreadable or
  * invalid.
  */
 export const loadCaPems = async ({ ca_file, ca_path, ca_cert }: CaSources): Promise<string[]> => {

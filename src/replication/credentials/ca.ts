@@ -6,9 +6,9 @@ import type { CaRecord, Credentials } from '../model/state.js'
 import type { PrimaryCredentials, ServerIdentity } from '../model/types.js'
 
 /**
- * Creates the certificate authority (CA) of one primary for one kind of replication. Callers use the name of the CA as
- * TLS server name, which selects the kind. The CA issues the client certificates of secondaries. Only the primary's DR
- * secondaries receive the key of the CA.
+ * Creates the certificate authority (CA) of one primary for one kind of replication. Secondaries send the name of the
+ * CA as TLS server name, which selects the kind of replication. The CA issues the client certificates of secondaries.
+ * Only DR secondaries of the primary receive the private key of the CA.
  */
 export const createCa = async (random: Random, nowMs: number, keys?: CertificateKeys): Promise<CaRecord> => {
   const name = `rep-${uuid(random)}`
@@ -24,6 +24,7 @@ interface ClientCertificate {
   readonly privateKey: Buffer
 }
 
+/** Issues a client certificate for a secondary. Its common name is a new UUID. */
 export const issueClientCertificate = async (
   ca: CaRecord,
   random: Random,
@@ -35,14 +36,14 @@ export const issueClientCertificate = async (
   return { commonName, ...(await issueCertificate(authority, { name: commonName, nowMs }, keys)) }
 }
 
-/** Returns the name, certificate and key that the cluster port presents for this CA's kind of replication. */
+/** Returns the server name, certificate and key of the cluster port for the replication kind of this CA. */
 export const serverIdentityOf = (ca: CaRecord): ServerIdentity => ({
   serverName: ca.name,
   certificate: certificatePem(decode(ca.certificate)),
   privateKey: privateKeyPem(decode(ca.privateKey)),
 })
 
-/** Returns a follower's client certificate and key, and the CA and server name of its primary. */
+/** Returns the client certificate and key of a secondary as PEM, with the CA and the TLS server name of its primary. */
 export const primaryCredentialsOf = (credentials: Credentials): PrimaryCredentials => ({
   serverName: credentials.serverName,
   caCertificate: certificatePem(decode(credentials.caCertificate)),

@@ -3,21 +3,22 @@ import type { Kind } from '../model/types.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * If two servers run in dev mode, the root token of the primary becomes a root token of its performance secondary.
- * Joining deletes the secondary's own root token. The token is part of the bootstrap package, and is stored encrypted
- * until the first copy is complete. Only servers started with -dev request, send or accept it.
+ * If two servers run in dev mode, the root token of the primary becomes a root token of its performance secondary,
+ * because joining deletes the secondary's own root token. The bootstrap package contains the token. The secondary
+ * stores the token encrypted until the first copy is complete. Only servers in dev mode request, send or accept the
+ * token.
  */
 
 export const wantsDevRoot = ({ settings }: Pick<ReplicationHost, 'settings'>, kind: Kind): boolean =>
   settings.isDevelopment && kind === 'performance'
 
-/** Returns the JSON that a primary adds to the bootstrap package of a secondary that requested the root token. */
+/** Returns the JSON with the root token for the bootstrap package of a secondary that requested it. */
 export const offerDevRoot = (dev: DevServer | undefined, kind: Kind): string => {
   const token = kind === 'performance' ? dev?.findRootToken() : undefined
   return JSON.stringify(token === undefined ? {} : { dev_root_token: token })
 }
 
-/** Returns the records that a secondary copies from the bootstrap package into its new storage. */
+/** Returns the records of the root token that a secondary stores after it received the bootstrap package. */
 export const keepDevRoot = (host: Pick<ReplicationHost, 'settings'>, kind: Kind, extra: string): PlainRecord[] => {
   const { dev_root_token: token } = JSON.parse(extra || '{}') as { dev_root_token?: unknown }
   if (!wantsDevRoot(host, kind) || typeof token !== 'string') return []
@@ -25,7 +26,7 @@ export const keepDevRoot = (host: Pick<ReplicationHost, 'settings'>, kind: Kind,
 }
 
 /**
- * Creates the root token at the end of the bootstrap. Only logs a failure, because the operator can still generate a
+ * Creates the received root token after the first copy. Only logs a failure, because the operator can still generate a
  * root token with the key shares.
  */
 export const plantDevRoot = async (
@@ -38,6 +39,6 @@ export const plantDevRoot = async (
     await dev?.plantRootToken(token)
     await storage.write((tx) => tx.delete(KEYS.devRoot))
   } catch (error) {
-    log.warn('the root token of the dev-mode primary could not be created on this cluster', { error: String(error) })
+    log.warn('cannot create the root token of the dev-mode primary on this cluster', { error: String(error) })
   }
 }

@@ -16,7 +16,7 @@ const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
 
 const filterKey = (id: string): string => KEYS.filters + id
 
-/** A mount that is being moved: the mount table in memory has the new path, but the path is not stored yet. */
+/** A filtered mount that is being moved or unmounted: the mount table in memory has changed, the stored one not yet. */
 interface InMotion {
   readonly id: string
   readonly uuid: string
@@ -29,15 +29,15 @@ interface FilterStoreOptions {
 }
 
 /**
- * The path filters of all secondaries, one replicated record each, compiled against the current mount tables. Every
- * cluster of the set stores all filters. A secondary hides data according to its own filter. A promoted cluster
- * continues to apply the filters of its secondaries.
+ * The path filters of all secondaries, compiled against the current mount tables. Each filter is one replicated record,
+ * so every cluster of the set has all filters. A secondary uses its own filter to hide data from clients. A promoted
+ * secondary uses the filters of its secondaries.
  */
 export class FilterStore {
   readonly #options: FilterStoreOptions
   readonly #remembered = new Map<string, KnownFilter>()
   readonly #compiled = new Map<string, { readonly facts: string; readonly filter: CompiledFilter }>()
-  /** The IDs of all current and former filters. */
+  /** IDs of all current and deleted filters. */
   readonly #ids = new Set<string>()
   readonly #inMotion = new Set<InMotion>()
   readonly #digests = new Map<string, string>()
@@ -46,7 +46,7 @@ export class FilterStore {
     this.#options = options
   }
 
-  /** Loads the IDs of all filters. Must complete before mounts can be moved. */
+  /** Loads all filters. Must complete before mounts can be moved. */
   async load(): Promise<void> {
     for (const id of await this.#options.storage.list(KEYS.filters)) {
       this.#ids.add(id)
@@ -55,9 +55,9 @@ export class FilterStore {
   }
 
   /**
-   * Records the digest of the current filter. Returns true if the digest has changed since the last call or since
-   * `load`. The secondary then needs different data: the filter was set, replaced or deleted, or now withholds a mount
-   * that was visible before.
+   * Records the digest of a filter. Returns true if the digest has changed since the last call or since `load`. The
+   * secondary then needs different data, because its filter was set, replaced or deleted, or now withholds a mount that
+   * was visible before.
    */
   noteChange(id: string): boolean {
     const { digest } = this.known(id)
@@ -73,8 +73,8 @@ export class FilterStore {
   }
 
   /**
-   * Compiles the rule against the current mounts and namespaces. A filtered mount that was just unmounted stays
-   * filtered, because its data is deleted key by key afterwards.
+   * Compiles a filter against the current mounts and namespaces. A filtered mount that was just unmounted stays
+   * filtered, because its data is deleted key by key afterwards. Returns undefined if the secondary has no filter.
    */
   compiled(id: string): CompiledFilter | undefined {
     const { record } = this.known(id)
@@ -92,18 +92,21 @@ export class FilterStore {
     return filter
   }
 
-  /** Compiles an earlier record against the current mounts and namespaces. */
+  /** Compiles an earlier version of a filter against the current mounts and namespaces. */
   compile(record: FilterRecord): CompiledFilter {
     return compileRecord(record, this.#options.mounts(), this.#options.namespaces())
   }
 
-  /** Returns a fingerprint that changes when a mount or namespace is added, removed or moved. */
+  /** Returns a text that changes when a mount or namespace is added, removed or moved. */
   #facts(): string {
     const mounts = this.#options.mounts().map((mount) => `${mount.uuid} ${mount.path}`)
     return [...mounts, '', ...this.#options.namespaces().map((namespace) => namespace.path)].join('\n')
   }
 
-  /** Replaces the whole rule. `formerId`: the ID under which the previous rule is stored. */
+  /**
+   * Stores a filter, or replaces its rule. `formerId` is the ID of the stored filter that this filter replaces. Rejects
+   * with `LogicalError` if the maximum number of filters is reached.
+   */
   async put(id: string, rule: FilterRule, formerId = id): Promise<void> {
     await this.#options.storage.write((tx) => {
       const former = readJson<FilterRecord>(tx, filterKey(formerId))
@@ -125,7 +128,7 @@ export class FilterStore {
   }
 
   /**
-   * Updates the filters in the transaction that moves or removes a mount, so that no log entry is filtered with an
+   * Updates all filters in the transaction that moves or unmounts a mount, so that no log entry is filtered with an
    * outdated rule. The caller must call the returned function when the transaction is stored or has failed.
    */
   followMount(tx: Transaction, change: MountChange): () => void {
@@ -144,7 +147,7 @@ export class FilterStore {
     }
   }
 
-  /** Updates the filters in the transaction that removes a namespace. */
+  /** Updates all filters in the transaction that deletes a namespace. The returned function does nothing. */
   followNamespaceGone(tx: Transaction, namespace: NamespaceFact): () => void {
     this.#rewrite(tx, (record) => followNamespaceGone(record, namespace))
     return () => undefined
@@ -165,7 +168,7 @@ export class FilterStore {
     }
   }
 
-  /** Invalidates a changed key: its filter is read and compiled again on the next access. */
+  /** Drops the cached filter of a changed key. The next access reads and compiles the filter again. */
   invalidate(key: string): void {
     if (!key.startsWith(KEYS.filters)) return
     const id = key.slice(KEYS.filters.length)
@@ -175,8 +178,8 @@ export class FilterStore {
   }
 
   /**
-   * Returns the stored filter and its digest. Filters with equal digests require the same data. Without a filter, the
-   * digest is empty. The result is cached, including absence, because every request on a secondary needs it.
+   * Returns the stored filter and its digest (empty without a filter). Filters with equal digests require the same
+   * data. Caches the result, even if there is no filter, because every request on a secondary needs it.
    */
   known(id: string): KnownFilter {
     const known = this.#remembered.get(id)
@@ -189,7 +192,7 @@ export class FilterStore {
   }
 }
 
-/** Returns mounts that were filtered before and no longer exist. */
+/** Returns the IDs of mounts that were filtered before and no longer exist. */
 const goneOf = (filter: CompiledFilter | undefined, mounts: readonly MountFact[]): string[] => {
   if (!filter) return []
   const living = new Set(mounts.map(({ uuid }) => uuid))

@@ -1,8 +1,8 @@
 import { sha256 } from '../../crypto/digest.js'
 
 /**
- * Computes one hash over the data withheld from a cluster. A Merkle root does not show whether a cluster stores a key
- * or only its hash. This digest is equal only for clusters that store the same keys.
+ * Computes a hash over the filtered hashes of a cluster, which represent the data withheld from it. Merkle roots are
+ * equal whether a cluster stores a key or only its filtered hash. This digest differs in these cases.
  */
 export const filteredDigest = (filtered: ReadonlyMap<number, Buffer>): Buffer => {
   const rows = [...filtered].sort(([a], [b]) => a - b)

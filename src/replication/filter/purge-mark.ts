@@ -4,14 +4,14 @@ import type { ReadStorage } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The purge mark: a record that exists from the moment a filter names local data until the files with that data are
- * destroyed. It never leaves the cluster. It is stored unencrypted, because it is read while the cluster is sealed.
- * Each mark has its own ID, so that a rewritten mark can be distinguished from the earlier one.
+ * The purge mark: a record that exists from the time when a filter first withholds stored data until the files with
+ * this data are destroyed. The mark never leaves the cluster. It is stored unencrypted, because a sealed cluster reads
+ * it too. Each mark has a new ID, so that a rewritten mark differs from the earlier one.
  */
 
 /**
- * Stage of the removal of filtered data. `hidden`: clients cannot read it. `deleted`: it is deleted, or about to be
- * deleted, at least in part.
+ * Stage of the removal of filtered data. `hidden`: the data is stored, but clients cannot read it. `deleted`: the
+ * deletion of the data has started or is about to start.
  */
 export type PurgeStage = 'hidden' | 'deleted'
 

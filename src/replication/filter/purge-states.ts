@@ -1,13 +1,13 @@
 import { never, type StateTable, stay, to } from '../model/state-table.js'
 import type { PurgeStage } from './purge-mark.js'
 
-/** State of the search for filtered data to mark or destroy. SPEC.md has the table of its transitions. */
+/** State of the search for filtered data that must be marked or destroyed. SPEC.md has the table of the transitions. */
 export type Looking =
   | { readonly is: 'idle' }
-  /** A search is scheduled. It covers all data that exists when it begins. */
+  /** A search is scheduled. It will find all data that exists when it begins. */
   | { readonly is: 'due' }
   | { readonly is: 'looking' }
-  /** A search is running, and another one was requested after it had begun. */
+  /** A search is running, and another search was requested after its begin. */
   | { readonly is: 'looking-again' }
 
 type LookingEvent = { readonly on: 'asked' } | { readonly on: 'begun' } | { readonly on: 'ended' }
@@ -23,27 +23,27 @@ export const LOOKING: StateTable<Looking, LookingEvent, LookingEffect> = {
   'looking-again': { asked: stay, begun: never, ended: () => to({ is: 'due' }) },
 }
 
-/** Progress of the destruction of filtered data, in addition to the mark on disk. */
+/** Progress of the destruction of filtered data, in addition to the stage in the mark on disk. */
 export type Destruction =
-  /** The destruction was not requested since the mark was written. */
+  /** The destruction was not requested since the current mark was written. */
   | { readonly is: 'open' }
   /**
-   * The destruction was requested: all filtered data is deleted, and the new generation of the directory may be in
-   * progress. Data deleted from now on needs another mark.
+   * The destruction was requested after all filtered data was deleted, and the move to a new generation may be running.
+   * Data that is deleted from now on needs another mark.
    */
   | { readonly is: 'asked' }
-  /** After the request, more filtered data was found. The mark at the time of the request does not cover it. */
+  /** More filtered data was found after the request. The mark at the time of the request does not cover this data. */
   | { readonly is: 'outdated' }
 
-/** `stage`: the stage of the mark on disk. */
+/** Events of the destruction. `stage` is the stage in the mark on disk; undefined without a mark. */
 export type DestructionEvent =
   | { readonly on: 'deletion-ahead'; readonly stage: PurgeStage | undefined }
   | { readonly on: 'found'; readonly stage: PurgeStage | undefined }
   | { readonly on: 'gone' }
   | { readonly on: 'lifted' }
-  /** The mark for the found data is durable. */
+  /** The mark for the found data was written. */
   | { readonly on: 'marked' }
-  /** The mark for a pending deletion could not be written. */
+  /** The mark before a deletion could not be written. */
   | { readonly on: 'not-marked' }
 
 export type DestructionEffect =
@@ -60,7 +60,7 @@ const markAnew = (_: Destruction, { stage = 'hidden' }: { readonly stage: PurgeS
 const destroy = () => to<Destruction, DestructionEffect>({ is: 'asked' }, { do: 'destroy' })
 const unmark = (state: Destruction) => to(state, { do: 'unmark' } as const)
 
-/** The cells of the states in which the mark on disk does not cover further data. */
+/** Common cells of the states whose mark does not cover further data. */
 const ANEW = {
   'deletion-ahead': markDeleted,
   found: markAnew,

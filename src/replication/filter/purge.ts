@@ -17,31 +17,32 @@ interface PurgeOptions extends Pick<Facilities, 'random' | 'log'> {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'isResyncing' | 'remotePosition' | 'firstIndex' | 'framesAfter' | 'cutLog'>
   /**
-   * Returns the IDs of the mounts that a filter withholds from this cluster, or, on a DR secondary, from its primary.
+   * Returns the IDs of the mounts that a filter withholds from this cluster, or, if this cluster is a DR secondary,
+   * from its primary.
    */
   readonly filteredMounts: () => ReadonlySet<string>
-  /** Requests a new generation of the directory that contains the remaining data and no mark. */
+  /** Requests the move of all remaining data, without the mark, to a new generation of the directory. */
   readonly destroy: () => void
 }
 
 /**
- * Removes filtered data from the disk. Replication deletes the keys, but deleted keys stay readable in the files.
- * Therefore a mark is written before the first deletion. After the last deletion, the remaining data moves to a new
- * generation. The mark survives a crash and a role change.
+ * Removes filtered data from the disk. Replication deletes the keys, but the files still contain them. Therefore, a
+ * mark is written before the first deletion, and the remaining data moves to a new generation after the last deletion.
+ * The mark survives a crash and a role change.
  */
 export class FilteredDataPurge {
   readonly #options: PurgeOptions
   readonly #stopped = new AbortController()
   #looking: Looking = { is: 'idle' }
   #destruction: Destruction = { is: 'open' }
-  /** Resolves when the last requested search has ended. */
+  /** Resolves when all requested searches have ended. */
   #looks: Promise<void> = Promise.resolve()
 
   constructor(options: PurgeOptions) {
     this.#options = options
   }
 
-  /** Resolves when the mark is durable. Must be awaited before filtered data is deleted. */
+  /** Writes the mark. Must be awaited before filtered data is deleted. Rejects if the mark cannot be written. */
   async mark(): Promise<void> {
     try {
       await this.#happened({ on: 'deletion-ahead', stage: this.#stage })
@@ -51,14 +52,12 @@ export class FilteredDataPurge {
     }
   }
 
-  /** Returns false until the files with filtered data are destroyed, as far as this node knows. */
+  /** False until it is certain that the files on this node contain no filtered data. */
   get isSettled(): boolean {
     return !this.#isUnclear && this.#stage === undefined
   }
 
-  /**
-   * Returns false while the known filter may not be in effect: filtered data may not be deleted yet on this cluster.
-   */
+  /** False while this cluster may still store data that the current filter withholds. */
   get isInEffect(): boolean {
     return !this.#isUnclear && (this.#destruction.is === 'asked' || this.#stage === undefined)
   }
@@ -71,13 +70,16 @@ export class FilteredDataPurge {
     return this.#looking.is !== 'idle'
   }
 
-  /** Searches once. Resolves when it is known whether a crash left filtered data behind. */
+  /** Searches once, and waits for the result, because a crash may have left filtered data. */
   async start(): Promise<void> {
     this.check()
     await this.#looks
   }
 
-  /** Searches for data to mark or destroy. Must be called after a change of a filter, a mount or the data. */
+  /**
+   * Searches for filtered data in the background, and marks or destroys it. Must be called after a change of a filter,
+   * a mount or the data.
+   */
   check(): void {
     if (this.#stopped.signal.aborted) return
     const { to, effects } = step(LOOKING, this.#looking, { on: 'asked' })
@@ -86,8 +88,8 @@ export class FilteredDataPurge {
   }
 
   /**
-   * Searches for data if a mark exists. Must be called after data arrives over the stream: it may have deleted the last
-   * filtered key.
+   * Searches for filtered data if a mark exists. Must be called after data arrives over the stream, because it may have
+   * deleted the last filtered key.
    */
   checkPending(): void {
     if (this.#stage) this.check()
@@ -101,7 +103,7 @@ export class FilteredDataPurge {
   async #lookOnce(): Promise<void> {
     this.#looking = step(LOOKING, this.#looking, { on: 'begun' }).to
     await this.#look().catch((error: unknown) =>
-      this.#options.log.error('filtered data was not destroyed', { error: String(error) }),
+      this.#options.log.error('cannot destroy filtered data yet', { error: String(error) }),
     )
     this.#looking = step(LOOKING, this.#looking, { on: 'ended' }).to
   }
@@ -118,11 +120,11 @@ export class FilteredDataPurge {
     }
     const isLogged = await isInLog(store, filtered)
     if (this.#looking.is === 'looking-again' || !(stage || isLogged)) return
-    // The filter was lifted before it took effect: nothing was deleted.
+    // The filter was deleted before any data was deleted.
     if (filtered.size === 0 && stage === 'hidden') return this.#happened({ on: 'lifted' })
     if (store.isResyncing || (filtered.size > 0 && !store.remotePosition)) return
     if (isLogged) {
-      // The log holds earlier deletions of the filtered data.
+      // The log still contains the deleted keys.
       await this.mark()
       await store.cutLog()
     }
@@ -162,8 +164,8 @@ const prefixesOf = (mounts: ReadonlySet<string>): readonly string[] =>
   [...mounts].flatMap((uuid) => [KEYS.secretData, KEYS.authData].map((prefix) => `${prefix}${uuid}/`))
 
 /**
- * Returns true if this cluster's log contains keys of these mounts, which may be deleted by now. The log holds keys in
- * plain text.
+ * Resolves to true if the log of this cluster contains keys of these mounts. The log contains keys in plain text, even
+ * if they are deleted.
  */
 const isInLog = async (
   store: Pick<ReplicableStore, 'firstIndex' | 'framesAfter'>,
@@ -175,7 +177,7 @@ const isInLog = async (
     const frames = await store.framesAfter(index, READ_BYTES)
     if (frames && frames.length === 0) return false
     if (frames?.some(({ bytes }) => prefixes.some((prefix) => bytes.includes(prefix)))) return true
-    // Skips frames that were trimmed in the meantime.
+    // If frames were trimmed in the meantime, continues at the new start of the log.
     index = frames?.at(-1)?.lastIndex ?? store.firstIndex - 1
   }
 }

@@ -3,13 +3,13 @@ import { digestOf, type FilterRecord } from '../model/filter-record.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The settled filter is the filter of the last comparison between a performance secondary and its primary. The known
- * filter may be newer, because its record arrives before the data changes, or because the registration has changed.
- * While the two filters differ, the local data does not match the known filter. The record of the settled filter never
- * leaves the cluster.
+ * The settled filter is the filter that was in effect when a performance secondary last compared its data with the
+ * primary. The current filter may be newer, because its record arrives before the data changes, or because the
+ * registration of the secondary has changed. While the two filters differ, the stored data does not match the current
+ * filter. The record of the settled filter never leaves the cluster.
  */
 
-/** `digest`: empty without a filter. */
+/** A filter with its digest. Without a filter, the digest is empty and the record is undefined. */
 export interface KnownFilter {
   readonly digest: string
   readonly record: FilterRecord | undefined
@@ -21,7 +21,7 @@ export const knownFilter = (record: FilterRecord | undefined): KnownFilter => ({
 })
 
 const NONE = knownFilter(undefined)
-/** Stands for unsettled data: its digest differs from that of every filter. */
+/** The settled filter while the data is unsettled. Its digest differs from that of every filter. */
 const DOUBTED: KnownFilter = { digest: 'doubted', record: undefined }
 
 export class SettledFilter {
@@ -42,19 +42,19 @@ export class SettledFilter {
     return this.current.digest === digest
   }
 
-  /** Records the filter after a completed comparison, or after a change that affects only the paths of its mounts. */
+  /** Stores the settled filter after a completed comparison, or after a move that changed only paths of its rule. */
   async keep(known: KnownFilter): Promise<void> {
     const { digest, record } = this.current
     if (known.digest === digest && JSON.stringify(known.record) === JSON.stringify(record)) return
     await this.#storage.write((tx) => putJson(tx, KEYS.settledFilter, known))
   }
 
-  /** Marks the data as unsettled when a first filter is set. It stays unsettled until the next comparison. */
+  /** Marks the data as unsettled until the next comparison. Called when the first filter is set. */
   async doubt(): Promise<void> {
     if (this.current.digest === '') await this.#storage.write((tx) => putJson(tx, KEYS.settledFilter, DOUBTED))
   }
 
-  /** Deletes the record when this cluster no longer replicates in this role: no more data will arrive. */
+  /** Deletes the record when this cluster stops to be a performance secondary, because no more data will arrive. */
   async forget(): Promise<void> {
     if (this.current.digest === '') return
     await this.#storage.write((tx) => tx.delete(KEYS.settledFilter))

@@ -3,9 +3,12 @@ import { type JsonValue, parseJson } from '../../logical/json.js'
 import { printJson } from '../../base/json-print.js'
 import type { Response } from '../../logical/request.js'
 
-/** Encoding of a primary's response to a forwarded request. */
+/** Encodes and decodes the response of a primary to a forwarded request. */
 
-/** `index`: end of the primary's log after the request. The secondary waits until it has applied this index. */
+/**
+ * The response of a primary. `index` is the last index of the primary's log after the request. The secondary waits
+ * until it has applied this index.
+ */
 export interface ForwardAnswer {
   readonly index: number
   readonly response: Response | undefined
@@ -25,7 +28,7 @@ export const encodeAnswer = ({ index, response }: ForwardAnswer): Buffer => {
 export const encodeFailure = (index: number, error: LogicalError): Buffer =>
   Buffer.from(printJson({ index, error: failureFields(error) }))
 
-/** Returns the fields of an error that are sent. */
+/** Returns the fields of an error that are sent to the other cluster. */
 export const failureFields = ({ code, message, wrapped, data, headers }: LogicalError) => ({
   code,
   message,
@@ -34,7 +37,7 @@ export const failureFields = ({ code, message, wrapped, data, headers }: Logical
   headers,
 })
 
-/** Recreates the error that was thrown on the other cluster. */
+/** Recreates an error that the other cluster has sent. */
 export const failureOf = ({ code, message, wrapped, data, headers }: WireFailure): LogicalError =>
   new LogicalError(code, message, { wrapped, ...(data && { data }), ...(headers && { headers }) })
 
@@ -52,7 +55,7 @@ interface WireAnswer {
   readonly error?: WireFailure
 }
 
-/** Decodes a response. If the primary's backend returned an error, throws this error. */
+/** Decodes a response. Throws the error that the primary's backend returned, if any. */
 export const decodeAnswer = (payload: Buffer): ForwardAnswer => {
   const { index, response, error } = parseJson(payload.toString('utf8')) as unknown as WireAnswer
   if (error) throw failureOf(error)

@@ -3,12 +3,12 @@ import { yieldToEventLoop } from '../../base/turn.js'
 import type { JsonValue } from '../../logical/json.js'
 import { printJson } from '../../base/json-print.js'
 import { isWrite, type NamespaceRef, type Operation, type Request } from '../../logical/request.js'
-import { fieldsOf, junk, objectOf, requestOf, textOf } from './travelling-fields.js'
+import { fieldsOf, invalidField, objectOf, requestOf, textOf } from './travelling-fields.js'
 
 /**
- * Encodes a request from a performance secondary to its primary. The secondary has already authorized the request, so
- * it sends neither the token nor the properties of the token. If the client requested response wrapping, the secondary
- * wraps the response itself.
+ * Encodes a request that a performance secondary forwards to its primary. The secondary has already authorized the
+ * request, so it sends neither the token nor properties of the token. If the client requested response wrapping, the
+ * secondary wraps the response itself.
  */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['x-vault-token', 'authorization', 'cookie'])
 
@@ -24,7 +24,7 @@ export const encodeRequest = async (request: Request): Promise<Buffer> => {
 export const decodeRequest = (payload: Buffer): Request => {
   const fields = fieldsOf(payload)
   const request = requestOf(fields, (name) => !SECRET_HEADERS.has(name))
-  if (request.path === '') throw junk('path')
+  if (request.path === '') throw invalidField('path')
   return {
     ...request,
     operation: operationOf(fields.operation),
@@ -35,7 +35,7 @@ export const decodeRequest = (payload: Buffer): Request => {
 }
 
 const operationOf = (value: JsonValue | undefined): Operation => {
-  if (value !== 'read' && !isWrite(value)) throw junk('operation')
+  if (value !== 'read' && !isWrite(value)) throw invalidField('operation')
   return value
 }
 

@@ -3,10 +3,10 @@ import type { Operation } from '../../logical/request.js'
 type Forwarded = 'update' | 'patch' | 'delete' | 'read'
 
 /**
- * All requests that a performance secondary forwards to its primary, by mount type and path pattern: writes of
- * replicated storage, and reads of results that only the primary stores. A primary rejects every other request, even
- * with a valid certificate. Secondaries answer all other reads themselves, and must not change the roles, seals, keys
- * and audit devices of the primary.
+ * All requests that a performance secondary forwards to its primary, by mount type and path pattern: writes to
+ * replicated storage, and reads of results that only the primary stores. A primary rejects all other requests, even
+ * with a valid certificate, because secondaries must not change the roles, seals, keys and audit devices of the
+ * primary.
  */
 export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly Forwarded[]>>>> = {
   system: {
@@ -19,7 +19,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'policy/*name': ['update', 'delete'],
     'policies/acl/*name': ['update', 'delete'],
     'namespaces/*path': ['update', 'patch', 'delete'],
-    // Creates the entity of a login. Clients cannot send this request.
+    // Creates the entity of a login on a secondary. Clients cannot send this request.
     'internal/replicated-entity': ['update'],
   },
   token: {
@@ -34,7 +34,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'entity-alias/id/:id': ['update', 'delete'],
   },
   approle: {
-    // A shared SecretID has one use count for all clusters.
+    // A SecretID has one count of uses for all clusters.
     login: ['update'],
     'role/:role_name': ['update', 'delete'],
     'role/:role_name/role-id': ['update'],
@@ -67,7 +67,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'keys/:name/trim': ['update'],
     restore: ['update'],
     'restore/:name': ['update'],
-    // An encryption may create its key.
+    // An encryption creates a missing key.
     'encrypt/:name': ['update'],
   },
   kv: {
@@ -87,9 +87,6 @@ const KNOWN: ReadonlySet<string> = new Set(
   ),
 )
 
-/**
- * Returns true if a primary accepts this request. `mount`: type of its backend. Creating a resource counts as an
- * update.
- */
+/** Returns true if a primary accepts this request. `mount` is the type of the mount. `create` counts as `update`. */
 export const isForwardable = (mount: string, pattern: string, operation: Operation): boolean =>
   KNOWN.has([mount, pattern, operation === 'create' ? 'update' : operation].join('\n'))

@@ -12,10 +12,10 @@ import { compareEpochs, type EpochChain, findSurplus } from '../model/epoch.js'
 import type { ReplicationSettings } from '../host/host.js'
 import type { FollowerService } from '../host/services.js'
 
-/** Maximum payload: the message limit between clusters minus space for the other fields. */
+/** Maximum payload in bytes: the message limit between clusters minus space for the other fields. */
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
 
-/** A response of the primary, and the end of its log after the request. */
+/** A response of the primary, and the position of the primary's log after the request. */
 interface Forwarded {
   readonly response: Response | undefined
   readonly state: { readonly clusterId: string; readonly localIndex: number; readonly replicatedIndex: number }
@@ -32,8 +32,8 @@ interface ForwarderOptions {
 }
 
 /**
- * Forwards requests from a performance secondary to its primary if the secondary must not execute them. Then waits
- * briefly until the secondary has applied the result.
+ * Forwards requests from a performance secondary to its primary if only the primary may execute them. After a write,
+ * waits briefly until the secondary has applied the result.
  */
 export class Forwarder {
   readonly #options: ForwarderOptions
@@ -45,7 +45,7 @@ export class Forwarder {
   /** Forwards a request. Rejects with the error of the primary's backend, or with 503 if the primary is unreachable. */
   async forward(request: Request): Promise<Forwarded> {
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
-    // The earlier work for this request may have blocked the event loop for a long time.
+    // Earlier work for this request may have blocked the event loop for long, so other requests run first.
     await nextTurn()
     const payload = await encodeRequest(request)
     if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()
@@ -55,9 +55,9 @@ export class Forwarder {
     const state = { clusterId, localIndex: index, replicatedIndex: index }
     if (!isWrite(request.operation)) return { response, state }
     const isSeen = await this.#sees(index, epochs)
-    if (this.#isGivenUp(index, epochs)) throw new LogicalError('unavailable', PRIMARY_OVERTAKEN_TEXT)
+    if (this.#isLost(index, epochs)) throw new LogicalError('unavailable', PRIMARY_OVERTAKEN_TEXT)
     if (isSeen) return { response, state }
-    const warning = 'the primary cluster has executed the write, but it is not yet visible on this cluster'
+    const warning = 'the primary cluster has executed the write, but the result is not yet visible on this cluster'
     return { response: { ...response, warnings: [...(response?.warnings ?? []), warning] }, state }
   }
 
@@ -68,14 +68,14 @@ export class Forwarder {
     return { answer: decodeAnswer(reply.payload), epochs: reply.epochs }
   }
 
-  /** Returns true if another primary, which may not have the result, has replaced the primary that executed the request. */
-  #isGivenUp(index: number, epochs: EpochChain): boolean {
+  /** Returns true if a newer primary, which may lack the result, has replaced the primary that executed the request. */
+  #isLost(index: number, epochs: EpochChain): boolean {
     const now = this.#options.follower()?.primaryEpochs ?? epochs
     const surplus = findSurplus(epochs, now)
     return surplus !== undefined && (surplus.after ?? 0) < index
   }
 
-  /** Resolves to true when this store has applied the index, or to false after the configured wait. */
+  /** Waits until this store has applied the index. Resolves to false after the configured maximum time. */
   async #sees(index: number, epochs: EpochChain): Promise<boolean> {
     const { clock, store, settings, appliedIndex, follower } = this.#options
     // The log of another primary has different indexes.

@@ -4,13 +4,16 @@ import type { Rendered } from '../../logical/incoming.js'
 import { parseJson } from '../../logical/json.js'
 import { failureFields, failureOf, type WireFailure } from './forward-codec.js'
 
-/** Encoding of the active node's response to a standby: a line of JSON, then the unchanged response body. */
+/**
+ * Encodes and decodes the response of the active node to a standby: one line of JSON, followed by the unchanged
+ * response body.
+ */
 
 type Head = Pick<Rendered, 'status' | 'contentType' | 'headers'>
 type WireHead = Head & { readonly error?: WireFailure; readonly index?: number }
 
 interface RelayedAnswer {
-  /** The shared log index that the active node had applied when it responded; absent if unknown. */
+  /** The index of the shared log that the active node had applied when it responded; undefined if unknown. */
   readonly index: number | undefined
   /** Returns the response, or throws the error of the active node. */
   readonly open: () => Rendered

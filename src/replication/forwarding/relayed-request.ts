@@ -5,31 +5,31 @@ import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import type { JsonValue } from '../../logical/json.js'
 import { type Operation, ROOT_NAMESPACE, WITHHOLDABLE, type Withheld, type WrapRequest } from '../../logical/request.js'
-import { fieldsOf, junk, objectOf, requestOf, textOf } from './travelling-fields.js'
+import { fieldsOf, invalidField, objectOf, requestOf, textOf } from './travelling-fields.js'
 
 /**
- * The result that a standby requests from the active node:
- * - `answer`: the response
- * - `rights`: whether the token permits a request that the standby executes itself
+ * What a standby requests from the active node:
+ * - `answer`: the response to the request
+ * - `rights`: a check whether the token permits a request that the standby then executes itself
  * - `allowance`: the maximum body size for a client that has sent only the request headers
  */
 export type Asked = 'answer' | 'rights' | 'allowance'
 
 /**
- * Encoding of a client request from a standby to the active node of the same cluster. It is sent as received, with its
- * token and client address, because it is not authorized yet.
+ * A client request that a standby sends to the active node of its cluster. The request contains the token and the
+ * client address as received, because the standby has not authorized it.
  */
 export interface Relayed {
   readonly request: IncomingRequest
   readonly asks: Asked
-  /** Remaining time in milliseconds that the request may wait while the cluster changes its state. */
+  /** Maximum remaining time in milliseconds that the request may wait while the cluster changes its state. */
   readonly waitMs: number
 }
 
 export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise<Buffer> => {
   const { id, operation, path, namespaceHeader, data, headers, remoteAddress, remotePort, clientToken, wrap } = request
   const { isHead, bodyBytes = 0, bodyRefusal, withheld } = request
-  const where = {
+  const fields = {
     id,
     operation,
     path,
@@ -43,7 +43,7 @@ export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise
     withheld: withheld && [...withheld],
     bodyRefusal: bodyRefusal && { code: bodyRefusal.code, message: bodyRefusal.message },
   }
-  const text = printJson({ ...where, data, headers, asks, waitMs })
+  const text = printJson({ ...fields, data, headers, asks, waitMs })
   await yieldToEventLoop(text.length)
   return Buffer.from(text)
 }
@@ -77,32 +77,32 @@ const OPERATIONS: Readonly<Record<Operation, true>> = {
 }
 
 const operationOf = (value: JsonValue | undefined): Operation => {
-  if (typeof value !== 'string' || !Object.hasOwn(OPERATIONS, value)) throw junk('operation')
+  if (typeof value !== 'string' || !Object.hasOwn(OPERATIONS, value)) throw invalidField('operation')
   return value as Operation
 }
 
 const askedOf = (value: JsonValue | undefined): Asked => {
-  if (value !== 'answer' && value !== 'rights' && value !== 'allowance') throw junk('question')
+  if (value !== 'answer' && value !== 'rights' && value !== 'allowance') throw invalidField('question')
   return value
 }
 
 const waitOf = (value: JsonValue | undefined): number => {
-  if (typeof value !== 'number' || !(value >= 0)) throw junk('wait')
+  if (typeof value !== 'number' || !(value >= 0)) throw invalidField('wait')
   return value
 }
 
 const withheldOf = (value: JsonValue | undefined): readonly Withheld[] | undefined => {
   if (value === undefined) return undefined
   const isKnown = (one: unknown): one is Withheld => WITHHOLDABLE.some((known) => known === one)
-  if (!Array.isArray(value) || !value.every(isKnown)) throw junk('listener')
+  if (!Array.isArray(value) || !value.every(isKnown)) throw invalidField('listener')
   return value
 }
 
-/** Returns the error that prevented the standby from reading the body. A request with this error must not be executed. */
+/** Returns the error with which the standby failed to read the body. A request with this error must not be executed. */
 const bodyRefusalOf = (value: JsonValue | undefined): LogicalError | undefined => {
   if (value === undefined) return undefined
   const { code, message } = objectOf('refusal', value)
-  if (code !== 'body-too-large' && code !== 'unavailable') throw junk('refusal')
+  if (code !== 'body-too-large' && code !== 'unavailable') throw invalidField('refusal')
   return new LogicalError(code, textOf('refusal', message, LIMITS.headerBytesMax))
 }
 
@@ -112,6 +112,6 @@ const textIn = (what: string, value: JsonValue | undefined): string | undefined 
 const wrapOf = (value: JsonValue | undefined): WrapRequest | undefined => {
   if (value === undefined) return undefined
   const { ttlSeconds, format } = objectOf('wrap', value)
-  if (typeof ttlSeconds !== 'number' || (format !== 'token' && format !== 'jwt')) throw junk('wrap')
+  if (typeof ttlSeconds !== 'number' || (format !== 'token' && format !== 'jwt')) throw invalidField('wrap')
   return { ttlSeconds, format }
 }

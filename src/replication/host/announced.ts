@@ -6,12 +6,12 @@ import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import type { Kind, PrimaryPosition } from '../model/types.js'
 
 /**
- * The last position that the primary announced. A promotion without force requires that this position is applied. The
- * announced position is written only while it is ahead of the applied position, which is durable itself.
+ * The last position that the primary announced. A promotion without force requires that this cluster has applied this
+ * position. It is stored only while it is ahead of the applied position.
  */
 type Announced = PrimaryPosition
 
-/** Returns true if both are equal or both undefined. */
+/** Returns true if both positions are equal, or both are undefined. */
 export const isSamePosition = (one: PrimaryPosition | undefined, other: PrimaryPosition | undefined): boolean =>
   one?.index === other?.index && one?.epoch === other?.epoch
 
@@ -29,25 +29,25 @@ export const keepAnnounced = async (
 interface Progress {
   readonly applied: number
   readonly announced: number
-  /** True while no entry of the current primary of the set is applied, for example just after the primary changed. */
+  /** True while this cluster has applied no entry of the current epoch, for example just after the primary changed. */
   readonly isBehindEpoch: boolean
 }
 
 /**
- * Computes how much of the announced log is applied. If nothing of the announced epoch is applied, the announcement
- * counts as not reached. An announcement in an older epoch is ignored, because its indexes belong to another log.
+ * Compares the applied with the announced position. If this cluster has applied nothing of the announced epoch, the
+ * result has `applied` 0. An announcement of an older epoch is ignored, because its indexes belong to another log.
  */
 export const measureProgress = (
-  place: PrimaryPosition | undefined,
+  position: PrimaryPosition | undefined,
   announced: Announced | undefined,
   epochs: EpochChain,
 ): Progress => {
   const order = (id: string | undefined) => epochs.findIndex((epoch) => epoch.id === id)
-  const applied = place?.index ?? 0
-  const isBehindEpoch = order(place?.epoch) >= 0 && order(place?.epoch) < epochs.length - 1
-  if (!announced || announced.epoch === place?.epoch)
+  const applied = position?.index ?? 0
+  const isBehindEpoch = order(position?.epoch) >= 0 && order(position?.epoch) < epochs.length - 1
+  if (!announced || announced.epoch === position?.epoch)
     return { applied, announced: announced?.index ?? 0, isBehindEpoch }
-  return order(announced.epoch) > order(place?.epoch)
+  return order(announced.epoch) > order(position?.epoch)
     ? { applied: 0, announced: announced.index, isBehindEpoch }
     : { applied, announced: 0, isBehindEpoch }
 }

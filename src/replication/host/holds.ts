@@ -3,7 +3,7 @@ import type { HoldState, Kind } from '../model/types.js'
 
 export const HOLD_STATES: readonly HoldState[] = ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply']
 
-/** Lets a lab pause replication when it next enters a given state, and resume it later. */
+/** Lets a lab hold replication: replication stops when it next enters a held state, until the state is released. */
 export class Holds {
   readonly #held = new Map<string, Set<() => void>>()
 
@@ -12,7 +12,7 @@ export class Holds {
     if (!this.#held.has(key)) this.#held.set(key, new Set())
   }
 
-  /** Releases one hold, or all holds if called without arguments. */
+  /** Releases the matching holds, or all holds if called without arguments. */
   release(kind?: Kind, state?: HoldState): void {
     for (const [key, waiting] of [...this.#held]) {
       const [heldKind, heldState] = key.split('/')
@@ -22,7 +22,7 @@ export class Holds {
     }
   }
 
-  /** Returns the held states, and whether execution has reached each. */
+  /** Returns the held states. `isReached` is true if replication is stopped there. */
   list(): { kind: string; state: string; isReached: boolean }[] {
     return [...this.#held].map(([key, waiting]) => {
       const [kind = '', state = ''] = key.split('/')
@@ -30,7 +30,7 @@ export class Holds {
     })
   }
 
-  /** Resolves at once if the state is not held, otherwise when it is released. Rejects with the signal's reason. */
+  /** Waits while a state is held. Rejects with the signal's reason. */
   async pass(kind: Kind, state: HoldState, signal: AbortSignal): Promise<void> {
     const waiting = this.#held.get(`${kind}/${state}`)
     if (!waiting) return

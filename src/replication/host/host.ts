@@ -12,68 +12,63 @@ import type { License } from '../model/machine.js'
 import type { GenerationAttempt } from '../model/operation-token.js'
 import type { Kind, ReplicationTimes } from '../model/types.js'
 
-/** The injected clock, random source, log and network calls of a process. */
+/** The clock, random source, log and network calls that a process injects into replication. */
 export interface Surroundings extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly recorder?: Recorder | undefined
   /**
-   * Calls `PUT {address}/v1/sys/wrapping/{step}` with the whole token. A look-up does not consume the token, an unwrap
-   * does. Resolves to status and body text. Rejects with a `LogicalError` that describes the attempt and what to check.
-   * If `caPems` is empty, the system's CA certificates are used.
+   * Calls `PUT {address}/v1/sys/wrapping/{step}` with the whole token. A lookup does not consume the token, but an
+   * unwrap does. Resolves to status and body text. Rejects with a `LogicalError` that describes the failure and what to
+   * check. If `caPems` is empty, the system's CA certificates apply.
    */
   fetchWrapped(call: WrappedCall): Promise<{ status: number; body: string }>
-  /** If undefined, certificates use real P-521 keys. */
+  /** Creates the keys of certificates (default: real P-521 keys). */
   readonly certificateKeys?: CertificateKeys | undefined
 }
 
 /**
- * The dependencies of replication that exist before it starts. The composition root implements them with the engine,
- * barrier, mount tables and listeners.
+ * The dependencies of replication that exist before it starts. `server/wiring` implements them with the engine, the
+ * barrier, the mount tables and the listeners.
  */
 export interface ReplicationHost extends Surroundings {
   readonly identity: ClusterIdentity
   readonly settings: ReplicationSettings
   readonly license: License
-  /** Returns false once another node of this cluster may have written data that this node does not know. */
+  /** Returns false after this node has lost the leadership, because another node may have written newer data. */
   isLeading(): boolean
 
-  /**
-   * The barrier with full keys (`core/cluster/...`). On a DR secondary, only ignored keys can be written through it.
-   */
+  /** The barrier, with full storage keys (`core/cluster/...`). On a DR secondary, only ignored keys can be written. */
   readonly storage: Storage
   readonly store: ReplicableStore
 
   /**
-   * Commits a role in one durable batch. This is the only way to write local keys on a DR secondary and replicated keys
-   * on a secondary, because the batch decides the cluster's role.
+   * Commits a change of role records in one durable batch. Only this method can write local keys on a DR secondary, and
+   * replicated keys on any secondary, because the batch decides the role of the cluster.
    */
   commit(write: (tx: Transaction) => void): Promise<void>
 
-  /**
-   * Returns the root key, and the stored records that a wiped cluster needs before it can read a copy of this cluster's
-   * data.
-   */
+  /** Returns the root key, and the stored records that a wiped cluster needs to read a copy of this cluster's data. */
   exportKeyMaterial(): KeyMaterial
 
   /**
-   * Durably decides to delete all data. Creates a new generation of the directory with the key material and `records`,
-   * then restarts the runtime from it. `records` have full keys and plain values, which the new keyring encrypts. The
-   * cluster keeps its ID and name. Resolves when the decision is durable, before the restart. From then on, status
-   * reads show the cluster as bootstrapping.
+   * Deletes all data of this cluster except its ID and name. Creates a new generation of the directory with the key
+   * material and `records`, then restarts the runtime from it. `records` have full keys and plain values, which the new
+   * keyring encrypts. Resolves when the decision is durable, before the restart. From then on, status responses show
+   * the cluster as bootstrapping.
    */
   wipeAndRestart(next: FreshStart): Promise<void>
 
   /**
-   * Rejects all writes that would enter the log for secondaries of this kind, from any source. Resolves when all
-   * earlier writes are in the log. The returned function lifts the fence, as does a restart.
+   * Fences writes: from now on, rejects all writes that would enter the log for secondaries of this kind. Resolves when
+   * all earlier writes are in the log. The returned function removes the fence. A restart removes the fence too.
    */
   fenceWrites(kind: Kind): Promise<() => void>
 
-  /** Requests a restart of the runtime from its records after the current response is sent. */
+  /** Requests a restart of the runtime. The restart begins after the current response is sent. */
   restart(reason: string): void
 
   /**
-   * Moves the stored data, without the purge mark, to a new generation of the directory. Then destroys the old
-   * generation with all data that was ever deleted in it. The store stays in use. Returns at once.
+   * Moves the stored data, without the purge mark, to a new generation of the directory, and destroys the old
+   * generation with all deleted data. Returns immediately. The store stays in use during the move.
    */
   destroyDeleted(): void
 
@@ -81,8 +76,8 @@ export interface ReplicationHost extends Surroundings {
   mounts(): readonly MountFact[]
   namespaces(): readonly NamespaceFact[]
   /**
-   * From now on, calls `follower` in every transaction that moves or removes a mount or a namespace. Call the function
-   * that each method returns when the transaction is stored or has failed.
+   * Sets the functions that run in every transaction that moves or removes a mount or a namespace. Each returns a
+   * function that is called when the transaction is stored or has failed.
    */
   followMounts(follower: {
     mountChanged(tx: Transaction, change: MountChange): () => void
@@ -91,46 +86,46 @@ export interface ReplicationHost extends Surroundings {
 }
 
 /**
- * The functions of core that replication calls, on a primary or at the end of the first copy of a secondary.
- * Replication receives them when it starts, not as imports, because core depends on replication.
+ * The functions of core that replication calls on a primary, or at the end of the first copy on a secondary.
+ * Replication receives them at its start instead of importing them, because core depends on replication.
  */
 export interface RoleServices {
-  /**
-   * Executes a request forwarded by a performance secondary through routing and backends. Throws `LogicalError` like a
-   * backend.
-   */
+  /** Executes a request that a performance secondary forwarded. Throws `LogicalError` like a backend. */
   executeForwarded(request: Request): Promise<Response | undefined>
 
   /** Set only on a server in dev mode. */
   readonly dev: DevServer | undefined
 }
 
-/** The part of core that the API paths of replication need. */
+/** The functions of core that the API paths of replication call. */
 export interface PathServices {
-  /** Wraps an activation bundle: returns a wrapping token in JWT form with `addr`, stored like any wrapped response. */
+  /**
+   * Wraps an activation bundle in a response-wrapping token, which is a JWT with the claim `addr`. The time-to-live is
+   * in seconds.
+   */
   wrapActivation(payload: JsonObject, ttlSeconds: number, creationPath: string): Promise<WrapInfo>
 
-  /** On a DR secondary: throws a 403 unless the request's own token permits the request. */
+  /** Throws a 403 error on a DR secondary if the request's token does not permit the request. */
   authorize(request: Request): void
-  /** Returns true for a live batch token of the root namespace that permits exactly this request. */
+  /** Returns true for a valid batch token of the root namespace whose policies permit exactly this request. */
   isBatchTokenAllowed(token: string, request: Request): boolean
 
-  /** The key-share ceremony for an operation token. It shares its single attempt with generate-root. */
+  /** The attempt to generate a DR operation token with key shares. It is shared with generate-root. */
   readonly generation: GenerationAttempt
 
-  /** Returns `data` of sys/license/status. */
+  /** Returns `data` of the response of `sys/license/status`. */
   licenseStatus(): JsonObject
 }
 
 interface ClusterIdentity {
-  /** `cluster_id` of sys/health: the ID of this cluster, not of its replication set. */
+  /** The ID of this cluster (`cluster_id` of `sys/health`), not the ID of its replication set. */
   readonly clusterId: string
   readonly clusterName: string
-  /** The address for clients, with scheme; empty if not configured. */
+  /** The API address for clients, with scheme; empty if it is not configured. */
   readonly apiAddress: string
-  /** The advertised address of the cluster port as `https://host:port`; never the bound address. */
+  /** The advertised address of the cluster port as `https://host:port`. It may differ from the bound address. */
   readonly clusterAddress: string
-  /** The addresses of all nodes of this cluster, this node first. */
+  /** The advertised cluster addresses of all nodes of this cluster, this node first. */
   readonly clusterAddresses: readonly string[]
   readonly reportedVersion: string
 }
@@ -138,7 +133,7 @@ interface ClusterIdentity {
 export interface ReplicationSettings {
   readonly times: ReplicationTimes
   readonly bestEffortWalWaitMs: number
-  /** Maximum time that a demotion waits for its secondaries. */
+  /** Maximum time in milliseconds that a demotion waits for secondaries to apply all entries. */
   readonly demoteDrainTimeoutMs: number
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean
@@ -149,15 +144,15 @@ export interface ReplicationSettings {
 
 export type PlainRecord = Entry
 
-/** Access to the root token of a development server. A primary sends its token to a secondary that requests it. */
+/** The root token of a server in dev mode. A primary sends its token to a secondary that requests it. */
 export interface DevServer {
-  /** Returns the root token that the server was started with; undefined once it is invalid. */
+  /** Returns the root token with which the server was started, or undefined if the token is no longer valid. */
   findRootToken(): string | undefined
-  /** Creates a root token with this ID, unless it exists. */
+  /** Creates a root token with this ID if it does not exist. */
   plantRootToken(id: string): Promise<void>
 }
 
-/** `records` are stored bytes: the keyring, encrypted with the root key, and the seal configuration. */
+/** The root key, and the stored keyring and seal configuration. The root key encrypts the keyring. */
 export interface KeyMaterial {
   readonly rootKey: Buffer
   readonly records: readonly PlainRecord[]
@@ -167,7 +162,7 @@ export interface KeyMaterial {
 export interface FreshStart {
   readonly keyMaterial: KeyMaterial
   readonly records: readonly PlainRecord[]
-  /** The set that the cluster joins. Status reads show it until the next runtime answers them. */
+  /** The set that the cluster joins. Status responses show this set until the new runtime has started. */
   readonly joining: { readonly kind: Kind; readonly setId: string }
 }
 

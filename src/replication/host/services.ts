@@ -2,9 +2,9 @@ import type { EpochChain } from '../model/epoch.js'
 import type { SurplusEntries } from '../model/recent-frames.js'
 import type * as Model from '../model/types.js'
 
-/** The running services of replication, as the control plane uses them. */
+/** The services of replication that roles start and stop. */
 export interface DataPlane {
-  /** Serves followers of one kind on the cluster port. */
+  /** Serves the secondaries of one kind on the cluster port. */
   startPrimary(
     kind: Model.Kind,
     options: {
@@ -14,32 +14,32 @@ export interface DataPlane {
       readonly onChange: () => void
     },
   ): PrimaryService
-  /** Follows a primary until it is stopped. Reconnects after connection failures. */
+  /** Follows a primary until `stop`. Reconnects after connection failures. */
   startFollower(
     kind: Model.Kind,
     options: {
       readonly credentials: Model.PrimaryCredentials
       readonly addresses: readonly string[]
-      /** Tried if none of the addresses responds. */
+      /** Addresses to try if none of `addresses` responds. */
       readonly formerAddresses?: readonly string[] | undefined
       readonly hooks: Model.SecondaryHooks
     },
   ): FollowerService
   /**
-   * Connects once and fetches the data that a wiped cluster needs. Rejects with a `LogicalError` that describes the
-   * failure.
+   * Connects to the primary once and fetches the data that a wiped cluster needs. Rejects with a `LogicalError` that
+   * describes the failure.
    */
   bootstrap(
     call: OneCall & { readonly wantsDevRoot: boolean },
   ): Promise<{ readonly primary: Model.PeerIdentity; readonly package: Model.BootstrapPackage }>
-  /** Presents this cluster's identity to the server at an address. Never rejects. */
+  /** Announces the identity and epochs of this cluster to the server at an address. Never rejects. */
   tell(call: OneCall): Promise<Told>
 }
 
 /**
  * The result of `tell`:
- * - `isHeard`: true if the server has received the identity, even if it rejected the call
- * - `overtaker`: a newer primary that the rejection contained
+ * - `isHeard`: true if the server received the identity, even if it rejected the call
+ * - `overtaker`: a newer primary that the rejection named
  */
 export interface Told {
   readonly isHeard: boolean
@@ -53,7 +53,7 @@ export interface OneCall {
   readonly signal: AbortSignal
 }
 
-/** `epochs`: the epochs in which the primary executed the request. */
+/** The response to a forwarded request, and the epochs of the primary that executed it. */
 export interface ForwardReply {
   readonly payload: Buffer
   readonly epochs: EpochChain
@@ -63,21 +63,19 @@ export interface PrimaryService {
   /** The secondaries that have connected since the start. */
   readonly registry: {
     views(): readonly Model.SecondaryView[]
-    /**
-     * Calls the listener whenever a secondary connects, disconnects or applies more. Returns the unsubscribe function.
-     */
+    /** Calls the listener when a secondary connects, disconnects or applies entries. Returns the unsubscriber. */
     watch(listener: () => void): () => void
   }
-  /** Closes every connection of the secondary and of this certificate at once. Remove the registration first. */
+  /** Closes all connections of a secondary and of its certificate. The caller must remove the registration first. */
   revoke(secondaryId: string, commonName: string): void
-  /** Must be called when the set of keys that a secondary may receive has changed, before the response. */
+  /** Must be called after a change of the keys that a secondary may receive, and before the response to the client. */
   filterChanged(secondaryId: string): void
   /**
-   * Must be called when the addresses of the primary or its possible successors have changed. Informs secondaries at
-   * once.
+   * Must be called after a change of the addresses of the primary or of its possible successors. Sends them to all
+   * secondaries.
    */
   addressesChanged(): void
-  /** Ends every stream and sends the refusal to each secondary. */
+  /** Sends a refusal to every secondary and ends its stream. */
   refuseAll(refusal: Model.Refusal): void
   stop(reason?: string): Promise<void>
 }
@@ -86,28 +84,26 @@ export interface FollowerService {
   readonly state: Model.StreamState
   readonly connectionState: Model.ConnectionState
   readonly primary: Model.PrimaryView | undefined
-  /** `https://host:port` in use, or used last. */
+  /** The address (`https://host:port`) that is in use or was used last. */
   readonly primaryAddress: string
   readonly knownPrimaryAddresses: readonly string[]
-  /** The position applied from its primary's log; undefined if nothing was ever applied. */
+  /** The applied position in the primary's log; undefined if nothing was ever applied. */
   readonly applied: Model.PrimaryPosition | undefined
-  /** The last position that the primary announced since the start; undefined before its first response. */
+  /** The last announced position of the primary; undefined before the first message since the start. */
   readonly announced: Model.PrimaryPosition | undefined
   readonly syncProgress: Model.SyncProgress | undefined
-  /** The primary's current reason to refuse this cluster; undefined if there is none. */
+  /** The reason why the primary refuses this cluster; undefined if it does not. */
   readonly refusal: Model.RefusalCode | undefined
-  /** Returns the frames applied after the primary's `index` that are still in memory. */
+  /** Returns the frames in memory that were applied after `index` of the primary's log. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'>
   /**
-   * Forwards a request to the primary. Rejects with `unavailable` if the primary is unreachable, or its response is
-   * lost.
+   * Forwards a request to the primary. Rejects with `LogicalError` `unavailable` if the primary is unreachable, or if
+   * its response is lost.
    */
   forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply>
   /** The epochs of the current or last primary. */
   readonly primaryEpochs: EpochChain
-  /**
-   * Switches to the first address that responds as the expected primary. Rejects, and changes nothing, if none does.
-   */
+  /** Switches to the first address at which the expected primary responds. Rejects, without a change, if none does. */
   updateAddresses(addresses: readonly string[]): Promise<{ readonly address: string }>
   stop(): Promise<void>
 }

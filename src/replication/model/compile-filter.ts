@@ -2,22 +2,22 @@ import { sha256Hex } from '../../crypto/digest.js'
 import { findMountOf } from '../../storage/keys/key-families.js'
 
 /**
- * Path filters as pure functions: they determine which mounts and namespaces a rule withholds from a performance
- * secondary, and which storage keys that covers. Never filtered: local mounts, which are not replicated, and mounts
- * that every namespace needs.
+ * The rule of a path filter. The pure functions of this file compute which mounts and namespaces a rule withholds from
+ * a performance secondary, and which storage keys that covers. Two types of mounts are never filtered: local mounts,
+ * which are not replicated, and mounts that every namespace needs.
  */
 export interface FilterRule {
   readonly mode: 'allow' | 'deny'
-  /** Full paths of mounts and namespaces, each with a trailing slash, without duplicates, in the given order. */
+  /** Full paths of mounts and namespaces in the given order, without duplicates. Each ends with a slash. */
   readonly paths: readonly string[]
 }
 
 /** One entry of the mount tables. */
 export interface MountFact {
   readonly uuid: string
-  /** Includes the namespace: `secret/`, `auth/approle/`, `ns1/auth/approle/`. */
+  /** Full path, including the namespace: `secret/`, `auth/approle/`, `ns1/auth/approle/`. */
   readonly path: string
-  /** Path of its namespace: empty for the root namespace, otherwise `ns1/`. */
+  /** Path of the mount's namespace: empty for the root namespace, otherwise for example `ns1/`. */
   readonly namespacePath: string
   readonly type: string
   readonly isLocal: boolean
@@ -25,28 +25,28 @@ export interface MountFact {
 
 export interface NamespaceFact {
   readonly id: string
-  /** Empty for the root namespace, otherwise `ns1/child/`. */
+  /** Empty for the root namespace, otherwise for example `ns1/child/`. */
   readonly path: string
 }
 
 export interface CompiledFilter {
-  /** Returns true for a storage key that must not be sent to this secondary; its name is withheld too. */
+  /** Returns true if the storage key must not be sent to this secondary. Neither the key nor the value is then sent. */
   isFiltered(key: string): boolean
-  /** Equal wherever the same rule is compiled against the same mounts. */
+  /** A hash that is equal on all clusters that compile the same rule against the same mounts. */
   readonly fingerprint: string
   readonly filteredMounts: ReadonlySet<string>
   readonly hiddenNamespaces: ReadonlySet<string>
-  /** Mounts and namespaces that the rule covers without naming them, sorted. */
+  /** Sorted paths of mounts and namespaces that the rule covers without naming them. */
   readonly dynamicMounts: readonly string[]
   readonly dynamicNamespaces: readonly string[]
 }
 
-/** Types with exactly one mount per namespace, which every namespace needs. */
+/** Types of mounts that exist exactly once in every namespace. */
 const SINGLETON_TYPES: ReadonlySet<string> = new Set(['system', 'identity', 'token', 'cubbyhole'])
 
 const canBeFiltered = (mount: MountFact): boolean => !mount.isLocal && !SINGLETON_TYPES.has(mount.type)
 
-/** Normalizes a path: `secret`, `/secret/` and `secret/` are equal. Returns undefined for a path without a name. */
+/** Normalizes a path to the form `secret/`. Returns undefined for a path without a name. */
 export const normalizePath = (path: string): string | undefined => {
   const trimmed = path.trim().replace(/^\/+/, '').replace(/\/+$/, '')
   return trimmed === '' ? undefined : `${trimmed}/`
@@ -56,7 +56,7 @@ export const normalizePaths = (paths: readonly string[]): string[] => [
   ...new Set(paths.map(normalizePath).filter((path) => path !== undefined)),
 ]
 
-/** Returns the first path that names a singleton mount of any namespace. */
+/** Returns the first path that names a singleton mount of any namespace, or undefined if none does. */
 export const findSingleton = (
   paths: readonly string[],
   mounts: readonly MountFact[],
@@ -69,7 +69,7 @@ export const findSingleton = (
   return paths.find((path) => reserved.has(path))
 }
 
-/** Returns the paths that match no mount or namespace. They are stored, and have no effect yet. */
+/** Returns the paths that match no mount or namespace. They are stored, but have no effect yet. */
 export const findUnknown = (
   paths: readonly string[],
   mounts: readonly MountFact[],
@@ -90,13 +90,13 @@ const isHidden = (rule: FilterRule, namespace: NamespaceFact, namespacePaths: Re
   if (namespace.path === '') return false
   const isCovered = coversNamespace(rule, namespace, namespacePaths)
   if (rule.mode === 'deny') return isCovered
-  // A namespace stays visible if the rule allows a mount inside it, because clients reach that mount through the
+  // A namespace stays visible if the rule allows a mount inside it, because clients reach this mount through the
   // namespace.
   return !isCovered && !rule.paths.some((path) => path.startsWith(namespace.path))
 }
 
 /**
- * Compiles a rule. `anyway`: IDs of mounts that are filtered regardless of the rule:
+ * Compiles a rule. `anyway` has the IDs of mounts that are filtered regardless of the rule:
  * - unmounted mounts, because the log entries that delete their data contain keys
  * - moved mounts that were filtered before the move
  */
@@ -121,8 +121,8 @@ export const compileFilter = (
     namespace.path !== '' && !named.has(namespace.path) && coversNamespace(rule, namespace, namespacePaths)
   return {
     isFiltered(key) {
-      const place = findMountOf(key)
-      return place?.category === 'replicated' && filtered.has(place.uuid)
+      const mount = findMountOf(key)
+      return mount?.category === 'replicated' && filtered.has(mount.uuid)
     },
     fingerprint: sha256Hex([rule.mode, ...rule.paths, '', ...[...filtered].sort()].join('\n')),
     filteredMounts: filtered,

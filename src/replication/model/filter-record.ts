@@ -8,29 +8,29 @@ import {
   type NamespaceFact,
 } from './compile-filter.js'
 
-/** A stored filter, under one key per secondary ID. */
+/** A stored path filter. Each secondary has at most one, under its ID. */
 export interface FilterRecord extends FilterRule {
-  /** Mounts that were filtered when they were unmounted. Their deletions must never be sent. */
+  /** IDs of mounts that were filtered when they were unmounted. The deletions of their keys must never be sent. */
   readonly retired?: readonly string[]
-  /** Mounts that were moved while they were filtered. They stay filtered at any path, until the filter is replaced. */
+  /** IDs of mounts that were moved while they were filtered. They stay filtered until the filter is replaced. */
   readonly kept?: readonly string[]
-  /** The paths as the operator set them. Present if a mount of the rule was moved later, which changed `paths`. */
+  /** The paths that the operator set. Present if the move or removal of a mount has changed `paths` since. */
   readonly asked?: readonly string[]
   /**
-   * Counts replacements of the rule, and mount moves that filter a visible mount. Each increment requires a comparison
-   * of the secondary's data.
+   * Number of replacements of the rule, plus the number of moves that filtered a visible mount. After each increment,
+   * the data of the secondary must be compared.
    */
   readonly revision?: number
 }
 
 /**
- * Returns a digest of the filtered data set. Equal rules have equal digests, even if the paths of their mounts change
- * later.
+ * Returns a digest of a filter. Equal digests mean that the secondary needs the same data. The move of a mount does not
+ * change the digest, unless the move filters a visible mount.
  */
 export const digestOf = ({ mode, paths, asked, revision = 0 }: FilterRecord): string =>
   sha256Hex(JSON.stringify([mode, asked ?? paths, revision]))
 
-/** A change of the mount tables in a transaction: a mount was moved, or was unmounted if `after` is undefined. */
+/** A move of a mount, or an unmount if `after` is undefined. */
 export interface MountChange {
   readonly before: MountFact
   readonly after: MountFact | undefined
@@ -56,8 +56,9 @@ const withPaths = (record: FilterRecord, paths: readonly string[]): FilterRecord
     : { ...record, paths, asked: record.asked ?? record.paths }
 
 /**
- * Returns the filter after a mount was moved or unmounted; the same filter if it is not affected. If a rule lists the
- * path of a moved mount, the new path replaces it. A filtered mount stays filtered: a move never makes data visible.
+ * Returns the filter after a mount was moved or unmounted, or the same filter if it is not affected. If the rule
+ * contains the path of a moved mount, the new path replaces it. A filtered mount stays filtered, because a move must
+ * never make data visible.
  */
 export const followMount = (
   record: FilterRecord,
@@ -78,8 +79,8 @@ export const followMount = (
 }
 
 /**
- * Keeps a mount filtered at its new path. Adds the path to a deny rule. Removes the path from an allow rule: the
- * operator listed it before this mount had the path.
+ * Keeps a mount filtered at its new path. Adds the path to a deny rule. Removes the path from an allow rule, because
+ * the operator listed it before this mount had the path.
  */
 const followFiltered = (record: FilterRecord, after: MountFact, namespaces: readonly NamespaceFact[]): FilterRecord => {
   const { mode, paths } = record
@@ -89,11 +90,11 @@ const followFiltered = (record: FilterRecord, after: MountFact, namespaces: read
   return { ...withPaths(record, shown), kept: withId(record.kept, after.uuid) }
 }
 
-/** Returns the filter after a namespace and its content were deleted; the same filter if it is not affected. */
+/** Returns the filter after a namespace and its content were deleted, or the same filter if it is not affected. */
 export const followNamespaceGone = (record: FilterRecord, namespace: NamespaceFact): FilterRecord =>
   withoutGone(record, (path) => path.startsWith(namespace.path))
 
-/** Removes deleted paths from the rule, so that the rule does not list the path of a later mount. */
+/** Removes deleted paths from the rule, so that the rule does not apply to a new mount with the same path. */
 const withoutGone = (record: FilterRecord, isGone: (path: string) => boolean): FilterRecord =>
   withPaths(
     record,

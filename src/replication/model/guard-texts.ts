@@ -1,13 +1,13 @@
 import type { Kind } from './types.js'
 
-/** The exact error texts of replication. Clients and tests match them. */
+/** The error texts of replication. Clients match these texts, so they must not change. */
 
 export const kindName = (kind: Kind): string => (kind === 'dr' ? 'DR' : 'performance')
 
 export const PRIMARY_UNREACHABLE_TEXT = 'primary cluster is unreachable'
 export const PRIMARY_OVERTAKEN_TEXT = 'a newer primary has replaced the primary cluster: outcome unknown'
 export const CATCHING_UP_TEXT = 'replication is still catching up, try again later or provide the "force" argument'
-/** The error text if waiting does not help. */
+/** The error of a promotion if waiting does not complete the replication. */
 export const INCOMPLETE_TEXT =
   'replication is incomplete, and waiting does not help; to promote anyway, provide the "force" argument'
 

@@ -2,19 +2,19 @@ import type { ErrorCode } from '../../logical/errors.js'
 import type { Kind } from './types.js'
 
 /**
- * The roles of a cluster for one kind of replication, the possible events, and the resulting transitions. SPEC.md
- * explains them; this table is authoritative. Pure: nothing here reads a record or a clock.
+ * The roles of a cluster for one kind of replication, the events, and the resulting transitions. SPEC.md explains them,
+ * but this table decides. The functions of this file are pure: they read no records and no clock.
  */
 
 /** A role as the API shows it. */
 export type Mode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 
-/** A role as the state machine uses it. `detached` is a secondary that has no credentials and therefore no primary. */
+/** A role as the state machine uses it. `detached` is a secondary without credentials, thus without a primary. */
 export type Stage = Mode | 'detached'
 
 const modeOf = (stage: Stage): Mode => (stage === 'detached' ? 'secondary' : stage)
 
-/** In the order of the columns of `TRANSITIONS`. */
+/** The events, in the order of the columns of `TRANSITIONS`. */
 export const EVENTS = [
   'enable-primary',
   'demote',
@@ -32,10 +32,10 @@ export type Event = (typeof EVENTS)[number]
 const NO = 'rejected'
 const BOOT = 'bootstrapping'
 
-/** One cell per column. */
+/** One row of `TRANSITIONS`: the next stage for each event. */
 type Row<Columns extends readonly unknown[]> = { readonly [Column in keyof Columns]: Stage | typeof NO }
 
-/** All combinations of stage and event. A new stage or event does not compile until all its cells are defined. */
+/** The next stage for each stage and event. Without a cell for each stage and event, the code does not compile. */
 export const TRANSITIONS: Readonly<Record<Stage, Row<typeof EVENTS>>> = {
   disabled: ['primary', NO, NO, BOOT, NO, NO, NO, NO, NO, NO],
   primary: [NO, 'detached', 'disabled', NO, NO, NO, NO, NO, NO, NO],
@@ -50,7 +50,7 @@ export const findTransition = (stage: Stage, event: Event): Stage | undefined =>
 }
 
 /**
- * The kinds of replication that the license permits: `plus` permits performance replication only, `none` permits
+ * The kinds of replication that the license permits. `enterprise`: both. `plus`: performance replication only. `none`:
  * neither.
  */
 export type License = 'enterprise' | 'plus' | 'none'
@@ -59,7 +59,7 @@ export interface Facts {
   readonly stages: Readonly<Record<Kind, Stage>>
 }
 
-/** The replication progress of this cluster, for the checks that `force` skips. */
+/** The replication progress of this cluster. Unless `force` is set, a promotion depends on it. */
 export interface SafetyFacts {
   /** False while the first or a later sync is incomplete. */
   readonly isSyncComplete: boolean
@@ -67,26 +67,24 @@ export interface SafetyFacts {
   readonly isReindexing: boolean
   readonly appliedIndex: number
   readonly announcedIndex: number
-  /** True if another primary has ended the epoch of the applied log, and no entry of that primary is applied yet. */
+  /** True if the epoch of the applied log has ended, and no entry of the next epoch is applied yet. */
   readonly isBehindEpoch: boolean
-  /**
-   * The filter that withholds data from this cluster, for example `deny EU_data/`; undefined if it receives all data.
-   */
+  /** Text of the filter that withholds data from this cluster, such as `deny EU_data/`; undefined without one. */
   readonly filter: string | undefined
 }
 
-/** A step before the records change. It is undone if a later step or the change itself fails. */
+/** A step before the role records change. The step is undone if a later step or the change itself fails. */
 export type Preparation =
   | { readonly do: 'fence-writes'; readonly kind: Kind }
   | { readonly do: 'drain'; readonly kind: Kind }
   | { readonly do: 'stop-following'; readonly kind: Kind }
-  /** Lists the entries that a forced promotion discards. */
+  /** Records the entries that a forced promotion discards. */
   | { readonly do: 'list-missing'; readonly kind: Kind; readonly safety: SafetyFacts }
-  /** Lists the local entries that the new primary does not have. */
+  /** Records the local entries that the new primary does not have. */
   | { readonly do: 'list-surplus'; readonly kind: Kind }
   | { readonly do: 'plant-dev-root' }
 
-/** One change of the records of a role. All changes of a decision become durable together. */
+/** One change of the role records. All changes of a decision are committed together. */
 export type RecordChange =
   | { readonly do: 'become-primary'; readonly kind: Kind; readonly set: 'new' | 'kept' }
   | { readonly do: 'start-epoch'; readonly kind: Kind }
@@ -99,12 +97,12 @@ export type RecordChange =
   | { readonly do: 'delete-operation-token' }
 
 /**
- * How the changes become durable: in one batch, or as the only remaining data after a wipe. This is the point of no
- * return: the role changes here, and everything after it can be derived from the records.
+ * How the changes are committed: in one batch, or as the only remaining data after a wipe. The role changes with this
+ * commit. Everything afterwards can be derived from the records.
  */
 type Ending = 'commit' | 'commit-and-restart' | 'wipe-and-restart'
 
-/** The effects of an event, in this order. */
+/** The effects of an event, in the order of execution. */
 interface Effects {
   readonly prepare: readonly Preparation[]
   readonly change: readonly RecordChange[]
@@ -127,8 +125,8 @@ export type Decision = Acceptance | Refusal
 export const refuse = (reason: string, code: ErrorCode = 'invalid-request'): Refusal => ({ ok: false, code, reason })
 
 /**
- * Returns the decision for `event` in `stage`. By default, nothing is prepared, and the runtime restarts after the commit.
- * The caller must have handled every refusal with its own text.
+ * Accepts `event` in `stage` with these effects. By default, nothing is prepared, and the runtime restarts after the
+ * commit. Refuses the event if `TRANSITIONS` does not allow it. Callers must check refusals with specific texts first.
  */
 export const accept = (
   stage: Stage,
@@ -143,6 +141,6 @@ export const accept = (
 export const isSecondaryStage = (stage: Stage): boolean =>
   stage === 'secondary' || stage === 'bootstrapping' || stage === 'detached'
 
-/** Returns true if the performance role is hidden, because the cluster is a DR secondary. */
+/** Returns true if the performance role is hidden because the cluster is a DR secondary. */
 export const isDormant = (kind: Kind, facts: Facts): boolean =>
   kind === 'performance' && isSecondaryStage(facts.stages.dr)

@@ -8,25 +8,25 @@ import type { Storage, Transaction } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The DR operation token. A key-share ceremony creates the token on a DR secondary, which stores only its hash. At most
- * one token exists at a time. It authorizes every DR secondary operation until it is deleted or replaced, or until the
- * role of the cluster changes.
+ * The DR operation token. It is generated with key shares on a DR secondary, which stores only the hash of the token.
+ * At most one token exists at a time. It authorizes every operation on the DR secondary until it is deleted or
+ * replaced, or until the role of the cluster changes.
  */
 
 /**
- * An attempt to generate the token from key shares, with the state machine of generate-root. Errors are `LogicalError`s
- * with the texts of generate-root.
+ * An attempt to generate a token with key shares, like generate-root. Errors are `LogicalError`s with the texts of
+ * generate-root.
  */
 export interface GenerationAttempt {
-  /** Returns the bare body of a status response. */
+  /** Returns the body of a status response. */
   status(): JsonObject
-  /** Starts an attempt. At most one of the two options is not empty. */
+  /** Starts an attempt. At most one of the two options may be set. */
   start(options: { otp: string; pgpKey: string }): JsonObject | Promise<JsonObject>
   cancel(): void
   update(options: { key: string; nonce: string }): Promise<JsonObject>
 }
 
-/** The response of GET attempt if no attempt can run. */
+/** The status response if no attempt is possible. */
 export const NO_ATTEMPT: JsonObject = {
   nonce: '',
   started: false,
@@ -49,7 +49,10 @@ export class OperationTokens {
     this.#random = random
   }
 
-  /** Creates a token of 28 characters and invalidates the previous one. Called when the ceremony is complete. */
+  /**
+   * Creates a token of 28 characters, and invalidates the previous token. Must be called only after enough key shares
+   * were provided.
+   */
   async create(): Promise<string> {
     const token = `hvs.${base62(this.#random, 24)}`
     const hash = sha256(token)

@@ -1,51 +1,51 @@
 import type { Surplus } from './epoch.js'
 import type { Frame, WalPosition } from '../../storage/keys/replicable.js'
 
-/** Maximum bytes to remember. The oldest frames are dropped first. */
+/** Maximum bytes of the frames in memory. The oldest frames are dropped first. */
 const BYTES_MAX = 8 * 1024 * 1024
-/** Maximum number of positions that are sent to a rewound primary: 3 MiB. */
+/** Maximum number of positions in a message to a rewound primary. They have about 3 MiB. */
 const POSITIONS_MAX = 50_000
 
-/** The entries of a follower after the last index that the new primary has. */
+/** The entries that a secondary has applied and the new primary does not have. */
 export interface SurplusEntries {
   readonly epoch: string
-  /** The last index of that epoch's log that the new primary has. */
+  /** The last index of this epoch's log that the new primary has. */
   readonly forkIndex: number
-  /** The last index that is applied here. */
+  /** The last index of this epoch's log that the secondary has applied. */
   readonly lastIndex: number
-  /** True if the fork is known exactly; otherwise the surplus may begin earlier. */
+  /** True if `forkIndex` is exact. If false, the surplus may begin earlier. */
   readonly isForkSure: boolean
-  /** The part of the surplus that is still in memory. */
+  /** The frames of the surplus that are still in memory. */
   readonly frames: readonly Frame[]
   readonly isComplete: boolean
 }
 
-/** Returns the entries that a follower at `place` must discard; undefined if there are none. */
+/** Returns the entries that a secondary at `position` must discard, or undefined if there are none. */
 export const surplusEntriesOf = (
-  place: { readonly index: number; readonly epoch: string },
-  { after = place.index, isWhole }: Surplus,
+  position: { readonly index: number; readonly epoch: string },
+  { after = position.index, isWhole }: Surplus,
   recentAfter: (index: number) => Pick<SurplusEntries, 'frames' | 'isComplete'>,
 ): SurplusEntries | undefined => {
-  if (isWhole && after >= place.index) return undefined
-  const forkIndex = Math.min(after, place.index)
-  return { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isWhole, ...recentAfter(forkIndex) }
+  if (isWhole && after >= position.index) return undefined
+  const forkIndex = Math.min(after, position.index)
+  return { epoch: position.epoch, forkIndex, lastIndex: position.index, isForkSure: isWhole, ...recentAfter(forkIndex) }
 }
 
-/** An applied frame of this cluster, and the hash of the primary's frame that it was made from. */
+/** An applied frame of this cluster, and the hash of the primary's frame from which it was made. */
 export interface Received {
   readonly frame: Frame
   readonly hash: Buffer
 }
 
 /**
- * The newest applied frames, with the indexes of the primary's log. They are kept in memory so that the cluster can list
- * the entries that it must discard if the primary is rewound, or if a new primary has less data.
+ * The most recently applied frames, with indexes of the primary's log. If the primary is rewound or a new primary has
+ * less data, they show which entries this cluster must discard.
  */
 export class RecentFrames {
   readonly #bytesMax: number
   #received: Received[] = []
   #bytes = 0
-  /** The remembered frames begin after `#start` and end at `#end`. Both are undefined before `begin`. */
+  /** The frames in memory begin after `#start` and end at `#end`. Both are undefined before `begin`. */
   #start: WalPosition | undefined
   #end: WalPosition | undefined
 
@@ -53,16 +53,22 @@ export class RecentFrames {
     this.#bytesMax = bytesMax
   }
 
-  /** Continues after `place`. Keeps the frames if they end at `place`, as after a reconnection; otherwise drops them. */
-  begin(place: WalPosition): void {
-    if (place.index === this.#end?.index && place.hash.equals(this.#end.hash)) return
+  /**
+   * Continues after `position`. Keeps the frames if they end at this position, for example after a reconnection.
+   * Otherwise drops all frames.
+   */
+  begin(position: WalPosition): void {
+    if (position.index === this.#end?.index && position.hash.equals(this.#end.hash)) return
     this.#received = []
     this.#bytes = 0
-    this.#start = place
-    this.#end = place
+    this.#start = position
+    this.#end = position
   }
 
-  /** Adds applied frames. `end`: the last applied position, which may be in a range of indexes without content. */
+  /**
+   * Adds applied frames. `end` is the last applied position. It may be after the last frame, because filtered indexes
+   * have no frames.
+   */
   add(received: readonly Received[], end: WalPosition): void {
     this.#end = end
     for (const one of received) {
@@ -82,10 +88,7 @@ export class RecentFrames {
     return { frames, isComplete: this.#start !== undefined && this.#start.index <= index }
   }
 
-  /**
-   * Returns the positions in the primary's log that this follower has passed, newest first, as many as fit into one
-   * message.
-   */
+  /** Returns the positions in the primary's log that this secondary has applied, newest first. */
   positions(): readonly WalPosition[] {
     if (!this.#start) return []
     const ends = this.#received.map(({ frame, hash }) => ({ index: frame.lastIndex, hash }))

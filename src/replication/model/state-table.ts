@@ -1,6 +1,6 @@
 /**
- * The next state and the effects for each event in each state of a machine whose states carry data. A table is total: a
- * new state or event does not compile before its cells are defined. A cell sees only the data of its own state and
+ * A state machine whose states carry data: the next state and the effects for each event in each state. The code does
+ * not compile while a cell of a new state or event is missing. A cell receives only the data of its own state and
  * event.
  */
 export type StateTable<State extends { readonly is: string }, Event extends { readonly on: string }, Effect> = {
@@ -12,13 +12,13 @@ export type StateTable<State extends { readonly is: string }, Event extends { re
   }
 }
 
-/** The next state, and the effects to execute in this order. */
+/** The next state, and the effects in the order of execution. */
 export interface Step<State, Effect> {
   readonly to: State
   readonly effects: readonly Effect[]
 }
 
-/** Returns the step of one event. Pure. */
+/** Returns the step for an event. Has no side effects. */
 export const step = <State extends { readonly is: string }, Event extends { readonly on: string }, Effect>(
   table: StateTable<State, Event, Effect>,
   state: State,
@@ -29,7 +29,7 @@ export const step = <State extends { readonly is: string }, Event extends { read
   return cell(state, event)
 }
 
-/** Creates a step. For use in cells. */
+/** Creates a step, for use in the cells of a table. */
 export const to = <State, Effect>(state: State, ...effects: readonly Effect[]): Step<State, Effect> => ({
   to: state,
   effects,
@@ -40,7 +40,7 @@ export const stay = <State>(state: State): Step<State, never> => ({ to: state, e
 
 const NOTHING: readonly never[] = []
 
-/** The cell of an event that cannot occur in a state. Throws, because its sender has a bug. */
+/** The cell of an event that is impossible in a state. Throws, because the sender of the event has a bug. */
 export const never = (state: { readonly is: string }, event: { readonly on: string }): never => {
-  throw new Error(`${event.on} cannot come while ${state.is}`)
+  throw new Error(`the event "${event.on}" is impossible in the state "${state.is}"`)
 }

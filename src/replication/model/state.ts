@@ -5,15 +5,15 @@ import type { Kind, Overtaker } from './types.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /**
- * The stored role of a cluster, one record per kind. The record is authoritative: services are derived from it at every
- * start, and a role changes when the record does, in one durable batch. The performance record has a local prefix, so
- * that DR copies receive it and can take over the role. The DR record never leaves the cluster.
+ * The stored role of a cluster for one kind of replication. The record decides: at every start, services are created
+ * from it, and a change of the record, in one durable batch, changes the role. The performance record is a local key,
+ * so that DR secondaries receive it and can take over the role. The DR record never leaves the cluster.
  */
 export type KindRecord = DisabledRecord | PrimaryRecord | SecondaryRecord
 
 interface DisabledRecord {
   readonly mode: 'disabled'
-  /** On a former primary: the ended epochs of its set, including its own last one. */
+  /** On a former primary: the ended epochs of its set, including its own last epoch. */
   readonly ended?: EpochChain
 }
 
@@ -21,15 +21,15 @@ export interface PrimaryRecord {
   readonly mode: 'primary'
   /** The ID that all members of the replication set show as `cluster_id`. */
   readonly setId: string
-  /** The epochs of this set, the current one last. */
+  /** The epochs of this set, from the oldest to the current one. */
   readonly epochs: EpochChain
   readonly ca: CaRecord
-  /** The address sent to secondaries instead of the configured cluster address; empty if not overridden. */
+  /** The address that secondaries receive (default: the configured cluster address); empty for the default. */
   readonly primaryClusterAddr: string
   readonly registrations: readonly Registration[]
-  /** Set when a server with a newer epoch of this set was detected. From then on, nothing is sent to secondaries. */
+  /** Set after a server with a newer epoch of this set was detected. This primary then sends nothing to secondaries. */
   readonly fenced?: Fence
-  /** After a promotion: the credentials to reach the former primary, which must be informed of the new epoch. */
+  /** Set after a promotion: the credentials for the former primary, which must be informed of the new epoch. */
   readonly former?: Credentials
 }
 
@@ -37,42 +37,36 @@ export interface SecondaryRecord {
   readonly mode: 'bootstrapping' | 'secondary'
   readonly setId: string
   readonly epochs: EpochChain
-  /** Empty on a demoted primary that has not joined another cluster. */
+  /** Empty on a demoted primary that has not joined another primary. */
   readonly secondaryId: string
-  /** Without credentials, the cluster is detached and has no primary. */
+  /** If undefined, the cluster is detached and has no primary. */
   readonly credentials?: Credentials
-  /**
-   * True once this cluster has followed a primary in this role. From then on, it can be promoted only if its copy is
-   * complete.
-   */
+  /** True after this cluster has followed a primary in this role. A promotion then requires a complete copy. */
   readonly hasFollowed: boolean
-  /**
-   * Number of times that this cluster, or the original of this DR copy, took over the secondary ID from another
-   * cluster.
-   */
+  /** Number of times that this cluster, or the original of this DR copy, replaced another cluster under its ID. */
   readonly incarnation: number
-  /** Set while this cluster has data that its primary lost. It then has no primary until an operator decides. */
+  /** Set while this cluster has data that its primary has lost. It follows no primary until an operator decides. */
   readonly ahead?: Ahead
-  /** On a former primary: the cluster that overtook it. */
+  /** On a former primary: the primary that has replaced it. */
   readonly overtaker?: Overtaker
-  /** The epoch that was followed last, if it has ended because its primary was demoted. */
+  /** The last followed epoch, if it has ended because its primary was demoted. */
   readonly endedEpoch?: string
 }
 
-/** The part of the log that a rewound primary no longer has. */
+/** Describes the entries that this cluster has applied and its rewound primary has lost. */
 export interface Ahead {
-  /** The primary's epoch, and the last index of its log that is applied here. */
+  /** The epoch of the primary, and the last index of its log that this cluster has applied. */
   readonly epoch: string
   readonly index: number
-  /** The last index that both logs are known to have in common, and the end of the primary's log. */
+  /** The last index that both logs contain, and the last index of the primary's log. */
   readonly commonIndex: number
   readonly primaryIndex: number
   readonly sinceMs: number
 }
 
 /**
- * A certificate authority. The certificate is base64 of DER, and the key is base64 of PKCS 8 DER. `name` is its common
- * name, its DNS name and the TLS server name of the set.
+ * A certificate authority. The certificate is DER in base64, and the key is PKCS 8 DER in base64. `name` is the common
+ * name, the DNS name and the TLS server name of the set.
  */
 export interface CaRecord {
   readonly name: string
@@ -82,17 +76,17 @@ export interface CaRecord {
 
 export interface Registration {
   readonly id: string
-  /** Common name of the client certificate, which maps a connection to this registration. */
+  /** Common name of the client certificate, which identifies the registration of a connection. */
   readonly commonName: string
-  /** `issued`: the token is unused, and the ID may be issued again. `connected`: its bootstrap has succeeded. */
+  /** `issued`: the token is unused, and a new token may replace it. `connected`: the bootstrap has succeeded. */
   readonly state: 'issued' | 'connected'
-  /** Expiry of an unused token, in milliseconds since the epoch. */
+  /** Expiry time of an unused token, in Unix milliseconds. */
   readonly expiresAtMs: number
-  /** The cluster's own ID, known after its first connection. */
+  /** The ID of the secondary's cluster; empty before its first connection. */
   readonly clusterId: string
-  /** The highest known incarnation. A cluster with a lower incarnation was replaced. */
+  /** The highest known incarnation. A cluster with a lower incarnation has been replaced. */
   readonly incarnation: number
-  /** The last known address and its time, shown while the secondary is disconnected. */
+  /** The last known addresses of the secondary and the time of its last message. Shown while it is disconnected. */
   readonly apiAddress: string
   readonly clusterAddress: string
   readonly lastSeenMs: number
@@ -102,21 +96,21 @@ export interface Fence {
   readonly epoch: string
   readonly byEpoch: string
   readonly sinceMs: number
-  /** The last local index that the newer epoch includes; undefined if it includes no entry of this cluster. */
+  /** The last index of this cluster that the newer epoch includes; undefined if it includes none. */
   readonly forkIndex?: number
   readonly by?: Overtaker
 }
 
-/** Certificates are base64 of DER, and the key is base64 of PKCS 8 DER. */
+/** The credentials of a secondary. Certificates are DER in base64, and the key is PKCS 8 DER in base64. */
 export interface Credentials {
   readonly caCertificate: string
   readonly certificate: string
   readonly privateKey: string
-  /** The name of the primary's CA, used as TLS server name. */
+  /** The name of the primary's CA, which is the TLS server name. */
   readonly serverName: string
-  /** Addresses of the primary, best first, as `https://host:port`. */
+  /** Addresses of the primary's cluster ports, best first, as `https://host:port`. */
   readonly primaryAddresses: readonly string[]
-  /** Earlier addresses. A node that is missing from the latest list may be the only one that still runs. */
+  /** Earlier addresses. A node that is missing in the latest list may be the only running node. */
   readonly formerAddresses?: readonly string[]
 }
 
@@ -126,10 +120,7 @@ const PREFIX: Readonly<Record<Kind, string>> = { dr: KEYS.drRole, performance: K
 
 export const recordKey = (kind: Kind): string => `${PREFIX[kind]}record`
 
-/**
- * Returns the storage key of a generated private key. The private key is stored until the activation token for its
- * public key arrives.
- */
+/** Returns the storage key of a generated private key, which is stored until a token for its public key arrives. */
 export const exchangeKeyKey = (kind: Kind): string => `${PREFIX[kind]}exchange-key`
 
 export const readRecord = (storage: ReadStorage, kind: Kind): KindRecord =>
@@ -140,7 +131,7 @@ export const putRecord = (tx: Transaction, kind: Kind, record: KindRecord): void
   else putJson(tx, recordKey(kind), record)
 }
 
-/** Encodes the record for a wiped store. */
+/** Encodes a role record for a wiped store. */
 export const encodeRecord = (record: KindRecord): Buffer => Buffer.from(JSON.stringify(record))
 
 export const stageOf = (record: KindRecord): Stage => {
@@ -149,14 +140,14 @@ export const stageOf = (record: KindRecord): Stage => {
 }
 
 /**
- * Returns true for a secondary that has followed a primary in this role. Returns false for a demoted primary, whose
- * data is not a copy.
+ * Returns true for a secondary that has followed a primary. Returns false for a demoted primary, whose data is not a
+ * copy.
  */
 export const isCopy = (record: KindRecord): record is SecondaryRecord & { readonly mode: 'secondary' } =>
   record.mode === 'secondary' && record.hasFollowed
 
 /**
- * Returns the epochs of a kind that end when this cluster stops being primary:
+ * Returns the epochs of this kind that end when this cluster stops to be primary:
  * - primary: all epochs of its record; none on a DR copy, which has the performance epochs of its primary
  * - former primary: the ended epochs of its record, or all epochs if it is a secondary that has followed no primary
  * - other secondary: the last followed epoch, if it has ended
@@ -179,7 +170,7 @@ export const aheadOf = (record: KindRecord): Ahead | undefined => ('ahead' in re
 export const epochIdOf = (record: KindRecord): string =>
   record.mode === 'disabled' ? '' : (currentEpoch(record.epochs)?.id ?? '')
 
-/** Returns the IDs for which no new token can be issued, and the number of registrations besides `id`. */
+/** Returns the IDs for which no new token can be issued, and the number of registrations with another ID than `id`. */
 export const registeredIds = (
   record: PrimaryRecord,
   id: string,

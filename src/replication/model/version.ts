@@ -1,4 +1,4 @@
-/** Version numbers as servers report them: `1.20.4+ent`. Any suffix after the numbers is ignored. */
+/** Compares version numbers of servers, for example `1.20.4+ent`. Ignores the suffix after the numbers. */
 
 const numbersOf = (version: string): number[] =>
   (/^v?(\d+(?:\.\d+)*)/.exec(version)?.[1] ?? '0').split('.').map((part) => Number(part))
@@ -14,12 +14,12 @@ const compareVersions = (a: string, b: string): number => {
   return 0
 }
 
-/** Returns the reason why a `secondary` version cannot follow a `primary` version; undefined if it can. */
+/** Returns the reason why a secondary of one version cannot follow a primary of another, or undefined if it can. */
 export const findVersionObjection = (secondary: string, primary: string): string | undefined =>
   compareVersions(secondary, primary) >= 0
     ? undefined
     : `secondary version ${secondary} is older than primary version ${primary}: replicating from a newer version to an ` +
       'older one is unsafe, upgrade the secondary first'
 
-/** Returns true if the version supports public keys for activation tokens, which version 1.3 introduced. */
+/** Returns true if the version supports activation tokens for a public key (1.3 or newer). */
 export const hasPublicKeyTokens = (version: string): boolean => compareVersions(version, '1.3') >= 0

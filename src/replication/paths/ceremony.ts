@@ -6,7 +6,7 @@ import { NO_ATTEMPT } from '../model/operation-token.js'
 import { isDrSecondary, requireDrSecondary, requireLicense } from './guard.js'
 import type { PathContext } from '../roles/context.js'
 
-/** The key-share ceremony for an operation token. Its response bodies have no envelope. */
+/** The API paths that generate a DR operation token from key shares. The response bodies have no envelope. */
 
 const PREFIX = 'replication/dr/secondary/generate-operation-token'
 
@@ -23,31 +23,31 @@ const UPDATE_FIELDS = {
 export const ceremonyPaths = (context: PathContext): PathSpec[] => {
   const { host, services } = context
   const { generation } = services
-  const isHere = (): boolean => {
+  const isLicensedDrSecondary = (): boolean => {
     requireLicense(host.license, 'dr')
     return isDrSecondary(context)
   }
-  const requireHere = (): void => {
+  const requireLicensedDrSecondary = (): void => {
     requireLicense(host.license, 'dr')
     requireDrSecondary(context)
   }
   const step = async ({ key, nonce }: { key: string; nonce: string }): Promise<Response> => {
-    requireHere()
+    requireLicensedDrSecondary()
     const body = await generation.update({ key, nonce })
     if (body.complete === true) host.log.info('dr operation token generation finished')
     return { data: body, bare: true }
   }
   return [
     definePath(`${PREFIX}/attempt`, START_FIELDS, 'Start, read or cancel the generation of a DR operation token.', {
-      read: () => ({ data: isHere() ? generation.status() : NO_ATTEMPT, bare: true }),
+      read: () => ({ data: isLicensedDrSecondary() ? generation.status() : NO_ATTEMPT, bare: true }),
       async update({ values }) {
-        requireHere()
+        requireLicensedDrSecondary()
         const body = await generation.start({ otp: values.otp, pgpKey: values.pgp_key })
         host.log.info('dr operation token generation initialized')
         return { data: body, bare: true }
       },
       delete() {
-        if (isHere()) generation.cancel()
+        if (isLicensedDrSecondary()) generation.cancel()
         return undefined
       },
       isOldest: true,

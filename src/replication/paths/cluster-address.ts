@@ -3,9 +3,9 @@ import { invalid } from '../../logical/errors.js'
 const FORM = /^(?:https:\/\/)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9.])?)(?::(\d{1,5}))?\/?$/i
 
 /**
- * Parses the address that secondaries get instead of the configured address. Returns it as `https://host:port`, or an
- * empty string for empty input. Throws a 400 error that names the field if the address is invalid: without this check,
- * secondaries would detect the error only much later.
+ * Parses the address that secondaries receive instead of the configured address. Returns it as `https://host:port`, or
+ * an empty string for empty input. Throws a 400 error if the address is invalid, because secondaries would detect the
+ * error much later.
  */
 export const parsePrimaryClusterAddr = (text: string): string => {
   const trimmed = text.trim()

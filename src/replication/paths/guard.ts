@@ -8,7 +8,7 @@ import { isSecondaryStage, type License } from '../model/machine.js'
 import { OPERATION_TOKEN_FIELDS } from './fields.js'
 import type { Kind } from '../model/types.js'
 
-/** Throws if the license does not include this kind. */
+/** Throws `LogicalError` if the license does not include this kind of replication. */
 export const requireLicense = (license: License, kind: Kind): void => {
   if (license === 'none') throw new LogicalError('not-found', GUARDS.enterpriseOnly)
   if (license === 'plus' && kind === 'dr') throw invalid(GUARDS.drNotLicensed)
@@ -16,7 +16,7 @@ export const requireLicense = (license: License, kind: Kind): void => {
 
 type DefinePath = <T extends FieldTable>(name: string, fields: T, summary: string, run: Handler<T>) => PathSpec
 
-/** Returns functions that define paths below `prefix`. Requests need a license that includes the kind. */
+/** Returns functions that define paths below `prefix`. All these paths require a license that includes the kind. */
 export const pathsBelow = (prefix: string, kind: Kind, context: PathContext) => {
   const licensed =
     <T extends FieldTable>(run: Handler<T>): Handler<T> =>
@@ -31,9 +31,8 @@ export const pathsBelow = (prefix: string, kind: Kind, context: PathContext) => 
   const read: DefinePath = (name, fields, summary, run) =>
     definePath(`${prefix}/${name}`, fields, summary, { read: licensed(run) })
   /**
-   * Defines a write-only path of a DR secondary that accepts an operation token in place of a client token. Checks in
-   * this order: the cluster is a DR secondary, a token is present, the token permits the request, and the checks of the
-   * operation.
+   * Defines a write-only path of a DR secondary that accepts an operation token instead of a client token. Checks in
+   * this order that the cluster is a DR secondary, that a token is present, and that the token permits the request.
    */
   const writeWithToken: DefinePath = (name, fields, summary, run) =>
     write(name, { ...fields, ...OPERATION_TOKEN_FIELDS }, summary, (call) => {
@@ -43,7 +42,7 @@ export const pathsBelow = (prefix: string, kind: Kind, context: PathContext) => 
   return { read, write, writeWithToken }
 }
 
-/** Returns true if `token` permits this request: an operation token, or a batch token with the required policy. */
+/** Returns true if `token` is a valid operation token, or a batch token whose policies permit this request. */
 export const isOperationAllowed = (
   { operationTokens, services }: PathContext,
   token: string,

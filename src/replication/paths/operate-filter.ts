@@ -11,7 +11,7 @@ import { ownFilterId } from '../roles/secondary-role.js'
 import { isCopy, type PrimaryRecord } from '../model/state.js'
 import { WARNINGS } from '../roles/texts.js'
 
-/** The API of path filters, and the lists of mounts and namespaces that a rule covers without naming them. */
+/** The API operations of path filters, and of the lists of what a rule covers without naming it. */
 
 export const putFilter = async (
   context: ReplicationContext,
@@ -29,8 +29,8 @@ export const putFilter = async (
 }
 
 /**
- * Returns warnings for paths that match nothing, and for a rule that therefore withholds everything or nothing from the
- * secondary.
+ * Returns warnings for paths that match no mount or namespace, and a warning if the rule therefore withholds everything
+ * or nothing from the secondary.
  */
 const warningsOf = ({ host }: ReplicationContext, given: readonly string[], { mode, paths }: FilterRule): string[] => {
   const ignored = [...new Set(given.filter((path) => normalizePath(path) === undefined))]
@@ -60,7 +60,7 @@ export const readDynamicOnPrimary = (context: ReplicationContext, id: string): R
   return dynamicLists(context, filterIdOf(record, secondaryId, context.filters))
 }
 
-/** Returns the dynamic lists on a secondary. A secondary answers only for itself; `id` is any of its IDs. */
+/** Returns the dynamic lists of this secondary. `id` may be its secondary ID, its cluster ID or the ID of its set. */
 export const readDynamicOnSecondary = (context: ReplicationContext, id: string): Response => {
   const { host, roles, filters } = context
   const record = roles.record('performance')
@@ -93,8 +93,8 @@ const parseRule = (
 }
 
 /**
- * Resolves `id` to a secondary: its secondary ID, the ID of its cluster, or the ID of the replication set if only one
- * secondary is registered. An unknown ID is stored for a secondary that registers later.
+ * Returns the secondary that `id` names. `id` is a secondary ID, a cluster ID, or the ID of the set if only one
+ * secondary is registered. An unknown ID is accepted for a secondary that registers later.
  */
 const resolve = (context: ReplicationContext, id: string): { record: PrimaryRecord; secondaryId: string } => {
   const { roles } = context

@@ -8,9 +8,9 @@ import { KINDS } from '../roles/role-records.js'
 import { WARNINGS, warned } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 
-/** Repair and inspection of the trees, and a restart of replication. */
+/** API operations that repair and verify the trees, and that restart replication. */
 
-/** Throws if the kind is disabled (without `kind`: if both kinds are disabled), and always on a DR secondary. */
+/** Throws if this kind of replication is disabled (without `kind`: if both are disabled), or on a DR secondary. */
 export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undefined): void => {
   const { dr, performance } = roles.facts().stages
   if (isSecondaryStage(dr)) throw invalid(DR_REFUSAL)
@@ -21,14 +21,14 @@ export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undef
 interface ReindexFields {
   readonly diff: boolean
   /**
-   * On a primary: accepts the remaining data of a damaged store as correct. On a secondary: follows a rewound primary
-   * again. A secondary repairs damaged data from its primary in any case.
+   * On a primary, accepts the remaining data of a damaged store as correct. On a secondary, follows a rewound primary
+   * again. Without `force`, a secondary still repairs damaged data from its primary.
    */
   readonly force: boolean
   readonly skipFlush: boolean
 }
 
-/** Starts the rebuild. It continues in the background. */
+/** Starts the rebuild of the trees, which continues in the background. */
 export const reindex = (context: ReplicationContext, { diff, force, skipFlush }: ReindexFields): Response => {
   const { maintenance, host, roles } = context
   const isFollower = Object.values(roles.facts().stages).some(isSecondaryStage)
@@ -38,14 +38,14 @@ export const reindex = (context: ReplicationContext, { diff, force, skipFlush }:
       await maintenance.settled()
       await followAgain(context)
     }
-    follow().catch((error: unknown) => host.log.error('could not follow the primary again', { error: String(error) }))
+    follow().catch((error: unknown) => host.log.error('cannot follow the primary again', { error: String(error) }))
   }
   return warned(WARNINGS.reindexing)
 }
 
 /**
- * Restarts replication. A cluster that is ahead of its primary continues only with `force`. It then discards the
- * entries that the primary does not have, after it has stored a list of them.
+ * Restarts replication. If this cluster is ahead of its rewound primary, requires `force`, lists the entries that the
+ * primary lacks, and then discards them.
  */
 export const recover = async (context: ReplicationContext, { force }: { force: boolean }): Promise<Response> => {
   if (aheadKind(context)) {
@@ -61,8 +61,8 @@ const aheadKind = ({ roles }: ReplicationContext): Kind | undefined =>
   KINDS.find((kind) => aheadOf(roles.record(kind)) !== undefined)
 
 /**
- * Follows a rewound primary again. Removes the stored position last: if the server crashes before, the cluster detects
- * the rewound primary again. Without a position, all data is compared.
+ * Follows a rewound primary again. Removes the stored position last, so that the cluster detects the rewound primary
+ * again after a crash. Without a position, all data is compared.
  */
 const followAgain = (context: ReplicationContext): Promise<void> =>
   context.roles.exclusively(async () => {

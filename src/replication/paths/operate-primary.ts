@@ -23,7 +23,7 @@ import { WARNINGS, warned } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 import { hasPublicKeyTokens } from '../model/version.js'
 
-/** The operations of a primary, and the operations that start or end this role. */
+/** The API operations of a primary, and those that start or end this role. */
 
 export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryClusterAddr: string): Promise<Response> =>
   context.roles.exclusively(async () => {
@@ -37,7 +37,7 @@ export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryCl
   })
 
 /**
- * Demotes the cluster without data loss: fences writes, sends the rest of the log to the secondaries, then changes the
+ * Demotes this primary without data loss: fences writes, sends the rest of the log to the secondaries, then changes the
  * role. If a step before the role change fails, the primary accepts writes again.
  */
 export const demote = (context: ReplicationContext, kind: Kind): Promise<Response> =>
@@ -47,7 +47,7 @@ export const demote = (context: ReplicationContext, kind: Kind): Promise<Respons
     const warnings = [WARNINGS.demoted(kind)]
     if (stragglers.length > 0) {
       warnings.push(WARNINGS.notCaughtUp(lastIndex, stragglers))
-      host.log.warn('secondaries had not applied everything at the demotion', { kind, stragglers })
+      host.log.warn('secondaries had not applied all entries before the demotion', { kind, stragglers })
     }
     if (connected.length > 0) warnings.push(WARNINGS.stillConnected(connected))
     if (kind === 'dr' && roles.facts().stages.performance === 'primary') warnings.push(WARNINGS.noPerformancePrimary)
@@ -64,7 +64,7 @@ interface IssueFields {
   readonly id: string
   readonly ttlSeconds: number
   readonly publicKey: string
-  /** The path of the request, shown as `creation_path`. */
+  /** The path of the request, which the response shows as `creation_path`. */
   readonly path: string
 }
 
@@ -78,7 +78,7 @@ export const issueToken = (context: PathContext, kind: Kind, fields: IssueFields
     const request = {
       id: fields.id,
       ttlSeconds: fields.ttlSeconds,
-      publicKey: judgePublicKey(fields.publicKey, publicKey, host.identity.reportedVersion),
+      publicKey: checkPublicKey(fields.publicKey, publicKey, host.identity.reportedVersion),
     } as const
     orThrow(decideIssueToken(kind, roles.facts(), request, registered))
     if (record.mode !== 'primary') throw invalid(GUARDS.notPrimary(kind))
@@ -94,7 +94,7 @@ export const issueToken = (context: PathContext, kind: Kind, fields: IssueFields
     return { data: null, wrapInfo, ...(warnings.length > 0 && { warnings }) }
   })
 
-const judgePublicKey = (text: string, key: Buffer | undefined, version: string): TokenRequest['publicKey'] => {
+const checkPublicKey = (text: string, key: Buffer | undefined, version: string): TokenRequest['publicKey'] => {
   if (text === '') return 'none'
   if (!hasPublicKeyTokens(version)) return { tooOld: version }
   return key ? 'good' : 'bad'
@@ -131,13 +131,16 @@ const register = async (
   return { bundle, registration }
 }
 
-/** Adds a registration. A new token replaces an unused token for the same ID. */
+/** Adds a registration. It replaces the registration of an unused token for the same ID. */
 const withRegistration = (record: PrimaryRecord, row: Registration): PrimaryRecord => ({
   ...record,
   registrations: [...record.registrations.filter((other) => other.id !== row.id), row],
 })
 
-/** Disconnects the secondary at once and deletes its registration and its filter. Returns 204 for unknown IDs. */
+/**
+ * Disconnects a secondary, and deletes its registration and its filter. Resolves to undefined (204), even for an
+ * unknown ID.
+ */
 export const revokeSecondary = (context: ReplicationContext, kind: Kind, id: string): Promise<undefined> =>
   context.roles.exclusively(async () => {
     const { roles, filters, running } = context

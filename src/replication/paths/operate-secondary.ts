@@ -25,11 +25,11 @@ import { WARNINGS, warned } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
 import { hasPublicKeyTokens } from '../model/version.js'
 
-/** The operations that make a cluster join a set, follow another primary, be promoted, or leave. */
+/** The API operations with which a cluster joins a set, follows another primary, becomes primary, or leaves the set. */
 
 /**
- * Generates a key pair. The private key is stored encrypted until an activation token for the public key arrives. A new
- * key pair replaces the old key pair.
+ * Generates a key pair for an activation token. The private key is stored encrypted until a token for the public key
+ * arrives. A new key pair replaces the previous one.
  */
 export const generatePublicKey = async ({ host }: ReplicationContext, kind: Kind): Promise<Response> => {
   if (!hasPublicKeyTokens(host.identity.reportedVersion)) throw unsupportedPath()
@@ -52,7 +52,7 @@ export const enableSecondary = (context: ReplicationContext, kind: Kind, fields:
   })
 
 export interface UpdateFields extends Omit<JoinFields, 'token'> {
-  /** Undefined if the client did not send the field. A blank token removes the primary. */
+  /** Undefined if the client did not send the field. An empty token removes the primary. */
   readonly token: string | undefined
   readonly addresses: readonly string[]
 }
@@ -80,10 +80,7 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
     return warned(WARNINGS.joining, ...(ahead && isAhead ? [WARNINGS.aheadOfPrimary(ahead)] : []))
   })
 
-/**
- * Connects to the first address at which a primary of the set accepts the credentials. Moves the stream there and
- * resolves to the address.
- */
+/** Moves the stream to the first address at which a primary of the set accepts the credentials. Resolves to it. */
 const moveTo = async (context: ReplicationContext, kind: Kind, addresses: readonly string[]): Promise<string> => {
   const { follower } = context.running[kind]
   if (aheadOf(context.roles.record(kind))) throw invalid(GUARDS.aheadOfPrimary)
@@ -107,7 +104,7 @@ export const promote = (context: ReplicationContext, kind: Kind, fields: Promote
     const { host, roles, running } = context
     const { mode } = roles.record(kind)
     if (mode === 'disabled' || mode === 'primary') throw invalid(GUARDS.notSecondary(kind))
-    // These facts are read now, because they are lost when the follower stops.
+    // Must be read before the follower stops, because they are lost then.
     const safety = running[kind].safety()
     const decide = () => decidePromote(kind, roles.facts(), safety, fields.force)
     orThrow(decide())

@@ -11,7 +11,7 @@ import { renderStatus } from './status.js'
 import type { Kind } from '../model/types.js'
 
 /**
- * Returns `sys/replication/*` as a path table, relative to `sys/`. The older paths without a kind mean performance
+ * Returns the path table of `sys/replication/*`, relative to `sys/`. The older paths without a kind are for performance
  * replication.
  */
 export const replicationPaths = (context: PathContext): PathSpec[] => [

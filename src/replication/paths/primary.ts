@@ -6,7 +6,10 @@ import { pathsBelow } from './guard.js'
 import type { PathContext } from '../roles/context.js'
 import type { Kind } from '../model/types.js'
 
-/** Returns `{prefix}/primary/*` of one kind. `prefix`: `replication/{kind}`, or `replication` for the older paths. */
+/**
+ * Returns the paths `{prefix}/primary/*` of one kind. `prefix` is `replication/{kind}`, or `replication` for the older
+ * paths.
+ */
 export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): PathSpec[] => {
   const { write } = pathsBelow(`${prefix}/primary`, kind, context)
   return [
@@ -30,8 +33,8 @@ export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): 
 }
 
 /**
- * Returns the TTL from the field, then from the wrapping header, then the default. Returns 0, which is rejected, for an
- * invalid value.
+ * Returns the TTL in seconds: from the field if it was sent, otherwise from the wrapping header, otherwise the default.
+ * Returns 0 for an invalid value, which is then rejected.
  */
 const ttlSecondsOf = (call: Call<typeof SECONDARY_TOKEN_FIELDS>): number => {
   const { wrap } = call.request

@@ -24,8 +24,8 @@ import type { Kind } from '../model/types.js'
 const PUBLIC_KEY_SUMMARY = 'Generate a key pair for an activation token that is encrypted for this cluster.'
 
 /**
- * Returns the fields. A blank token removes the primary. A null token counts as not sent, because some clients send
- * every field.
+ * Returns the fields of an update. An empty token removes the primary. A null token counts as not sent, because some
+ * clients send every field.
  */
 const toUpdateFields = (call: Call<typeof UPDATE_PRIMARY_FIELDS>): UpdateFields => ({
   ...call.values,
@@ -33,7 +33,7 @@ const toUpdateFields = (call: Call<typeof UPDATE_PRIMARY_FIELDS>): UpdateFields 
   addresses: call.values.update_primary_addrs.filter((address) => address !== ''),
 })
 
-/** Returns `.../secondary/*` below `prefix` as both kinds have it. Only DR secondaries accept an operation token. */
+/** Returns the paths of `{prefix}/secondary/*` that both kinds have. Only DR secondaries accept an operation token. */
 export const secondaryPaths = (prefix: string, kind: Kind, context: PathContext): PathSpec[] => {
   const { write, writeWithToken } = pathsBelow(`${prefix}/secondary`, kind, context)
   const define = kind === 'dr' ? writeWithToken : write
@@ -63,7 +63,7 @@ const requireEitherToken = (context: PathContext, request: Request, token: strin
   if (token === '' || !isOperationAllowed(context, token, request)) context.services.authorize(request)
 }
 
-/** Returns `dr/secondary/*`. Most paths accept an operation token. */
+/** Returns the paths of `replication/dr/secondary/*`. Most of them accept an operation token. */
 export const drSecondaryPaths = (context: PathContext): PathSpec[] => {
   const { read, write, writeWithToken } = pathsBelow('replication/dr/secondary', 'dr', context)
   return [

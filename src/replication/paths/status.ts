@@ -7,11 +7,11 @@ import type { Registration } from '../model/state.js'
 import type { PrimaryView, SecondaryView, SyncProgress } from '../model/types.js'
 
 /**
- * Payloads of the status endpoints. No field is null, and no field changes its JSON type, because typed clients depend
- * on fixed types.
+ * Renders the responses of the status endpoints. No field is null, and no field changes its JSON type, because typed
+ * clients depend on fixed types.
  */
 
-/** Unix time of the year 1: the value that Vault reports for a time that is not set. */
+/** Unix time of the year 1, which Vault reports for a time that is not set. */
 const NEVER = '-62135596800'
 
 export const renderStatus = (facts: StatusFacts): JsonObject => {
@@ -67,8 +67,8 @@ const sortedById = (registrations: readonly Registration[]): Registration[] =>
   [...registrations].sort((a, b) => (a.id < b.id ? -1 : 1))
 
 /**
- * Renders a secondary. A secondary that never connected has only an ID. A disconnected secondary shows its last known
- * values.
+ * Renders the link to a secondary. A secondary that never connected has only an ID. A disconnected secondary shows its
+ * last known values.
  */
 const renderLink = (row: Registration, view: SecondaryView | undefined): JsonObject => {
   const isConnected = view?.isConnected ?? false

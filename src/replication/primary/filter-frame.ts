@@ -4,27 +4,27 @@ import { subPageOf } from '../../storage/trees/leaf.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
 import type { KeyFilter, Kind } from '../model/types.js'
 
-/** The part of the log that one secondary may receive, by its kind and its filter. */
+/** Which part of the log one secondary may receive, by its kind and its filter. */
 export interface Audience {
   readonly kind: Kind
-  /** Undefined if the secondary receives all data of its kind. */
+  /** If undefined, the secondary receives all data of its kind. */
   readonly filter: KeyFilter | undefined
 }
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Returns a frame for one secondary:
- * - the original bytes, if it may receive all of them
+ * Returns the slice of a frame for one secondary:
+ * - the original bytes, if the secondary may receive all of them
  * - a re-encoded frame without local keys and with hashes in place of filtered keys, if it may receive some
  * - only the log position, if it may receive none
  */
 export const sliceOf = (frame: Frame, audience: Audience): FrameSliceMessage => {
-  const place = { first_index: frame.firstIndex, last_index: frame.lastIndex, hash: frame.hash }
-  if (audience.kind === 'dr') return { ...place, frame: frame.bytes }
-  if (!frame.hasReplicated) return { ...place, frame: NOTHING }
-  if (!frame.hasLocal && audience.filter === undefined) return { ...place, frame: frame.bytes }
-  return { ...place, frame: rewrite(frame, audience.filter) }
+  const position = { first_index: frame.firstIndex, last_index: frame.lastIndex, hash: frame.hash }
+  if (audience.kind === 'dr') return { ...position, frame: frame.bytes }
+  if (!frame.hasReplicated) return { ...position, frame: NOTHING }
+  if (!frame.hasLocal && audience.filter === undefined) return { ...position, frame: frame.bytes }
+  return { ...position, frame: rewrite(frame, audience.filter) }
 }
 
 const rewrite = (frame: Frame, filter: KeyFilter | undefined): Buffer => {
@@ -40,7 +40,7 @@ const rewrite = (frame: Frame, filter: KeyFilter | undefined): Buffer => {
   return encodeFrame(head, entries).bytes
 }
 
-/** Returns the entry without local keys. Filtered keys are reduced to their effect on the sub-page. */
+/** Returns an entry without local keys. An operation on a filtered key keeps only its effect on the sub-page. */
 const strip = (entry: WalEntry, filter: KeyFilter | undefined): Buffer => {
   const operations: WalOperation[] = []
   let isChanged = false
@@ -65,7 +65,7 @@ const filterOut = (operation: WalOperation): WalOperation => ({
   filtered: { subPage: subPageOf(operation.key) },
 })
 
-/** Adds a slice to a message. Adjacent slices without content are merged. */
+/** Adds a slice to a message. Merges adjacent slices without content. */
 export const addSlice = (slices: FrameSliceMessage[], slice: FrameSliceMessage): void => {
   const last = slices[slices.length - 1]
   if (last && last.frame.length === 0 && slice.frame.length === 0) {

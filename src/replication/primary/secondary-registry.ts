@@ -4,7 +4,7 @@ import type { PrimaryStream } from '../rpc/service.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { SecondaryView, StreamState, PeerIdentity } from '../model/types.js'
 
-/** The measurements of a heartbeat. The clock skew is the time of this clock minus that of the secondary's clock. */
+/** The measurements of a heartbeat. The clock skew is the clock of this cluster minus the clock of the secondary. */
 type Heartbeat = Pick<SecondaryView, 'lastHeartbeatDurationMs' | 'clockSkewMs' | 'canaryAgeMs' | 'state'>
 
 interface Seen {
@@ -15,8 +15,8 @@ interface Seen {
 }
 
 /**
- * The secondaries that connected to a primary since it started. Each secondary ID has one stream. A new stream of the
- * same cluster replaces the old one. If two clusters use the same ID, the higher incarnation wins.
+ * The secondaries that have connected to a primary since it started. Each secondary ID has one stream. A new stream of
+ * the same cluster replaces the old one. If two clusters use the same ID, the cluster with the higher incarnation wins.
  */
 export class SecondaryRegistry {
   readonly #seen = new Map<string, Seen>()
@@ -34,8 +34,8 @@ export class SecondaryRegistry {
   }
 
   /**
-   * Registers a new stream and ends the previous stream of the same ID. Throws `superseded` if another cluster with a
-   * higher incarnation uses this ID.
+   * Registers a new stream, and ends the previous stream of the same ID. Throws a refusal (`superseded`) if another
+   * cluster with a higher incarnation uses this ID.
    */
   opened(secondaryId: string, commonName: string, who: PeerIdentity, stream: PrimaryStream): void {
     const before = this.#seen.get(secondaryId)
@@ -54,7 +54,7 @@ export class SecondaryRegistry {
     this.#onChange()
   }
 
-  /** Records the end of a stream. Marks the secondary as disconnected, and keeps its addresses and last heartbeat. */
+  /** Records the end of a stream. The secondary is then disconnected, but keeps its addresses and last heartbeat. */
   closed(secondaryId: string, stream: PrimaryStream): void {
     const seen = this.#seen.get(secondaryId)
     if (seen?.stream !== stream) return
@@ -69,7 +69,7 @@ export class SecondaryRegistry {
     this.#watchers.tell()
   }
 
-  /** Records a heartbeat. Ignores it if the sender has no stream, for example because it was revoked or replaced. */
+  /** Records a heartbeat. Ignores a sender without a stream, for example because it was revoked or replaced. */
   heard(secondaryId: string, who: PeerIdentity, heartbeat: Heartbeat): void {
     const seen = this.#seen.get(secondaryId)
     if (!seen?.stream || seen.who.clusterId !== who.clusterId) return
@@ -80,7 +80,7 @@ export class SecondaryRegistry {
     if (isMoved) this.#onChange()
   }
 
-  /** Ends the secondary's stream as revoked and removes the secondary. Returns the common name of its certificate. */
+  /** Ends the stream of a secondary as revoked, and removes it. Returns the common name of its certificate. */
   revoke(secondaryId: string): string | undefined {
     const seen = this.#seen.get(secondaryId)
     this.#seen.delete(secondaryId)
@@ -98,7 +98,7 @@ export class SecondaryRegistry {
     return seen && toView(secondaryId, seen)
   }
 
-  /** Returns all secondaries that connected since the start, sorted by ID. */
+  /** Returns all secondaries that have connected since the start, sorted by ID. */
   views(): SecondaryView[] {
     return [...this.#seen]
       .map(([secondaryId, seen]) => toView(secondaryId, seen))

@@ -21,11 +21,11 @@ interface ShipperOptions {
   readonly sessions: SyncSessions
   readonly stream: PrimaryStream
   readonly commonName: string
-  /** Maximum message size, unless one transaction is larger. */
+  /** Maximum bytes of a message. A message with one larger transaction may exceed it. */
   readonly batchBytes: number
   readonly epoch: () => string
   readonly filter: () => KeyFilter | undefined
-  /** The IDs under which the filter of this secondary is stored; empty if it is never filtered. */
+  /** The IDs under which the filter of this secondary is stored; empty for a DR secondary, which has no filter. */
   readonly filterIds: readonly string[]
   /** Returns the addresses of the primary and of its possible successors. */
   readonly addresses: () => readonly string[]
@@ -34,16 +34,17 @@ interface ShipperOptions {
   readonly log: Log
 }
 
-/** The position that a secondary sent when it opened its stream. */
+/** The position and the filter that a secondary sent when it opened its stream. */
 interface OpenedAt {
   readonly position: PositionMessage | null
   readonly filter: string
 }
 
 /**
- * Sends the log to one secondary. A shipper is a cursor over the log: it waits until the secondary reads, and buffers no
- * frames. If the log no longer contains the cursor's position, or if the secondary reports that its data does not match,
- * the same stream offers a resync session. The cursor then continues at the position that the secondary sends.
+ * Sends the log to one secondary. A shipper is a cursor over the log: it waits until the secondary reads, and buffers
+ * no frames. If the log no longer contains the position of the cursor, or if the secondary reports that its data does
+ * not match, the shipper offers a resync session on the same stream. The cursor then continues at the position that the
+ * secondary sends.
  */
 export class Shipper {
   readonly #options: ShipperOptions
@@ -54,7 +55,7 @@ export class Shipper {
     this.#options = options
   }
 
-  /** Sends the log. Never resolves; rejects with the reason of the stream's end. */
+  /** Sends the log until the stream ends. Never resolves. Rejects with the reason of the end. */
   async run(opened: OpenedAt): Promise<never> {
     const { store, stream } = this.#options
     const unsubscribe = store.onCommit(() => this.#wakers.tell())
@@ -72,28 +73,28 @@ export class Shipper {
   }
 
   /**
-   * Sends the log up to its newest entry, then starts a comparison of all data. Must be called if the newest entry
-   * changes the set of filtered keys.
+   * Must be called after the newest log entry changed which keys are filtered. Sends the log up to this entry, then
+   * starts a comparison of all data.
    */
   filterChanged(): void {
     this.#take({ on: 'filter-changed', at: this.#options.store.position.index })
     this.#wakers.tell()
   }
 
-  /** Sends a changed list of possible successors now, instead of with the next heartbeat. */
+  /** Sends a changed list of addresses now instead of with the next heartbeat. */
   addressesChanged(): void {
     this.#wakers.tell()
   }
 
-  /** Sends changed addresses independently of the log, which may be waiting for the secondary. */
+  /** Sends changed addresses in a separate loop, because the log may be waiting for the secondary. */
   async #announce(): Promise<never> {
     const { stream, addresses } = this.#options
-    let told = ''
+    let sent = ''
     for (;;) {
       stream.ended.throwIfAborted()
       const known = [...addresses()]
-      if (String(known) !== told) {
-        told = String(known)
+      if (String(known) !== sent) {
+        sent = String(known)
         await stream.send({ addresses: { addresses: known } })
       }
       await this.#changed()
@@ -109,7 +110,7 @@ export class Shipper {
     // An empty message confirms that the secondary's position is in this log.
     if (isKnown) await this.#send([])
     let cursor = position?.index ?? 0
-    // For a filter change after this index, `filterChanged` is called.
+    // Later filter changes are reported by calls of `filterChanged`.
     const openedAt = store.position.index
     for (;;) {
       stream.ended.throwIfAborted()
@@ -137,7 +138,7 @@ export class Shipper {
     }
   }
 
-  /** Counts look-ups of positions in the log. Operators monitor `missing_guard`: each one causes a full comparison. */
+  /** Counts lookups of positions in the log. Operators monitor `missing_guard`: each one causes a full comparison. */
   #count(what: 'guard_found' | 'missing_guard' | 'scanned_entries', value = 1): void {
     this.#options.recorder.record(`vault.logshipper.streamWALs.${what}`, value)
   }
@@ -155,7 +156,10 @@ export class Shipper {
     await stream.send({ shipment: { slices, last_index: lastIndexOf(store, kind) } }, bytes)
   }
 
-  /** Offers sessions until the secondary sends a position in this log. */
+  /**
+   * Offers resync sessions until the secondary sends a position that this log contains. Resolves to the index of this
+   * position.
+   */
   async #resync(first: string): Promise<number> {
     const { store, stream } = this.#options
     await this.#offer(first)
@@ -178,7 +182,8 @@ export class Shipper {
   async #offer(reason: string): Promise<void> {
     const { kind, stream, sessions, commonName, epoch, log } = this.#options
     await this.#happened({ on: 'resync' })
-    // Read in the same event-loop turn as the snapshot, which must not contain writes under a later filter.
+    // The filter must be read in the same event-loop turn as the snapshot, which must not contain writes after a filter
+    // change.
     const filter = this.#options.filter()
     const session = sessions.open(commonName, { kind, filter })
     const { position, trees } = session.snapshot
@@ -218,7 +223,7 @@ export class Shipper {
     await Promise.all(this.#take(event))
   }
 
-  /** Executes the effects of an event. Synchronous effects are complete on return. Returns the promises of the others. */
+  /** Handles an event. Synchronous effects are complete on return. Returns the promises of the other effects. */
   #take(event: ShippingEvent): readonly Promise<void>[] {
     const { to, effects } = step(SHIPPING, this.#state, event)
     this.#state = to

@@ -3,42 +3,46 @@ import { never, type StateTable, type Step, stay, to } from '../model/state-tabl
 import type { StreamState } from '../model/types.js'
 import type { SyncSession } from './sync-sessions.js'
 
-/** The filter of the last comparison. The next session offer states whether the current filter differs from it. */
+/**
+ * The filter of the last comparison. The next offer of a session states whether the current filter differs from this
+ * filter.
+ */
 interface Compared {
-  /** Fingerprint of the filter under which the secondary's data was compared; undefined if unknown. */
+  /** Fingerprint of the filter of the last comparison; undefined if it is unknown. */
   readonly under: string | undefined
 }
 
 /**
- * The session of the last comparison. It pins the log after its snapshot. It is therefore kept until everything that
- * was written since the session was opened is sent.
+ * The session of the last comparison. It pins the log after its snapshot, so it stays open until everything that was
+ * written since its start is sent.
  */
 interface Holding {
   readonly session: SyncSession | undefined
 }
 
 interface Changing {
-  /** The log index at which the filtered keys changed since the stream opened or the session was offered. */
+  /**
+   * The log index at which the filtered keys changed after the stream was opened or the session was offered; undefined
+   * if they did not.
+   */
   readonly changedAt: number | undefined
 }
 
-/** State of the stream to one secondary. SPEC.md has the table. */
+/** State of the stream to one secondary. SPEC.md has the table of the transitions. */
 export type Shipping =
-  /** The stream is accepted. The secondary's position is not looked up yet. */
+  /** The stream is accepted. The position of the secondary was not looked up yet. */
   | ({ readonly is: 'opening' } & Changing)
-  /** Frames are sent, and applied positions are reported. */
+  /** Frames are sent, and applied positions are reported to the registry. */
   | ({ readonly is: 'streaming' } & Compared & Holding)
-  /**
-   * Frames are sent up to an index at which all data must be compared. Until then, applied positions are not reported.
-   */
+  /** Frames are sent up to the index `at`. Then, all data is compared. Until then, no applied position is reported. */
   | ({ readonly is: 'filter-changed'; readonly at: number } & Compared & Holding)
-  /** The secondary's data does not match this primary's log, so the secondary must compare. */
+  /** The data of the secondary does not match this primary's log, so the secondary must compare its data. */
   | ({ readonly is: 'lost'; readonly reason: string } & Compared & Holding)
   /** A session is being opened under the current filter. */
   | ({ readonly is: 'offering' } & Compared)
-  /** A session is offered under a filter. The secondary compares and will send its new position. */
+  /** A session with this filter is offered. The secondary compares its data and then sends its new position. */
   | ({ readonly is: 'comparing'; readonly session: SyncSession; readonly filter: string } & Changing)
-  /** The secondary has sent its new position, which is not looked up yet. */
+  /** The secondary has sent its new position, which was not looked up yet. */
   | ({
       readonly is: 'placed'
       readonly session: SyncSession
@@ -49,12 +53,12 @@ export type Shipping =
 
 export type ShippingEvent =
   /**
-   * The position that the secondary sent was looked up. `isKnown`: this log contains it. `filter`: the filter of the
+   * The position of the secondary was looked up. `isKnown`: this log contains it. `filter`: the filter of the
    * secondary's last comparison.
    */
   | { readonly on: 'opened'; readonly isKnown: boolean; readonly filter: string; readonly isOtherFilter: boolean }
   | { readonly on: 'filter-changed'; readonly at: number }
-  /** `session`: the last session offer that the secondary had received. */
+  /** The secondary reported that its data does not match. `session` is the last session offer that it had received. */
   | { readonly on: 'place-lost'; readonly reason: string; readonly session: string }
   | { readonly on: 'resync' }
   | { readonly on: 'offered'; readonly session: SyncSession; readonly filter: string }
@@ -65,13 +69,13 @@ export type ShippingEvent =
   | { readonly on: 'ended' }
 
 type ShippingEffect =
-  /** Reports the secondary's applied position to the registry. */
+  /** Reports the applied position of the secondary to the registry. */
   | { readonly do: 'report'; readonly index: number; readonly state: StreamState }
   | { readonly do: 'close'; readonly session: SyncSession }
 
 type Outcome = Step<Shipping, ShippingEffect>
 
-/** Reported while the secondary compares: it may lack data that was sent before. */
+/** Report for a secondary that compares its data, because it may lack data that was sent before. */
 const COMPARING: ShippingEffect = { do: 'report', index: 0, state: 'merkle-diff' }
 
 const closing = ({ session }: Holding): readonly ShippingEffect[] => (session ? [{ do: 'close', session }] : [])
@@ -90,13 +94,13 @@ const offer = (state: Compared & Holding): Outcome =>
 const release = <State extends Holding & Shipping>(state: State): Outcome =>
   state.session ? to({ ...state, session: undefined }, ...closing(state)) : stay(state)
 
-/** The cells that all states share after the first, except where they have their own. */
+/** The common cells of all states after `opening`. A state can replace some of them. */
 const OPENED_ROW = { opened: never, offered: never, start: stay, resumed: never, applied: stay }
 
-/** The cells that the states share in which frames are sent and no comparison is under way. */
+/** The common cells of states in which frames are sent and no comparison is running. */
 const SENDING_ROW = { ...OPENED_ROW, 'place-lost': lose, resync: offer, 'caught-up': release, ended: end }
 
-/** The cells that the states of a comparison share. */
+/** The common cells of the states of a comparison. */
 const COMPARING_ROW = { ...OPENED_ROW, resync: never, 'caught-up': never, ended: end }
 
 export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
@@ -141,7 +145,7 @@ export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
   comparing: {
     ...COMPARING_ROW,
     'filter-changed': (state, { at }) => to({ ...state, changedAt: at }, COMPARING),
-    // An event with an older session refers to frames before this offer. The secondary receives the offer next.
+    // An event with an older session refers to frames before this offer. The secondary will receive the offer.
     'place-lost': (state, event) => (event.session === state.session.id ? lose(state, event) : stay(state)),
     start: (state, { start }) => to({ ...state, is: 'placed', start }),
   },
@@ -159,7 +163,7 @@ export const SHIPPING: StateTable<Shipping, ShippingEvent, ShippingEffect> = {
   ended: { ...OPENED_ROW, 'filter-changed': stay, 'place-lost': stay, resync: never, 'caught-up': never, ended: stay },
 }
 
-/** Returns the reason why the secondary must compare at this log position; undefined if no comparison is needed. */
+/** Returns the reason why the secondary must compare its data at this log position, or undefined if it need not. */
 export const findResyncReason = (state: Shipping, cursor: number): string | undefined => {
   if (state.is === 'lost') return state.reason
   return state.is === 'filter-changed' && cursor >= state.at ? 'paths filter changed' : undefined

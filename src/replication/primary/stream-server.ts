@@ -29,14 +29,14 @@ interface StreamServerOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly kind: Kind
   readonly store: ReplicableStore
   readonly hooks: PrimaryHooks
-  /** Maximum size of a log message, in bytes, unless one transaction is larger. */
+  /** Maximum bytes of a log message. A message with one larger transaction may exceed it. */
   readonly shipBatchBytes: number
   /** Called when a secondary connects, disconnects or changes its position. */
   readonly onChange?: () => void
   readonly recorder?: Recorder | undefined
 }
 
-/** The primary side of one kind of replication: answers the calls of its secondaries and streams the log to each. */
+/** The primary side of one kind of replication: serves the calls of secondaries, and streams the log to each. */
 export class StreamServer implements ClusterService, PrimaryService {
   readonly registry: SecondaryRegistry
   readonly #options: StreamServerOptions
@@ -52,7 +52,7 @@ export class StreamServer implements ClusterService, PrimaryService {
     this.registry = new SecondaryRegistry(options.clock, options.onChange ?? (() => undefined))
   }
 
-  /** Starts to answer on the cluster port. */
+  /** Starts to serve secondaries on the cluster port. */
   attach(port: ClusterPort, identity: ServerIdentity): void {
     this.#attached = { port, serverName: identity.serverName }
     const { kind, recorder = silentRecorder, clock } = this.#options
@@ -60,9 +60,9 @@ export class StreamServer implements ClusterService, PrimaryService {
   }
 
   /**
-   * Disconnects a secondary at once: its streams end, its connections are destroyed, and nothing more is sent. The
-   * caller must first remove the registration that `hooks.admit` checks. `commonName`: name of its certificate, needed
-   * for a secondary that never opened a stream.
+   * Ends the streams of a secondary and destroys its connections, so that nothing more is sent. The caller must first
+   * remove the registration that `hooks.admit` checks. `commonName` is the name of its certificate, for a secondary
+   * that never opened a stream.
    */
   revoke(secondaryId: string, commonName: string): void {
     const connectedAs = this.registry.revoke(secondaryId)
@@ -83,7 +83,7 @@ export class StreamServer implements ClusterService, PrimaryService {
     for (const stream of this.registry.streams) stream.end(refusalError(code, text, { overtaker }))
   }
 
-  /** Ends every stream with a reason, stops answering, and waits for pending calls. */
+  /** Ends every stream with a reason, stops to serve secondaries, and waits for pending calls. */
   async stop(reason = 'the primary is stopping'): Promise<void> {
     this.#isStopped = true
     for (const stream of this.registry.streams) stream.end(refusalError('unavailable', reason))
@@ -149,7 +149,7 @@ export class StreamServer implements ClusterService, PrimaryService {
     const rest = createPacer(this.#options.clock, () => this.#options.store.position.index)
     const replies = request.is_whole ? session.fetchTree(tree) : session.fetchSubPages(tree, request.sub_pages)
     for await (const reply of replies) {
-      // Throws if the stream, and with it the session, has ended, for example because the secondary was revoked.
+      // Throws if the stream and its session have ended, for example because the secondary was revoked.
       this.#sessions.find(session.id, caller.commonName)
       yield reply
       await rest()
@@ -210,9 +210,10 @@ export class StreamServer implements ClusterService, PrimaryService {
   }
 
   /**
-   * Throws if a secondary has a position in this epoch that the log should contain but does not contain. The secondary
-   * then has data that this primary lost, which must not be overwritten silently. Positions before the kept log are
-   * accepted: they were trimmed, or a restored snapshot skipped them.
+   * Throws a refusal (`rewound`) if a secondary has a position of this epoch that the log should contain but does not.
+   * The secondary then has data that this primary has lost. Such data must not be overwritten without a decision of an
+   * operator. Positions before the start of the log are accepted: they were trimmed, or a restored snapshot skipped
+   * them.
    */
   #requireNotRewound(secondaryId: string, position: Messages.PositionMessage | null): void {
     const { store, hooks, kind, log } = this.#options

@@ -11,7 +11,7 @@ import { Packer } from '../../storage/sync/packed.js'
 
 const PAGES = 256
 const GROUPS_PER_PAGE = 16
-/** A frozen view of the primary's data that one secondary compares with its own data. Ends with the stream. */
+/** A frozen view of the primary's data, with which one secondary compares its data. Ends with the stream. */
 export class SyncSession {
   readonly id: string
   readonly commonName: string
@@ -25,7 +25,7 @@ export class SyncSession {
     this.#audience = audience
   }
 
-  /** Returns the pages that differ from the caller's, with the group hashes of each. `pages`: the caller's 256 hashes. */
+  /** Returns the pages that differ from the caller's 256 page hashes (`pages`), with the group hashes of each. */
   conflictingPages(tree: Tree, pages: Buffer): Omit<ConflictingPagesReply, 'who'> {
     this.#check(tree)
     if (pages.length !== PAGES * HASH) throw refusalError('failed', 'a tree has 256 page hashes')
@@ -40,7 +40,7 @@ export class SyncSession {
     return Buffer.concat(groups.map((group) => this.snapshot.trees[tree].subPages(group)))
   }
 
-  /** Yields all keys of a tree. Only valid if nothing is filtered. */
+  /** Yields all keys of a tree. Throws a refusal if a filter withholds some of them. */
   async *fetchTree(tree: Tree): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
     if (tree === 'replicated' && this.#audience.filter) throw refusalError('failed', 'this copy is filtered')
@@ -52,7 +52,7 @@ export class SyncSession {
   }
 
   /**
-   * Yields for the requested sub-pages:
+   * Yields the differences of the requested sub-pages:
    * - the keys and values that the caller lacks
    * - the caller's leaves that do not exist on this primary
    * - the hashes of the filtered keys
@@ -109,7 +109,10 @@ export class SyncSessions {
     this.#store = store
   }
 
-  /** Opens a session. Throws `unavailable` if too many secondaries sync at the same time: the secondary then retries. */
+  /**
+   * Opens a session. Throws a refusal (`unavailable`) if too many secondaries sync at the same time. The secondary
+   * retries.
+   */
   open(commonName: string, audience: Audience): SyncSession {
     if (this.#sessions.size >= LIMITS.syncSessionsMax) {
       throw refusalError('unavailable', `${LIMITS.syncSessionsMax} secondaries are syncing; try again later`)
@@ -120,10 +123,11 @@ export class SyncSessions {
     return session
   }
 
-  /** Returns a session of this caller. Sessions of other callers are not found. */
+  /** Returns a session of this caller. Throws a refusal (`unavailable`) if there is none with this ID. */
   find(id: string, commonName: string): SyncSession {
     const session = this.#sessions.get(id)
-    if (!session || session.commonName !== commonName) throw refusalError('unavailable', 'no such sync session')
+    if (!session || session.commonName !== commonName)
+      throw refusalError('unavailable', 'the sync session does not exist or has ended')
     return session
   }
 
@@ -132,17 +136,17 @@ export class SyncSessions {
   }
 }
 
-/**
- * Approximate size of one reply in bytes: large enough for few round trips, and small enough for fine-grained flow
- * control.
- */
+/** Approximate bytes of one reply: large enough for few round trips, small enough for fine-grained flow control. */
 const REPLY_BYTES = 256 * 1024
 
-/** The differences between a sub-page of the caller and the same sub-page of this primary. */
+/**
+ * The differences between a sub-page of the caller and this primary: keys that the caller lacks, unknown leaves of the
+ * caller, and the filtered hash.
+ */
 interface Difference {
   readonly missing: readonly string[]
   readonly unknown: readonly Buffer[]
-  /** 20 bytes; all zero if nothing is filtered. */
+  /** 20 bytes; zero if nothing is filtered. */
   readonly filtered: Buffer
 }
 

@@ -3,16 +3,16 @@ import type { RecordChange } from '../model/machine.js'
 import { type CaRecord, type Credentials, DISABLED, type KindRecord, type SecondaryRecord } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
-/** The inputs of effects in addition to the record. They are created or read before the first effect is applied. */
+/** The inputs of record changes in addition to the record. They exist before the first change is applied. */
 export interface Ingredients {
   newId(): string
-  /** All epochs that one change starts have this ID, so that both kinds order two sibling epochs the same way. */
+  /** ID of all epochs that one role change starts. With equal IDs, both kinds order two sibling epochs alike. */
   readonly epochId: string
-  /** The epochs that end with the role of each kind. */
+  /** By kind, the epochs that end when this cluster gives up its role. */
   readonly ended?: Readonly<Record<Kind, EpochChain>>
   /**
-   * The last index applied from the primary, and the end of the local log. On a former primary, both are the end of the
-   * local log.
+   * The last applied index of the primary's log, and the last index of the local log. On a former primary, both are the
+   * last index of the local log.
    */
   readonly fork: Fork
   readonly ca?: CaRecord
@@ -23,13 +23,13 @@ export interface Ingredients {
 
 export type Records = Readonly<Record<Kind, KindRecord>>
 
-/** The records that a role change will make durable, and whether the operation token is kept. */
+/** The records that a role change will store, and whether the operation token stays valid. */
 export interface Drafts {
   readonly records: Records
   readonly keepsOperationToken: boolean
 }
 
-/** Returns the drafts after one effect. Pure except for `newId`. */
+/** Returns the drafts after one record change. Has no side effects except for calls of `newId`. */
 export const applyEffect = (drafts: Drafts, effect: RecordChange, given: Ingredients): Drafts => {
   if (effect.do === 'delete-operation-token') return { ...drafts, keepsOperationToken: false }
   const records = { ...drafts.records, [effect.kind]: changeRecord(drafts.records[effect.kind], effect, given) }

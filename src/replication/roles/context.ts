@@ -13,7 +13,7 @@ import type { DataPlane } from '../host/services.js'
 import type { Kind } from '../model/types.js'
 import type { TreeMaintenance } from './tree-maintenance.js'
 
-/** The parts of replication, for operations that use several of them. */
+/** The objects of replication, for operations that use several of them. */
 export interface ReplicationContext {
   readonly host: ReplicationHost
   readonly roles: RoleRecords
@@ -31,7 +31,7 @@ export interface PathContext extends ReplicationContext {
   readonly services: PathServices
 }
 
-/** Returns the inputs that any effect may need. The fork is the current end of the previous epoch's log. */
+/** Returns the common inputs of record changes. The fork is at the current end of the log of the previous epoch. */
 export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
   const record = roles.record(kind)
   const beginIndex = host.store.position.index
@@ -40,9 +40,9 @@ export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind)
   if (record.mode === 'disabled' || record.mode === 'primary' || !record.hasFollowed) {
     return { ...made, fork: { forkIndex: beginIndex, beginIndex, alignedFrom: 0 } }
   }
-  const place = host.store.remotePosition
-  const [parentId, applied] = [place?.epoch, place?.index ?? 0]
-  // A rewound primary writes a different log after the last position that it still has.
+  const position = host.store.remotePosition
+  const [parentId, applied] = [position?.epoch, position?.index ?? 0]
+  // A rewound primary continues its log differently after the last position that it still has.
   if (record.ahead)
     return { ...made, fork: { parentId, forkIndex: Math.min(record.ahead.commonIndex, applied), beginIndex } }
   const aligned = kind === 'dr' ? alignedFrom(host) : applied

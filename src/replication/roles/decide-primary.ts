@@ -12,7 +12,10 @@ import {
 } from '../model/machine.js'
 import type { Kind } from '../model/types.js'
 
-/** Decides on requests to become a primary, to act as a primary, or to give up this role. Pure. */
+/**
+ * Decides whether requests to become a primary, to act as a primary, or to give up this role are accepted. Pure
+ * functions.
+ */
 
 export type Check = { readonly ok: true } | Refusal
 
@@ -26,7 +29,10 @@ export const decideEnablePrimary = (kind: Kind, facts: Facts): Decision => {
   return accept(stage, 'enable-primary', [{ do: 'become-primary', kind, set: 'new' }])
 }
 
-/** Accepts the request on a primary of this kind. Rejects it on a DR secondary, which hides its performance role. */
+/**
+ * Accepts a request on a primary of this kind. Refuses it on other clusters, and on a DR secondary with a hidden
+ * performance role.
+ */
 export const checkIsPrimary = (kind: Kind, facts: Facts): Check => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   return facts.stages[kind] === 'primary' ? PASSED : refuse(GUARDS.notPrimary(kind))
@@ -48,7 +54,7 @@ export const decideDisablePrimary = (kind: Kind, facts: Facts): Decision => {
   return check.ok ? accept('primary', 'disable-primary', [{ do: 'become-disabled', kind }]) : check
 }
 
-/** Word characters, with dots and dashes inside. */
+/** A valid ID: word characters, with dots and dashes between them. */
 const ID_PATTERN = /^\w(?:[\w.-]*\w)?$/
 
 export const isValidId = (id: string): boolean => ID_PATTERN.test(id) && id.length <= LIMITS.secondaryIdBytesMax
@@ -56,11 +62,14 @@ export const isValidId = (id: string): boolean => ID_PATTERN.test(id) && id.leng
 export interface TokenRequest {
   readonly id: string
   readonly ttlSeconds: number
-  /** `bad`: not a valid key. `tooOld`: the version of this server, which does not support such keys. */
+  /**
+   * The kind of public key in the request. `bad` is not a valid key. `tooOld` is the version of this server if it does
+   * not support public keys.
+   */
   readonly publicKey: 'none' | 'good' | 'bad' | { readonly tooOld: string }
 }
 
-/** Decides on a new token. `taken`: IDs whose bootstrap has succeeded. `count`: registrations with other IDs. */
+/** Decides whether a token may be issued. `taken` has the IDs in use. `count` is the number of other registrations. */
 export const decideIssueToken = (
   kind: Kind,
   facts: Facts,

@@ -13,11 +13,14 @@ import {
 } from '../model/machine.js'
 import type { Kind } from '../model/types.js'
 
-/** Decides on requests to join a set, to follow another primary, to be promoted, or to leave the set. Pure. */
+/**
+ * Decides whether requests to join a set, to follow another primary, to be promoted, or to leave the set are accepted.
+ * Pure functions.
+ */
 
 /**
  * Decides whether this cluster may join a set, before it redeems the token. `checkBundle` validates the content of the
- * token afterwards.
+ * token later.
  */
 export const decideEnableSecondary = (kind: Kind, facts: Facts): Decision => {
   const stage = facts.stages[kind]
@@ -36,7 +39,7 @@ export interface BundleFacts {
   readonly isOwn: boolean
 }
 
-/** Validates a bundle. `setId`: the set of the record; undefined if any set is valid, because all data is wiped. */
+/** Checks whether this cluster may use a bundle. `setId` is the current set; undefined if any set is valid. */
 export const checkBundle = (kind: Kind, setId: string | undefined, bundle: BundleFacts): Check => {
   if (bundle.kind !== kind) return refuse(GUARDS.tokenOfKind(bundle.kind))
   if (bundle.isOwn) return refuse(GUARDS.ownSecondary)
@@ -45,7 +48,7 @@ export const checkBundle = (kind: Kind, setId: string | undefined, bundle: Bundl
 
 type UpdateForm = 'token' | 'blank' | 'addresses'
 
-/** Determines the form of the request. A valid request has a token (which may be blank) or addresses, but not both. */
+/** Returns the form of an update request. A valid request has either a token (which may be empty) or addresses. */
 export const parseUpdateForm = (
   token: string | undefined,
   addresses: readonly string[],
@@ -72,7 +75,8 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
       return accept(stage, 'forget-primary', [{ do: 'become-detached', kind }])
     case 'token': {
       const mode = stage === 'bootstrapping' ? 'bootstrapping' : 'secondary'
-      // The received log must not change while its entries that the new primary does not have are listed.
+      // Following stops first, because the received log must not change while the entries that the new primary lacks
+      // are listed.
       const prepare = [
         { do: 'stop-following', kind },
         { do: 'list-surplus', kind },
@@ -84,13 +88,11 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
 
 interface PromotionRisk {
   readonly reason: string
-  /**
-   * True if waiting may resolve the risk. Waiting does not help against a filter, or on a cluster without a primary.
-   */
+  /** True if waiting may resolve the risk. It does not help against a filter, or without a primary. */
   readonly mayPass: boolean
 }
 
-/** Returns the data that a promotion would lose; undefined if none. */
+/** Returns the reason why a promotion may lose data, or undefined if it is safe. */
 const findPromotionRisk = (stage: string, safety: SafetyFacts): PromotionRisk | undefined => {
   const passing = (reason: string): PromotionRisk => ({ reason, mayPass: true })
   const whileFollowing = (reason: string): PromotionRisk => ({ reason, mayPass: safety.streamState !== 'idle' })
@@ -120,12 +122,13 @@ export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, for
     { do: 'become-primary', kind, set: 'kept' },
     { do: 'start-epoch', kind },
   ]
-  // In the performance set, the copy replaces the old performance primary. A new epoch distinguishes the two clusters.
+  // This cluster replaces the old performance primary. A new epoch distinguishes the two clusters.
   if (kind === 'dr' && facts.stages.performance === 'primary') change.push({ do: 'start-epoch', kind: 'performance' })
-  // The copy of a performance secondary keeps the same secondary ID, with a higher incarnation.
+  // This cluster replaces the performance secondary that it copies. It keeps the secondary ID, with a higher
+  // incarnation.
   if (kind === 'dr' && facts.stages.performance === 'secondary') change.push({ do: 'take-place', kind: 'performance' })
   if (kind === 'dr') change.push({ do: 'delete-operation-token' })
-  // The follower stops first, because the applied index must not change after the new epoch records it as its fork.
+  // Following stops first, because the applied index must not change after the new epoch records it as its fork.
   const prepare = [
     { do: 'stop-following', kind },
     { do: 'list-missing', kind, safety },
@@ -139,21 +142,21 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
   if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
   const change: RecordChange[] = [{ do: 'become-disabled', kind }]
   if (kind === 'dr') {
-    // The performance role was a copy. If it were kept, two clusters would have the same identity.
+    // The performance role was a copy of the primary's role. Two clusters must not have the same identity.
     if (facts.stages.performance !== 'disabled') change.push({ do: 'become-disabled', kind: 'performance' })
     change.push({ do: 'delete-operation-token' })
   }
-  // Data from the primary must not be applied to a disabled cluster.
+  // Following stops first, because no data of the primary may be applied to a disabled cluster.
   return accept(stage, 'disable-secondary', change, { prepare: [{ do: 'stop-following', kind }] })
 }
 
 /**
- * Decides on the end of the first copy. Rejects it while this cluster is a DR secondary, which hides the role. The role
- * then stays in bootstrapping.
+ * Decides whether the first copy may be completed. Refuses while this cluster is a DR secondary with a hidden
+ * performance role. This role then stays in `bootstrapping`.
  */
 export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
-  // The running services continue, because all caches were updated while the copy was written.
+  // The runtime is not restarted, because all caches were updated while the copy was written.
   const prepare = [{ do: 'plant-dev-root' }] as const
   return accept(facts.stages[kind], 'finish-bootstrap', [{ do: 'become-secondary', kind }], { prepare, end: 'commit' })
 }

@@ -7,24 +7,24 @@ import type { Registration } from '../model/state.js'
 interface DrainOptions {
   readonly registry: PrimaryService['registry']
   readonly registrations: readonly Registration[]
-  /** The index up to which all secondaries must apply the log. */
+  /** The index that all secondaries must apply. */
   readonly index: number
   readonly timeoutMs: number
   readonly clock: Clock
   readonly signal: AbortSignal
 }
 
-/** A secondary that has not applied everything. */
+/** A secondary that has not applied all entries. */
 export interface Straggler {
   readonly secondaryId: string
   readonly isConnected: boolean
-  /** The first entry that the secondary is not known to have applied. */
+  /** Index of the first entry that the secondary may not have applied. */
   readonly fromIndex: number
 }
 
 /**
- * Waits until the secondaries have applied `index`, for at most `timeoutMs`. Waits for each secondary that is connected,
- * or was connected at the start of the call, because a lost connection may be opened again. Resolves to the registered
+ * Waits for at most `timeoutMs` until secondaries have applied `index`. Waits for the secondaries that are connected
+ * now or were connected at the start of the call, because a lost connection may be reopened. Resolves to the registered
  * secondaries that have not applied `index`. Rejects with the signal's reason.
  */
 export const drain = async (options: DrainOptions): Promise<readonly Straggler[]> => {

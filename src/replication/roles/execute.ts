@@ -12,23 +12,23 @@ import type { Decision, Preparation } from '../model/machine.js'
 import { orThrow, type WipeMaterial } from './role-records.js'
 import { lastIndexOf } from '../host/announced.js'
 
-/** The inputs of a decision that cannot be read here: created before, or received from another cluster. */
+/** Inputs of the effects that the caller created or received from another cluster. */
 interface Given extends Partial<Omit<Ingredients, 'newId' | 'epochId' | 'ended' | 'fork'>> {
   readonly material?: WipeMaterial
   readonly dev?: DevServer | undefined
 }
 
 interface Prepared {
-  /** The secondaries that have not applied everything, and the index they must reach. */
+  /** The secondaries that have not applied all entries, and the last index that they must apply. */
   stragglers: readonly Straggler[]
   lastIndex: number
   /** The IDs of the secondaries that were connected when the role changed. */
   connected: readonly string[]
   /** The position in the primary's log at which the follower stopped. */
-  place: PrimaryPosition | undefined
+  position: PrimaryPosition | undefined
 }
 
-/** One run of effects: its inputs, its results so far, and how to undo them. */
+/** One execution of a decision: its inputs, its results so far, and functions that undo them. */
 interface Run {
   readonly context: ReplicationContext
   readonly given: Given
@@ -37,9 +37,9 @@ interface Run {
 }
 
 /**
- * Executes the effects of a decision, or throws its refusal. Must run within `roles.exclusively`. A failure before the
- * point of no return leaves the role unchanged. The decision is repeated after the preparations, because data that
- * arrived before the follower stopped may have changed another role.
+ * Executes the effects of a decision, or throws its refusal. Must run within `roles.exclusively`. If a step before the
+ * commit fails, the role does not change. `decide` is called again after the preparations, because data that arrived
+ * before the follower stopped may have changed another role.
  */
 export const execute = async (
   context: ReplicationContext,
@@ -48,22 +48,22 @@ export const execute = async (
   given: Given = {},
 ): Promise<Readonly<Prepared>> => {
   const decision = orThrow(decide())
-  const prepared = { stragglers: [], lastIndex: 0, connected: [], place: undefined }
+  const prepared = { stragglers: [], lastIndex: 0, connected: [], position: undefined }
   const run: Run = { context, given, prepared, undo: [] }
   const { material, dev: _, ...learnt } = given
   try {
     for (const effect of decision.prepare) await prepare(run, effect)
-    // The fork is read now, after the follower has stopped and the losses are listed.
+    // The fork must be read after the follower has stopped and the losses are listed.
     const change = orThrow(decide())
     await context.roles.change(change, { ...baseIngredients(context, kind), ...learnt }, material)
   } catch (error) {
-    for (const takeBack of run.undo.reverse()) takeBack()
+    for (const undo of run.undo.reverse()) undo()
     throw error
   }
   return run.prepared
 }
 
-/** Completes the first copy: the cluster serves requests from now on. No API request triggers this. */
+/** Completes the first copy, so that the cluster serves requests. No API request triggers this. */
 export const finishBootstrap = (context: ReplicationContext, dev: DevServer | undefined, kind: Kind): Promise<void> =>
   context.roles.exclusively(async () => {
     await execute(context, kind, () => decideFinishBootstrap(kind, context.roles.facts()), { dev })
@@ -81,7 +81,7 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
       prepared.connected = running[effect.kind].connectedIds
       return
     case 'stop-following':
-      prepared.place = host.store.remotePosition
+      prepared.position = host.store.remotePosition
       await running[effect.kind].stopFollowing()
       undo.push(() => host.restart('a role change failed before its commit'))
       return
@@ -89,26 +89,26 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
       return keepPromotionLoss(host, effect.kind, roles.record(effect.kind), effect.safety)
     case 'list-surplus':
       if (!given.joining) throw new Error('a surplus needs the epochs of another cluster')
-      return listSurplus(context, effect.kind, given.joining.epochs, host.store.remotePosition ?? prepared.place)
+      return listSurplus(context, effect.kind, given.joining.epochs, host.store.remotePosition ?? prepared.position)
     case 'plant-dev-root':
       return plantDevRoot(given.dev, host)
   }
 }
 
 /**
- * Lists and stores the entries that the new primary does not have, before this cluster follows it. On a former primary,
- * these entries are in the local log. On a follower, they are in the received log.
+ * Records the entries that the new primary does not have, before this cluster follows it. On a former primary, these
+ * entries are in its own log. On a secondary, they are in the received log.
  */
 const listSurplus = async (
   { host, roles, running }: ReplicationContext,
   kind: Kind,
   newer: EpochChain,
-  place: PrimaryPosition | undefined,
+  position: PrimaryPosition | undefined,
 ): Promise<void> => {
   const record = roles.record(kind)
   if (record.mode === 'disabled' || record.mode === 'primary') return
   if (!record.hasFollowed) return keepOwnLoss(host, kind, record.epochs, newer)
-  const surplus = place && findSurplus(chainUpTo(record.epochs, place.epoch), newer)
-  const entries = surplus && surplusEntriesOf(place, surplus, (index) => running[kind].recentAfter(index))
+  const surplus = position && findSurplus(chainUpTo(record.epochs, position.epoch), newer)
+  const entries = surplus && surplusEntriesOf(position, surplus, (index) => running[kind].recentAfter(index))
   if (entries) await keepSurplusLoss(host, kind, entries, LOSS_REASONS.overtaken)
 }

@@ -13,7 +13,7 @@ import { KINDS, type RoleRecords } from './role-records.js'
 import type { Fence, KindRecord, PrimaryRecord } from '../model/state.js'
 import type { Kind, Overtaker, Refusal, PeerIdentity } from '../model/types.js'
 
-/** The reason that a stopping primary sends to its secondaries, which may then follow another primary of the set. */
+/** The refusal that a demoted primary sends to its secondaries. They may then follow another primary of the set. */
 export const EPOCH_ENDED: Refusal = {
   ok: false,
   code: 'over',
@@ -23,22 +23,23 @@ export const EPOCH_ENDED: Refusal = {
 interface FencesOptions {
   readonly host: Pick<ReplicationHost, 'clock' | 'log' | 'random' | 'store'>
   readonly roles: RoleRecords
-  /** Called when this primary was overtaken: its streams must end. */
+  /** Called when a newer primary has replaced this primary, so that its streams must end. */
   readonly onFenced: (kind: Kind) => void
-  /** Called when a new epoch has started: every stream must be reopened. */
+  /** Called when a new epoch has started, so that all streams must be reopened. */
   readonly onMoved: () => void
 }
 
 /**
- * Tracks which of this cluster's primary roles were overtaken by a newer epoch, and by which cluster. A fence applies
- * as soon as the newer primary is detected; the record is stored after that. A fence of the DR role also applies to the
- * performance role, because a cluster that replaces a DR primary also takes its performance role.
+ * Tracks which primary roles of this cluster are fenced: a newer epoch of the set exists, and the cluster must not act
+ * as primary. A fence applies as soon as the newer epoch is detected, and is stored afterwards. A fence of the DR role
+ * also applies to the performance role, because a cluster that replaces a DR primary also replaces its performance
+ * role.
  */
 export class Fences {
   readonly #options: FencesOptions
-  /** Fences that are known but not stored yet. */
+  /** Detected fences that are not stored yet. */
   readonly #met = new Map<Kind, Fence>()
-  /** Serializes the starts of new epochs. */
+  /** The last start of a new epoch. Starts run one after another. */
   #beginning: Promise<unknown> = Promise.resolve()
 
   constructor(options: FencesOptions) {
@@ -51,10 +52,7 @@ export class Fences {
     return this.#own(kind, record) ?? (kind === 'performance' ? this.of('dr') : undefined)
   }
 
-  /**
-   * Records another primary of the set, or a cluster that follows another primary. Returns true if it overtakes this
-   * primary.
-   */
+  /** Compares this primary with the epochs of another cluster. If they are newer, fences it and returns true. */
   meet(kind: Kind, other: PeerIdentity): boolean {
     const record = this.#options.roles.record(kind)
     if (record.mode !== 'primary' || !isOvertakenBy(record.epochs, other.epochs)) return false
@@ -65,22 +63,22 @@ export class Fences {
     return true
   }
 
-  /** Returns the refusal for callers of an overtaken primary. */
+  /** Returns the refusal that callers of a fenced primary receive. */
   refusal(fence: Fence): Refusal {
     return { ok: false, code: 'epoch', text: fencedText(fence), overtaker: fence.by }
   }
 
   /**
-   * Returns true if one of the ended epochs fences this primary, or would fence it if a cluster whose epochs descend
-   * from the ended epoch were detected.
+   * Returns true if one of the ended epochs fences this primary, or would fence it if a cluster that descends from this
+   * epoch were detected.
    */
   isBelow(ended: EpochChain = []): boolean {
     return ended.length > 0 && KINDS.some((kind) => this.#isBelow(kind, ended))
   }
 
   /**
-   * For each kind of replication in which an ended epoch fences this primary: starts an epoch with a higher number, and lifts
-   * the fence. Ends all streams, so that every follower looks up its position again. Resolves when the change is durable.
+   * Removes the fences that ended epochs cause: starts an epoch with a higher number for each affected kind. Ends all
+   * streams, so that every secondary looks up its position again. Resolves when the change is stored.
    */
   goBeyond(ended: EpochChain = []): Promise<void> {
     const begun = this.#beginning.then(() => this.#goBeyond(ended))
@@ -97,10 +95,10 @@ export class Fences {
     const fork = { forkIndex: beginIndex, beginIndex, alignedFrom: 0 }
     const beyond = Math.max(...ended.map(({ number }) => number))
     const before = currentEpoch(chainOf(roles.records.dr))?.number ?? 0
-    // A DR copy that was promoted took over the performance secondary ID of this cluster: each promotion adds one to the
-    // number of the DR epoch and to the incarnation.
+    // A promoted DR copy took over the performance secondary ID of this cluster. Each promotion increments both the
+    // number of the DR epoch and the incarnation, so the difference of the numbers is the lead in incarnations.
     const reclaimed = kinds.includes('dr') && roles.records.performance.mode === 'secondary' ? KINDS : kinds
-    // The log switches to the new epoch before a follower learns of it.
+    // The log must use the new epoch before any secondary learns of the epoch.
     if (kinds.includes(writtenKind(roles.records))) await host.store.setEpoch(id)
     await roles.updateAll(reclaimed, (record) => {
       if (record.mode === 'secondary') return { ...record, incarnation: record.incarnation + beyond + 1 - before }
@@ -124,8 +122,8 @@ export class Fences {
   }
 
   /**
-   * Returns the fence. A fence applies while the chain of the overtaker overtakes the chain of this primary, regardless
-   * of which record was stored first.
+   * Returns the fence of a role. It applies only while the chain of the newer primary overtakes the chain of this
+   * primary, regardless of which record was stored first.
    */
   #own(kind: Kind, record: PrimaryRecord): Fence | undefined {
     const fence = this.#met.get(kind) ?? record.fenced
@@ -147,23 +145,23 @@ export class Fences {
     this.#met.set(kind, fence)
     host.log.warn('primary fenced by a newer epoch', { kind, epoch, byEpoch, by: other.clusterId })
     onFenced(kind)
-    // The fence applies from memory until it is stored. Otherwise, this primary could still send data or acknowledge
+    // The fence applies immediately, and not only when it is stored: this primary must not send data or acknowledge
     // writes in the meantime.
     roles
       .updatePrimary(kind, (latest) => ({ ...latest, fenced: fence }))
       .then(() => {
         if (this.#met.get(kind) === fence) this.#met.delete(kind)
       })
-      .catch((error: unknown) => host.log.error('fence not stored', { kind, error: String(error) }))
+      .catch((error: unknown) => host.log.error('cannot store the fence', { kind, error: String(error) }))
   }
 }
 
 const chainOf = (record: KindRecord): EpochChain => (record.mode === 'disabled' ? [] : record.epochs)
 
-/** Returns the kind whose epoch the log of this cluster is written in. */
+/** Returns the kind of replication whose epoch the frames of this cluster's log contain. */
 const writtenKind = ({ dr }: Readonly<Record<Kind, KindRecord>>): Kind => (dr.mode === 'primary' ? 'dr' : 'performance')
 
-/** Returns the overtaker. A follower knows the epochs of the newer primary, but not which cluster it is. */
+/** Describes the newer primary. If only one of its secondaries was detected, the cluster of the primary is unknown. */
 const overtakerOf = ({ isPrimary, clusterId, epochs, apiAddress, clusterAddresses }: PeerIdentity): Overtaker =>
   isPrimary
     ? { clusterId, epochs, apiAddress, clusterAddresses }

@@ -10,8 +10,8 @@ import type { RoleRecords } from './role-records.js'
 import type { PrimaryRecord } from '../model/state.js'
 
 const TELL_PAUSE_MS_MAX = 30_000
-/** Number of heartbeat intervals until a former primary that was informed is contacted again. */
-const TOLD_PAUSE_HEARTBEATS = 10
+/** Number of heartbeat intervals after which an informed former primary is contacted again. */
+const INFORMED_PAUSE_HEARTBEATS = 10
 
 interface FormerPrimaryOptions {
   readonly kind: Kind
@@ -26,8 +26,8 @@ interface FormerPrimaryOptions {
 }
 
 /**
- * Informs a former primary of the new epoch. Repeats this until the former primary has joined this cluster, because it may
- * know another successor. Passes the epochs of that successor to `fences`. Stops when this cluster is no longer primary.
+ * Informs a former primary of the new epoch, and repeats this until the former primary has joined this cluster or this
+ * cluster is no longer primary. The former primary may know another successor, whose epochs are passed to `fences`.
  */
 export const tellFormerPrimary = async (options: FormerPrimaryOptions): Promise<void> => {
   const { kind, host, roles, fences, dataPlane, record, hooks, signal } = options
@@ -44,7 +44,7 @@ export const tellFormerPrimary = async (options: FormerPrimaryOptions): Promise<
     if (overtaker) fences.meet(kind, { ...hooks.who(), ...overtaker })
     if (hasJoined(options, former.primaryAddresses) && (await isForgotten(options))) return
     await host.clock.sleep(pauseMs, signal).catch(() => undefined)
-    pauseMs = isHeard ? heartbeatIntervalMs * TOLD_PAUSE_HEARTBEATS : backoff.next()
+    pauseMs = isHeard ? heartbeatIntervalMs * INFORMED_PAUSE_HEARTBEATS : backoff.next()
   }
 }
 
@@ -54,7 +54,7 @@ const hasJoined = ({ registry }: FormerPrimaryOptions, addresses: readonly strin
 }
 
 /**
- * Removes the former primary from the record. Resolves to false if the record cannot be written now; the caller then
+ * Removes the former primary from the record. Resolves to false if the record cannot be written, so that the caller
  * retries.
  */
 const isForgotten = ({ roles, kind, host }: FormerPrimaryOptions): Promise<boolean> =>
@@ -63,7 +63,7 @@ const isForgotten = ({ roles, kind, host }: FormerPrimaryOptions): Promise<boole
     .then(
       () => true,
       (error: unknown) => {
-        host.log.warn('the record of the former primary was not removed; retrying', { kind, error })
+        host.log.warn('cannot remove the record of the former primary, trying again', { kind, error })
         return false
       },
     )

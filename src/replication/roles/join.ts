@@ -21,7 +21,7 @@ import { type Credentials, exchangeKeyKey } from '../model/state.js'
 import { withScheme } from '../rpc/addresses.js'
 import type { BootstrapPackage, Kind, PeerIdentity } from '../model/types.js'
 
-/** The fields about the primary in enable and update-primary. */
+/** The request fields about the primary, for `secondary/enable` and `secondary/update-primary`. */
 export const JOIN_FIELDS = {
   token: string('Activation token of the primary.', '', { isSecret: true }),
   primary_api_addr: string('Address of the primary API, instead of the one in the token.'),
@@ -46,18 +46,18 @@ type Host = Pick<ReplicationHost, 'identity' | 'settings' | 'storage' | 'clock' 
 interface JoinDeps {
   readonly host: Host
   readonly dataPlane: Pick<DataPlane, 'bootstrap'>
-  /** Throws if the bundle is not for this cluster. */
+  /** Throws `LogicalError` if this cluster must not use the bundle. */
   readonly checkBundle: (facts: BundleFacts) => void
-  /** Requests the root token of a development server. */
+  /** If true, requests the root token of a primary in dev mode. */
   readonly wantsDevRoot: boolean
-  /** Returns the identity that this cluster presents as a member of the set. */
+  /** Returns the identity that this cluster presents to the primary of a set. */
   readonly who: (setId: string) => PeerIdentity
 }
 
 /**
  * Redeems an activation token: unwraps or decrypts it, connects to the primary's cluster port with its credentials, and
- * fetches the bootstrap package. One timeout applies to all steps. Changes no data of this cluster. Every failure is a
- * 400 that names the failed step.
+ * fetches the bootstrap package. One timeout applies to all steps. Changes no data of this cluster. Rejects with a 400
+ * error that names the failed step.
  */
 export const redeemToken = async (deps: JoinDeps, kind: Kind, fields: JoinFields): Promise<Joined> => {
   const { host } = deps
@@ -111,7 +111,7 @@ const openToken = async (
     })
     return bundleOf(await ask('unwrap'))
   }
-  // Check the kind before the key, because each kind has its own key.
+  // The kind is checked before the key, because each kind has its own key.
   if (typeof token.fields.mode === 'number' && typeof token.fields.cluster_id === 'string') {
     const tokenKind = token.fields.mode === 512 ? 'dr' : 'performance'
     if (tokenKind !== kind) checkBundle({ kind: tokenKind, setId: token.fields.cluster_id, isOwn: false })
@@ -132,7 +132,7 @@ interface Answer {
   readonly body: JsonObject
 }
 
-/** A failure becomes a 400 that names the step. */
+/** Calls the primary's API. Converts a failure to a 400 error that names the step. */
 const fetchAnswer = async (call: () => Promise<{ status: number; body: string }>): Promise<Answer> => {
   try {
     const { status, body } = await call()
@@ -145,8 +145,8 @@ const fetchAnswer = async (call: () => Promise<{ status: number; body: string }>
 const TOKEN_PATH = /^sys\/replication\/(?:(dr|performance)\/)?primary\/secondary-token$/
 
 /**
- * Checks the purpose of the token before it is consumed: the look-up does not count as a use. If the look-up fails,
- * returns without an error, because the unwrap reports the error.
+ * Throws if the token is not an activation token of this kind. Uses the response of a lookup, which does not consume
+ * the token. If the lookup failed, returns without an error, because the unwrap will report the error.
  */
 const refuseOther = ({ status, body }: Answer, check: (kind: Kind) => void): void => {
   const path = status === 200 && isJsonObject(body.data) ? body.data.creation_path : undefined

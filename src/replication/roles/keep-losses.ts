@@ -8,7 +8,7 @@ import type { Frame } from '../../storage/keys/replicable.js'
 import { epochIdOf, isCopy, type KindRecord, readRecord } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
-/** Reasons of a loss, as shown in the list. */
+/** The reasons of a loss, as lists of losses show them. */
 export const LOSS_REASONS = {
   failover: 'not replicated before the failover',
   overtaken: 'received from the former primary, unknown to the new primary',
@@ -24,7 +24,7 @@ const INCOMPLETE = '; the list is not complete'
 export const ownOf = (host: Pick<ReplicationHost, 'storage'>, kind: Kind) =>
   isOwnOf(kind, isCopy(readRecord(host.storage, 'performance')))
 
-/** Records the part of a former primary's own log that its new primary does not have. */
+/** Records the entries of a former primary's own log that its new primary does not have. */
 export const keepOwnLoss = async (host: Host, kind: Kind, epochs: EpochChain, newer: EpochChain): Promise<void> => {
   const surplus = findSurplus(epochs, newer)
   if (!surplus) return
@@ -39,7 +39,7 @@ export const keepOwnLoss = async (host: Host, kind: Kind, epochs: EpochChain, ne
   host.log.warn('unreplicated entries recorded as a loss', { kind, epoch, entries: entries.length })
 }
 
-/** Records the loss of a forced promotion, without entries: the former primary lists the entries when it rejoins. */
+/** Records that a forced promotion may lose entries. The former primary lists them when it rejoins. */
 export const keepPromotionLoss = async (
   host: Host,
   kind: Kind,
@@ -66,8 +66,8 @@ export const keepPromotionLoss = async (
 }
 
 /**
- * Records the entries that a follower discards because its primary, or the successor of its primary, does not have
- * them. Uses the same form as a former primary. Keeps an existing list.
+ * Records the entries that a secondary discards, because its rewound primary or its new primary does not have them.
+ * Does nothing if the loss is already recorded.
  */
 export const keepSurplusLoss = async (
   host: Host,
@@ -88,7 +88,7 @@ export const keepSurplusLoss = async (
   host.log.warn('entries of the former primary recorded as a loss', { kind, epoch, entries: entries.length })
 }
 
-/** Returns the surplus from memory. If memory does not reach back far enough, a DR copy reads its own log. */
+/** Returns the discarded entries. If frames are missing in memory, a DR secondary reads its own log. */
 const collectSurplus = (host: Host, kind: Kind, surplus: SurplusEntries): Promise<LostSuffix> => {
   const { forkIndex, lastIndex, isComplete, frames } = surplus
   const ownIndex = isComplete || kind !== 'dr' ? undefined : ownIndexOf(host, forkIndex)
@@ -104,7 +104,7 @@ const collectSurplus = (host: Host, kind: Kind, surplus: SurplusEntries): Promis
   }))
 }
 
-/** Returns the local log after an index, with the primary's indexes. */
+/** Returns the local log entries after an index, renumbered with the indexes of the primary's log. */
 const collectOwn = async (host: Host, kind: Kind, ownIndex: number, remoteIndex: number): Promise<LostSuffix> => {
   const found = await collectSuffix(host.store, ownOf(host, kind), ownIndex, host.mounts())
   const entries = found.entries.map((entry) => ({ ...entry, index: entry.index - ownIndex + remoteIndex }))

@@ -8,9 +8,9 @@ import { recordKey } from '../model/state.js'
 import type { Kind } from '../model/types.js'
 
 /**
- * The individual entries that a failover lost. The cluster that discards entries stores the list and the encrypted log
- * frames before it overwrites any of the entries. Their storage prefix never leaves the cluster. The number and the size
- * of the lists are limited, and a list states how many entries it omits.
+ * A list of the entries that a failover lost. Before a cluster overwrites such entries, it stores the list and the
+ * encrypted log frames below a prefix that never leaves the cluster. The number and the size of the lists are limited.
+ * A list states how many entries it omits.
  */
 export interface Loss {
   readonly epoch: string
@@ -18,7 +18,7 @@ export interface Loss {
   readonly lastIndex: number
   readonly reason: string
   readonly entries: readonly LostEntry[]
-  /** Number of further lost entries that are not listed. */
+  /** Number of lost entries that are not listed. */
   readonly entriesBeyond?: number
   /** Number of log frames that were not stored. */
   readonly framesBeyond?: number
@@ -26,7 +26,7 @@ export interface Loss {
 
 export interface LostEntry {
   readonly index: number
-  /** The storage path, with the mount's path in place of its ID if known. */
+  /** The storage path. The path of the mount replaces its ID if the mount is known. */
   readonly path: string
   readonly operation: 'put' | 'delete'
 }
@@ -36,21 +36,21 @@ const FRAMES_BYTES_READ = 1024 * 1024
 
 export interface LostSuffix extends Required<Pick<Loss, 'entries' | 'entriesBeyond' | 'framesBeyond'>> {
   readonly frames: readonly Frame[]
-  /** True if part of the loss is no longer on disk. */
+  /** True if some lost entries are no longer on disk. */
   readonly isTrimmed: boolean
 }
 
 /**
- * Returns a predicate for the data that a role change can lose: all data that secondaries of the kind receive. On a DR
- * copy of a performance secondary, shared data is not included, because the performance primary still has it or lists it
- * itself.
+ * Returns a predicate for the categories of data that a role change can lose: all data that secondaries of the kind
+ * receive. For a DR copy of a performance secondary, excludes replicated data, because the performance primary still
+ * has this data or lists it itself.
  */
 export const isOwnOf =
   (kind: Kind, isPerformanceCopy: boolean) =>
   (category: Category): boolean =>
     kind === 'dr' ? category !== 'replicated' || !isPerformanceCopy : category === 'replicated'
 
-/** Returns the entries of this store's log after `index` whose category `isOwn`. */
+/** Resolves to the log entries after `index` whose category `isOwn` accepts. */
 export const collectSuffix = async (
   store: Pick<ReplicableStore, 'framesAfter' | 'position' | 'firstIndex'>,
   isOwn: (category: Category) => boolean,
@@ -78,7 +78,7 @@ export const collectSuffix = async (
   }
 }
 
-/** The part of a suffix that fits into a list, and the size of the rest. */
+/** Collects lost entries and their frames up to a limit, and counts the rest. */
 class BoundedSuffix {
   readonly #entries: LostEntry[] = []
   readonly #frames: Frame[] = []
@@ -102,20 +102,20 @@ class BoundedSuffix {
 }
 
 /**
- * Returns false for filtered operations, which have no key, and for the record of the performance role, which a
- * failover changes.
+ * Returns false for filtered operations, which have no key, and for the performance role record, which a failover
+ * itself changes.
  */
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
 const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {
-  const place = findMountOf(key)
-  const mount = place && paths.get(place.uuid)
-  return { index, path: mount === undefined ? key : mount + place?.rest, operation: isDelete ? 'delete' : 'put' }
+  const found = findMountOf(key)
+  const mount = found && paths.get(found.uuid)
+  return { index, path: mount === undefined ? key : mount + found?.rest, operation: isDelete ? 'delete' : 'put' }
 }
 
 /**
- * Makes a loss durable. Writes the frames first and the record last, so that every listed loss is complete. Resolves to
- * the IDs of the oldest losses, which were removed to stay within the limit.
+ * Stores a loss. Writes the frames first and the head last, so that every listed loss is complete. Removes the oldest
+ * losses beyond the limit, and resolves to their IDs.
  */
 export const writeLoss = async (
   storage: Storage,
@@ -146,7 +146,7 @@ const dropOldest = async (storage: Storage, newest: string): Promise<readonly st
   return dropped
 }
 
-/** Returns all losses, oldest first. */
+/** Resolves to all losses, oldest first. */
 export const readLosses = async (storage: Storage): Promise<Loss[]> => {
   const losses: Loss[] = []
   for (const folder of await storage.list(KEYS.losses)) {
@@ -161,8 +161,8 @@ export const readLosses = async (storage: Storage): Promise<Loss[]> => {
 }
 
 /**
- * Returns the ID of a loss. IDs sort by time. If a crash interrupts the recording, or if the same loss is recorded
- * again, the loss keeps its ID and is listed once.
+ * Resolves to the ID of a loss. IDs sort by time. If the same loss was recorded before, for example before a crash,
+ * returns its existing ID, so that it is listed once.
  */
 export const lossIdFor = async (
   storage: Storage,

@@ -27,11 +27,11 @@ interface PrimaryRoleOptions {
   readonly roles: RoleRecords
   readonly fences: Fences
   readonly filters: FilterStore
-  /** Returns the connected DR secondaries, which may replace this cluster. */
+  /** Returns the connected DR secondaries. One of them may replace this cluster later. */
   readonly standbys: () => readonly Model.SecondaryView[]
 }
 
-/** Handles the calls of a primary's streams: admission and credentials of secondaries, and the data that each may see. */
+/** The hooks of a primary: admits secondaries, issues their data keys, and decides which data each may receive. */
 export class PrimaryRole implements Model.PrimaryHooks {
   readonly #options: PrimaryRoleOptions
 
@@ -80,8 +80,8 @@ export class PrimaryRole implements Model.PrimaryHooks {
     }
     fences.meet(kind, who)
     const fence = fences.of(kind)
-    // The newer primary calls with an activation token of this cluster: an operator has decided that the newer primary
-    // gives up its role.
+    // A newer primary may call with an activation token of this cluster. The operator has then decided that the newer
+    // primary gives up its role.
     const isYielding = method === 'Bootstrap' && fence && hasEnded(fence.by?.epochs ?? [], who.ended)
     if (fence && !isYielding) return fences.refusal(fence)
     if (row.state === 'issued') {
@@ -116,7 +116,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
     await roles.updatePrimary(kind, (record) =>
       changeRegistration(record, secondaryId, (row) => {
-        // Several calls may use one token, or one cluster may repeat its call. Only the first call succeeds.
+        // Only one call per token succeeds, even if the same cluster repeats its call.
         isTaken = row.state === 'issued' && row.commonName === commonName
         return isTaken ? { ...row, ...seen, state: 'connected' } : row
       }),
@@ -131,8 +131,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
   async forward(secondaryId: string, payload: Buffer): Promise<Buffer> {
     const { host, services, fences, kind } = this.#options
     if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary cannot forward requests')
-    // A large request is decoded in steps, because blocking the event loop would delay keepalive responses to
-    // secondaries.
+    // Other work runs between the steps, because a blocked event loop would delay keepalive responses to secondaries.
     await yieldToEventLoop(payload.length)
     const request = { ...decodeRequest(payload), sight: this.#sightOf(secondaryId) }
     await yieldToEventLoop(payload.length)
@@ -147,10 +146,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
     }
   }
 
-  /**
-   * Returns the visibility rules of a secondary. They evaluate the filter at each call, because it may change while the
-   * request runs.
-   */
+  /** Returns what a secondary may see. Evaluates the filter at each call: it may change while the request runs. */
   #sightOf(secondaryId: string): Sight {
     const { filters } = this.#options
     const filter = () => filters.compiled(filterIdOf(this.#record(), secondaryId, filters))
@@ -176,7 +172,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
     return record
   }
 
-  /** Returns this cluster's addresses. The active node comes first, even if tokens contain another address. */
+  /** Returns the addresses of this cluster, active node first, even if tokens contain another address. */
   #ownAddresses({ primaryClusterAddr }: PrimaryRecord): readonly string[] {
     const { identity, settings } = this.#options.host
     if (!settings.hasSeveralNodes) return [withScheme(primaryClusterAddr || identity.clusterAddress)]
@@ -185,8 +181,8 @@ export class PrimaryRole implements Model.PrimaryHooks {
   }
 
   /**
-   * Stores the addresses of a secondary, which are needed while it is disconnected. Also stores the cluster ID and
-   * incarnation: if two clusters use the same secondary ID, these fields identify the valid cluster.
+   * Stores the addresses of a secondary for the time when it is disconnected. Also stores its cluster ID and
+   * incarnation. If two clusters use the same secondary ID, these fields identify the valid cluster.
    */
   #remember(row: Registration, who: Model.PeerIdentity): void {
     const { roles, kind, host } = this.#options
@@ -206,14 +202,14 @@ export class PrimaryRole implements Model.PrimaryHooks {
 
   #background(work: Promise<void>): void {
     work.catch((error: unknown) =>
-      this.#options.host.log.error('the replication record of this primary was not stored', { error: String(error) }),
+      this.#options.host.log.error('cannot store the replication record of this primary', { error: String(error) }),
     )
   }
 }
 
 /**
- * The error of every further call with the token, even from the cluster that used it: the bootstrap package is sent
- * only once.
+ * The error of every further call with the same token, even from the cluster that used it: the bootstrap package is
+ * sent only once.
  */
 const ALREADY_USED = 'the activation token was already used: revoke the ID of the secondary and issue a new token'
 
@@ -236,7 +232,7 @@ const changeRegistration = (
 })
 
 /**
- * Returns the ID under which the filter of a secondary is stored: the secondary ID, or the cluster ID if the filter was
+ * Returns the ID under which the filter of a secondary is stored: its secondary ID, or its cluster ID if the filter was
  * set before the cluster registered.
  */
 export const filterIdOf = (record: PrimaryRecord, secondaryId: string, filters: Pick<FilterStore, 'find'>): string => {

@@ -18,14 +18,14 @@ import type { Kind } from '../model/types.js'
 
 export const KINDS = ['dr', 'performance'] as const satisfies readonly Kind[]
 
-/** The keys of a wiped store, and its other initial records as plain values. */
+/** The root key and keyring of a wiped store, and its other initial records as plain values. */
 export interface WipeMaterial extends KeyMaterial {
   readonly extraRecords: readonly PlainRecord[]
 }
 
 /**
- * Holds both role records in memory. Only this class changes them. Role changes run one after another. Memory is updated
- * only after a change is durable. Within a role, a record never reverts to an older version.
+ * Holds the role records of both kinds in memory. Only this class changes them. Role changes run one after another. A
+ * change is stored first, and then adopted in memory. Updates within a role always start from the latest record.
  */
 export class RoleRecords {
   readonly #host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>
@@ -48,7 +48,7 @@ export class RoleRecords {
     return this.#records
   }
 
-  /** Returns true from a role change until the runtime has ended. */
+  /** True from a role change until the runtime has ended. */
   get isLeaving(): boolean {
     return this.#isLeaving
   }
@@ -58,7 +58,7 @@ export class RoleRecords {
   }
 
   /**
-   * Prevents further changes, even of pending operations, because another instance may open the stored data. Resolves
+   * Rejects further changes, even of pending operations, because another instance may open the stored data. Resolves
    * when pending commits are stored or have failed.
    */
   async end(): Promise<void> {
@@ -66,7 +66,7 @@ export class RoleRecords {
     await this.#committing.catch(() => undefined)
   }
 
-  /** Runs `fn` while no other role change is in progress. The facts do not change while it runs. */
+  /** Runs `fn` while no other role change runs, so that the facts do not change meanwhile. Rejects during a restart. */
   exclusively<T>(fn: () => Promise<T>): Promise<T> {
     return this.#lock.run('role', async () => {
       if (this.#isLeaving) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
@@ -75,7 +75,7 @@ export class RoleRecords {
     })
   }
 
-  /** Applies a decided change to the records and makes it durable. Must run within `exclusively`. */
+  /** Applies an accepted change to the records and stores them. Must run within `exclusively`. */
   async change({ change, end }: Acceptance, given: Ingredients, material?: WipeMaterial): Promise<void> {
     await this.#lock.run('record', async () => {
       this.#requireOpen()
@@ -111,19 +111,19 @@ export class RoleRecords {
   }
 
   /**
-   * Changes a record within a role, for example a registration. `change` gets the latest record and may return it
+   * Changes a record within a role, for example a registration. `change` receives the latest record, and may return it
    * unchanged.
    */
   update(kind: Kind, change: (record: KindRecord) => KindRecord): Promise<void> {
     return this.updateAll([kind], change)
   }
 
-  /** Changes a record like `update`, unless the role is no longer primary. */
+  /** Changes the record of a primary like `update`. Does nothing if the role is no longer primary. */
   updatePrimary(kind: Kind, change: (record: PrimaryRecord) => PrimaryRecord): Promise<void> {
     return this.update(kind, (record) => (record.mode === 'primary' ? change(record) : record))
   }
 
-  /** Changes several records in one durable batch. */
+  /** Changes several records in one batch. */
   async updateAll(kinds: readonly Kind[], change: (record: KindRecord) => KindRecord): Promise<void> {
     await this.#lock.run('record', async () => {
       this.#requireOpen()
@@ -134,26 +134,29 @@ export class RoleRecords {
     })
   }
 
-  /** Reloads the performance record of a DR copy after replication changed it. */
+  /** Reloads the performance record of a DR copy, because replication changed the stored record. */
   reload(): void {
     this.#records = { ...this.#records, performance: readRecord(this.#host.storage, 'performance') }
   }
 
-  /** Reloads the records after the active node changed them. */
+  /** Reloads the records, because the active node changed the stored records. */
   follow(): void {
     this.#adopt(readRecords(this.#host.storage))
   }
 
-  /** Handles a failed batch that was stored after all. If a role or the registrations changed, restarts the runtime. */
+  /**
+   * Reloads the records after a failed batch was stored after all. If a role or the registrations changed, restarts the
+   * runtime.
+   */
   recover(): void {
     const before = this.#records
     this.#adopt(readRecords(this.#host.storage))
     const isOther = (kind: Kind) => !isDeepStrictEqual(standingOf(this.#records[kind]), standingOf(before[kind]))
-    if (KINDS.some(isOther)) this.beginAnew()
+    if (KINDS.some(isOther)) this.restartAfterRecovery()
   }
 
-  /** Restarts the runtime, which rebuilds everything from the stored records. */
-  beginAnew(): void {
+  /** Restarts the runtime, so that it creates its services from the stored records again. */
+  restartAfterRecovery(): void {
     if (this.#isLeaving) return
     this.#isLeaving = true
     this.#host.restart('a change that had failed was stored after all')
@@ -183,7 +186,7 @@ export class RoleRecords {
   }
 }
 
-/** Returns the parts of a record whose change requires a restart: the stage, and the registered secondaries. */
+/** Returns the parts of a record whose change requires a restart: the stage and the registrations. */
 const standingOf = (record: KindRecord) => [
   stageOf(record),
   record.mode === 'primary' ? record.registrations : undefined,
@@ -194,7 +197,7 @@ const readRecords = (storage: ReplicationHost['storage']): Records => ({
   performance: readRecord(storage, 'performance'),
 })
 
-/** Returns the kind whose first copy is pending. */
+/** Returns the kind that the wiped cluster joins, and its set. */
 const joiningOf = (records: Records): FreshStart['joining'] => {
   for (const kind of KINDS) {
     const record = records[kind]
@@ -203,7 +206,7 @@ const joiningOf = (records: Records): FreshStart['joining'] => {
   throw new Error('a cluster is wiped only to join a set')
 }
 
-/** Returns the accepted value, or throws the refusal. */
+/** Returns an accepted check or decision. Throws `LogicalError` for a refusal. */
 export const orThrow = <Accepted extends { readonly ok: true }>(check: Accepted | Refusal): Accepted => {
   if (check.ok) return check
   throw new LogicalError(check.code, check.reason)

@@ -31,23 +31,23 @@ interface RunningRoleOptions {
   readonly holds: Holds
   readonly maintenance: TreeMaintenance
   readonly standbys: () => readonly SecondaryView[]
-  /** Returns true if a DR secondary, which may replace this cluster, has connected since the start. */
+  /** Returns true if a DR secondary has connected since the start. It may replace this cluster later. */
   readonly hasCopies: () => boolean
-  /** Called when a secondary of this kind connects, disconnects or changes its address. */
+  /** Called when a secondary of this kind connects, disconnects or changes its addresses. */
   readonly onSecondariesChange: () => void
-  /** Called before data is deleted because a filter withholds it. */
+  /** Awaited before data is deleted because a filter withholds it. */
   readonly beforeFiltered: () => Promise<void>
   readonly isFilterInEffect: () => boolean
 }
 
-/** Services that exist only after core has started. */
+/** Services of core, which exist only after core has started. */
 interface StartServices extends RoleServices {
   readonly finishBootstrap: () => Promise<void>
 }
 
 /**
- * The running services of one kind of replication. `start` derives them from the stored record, in the same way after a
- * crash and after a role change. `stop` ends them. This class never decides a role.
+ * The running services of one kind of replication. `start` creates them from the stored record, after a crash in the
+ * same way as after a role change. This class never changes a role.
  */
 export class RunningRole {
   readonly #options: RunningRoleOptions
@@ -67,7 +67,7 @@ export class RunningRole {
     return this.#primary
   }
 
-  /** The position applied from the primary's log. The stored position may lag while no entry affects this cluster. */
+  /** The applied position in the primary's log. The stored position may lag while no entry changes local data. */
   get applied(): PrimaryPosition | undefined {
     const stored = this.#options.host.store.remotePosition
     const followed = this.#follower?.applied
@@ -87,12 +87,12 @@ export class RunningRole {
     return this.#follower
   }
 
-  /** Returns the frames received after the primary's `index` that are still in memory. */
+  /** Returns the received frames after `index` of the primary's log that are still in memory. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     return this.#follower?.recentAfter(index) ?? { frames: [], isComplete: false }
   }
 
-  /** The mode that the API shows. A role hidden behind a DR secondary is shown as disabled. */
+  /** The mode that the API shows. The performance role of a DR secondary is shown as disabled. */
   get mode(): Mode {
     const { kind, roles } = this.#options
     return isDormant(kind, roles.facts()) ? 'disabled' : roles.record(kind).mode
@@ -108,7 +108,7 @@ export class RunningRole {
 
   /**
    * Waits until the secondaries of this primary have applied the whole log. Writes must be fenced. Resolves to the
-   * secondaries that have not applied it.
+   * secondaries that have not applied it in time.
    */
   async drain(): Promise<readonly Straggler[]> {
     const { kind, host, roles } = this.#options
@@ -124,7 +124,7 @@ export class RunningRole {
     })
   }
 
-  /** Stops the follower permanently and makes its applied data durable. */
+  /** Stops the follower permanently, after its received data is applied and stored. */
   async stopFollowing(): Promise<void> {
     await this.#keepAnnounced()
     await this.#follower?.stop()
@@ -134,13 +134,13 @@ export class RunningRole {
     this.#stopped.abort(new LogicalError('unavailable', 'replication is stopping'))
     this.#timer?.cancel()
     const { kind, roles, hasCopies } = this.#options
-    // A primary has given up its role, and no copy can continue its epoch.
+    // True for a primary that gave up its role and has no copy that can continue its epoch.
     const isOver = roles.record(kind).mode === 'disabled' || (isDormant(kind, roles.facts()) && !hasCopies())
     if (isOver) this.#primary?.refuseAll(EPOCH_ENDED)
     try {
       await this.#keepAnnounced()
     } finally {
-      // Required even after a storage failure: otherwise, this follower would still run when its successor starts.
+      // Must happen even if the storage failed. Otherwise, this follower would still run when the next runtime starts.
       await Promise.all([this.#primary?.stop(), this.#follower?.stop(), this.#telling])
       this.#primary = undefined
       this.#follower = undefined
@@ -178,13 +178,13 @@ export class RunningRole {
     })
     this.#timer = host.clock.setRepeating(host.settings.times.heartbeatIntervalMs, () => {
       this.#keepAnnounced().catch((error: unknown) =>
-        host.log.warn('the announced index was not stored', { kind, error: String(error) }),
+        host.log.warn('cannot store the announced index', { kind, error: String(error) }),
       )
     })
     host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })
   }
 
-  /** Ends the streams of this primary if it was overtaken. */
+  /** Ends the streams of this primary if it is fenced. */
   refuseFollowers(): void {
     const { fences, kind } = this.#options
     const fence = fences.of(kind)
@@ -194,9 +194,9 @@ export class RunningRole {
   #announced(): PrimaryPosition | undefined {
     const { host, kind } = this.#options
     const kept = readAnnounced(host, kind)
-    const told = this.#follower?.announced
-    if (!told) return kept
-    return kept?.epoch === told.epoch && kept.index >= told.index ? kept : told
+    const received = this.#follower?.announced
+    if (!received) return kept
+    return kept?.epoch === received.epoch && kept.index >= received.index ? kept : received
   }
 
   async #keepAnnounced(): Promise<void> {
@@ -209,11 +209,11 @@ export class RunningRole {
     await keepAnnounced(host, kind, announced)
   }
 
-  /** Returns the facts that decide whether a promotion is safe now. */
+  /** Returns the facts that decide whether a promotion without force is possible now. */
   safety(): SafetyFacts {
     const { host, kind, roles, maintenance, filters, settledFilter } = this.#options
     const record = roles.record(kind)
-    if (record.mode === 'disabled' || record.mode === 'primary') throw new Error('only a secondary is promoted')
+    if (record.mode === 'disabled' || record.mode === 'primary') throw new Error('only a secondary can be promoted')
     const { remotePosition, isResyncing } = host.store
     const progress = record.hasFollowed
       ? measureProgress(this.applied, this.#announced(), record.epochs)

@@ -12,7 +12,7 @@ import { type KindRecord, ownEpochsOf, type SecondaryRecord } from '../model/sta
 import { knownFilter, type SettledFilter } from '../filter/settled-filter.js'
 import type { HoldState, Kind, PeerIdentity, PrimaryAddresses, SecondaryHooks } from '../model/types.js'
 
-/** The fingerprint of data that was not compared under the known filter. No filter has this fingerprint. */
+/** The fingerprint if the data was not compared under the current filter. No filter has this fingerprint. */
 const UNSETTLED = 'unsettled'
 
 const FINISH_AGAIN_MS = 1_000
@@ -29,14 +29,14 @@ interface SecondaryRoleOptions {
   /** Completes the first copy: changes the role from bootstrapping to secondary. */
   readonly finishBootstrap: () => Promise<void>
   readonly reindex: () => Promise<void>
-  /** Aborted when the role ends. */
+  /** Aborted when this role ends. */
   readonly signal: AbortSignal
   readonly beforeFiltered: () => Promise<void>
-  /** Returns false while filtered data may not be deleted yet on this cluster. */
+  /** Returns false while this cluster may still store data that the current filter withholds. */
   readonly isFilterInEffect: () => boolean
 }
 
-/** Handles the calls of a follower: its identity, which primary it may follow, and when it must wait. */
+/** The hooks of a follower: the identity of this cluster, the primaries that it may follow, and when it must wait. */
 export class SecondaryRole implements SecondaryHooks {
   readonly #options: SecondaryRoleOptions
   #isFinishing = false
@@ -51,8 +51,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   /**
-   * Returns why this cluster must not follow `primary`; undefined if it may. An outdated primary fences itself, because it
-   * receives the epochs of this cluster with each call.
+   * Returns the reason why this cluster must not follow `primary`, or undefined if it may. An outdated primary fences
+   * itself, because it receives the epochs of this cluster with each call.
    */
   findObjection(primary: PeerIdentity): string | undefined {
     const record = this.#record()
@@ -79,7 +79,7 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#record().mode === 'secondary'
   }
 
-  /** Waits for holds. A hold on bootstrapping applies before the first comparison, when the cluster has no data yet. */
+  /** Waits while a lab holds the state. `bootstrapping` is held before the first comparison. */
   async beforeState(state: HoldState, signal: AbortSignal): Promise<void> {
     const { holds, kind } = this.#options
     if (state === 'merkle-diff' && !this.servesReads()) await holds.pass(kind, 'bootstrapping', signal)
@@ -87,8 +87,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   /**
-   * Returns the fingerprint of the filter in effect, or an empty string. If the data was not compared under the known filter,
-   * returns `unsettled`: the primary then starts a comparison.
+   * Returns the fingerprint of the filter in effect, or an empty string without a filter. If the data was not compared
+   * under the current filter, returns `unsettled`, so that the primary starts a comparison.
    */
   filterFingerprint(): string {
     const { kind, filters, settledFilter, host, isFilterInEffect } = this.#options
@@ -98,7 +98,7 @@ export class SecondaryRole implements SecondaryHooks {
     return isFilterInEffect() ? (filters.compiled(id)?.fingerprint ?? '') : ''
   }
 
-  /** Records the filter of the comparison. The known filter may differ, for example if it was removed in the meantime. */
+  /** Records the filter of the comparison, which may differ from the current filter. */
   async onCompared(rule: string): Promise<void> {
     const { kind, filters, settledFilter, host } = this.#options
     if (kind === 'dr') return keepAlignment(host)
@@ -132,8 +132,8 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   /**
-   * Marks the data as unsettled before a filter takes effect. If the filter is removed again, only this mark shows that
-   * data was withheld in the meantime.
+   * Marks the data as unsettled before the first filter takes effect. If the filter is deleted again, only this mark
+   * shows that data was withheld meanwhile.
    */
   async beforeFilterChange(ids: readonly string[]): Promise<void> {
     const { kind, host, settledFilter } = this.#options
@@ -141,11 +141,11 @@ export class SecondaryRole implements SecondaryHooks {
     if (kind === 'performance' && ids.some(isOwn)) await settledFilter.doubt()
   }
 
-  /** Does not wait for the role change. It would deadlock with a promotion, which waits until the follower stops. */
+  /** Starts the role change but does not wait for it, because a promotion waits until the follower stops. */
   async onSynced(): Promise<void> {
     const { host, kind } = this.#options
     if (kind === 'dr') await continueAlignment(host)
-    this.#finishBootstrap().catch((error: unknown) => host.log.error('bootstrap abandoned', { kind, error }))
+    this.#finishBootstrap().catch((error: unknown) => host.log.error('cannot finish the bootstrap', { kind, error }))
   }
 
   onPrimaryAddresses({ current, known, former }: PrimaryAddresses): void {
@@ -160,17 +160,17 @@ export class SecondaryRole implements SecondaryHooks {
     })
   }
 
-  /** Retries until it succeeds, because storage may reject writes for a time, for example on a full disk. */
+  /** Completes the first copy. Retries, because the storage may reject writes, for example on a full disk. */
   async #finishBootstrap(): Promise<void> {
     const { host, kind, roles, signal, finishBootstrap } = this.#options
     if (this.#isFinishing) return
     this.#isFinishing = true
-    // During another comparison, the data may be incomplete. The end of that comparison calls this method again.
+    // While another comparison runs, the data may be incomplete. The end of that comparison calls this method again.
     while (!signal.aborted && !host.store.isResyncing && roles.record(kind).mode === 'bootstrapping') {
       try {
         await finishBootstrap()
       } catch (error) {
-        host.log.warn('bootstrap not finished', { kind, error: String(error) })
+        host.log.warn('cannot finish the bootstrap, trying again', { kind, error: String(error) })
         await host.clock.sleep(FINISH_AGAIN_MS, signal).catch(() => undefined)
       }
     }
@@ -179,7 +179,7 @@ export class SecondaryRole implements SecondaryHooks {
 
   #record(): SecondaryRecord {
     const record = this.#options.roles.record(this.#options.kind)
-    if (record.mode === 'disabled' || record.mode === 'primary') throw new Error('a follower outlived its role')
+    if (record.mode === 'disabled' || record.mode === 'primary') throw new Error('this cluster is not a secondary')
     return record
   }
 
@@ -194,11 +194,13 @@ export class SecondaryRole implements SecondaryHooks {
 
   #change(change: (record: SecondaryRecord) => SecondaryRecord): void {
     const { kind, host } = this.#options
-    this.#update(change).catch((error: unknown) => host.log.error('record not stored', { kind, error: String(error) }))
+    this.#update(change).catch((error: unknown) =>
+      host.log.error('cannot store the record', { kind, error: String(error) }),
+    )
   }
 }
 
-/** Returns the identity that a member presents while it follows. */
+/** Returns the identity that a secondary presents to its primary. */
 const whoOfSecondary = (
   host: Pick<ReplicationHost, 'identity'>,
   record: Pick<SecondaryRecord, 'setId' | 'epochs' | 'incarnation'>,
@@ -214,9 +216,9 @@ const whoOfSecondary = (
 
 /**
  * Returns the identity that a cluster presents with an activation token:
- * - `ended`: the epochs of both kinds that this cluster gave up. The new primary starts epochs with higher numbers, because
- *   any cluster may have reported these epochs to it.
- * - `epochs`: on an overtaken primary, the epochs of its overtaker; otherwise empty
+ * - `ended`: the epochs of both kinds in which this cluster was primary. The new primary must start epochs with higher
+ *   numbers, because clusters that know these epochs would otherwise fence it
+ * - `epochs`: on a former primary that was overtaken, the epochs of the newer primary; otherwise empty
  */
 export const whoOfJoiner = (
   host: Pick<ReplicationHost, 'identity'>,
@@ -234,7 +236,7 @@ export const whoOfJoiner = (
     : plain
 }
 
-/** Returns the ID under which the filter for this cluster is stored. */
+/** Returns the ID under which the filter of this cluster is stored. */
 export const ownFilterId = (
   record: SecondaryRecord,
   host: Pick<ReplicationHost, 'identity'>,

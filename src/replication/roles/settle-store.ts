@@ -3,7 +3,7 @@ import { currentEpoch } from '../model/epoch.js'
 import { isSecondaryStage } from '../model/machine.js'
 import { isCopy } from '../model/state.js'
 
-/** Makes the store consistent with the roles: its remote position, and the epoch of its log. */
+/** Adapts the store to the roles: the remote position, the settled filter, and the epoch of the log. */
 export const settleStore = async ({ host, roles, settledFilter, maintenance }: ReplicationContext): Promise<void> => {
   const { store } = host
   const { dr, performance } = roles.records
@@ -11,9 +11,9 @@ export const settleStore = async ({ host, roles, settledFilter, maintenance }: R
   if (performance.mode !== 'bootstrapping' && !isCopy(performance)) await settledFilter.forget()
   const isFollower = record.mode === 'secondary' || record.mode === 'bootstrapping'
   if (isFollower) {
-    const place = store.remotePosition
-    const isForeign = place !== undefined && !record.epochs.some((epoch) => epoch.id === place.epoch)
-    if (isForeign || (!record.hasFollowed && place)) await store.forgetRemote()
+    const position = store.remotePosition
+    const isForeign = position !== undefined && !record.epochs.some((epoch) => epoch.id === position.epoch)
+    if (isForeign || (!record.hasFollowed && position)) await store.forgetRemote()
   } else if (store.remotePosition || store.isResyncing) {
     if (store.isResyncing) await maintenance.reindexNow()
     await store.forgetRemote()

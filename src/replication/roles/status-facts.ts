@@ -14,12 +14,12 @@ export type StatusFacts =
   | PrimaryFacts
   | SecondaryFacts
 
-/** The services that the status of one kind shows. */
+/** The services from which the status of one kind is read. */
 interface Running {
   readonly kind: Kind
   readonly host: Pick<ReplicationHost, 'store'>
   readonly maintenance: TreeMaintenance
-  /** The secondaries of a primary. */
+  /** The secondaries of this primary. */
   readonly views: ReturnType<PrimaryService['registry']['views']>
   readonly follower: FollowerService | undefined
   readonly appliedIndex: number
@@ -62,7 +62,7 @@ const secondaryStatus = (record: SecondaryRecord, running: Running) => {
     secondaryId: record.secondaryId,
     state: follower?.state ?? 'idle',
     connectionState: follower?.connectionState ?? 'shutdown',
-    /** The address in use, or used last; empty if detached. */
+    /** The address in use or used last; empty if detached. */
     primaryClusterAddr: follower?.primaryAddress ?? '',
     /** All known addresses of the primary, best first. */
     knownAddresses: follower?.knownPrimaryAddresses ?? addresses,

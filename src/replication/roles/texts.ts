@@ -6,7 +6,7 @@ import type { Kind } from '../model/types.js'
 
 export const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 
-/** Warnings of role changes. Clients match fragments of them; the sentences are specific to Understudy. */
+/** Warnings of role changes. Clients match fragments of Vault's texts. The other texts are specific to Understudy. */
 
 const PAUSE = 'The server will be unavailable for a brief period and become active again shortly.'
 
@@ -17,7 +17,7 @@ export const WARNINGS = {
   primaryEnabled: (kind: Kind) =>
     `This cluster is being enabled as a primary for replication (${kindName(kind)}). ${PAUSE}`,
   demoted: (kind: Kind) => `This cluster is being demoted to a replication secondary (${kindName(kind)}). ${PAUSE}`,
-  // The lab matches the beginning, to decide that a failover would lose writes (lab/operations).
+  // `lab/operations` matches the beginning of this text, to detect that a failover would lose writes.
   notCaughtUp: (lastIndex: number, stragglers: readonly Straggler[]) =>
     `Not every secondary has everything up to index ${lastIndex}: ${stragglers.map(describeStraggler).join(', ')}. ` +
     'Entries that a secondary does not have are lost if it is promoted.',

@@ -10,19 +10,19 @@ import { GUARDS } from '../model/guard-texts.js'
 import { WARNINGS } from './texts.js'
 import type { Kind } from '../model/types.js'
 
-/** Returns the root that members of a kind compare: shared data for performance, shared and local data for DR. */
+/** Returns the Merkle root that clusters of a kind compare: replicated data for performance, all data for DR. */
 export const merkleRootOf = (store: Pick<ReplicableStore, 'trees'>, kind: Kind): Buffer => {
   const replicated = store.trees.replicated.root()
   return kind === 'performance' ? replicated : shortHash(Buffer.concat([replicated, store.trees.local.root()]))
 }
 
 interface ReindexOptions {
-  /** Compares key by key first and logs the differences. */
+  /** If true, first compares the trees with the data and logs the differences. */
   readonly diff: boolean
   readonly skipFlush: boolean
   /**
-   * Stops without a rebuild if the data itself is damaged. A rebuild would accept the remaining data as correct, and
-   * secondaries would delete data that only they still have.
+   * If true, stops without a rebuild if the data itself is damaged. A rebuild would accept the remaining data as
+   * correct, and secondaries would delete data that only they still have.
    */
   readonly needsWhole: boolean
 }
@@ -34,10 +34,10 @@ interface MaintenanceRecord {
 }
 
 export interface MaintenanceStatus {
-  /** Milliseconds since the epoch; 0 = never. */
+  /** Time of the last rebuild in Unix milliseconds; 0 if there was none. */
   readonly lastReindexMs: number
   readonly isCorrupted: boolean
-  /** Milliseconds since the epoch; undefined = never checked. */
+  /** Time of the last check in Unix milliseconds; undefined if there was none. */
   readonly lastCheckMs: number | undefined
   readonly reindex: { readonly stage: string; readonly done: number; readonly total: number } | undefined
 }
@@ -45,11 +45,11 @@ export interface MaintenanceStatus {
 interface MaintenanceOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'trees' | 'examine' | 'rebuild'>
-  /** Awaited before a rebuild begins, so that a lab can hold it. */
+  /** Awaited before a rebuild, so that a lab can hold it. */
   readonly beforeReindex: (signal: AbortSignal) => Promise<void>
 }
 
-/** Rebuilds and checks the Merkle trees. One rebuild at a time runs in the background. */
+/** Rebuilds and checks the Merkle trees. At most one rebuild runs at a time, in the background. */
 export class TreeMaintenance {
   readonly #options: MaintenanceOptions
   readonly #stopped = new AbortController()
@@ -74,7 +74,7 @@ export class TreeMaintenance {
     }
   }
 
-  /** Starts a rebuild. Throws 400 while one is running. The result is logged. */
+  /** Starts a rebuild in the background, and logs the result. Throws a 400 error if a rebuild is running. */
   startReindex(options: ReindexOptions): void {
     if (this.#progress) throw invalid(GUARDS.reindexRunning)
     this.#progress = { stage: 'building', done: 0, total: 0 }
@@ -85,13 +85,13 @@ export class TreeMaintenance {
       })
   }
 
-  /** Starts a rebuild unless one is running. Resolves when it has ended. */
+  /** Starts a rebuild, or joins a running one. Resolves when it has ended. */
   async reindexNow(): Promise<void> {
     if (!this.#progress) this.startReindex({ diff: false, skipFlush: false, needsWhole: false })
     await this.#running
   }
 
-  /** Resolves when no rebuild is running. */
+  /** Waits for the end of a running rebuild. */
   async settled(): Promise<void> {
     await this.#running
   }
@@ -116,7 +116,7 @@ export class TreeMaintenance {
     await this.#keep({ ...this.#record(), lastReindexMs: clock.now(), isCorrupted: false })
   }
 
-  /** Compares both trees with the data. Returns the response of merkle-check. */
+  /** Compares both trees with the data. Resolves to the response of `merkle-check`. */
   async check(): Promise<Response> {
     const { clock, store, log } = this.#options
     const { pages: found, damage } = await store.examine(this.#stopped.signal)
@@ -137,7 +137,7 @@ export class TreeMaintenance {
     return damage.length > 0 ? { data, warnings: [WARNINGS.damaged(damage)] } : { data }
   }
 
-  /** Aborts a running rebuild and waits for it. */
+  /** Aborts a running rebuild and waits for its end. */
   async stop(): Promise<void> {
     this.#stopped.abort(new Error('stopped'))
     await this.#running

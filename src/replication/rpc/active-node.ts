@@ -3,7 +3,10 @@ import { withoutScheme } from './addresses.js'
 import { overtakerIn, refusalCodeOf, refusalError } from './refusal.js'
 import type { ClusterService } from './service.js'
 
-/** Returns the refusal with which a standby node of a primary answers every call. Names the active node, if known. */
+/**
+ * Returns the refusal with which a standby answers every call from another cluster. It contains the active node, if
+ * known.
+ */
 export const standbyRefusal = (
   active:
     | {
@@ -20,7 +23,7 @@ export const standbyRefusal = (
   })
 }
 
-/** Returns a service whose every call fails with the current result of `reason`. */
+/** Returns a service that fails every call with the current result of `reason`. */
 export const refusingService = (reason: () => LogicalError): ClusterService => {
   const refuse = async (): Promise<never> => {
     throw reason()
@@ -41,8 +44,8 @@ export const refusingService = (reason: () => LogicalError): ClusterService => {
 }
 
 /**
- * Calls a primary at the address of one of its nodes. If the node is a standby and names the active node, calls the
- * active node instead.
+ * Calls a primary at the address of one of its nodes. If this node is a standby and names the active node, calls the
+ * active node.
  */
 export const atActiveNode = async <T>(address: string, ask: (address: string) => Promise<T>): Promise<T> => {
   try {

@@ -3,7 +3,7 @@ import type { Recorder } from '../../base/meter.js'
 import type { Kind } from '../model/types.js'
 import type { ClusterService, UnaryMethod } from './service.js'
 
-/** Maps a method to its name in the metrics of a primary. */
+/** The names of the methods in the metrics of a primary. */
 const NAMES = {
   bootstrap: 'bootstrap_request',
   echo: 'echo',
@@ -14,7 +14,7 @@ const NAMES = {
   commonPosition: 'common_position_request',
 } as const satisfies Record<UnaryMethod, string>
 
-/** Wraps the service to count and time every call. */
+/** Wraps a service so that every call is counted and timed. */
 export const countedService = (
   service: ClusterService,
   kind: Kind,

@@ -1,6 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 
-/** The common parts of a gRPC duplex call on both sides. */
+/** The common methods of a gRPC duplex call on client and server. */
 interface DuplexCall<Out, In> {
   write(message: Out, done: (error?: Error | null) => void): boolean
   pause(): unknown
@@ -8,14 +8,14 @@ interface DuplexCall<Out, In> {
   on(event: 'data', listener: (message: In) => void): unknown
 }
 
-/** Maximum number of received messages in the queue. Beyond it, the sender must wait. */
+/** Maximum number of unread messages. If it is reached, the stream pauses the sender. */
 const QUEUED_MESSAGES_MAX = 16
-/** Maximum bytes that the connection has not yet sent. Beyond it, `send` waits. */
+/** Maximum bytes that are written but not sent. Beyond it, `send` waits. */
 const UNSENT_BYTES_MAX = 2 * 1024 * 1024
 
 /**
- * A duplex call as a queue of received messages and a limited send buffer. Both directions apply backpressure: a peer
- * or a reader that stops reading does not increase memory use. The stream ends once, for one reason.
+ * Wraps a duplex call: a queue of received messages, and a limited send buffer. Both directions apply backpressure, so
+ * a peer or a reader that stops reading does not increase memory use. The stream ends once, for one reason.
  */
 export class MessageStream<Out, In> {
   readonly #call: DuplexCall<Out, In>
@@ -26,7 +26,7 @@ export class MessageStream<Out, In> {
   #unsentBytes = 0
   readonly #waiters = new Set<() => void>()
 
-  /** `finish` ends the call: normally if undefined, otherwise with an error to send or discard. */
+  /** Wraps a call. `finish` ends the call: successfully if its argument is undefined, otherwise with this error. */
   constructor(call: DuplexCall<Out, In>, finish: (error: unknown) => void) {
     this.#call = call
     this.#finish = finish
@@ -47,8 +47,8 @@ export class MessageStream<Out, In> {
   }
 
   /**
-   * Sends a message. Resolves when the buffer has space for more; `bytes` is the approximate message size. Rejects when
-   * the stream has ended.
+   * Sends a message of approximately `bytes`. Resolves when the send buffer has space for more. Rejects when the stream
+   * has ended.
    */
   async send(message: Out, bytes = 0): Promise<void> {
     this.#abort.signal.throwIfAborted()
@@ -61,8 +61,8 @@ export class MessageStream<Out, In> {
   }
 
   /**
-   * Returns all messages received since the last call, at least one. Rejects when the stream has ended and no message
-   * is left.
+   * Resolves to all messages since the last call, at least one. Rejects when the stream has ended and all messages were
+   * read.
    */
   async receive(): Promise<In[]> {
     while (this.#received.length === 0) await this.#changed()
@@ -75,14 +75,14 @@ export class MessageStream<Out, In> {
     return taken
   }
 
-  /** Ends the stream from this side. `error`: the reason for local callers; a server also sends it to the peer. */
+  /** Ends the stream from this side. Local callers get `error` as the reason. A server also sends it to the peer. */
   end(error?: LogicalError): void {
     if (this.#abort.signal.aborted) return
     this.markEnded(error ?? new LogicalError('unavailable', 'the stream was ended'))
     this.#finish(error)
   }
 
-  /** Ends the stream when its work is complete or has failed. */
+  /** Ends the stream when `work` is complete or has failed. */
   endAfter(work: Promise<void>): void {
     work.then(
       () => this.end(),
@@ -91,7 +91,7 @@ export class MessageStream<Out, In> {
     )
   }
 
-  /** Records the end of the call. Only the first reason counts. Messages received before it can still be read. */
+  /** Records the end of the call. Only the first reason counts. Earlier messages can still be read. */
   markEnded(reason: LogicalError): void {
     if (this.#abort.signal.aborted) return
     this.#abort.abort(reason)

@@ -1,5 +1,6 @@
 /**
- * The messages of the contract as received: every field is present, and bytes are Buffers. Senders may use them too.
+ * The messages of `proto/replication.proto` as received: every field is present, and bytes are Buffers. Senders may use
+ * these types too.
  */
 export type { BootstrapReply__Output as BootstrapReply } from './generated/understudy/replication/v1/BootstrapReply.js'
 export type { BootstrapRequest__Output as BootstrapRequest } from './generated/understudy/replication/v1/BootstrapRequest.js'

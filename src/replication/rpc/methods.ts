@@ -17,12 +17,12 @@ const UNARY = {
 
 export const isUnary = (method: string): method is UnaryMethod => Object.hasOwn(UNARY, method)
 
-/** Returns the definition of a unary call: its name in the contract, and its serializers. */
+/** Returns the definition of a unary call: its path and its serializers. */
 export const methodOf = <M extends UnaryMethod>(method: M) =>
   UNARY[method] as unknown as MethodDefinition<RequestOf<M>, ReplyOf<M>>
 
 export const { StreamWals: STREAM_WALS, FetchKeys: FETCH_KEYS } = service
 
-/** Counts a call on the caller's side. `ms`: its duration, 0 for a streaming call. */
+/** Records a call in the metrics of the caller. `ms` is its duration in milliseconds; 0 for a streaming call. */
 export const recordCall = (recorder: Recorder | undefined, method: keyof ClusterService, ms: number): void =>
   recorder?.record(`vault.replication.rpc.client.${method.replace(/[A-Z]/g, '_$&').toLowerCase()}`, ms)

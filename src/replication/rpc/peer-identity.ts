@@ -2,7 +2,7 @@ import type { EpochChain } from '../model/epoch.js'
 import type { PeerIdentity } from '../model/types.js'
 import type { EpochMessage, PeerIdentityMessage } from './messages.js'
 
-/** Conversions between the identity that is sent with every call and its internal form. */
+/** Converts the identity that every call contains between its message and its internal form. */
 
 const toEpochMessages = (chain: EpochChain): EpochMessage[] =>
   chain.map(({ id, number, parent, forkIndex, beginIndex = 0, alignedFrom = forkIndex }) => ({
@@ -35,7 +35,7 @@ export const toPeerMessage = (who: PeerIdentity): PeerIdentityMessage => ({
   ended: toEpochMessages(who.ended ?? []),
 })
 
-/** Parses an identity. A missing identity becomes one with empty fields, which match no set and no epoch. */
+/** Parses an identity. A missing identity becomes one with empty fields, which no set and no epoch match. */
 export const parsePeer = (message: PeerIdentityMessage | null | undefined): PeerIdentity => ({
   setId: message?.set_id ?? '',
   clusterId: message?.cluster_id ?? '',

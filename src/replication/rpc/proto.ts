@@ -3,7 +3,10 @@ import { loadPackageDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import type { ProtoGrpcType } from './generated/replication.js'
 
-/** The contract between clusters, loaded from `proto/replication.proto`. The options match those of `npm run proto`. */
+/**
+ * The gRPC contract between clusters, loaded from `proto/replication.proto`. The options match those of `npm run
+ * proto`.
+ */
 const definition = loadSync(fileURLToPath(new URL('../../../proto/replication.proto', import.meta.url)), {
   keepCase: true,
   longs: Number,
@@ -14,5 +17,5 @@ const definition = loadSync(fileURLToPath(new URL('../../../proto/replication.pr
 
 const loaded = loadPackageDefinition(definition) as unknown as ProtoGrpcType
 
-/** Client constructor. Servers implement its `service`. */
+/** Constructor of gRPC clients. Servers implement its `service`. */
 export const ReplicationService = loaded.understudy.replication.v1.Replication

@@ -2,15 +2,15 @@ import { attempt } from '../../base/attempt.js'
 import { LogicalError } from '../../logical/errors.js'
 import { type Overtaker, REFUSAL_CODES, type RefusalCode } from '../model/types.js'
 
-/** A refusal as it is sent: a reason code and a text. The receiver converts it back into a `LogicalError`. */
+/** A refusal in the form that is sent: a code and a text. The receiver converts it back into a `LogicalError`. */
 export interface CarriedRefusal {
   readonly code: RefusalCode
   readonly text: string
-  /** The newer primary to contact instead, encoded. */
+  /** The newer primary to contact instead, encoded as base64 of JSON. */
   readonly overtaker?: string | undefined
 }
 
-/** Maximum number of epochs of the newer primary to send, so that they fit into the headers of a call. */
+/** Maximum number of sent epochs of the newer primary, so that they fit into the metadata of a call. */
 const OVERTAKER_EPOCHS_MAX = 16
 
 export const refusalError = (
@@ -22,7 +22,7 @@ export const refusalError = (
     data: { refusal: code, ...(overtaker && { overtaker: encodeOvertaker(overtaker) }) },
   })
 
-/** Returns the newer primary that the refusal names. */
+/** Returns the newer primary that a refusal names, or undefined if it names none. */
 export const overtakerIn = (error: unknown): Overtaker | undefined => {
   const text = error instanceof LogicalError ? error.data?.overtaker : undefined
   return typeof text === 'string' ? parseOvertaker(text) : undefined
@@ -31,7 +31,7 @@ export const overtakerIn = (error: unknown): Overtaker | undefined => {
 const encodeOvertaker = ({ epochs, ...rest }: Overtaker): string =>
   Buffer.from(JSON.stringify({ ...rest, epochs: epochs.slice(-OVERTAKER_EPOCHS_MAX) })).toString('base64')
 
-/** Returns undefined if the text is malformed. */
+/** Decodes a newer primary. Returns undefined if the text is invalid. */
 const parseOvertaker = (text: string): Overtaker | undefined =>
   attempt(() => {
     const value = JSON.parse(Buffer.from(text, 'base64').toString()) as Overtaker
@@ -47,13 +47,16 @@ const parseOvertaker = (text: string): Overtaker | undefined =>
 
 const isRefusalCode = (value: unknown): value is RefusalCode => REFUSAL_CODES.some((code) => code === value)
 
-/** Returns the reason code of the other side; undefined if the link failed. */
+/** Returns the refusal code that the other side sent, or undefined if the connection failed. */
 export const refusalCodeOf = (error: unknown): RefusalCode | undefined => {
   const code = error instanceof LogicalError ? error.data?.refusal : undefined
   return isRefusalCode(code) ? code : undefined
 }
 
-/** Returns the form in which a handler's error is sent. Includes the texts of internal errors, for the log. */
+/**
+ * Returns the form in which the error of a handler is sent. Includes the texts of internal errors, because the receiver
+ * logs them.
+ */
 export const carriedRefusal = (error: unknown): CarriedRefusal => {
   const overtaker = error instanceof LogicalError ? error.data?.overtaker : undefined
   return {
@@ -64,7 +67,7 @@ export const carriedRefusal = (error: unknown): CarriedRefusal => {
 }
 
 /**
- * Returns the `LogicalError` for a received refusal; undefined without a known reason code, which means that the link
+ * Returns the `LogicalError` for a received refusal, or undefined without a known code, which means that the connection
  * failed.
  */
 export const fromCarried = ({ code, text, overtaker }: Received): LogicalError | undefined => {

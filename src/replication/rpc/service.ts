@@ -1,13 +1,16 @@
 import type { MessageStream } from './message-stream.js'
 import type * as Messages from './messages.js'
 
-/** The caller: common name of its connection's certificate. `gone` is aborted when the call ends. */
+/** The caller of a call: the common name of its client certificate, and a signal that is aborted when the call ends. */
 export interface Caller {
   readonly commonName: string
   readonly gone: AbortSignal
 }
 
-/** The calls that a primary answers, independent of gRPC. The caller receives the text and reason of a thrown error. */
+/**
+ * The calls that a primary serves, independent of gRPC. If a method throws, the caller receives the code and the text
+ * of the error.
+ */
 export interface ClusterService {
   bootstrap(caller: Caller, request: Messages.BootstrapRequest): Promise<Messages.BootstrapReply>
   echo(caller: Caller, request: Messages.EchoRequest): Promise<Messages.EchoReply>

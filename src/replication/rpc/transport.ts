@@ -7,32 +7,32 @@ import type { ClusterService, ReplyOf, RequestOf, UnaryMethod } from './service.
 /** The transport between clusters: gRPC over sockets, or messages within the process. */
 export interface ClusterTransport {
   /**
-   * Binds a cluster port at `host:port`; port 0 selects a free port. The port answers no calls until `serve` is called.
+   * Binds a cluster port to `host:port`. Port 0 selects a free port. Connections are rejected until `serve` is called.
    * Rejects if the address is in use.
    */
   listen(address: string): Promise<ClusterPort>
   /**
-   * Connects to one address. Rejects with `LogicalError` if it does not respond as the expected primary within the
+   * Connects to one address. Rejects with `LogicalError` if no primary with the expected identity responds within the
    * connect timeout.
    */
   connect(address: string, options: ConnectOptions): Promise<PrimaryConnection>
 }
 
 /**
- * A port that serves both kinds of replication. The TLS server name, which is the name of the kind's CA, selects the
- * kind. A connection reaches a service only with a certificate of that CA. Identities can change without rebinding the
- * port.
+ * A port that serves both kinds of replication. Each kind has a CA, whose name is the TLS server name. The server name
+ * selects the service. A client needs a certificate of this CA. Identities can change without rebinding the port.
  */
 export interface ClusterPort {
   /** The bound address, as `host:port`. */
   readonly address: string
   /**
-   * Serves `service` under the identity's name from now on. Closes the connections of a former identity of that name.
+   * Serves `service` under the name of the identity from now on. Closes the connections of an earlier identity with
+   * this name.
    */
   serve(identity: ServerIdentity, service: ClusterService): void
   /** Stops serving a name and closes its connections. */
   withdraw(serverName: string): void
-  /** Destroys the connections with a certificate of that common name at once. Other connections are not affected. */
+  /** Destroys the connections that use a certificate with this common name. Other connections are not affected. */
   cut(serverName: string, commonName: string): void
   /** Closes the port and every connection. */
   close(): Promise<void>
@@ -45,7 +45,7 @@ export interface ConnectOptions {
   readonly recorder?: Recorder | undefined
 }
 
-/** Limits of a call. Without a timeout, it lasts as long as the connection. */
+/** Limits of a call. Without a timeout, a call lasts until its response, or until the connection is lost. */
 export interface CallLimits {
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
@@ -54,8 +54,8 @@ export interface CallLimits {
 export type FollowerStream = MessageStream<StreamUp, ReceivedDown>
 
 /**
- * One connection of a secondary to its primary. Once lost, it is never redialed. Every failed call rejects with
- * `LogicalError`; `refusalCodeOf` distinguishes a refusal from a broken link.
+ * One connection of a secondary to its primary. A lost connection is not reopened. Every failed call rejects with
+ * `LogicalError`. `refusalCodeOf` distinguishes a refusal from a lost connection.
  */
 export interface PrimaryConnection {
   /** `host:port` of the peer. */

@@ -2,10 +2,7 @@ import type { KeyListeners } from '../../storage/keys/replicable.js'
 import type { ReplicationContext } from '../roles/context.js'
 import { recordKey } from '../model/state.js'
 
-/**
- * Returns the listeners that update the replication caches, by the owner of the keys. Caches are updated only by
- * commits.
- */
+/** Returns the listeners that update the caches of replication after commits, by the owner of the changed keys. */
 export const replicationCaches = ({
   filters,
   settledFilter,
@@ -15,12 +12,12 @@ export const replicationCaches = ({
     filters(key, origin) {
       filters.invalidate(key)
       settledFilter.invalidate(key)
-      // The caller of this change received an error, and no secondary was informed of the change.
-      if (origin === 'recovered' && roles.record('performance').mode === 'primary') roles.beginAnew()
+      // The caller of this change received an error, so no secondary was informed of it. A restart informs them.
+      if (origin === 'recovered' && roles.record('performance').mode === 'primary') roles.restartAfterRecovery()
     },
     roles(key, origin) {
-      // On a standby, every record comes from the active node. On the active node, a role change takes effect with its
-      // own steps.
+      // On a standby, every change comes from the active node. On the active node, a role change updates the records
+      // itself.
       if (origin === 'followed') roles.follow()
       else if (origin === 'recovered') roles.recover()
       else if (key === recordKey('performance') && origin !== 'own') roles.reload()

@@ -11,17 +11,17 @@ import type { ReplicationTimes } from '../model/types.js'
 
 interface DataPlaneOptions {
   readonly host: Surroundings & Pick<ReplicationHost, 'store' | 'settings'>
-  /** The cluster port. It outlives role changes. */
+  /** The cluster port. It stays open during role changes. */
   readonly port: ClusterPort
   readonly transport: ClusterTransport
-  /** Maximum size of a log message, in bytes. */
+  /** Maximum bytes of a log message. */
   readonly shipBatchBytes: number
 }
 
-/** Size of one import of a resync, in log messages of maximum size. */
+/** Size of one import of a resync, as a multiple of the maximum log message. */
 const BATCHES_AN_IMPORT = 8
 
-/** Creates the streams and calls of this process, over its cluster port and the injected transport. */
+/** Creates the streams and calls of this process. Uses its cluster port and the injected transport. */
 export const createDataPlane = ({ host, port, transport, shipBatchBytes }: DataPlaneOptions): DataPlane => {
   const { store, clock, random, log, settings, recorder } = host
   const { times } = settings

@@ -29,17 +29,17 @@ import type { Commit } from '../../storage/keys/replicable.js'
 interface ReplicationOptions {
   readonly host: ReplicationHost
   readonly dataPlane: DataPlane
-  /** Shared by all runtimes of a process, so that the holds of a lab survive a restart. */
+  /** The holds of a lab. All runtimes of a process share them, so that a hold survives a restart of the runtime. */
   readonly holds: Holds
 }
 
 /**
- * Replication of one runtime: both kinds, their records and their services. It is created when the barrier is unsealed,
- * and started and stopped once. A role change creates another instance.
+ * Replication of one runtime, with the records and services of both kinds. It is created when the barrier is unsealed,
+ * then started once and stopped once. A role change creates another instance.
  */
 export class Replication {
   readonly context: ReplicationContext
-  /** The role facts that core needs, always current. */
+  /** The current role facts for core. */
   readonly view: ReplicationView
   readonly forwarder: Forwarder
   readonly #purge: FilteredDataPurge
@@ -99,13 +99,13 @@ export class Replication {
     })
   }
 
-  /** Loads the state of a standby: starts no services, and reads the role facts of the active node. */
+  /** Follows the active node on a standby: updates the role facts from its records, and starts no services. */
   async follow(): Promise<void> {
     this.#unfollow = this.context.host.store.onChange(replicationCaches(this.context))
     await this.context.filters.load()
   }
 
-  /** Starts the services of the stored roles. First completes any change that a crash interrupted. */
+  /** Starts the services of the stored roles. First completes a role change that a crash interrupted. */
   async start(services: RoleServices): Promise<void> {
     const { store } = this.context.host
     this.#unfollow = store.onChange(replicationCaches(this.context))
@@ -115,7 +115,7 @@ export class Replication {
       const filterIds = filterIdsIn(commit.mutations)
       if (filterIds.length > 0) this.#filtersChanged(filterIds)
       if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
-      // If the primary removed the filter for a short time, it may have sent data that the filter now withholds again.
+      // If the filter was deleted for a short time, the primary may have sent data that the restored filter withholds.
       else if (commit.origin === 'applied' && this.#isFiltered(commit)) this.#purge.check()
       else if (commit.origin === 'applied') this.#purge.checkPending()
     })
@@ -126,7 +126,7 @@ export class Replication {
     }
   }
 
-  /** Resolves when all work has stopped, or rejects with the first failure. */
+  /** Stops all work. Rejects with the first failure after everything has stopped. */
   async stop(): Promise<void> {
     this.#unsubscribe?.()
     const { roles, running, maintenance } = this.context
@@ -142,30 +142,29 @@ export class Replication {
     if (failed?.status === 'rejected') throw failed.reason
   }
 
-  /**
-   * Returns true from the moment a filter hides data until the files with that data are destroyed, as far as this
-   * runtime knows.
-   */
+  /** True from the time when a filter first withholds stored data until the files with this data are destroyed. */
   get isPurgePending(): boolean {
     return !this.#purge.isSettled
   }
 
-  /** Informs peers of changed addresses. Must be called when a node of this cluster is added, removed or moved. */
+  /**
+   * Informs secondaries of changed addresses. Must be called after a node of this cluster is added, removed or moved.
+   */
   addressesChanged(): void {
     for (const kind of KINDS) this.context.running[kind].primary?.addressesChanged()
   }
 
   #filtersChanged(ids: readonly string[]): void {
-    for (const id of ids) if (this.context.filters.noteChange(id)) this.#haveCompared(id)
+    for (const id of ids) if (this.context.filters.noteChange(id)) this.#requireComparison(id)
     this.#purge.check()
     this.#renameSettled().catch((error: unknown) =>
-      this.context.host.log.warn('the paths of filtered mounts were not stored', { error: String(error) }),
+      this.context.host.log.warn('cannot store the paths of filtered mounts', { error: String(error) }),
     )
   }
 
   /**
-   * Updates the settled filter if only the paths of its mounts changed. The data then needs no new comparison, because
-   * the filter withholds the same mounts.
+   * Updates the paths of the settled filter after a mount was moved. The data needs no new comparison, because the
+   * filter withholds the same mounts.
    */
   async #renameSettled(): Promise<void> {
     const { host, roles, filters, settledFilter } = this.context
@@ -175,12 +174,14 @@ export class Replication {
     if (settledFilter.is(known.digest)) await settledFilter.keep(known)
   }
 
-  /** Returns the mounts that the filter withholds from this performance secondary, or from the primary of this DR copy. */
+  /**
+   * Returns the mounts that the filter withholds from this performance secondary, or from the primary of this DR copy.
+   */
   #filteredMounts(): ReadonlySet<string> {
     return findOwnFilter(this.context)?.filteredMounts ?? NOTHING_FILTERED
   }
 
-  /** Returns true if a commit has keys that the filter must withhold. */
+  /** Returns true if a commit changes keys that the filter must withhold. */
   #isFiltered(commit: Commit): boolean {
     const filter = findOwnFilter(this.context)
     if (!filter) return false
@@ -189,10 +190,10 @@ export class Replication {
   }
 
   /**
-   * Requests a comparison, because a secondary's data does not match its filter. The commit triggers the comparison, not
-   * the API call: the API call may fail before the change is written, for example because the cluster is sealed.
+   * Makes a secondary compare its data, because its filter has changed. The commit of the change triggers this, and not
+   * the API call, because the API call may fail although the change is stored later.
    */
-  #haveCompared(filterId: string): void {
+  #requireComparison(filterId: string): void {
     const { roles, running } = this.context
     const record = roles.record('performance')
     if (record.mode !== 'primary') return
@@ -200,17 +201,20 @@ export class Replication {
       if (id === filterId || clusterId === filterId) running.performance.primary?.filterChanged(id)
   }
 
-  /** Returns `data` of a status read. */
+  /** Returns the response of a status request. */
   status(kind: Kind): Response {
     return { data: renderStatus(this.context.running[kind].status()) }
   }
 
-  /** Returns the entries discarded at failovers, as shown by `/_understudy/v1/losses`. */
+  /** Resolves to the entries that failovers discarded, for `/_understudy/v1/losses`. */
   losses(): Promise<Loss[]> {
     return readLosses(this.context.host.storage)
   }
 
-  /** Returns the entries that this primary accepted since it was overtaken, as shown by `/_understudy/v1/info`. */
+  /**
+   * Resolves to the entries that this primary has accepted since a newer primary replaced it, for
+   * `/_understudy/v1/info`.
+   */
   async acceptedSinceFence(): Promise<Pick<LostSuffix, 'entries' | 'entriesBeyond'>> {
     const { host, fences } = this.context
     for (const kind of KINDS) {

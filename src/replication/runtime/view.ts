@@ -7,8 +7,8 @@ import { type Ahead, aheadOf, type Fence, isCopy } from '../model/state.js'
 import type { Kind, PrimaryView } from '../model/types.js'
 
 /**
- * The role facts of this cluster that core needs. Every request reads several of them, so each is computed on access
- * and is always current.
+ * The role facts of this cluster for core. Every request reads several of them. Each is computed on access, so that it
+ * is always current.
  */
 export class ReplicationView {
   readonly #context: ReplicationContext
@@ -22,37 +22,37 @@ export class ReplicationView {
     return { dr: this.#drMode, performance: this.#performanceMode }
   }
 
-  /** The modes that sys/health shows: on a DR secondary, the performance role that is hidden behind it. */
+  /** The modes that `sys/health` shows. On a DR secondary, they include its hidden performance role. */
   get healthModes(): Readonly<Record<Kind, Mode>> {
     return { dr: this.#drMode, performance: this.#context.roles.record('performance').mode }
   }
 
-  /** True if only the DR endpoints are served. */
+  /** True if this cluster is a DR secondary, which serves only the DR endpoints. */
   get isDrSecondary(): boolean {
     return isSecondary(this.#drMode)
   }
 
-  /** True if shared data is read-only here; writes of it are forwarded. */
+  /** True if this cluster is a performance secondary: replicated data is read-only, and writes of it are forwarded. */
   get isPerformanceSecondary(): boolean {
     return isSecondary(this.#performanceMode)
   }
 
-  /** True while the first copy is incomplete: no requests can be served yet. */
+  /** True while the first copy is incomplete, so that no client requests can be served. */
   get isBootstrapping(): boolean {
     return this.#drMode === 'bootstrapping' || this.#performanceMode === 'bootstrapping'
   }
 
-  /** True if standbys answer from their copies. On a DR secondary only the active node answers. */
+  /** True if standbys serve reads from their copies. On a DR secondary, only the active node responds. */
   get isReadable(): boolean {
     return !this.isDrSecondary && !this.isBootstrapping
   }
 
-  /** True if this secondary has no working primary: none is known, none responds, or each one refuses it. */
+  /** True if this secondary has no working primary: none is known, none responds, or all refuse this cluster. */
   get isStranded(): boolean {
     return (this.#followed.follower?.connectionState ?? 'transient_failure') === 'transient_failure'
   }
 
-  /** The last applied index of the primary's log, for the kind that this cluster follows. */
+  /** The last applied index of the log of the followed primary. */
   get lastRemoteWal(): number {
     return this.#followed.appliedIndex
   }
@@ -77,31 +77,29 @@ export class ReplicationView {
     return fences.of('dr') ?? (this.#performanceMode === 'primary' ? fences.of('performance') : undefined)
   }
 
-  /** The part of the log that this cluster has and its primary has lost. While set, this cluster follows no primary. */
+  /** The entries that this cluster has and its rewound primary has lost. While set, this cluster follows no primary. */
   get ahead(): Ahead | undefined {
     const { dr, performance } = this.#context.roles.records
     return aheadOf(dr) ?? aheadOf(performance)
   }
 
-  /** True if client writes must be rejected because this primary was overtaken. */
+  /** True if client writes are rejected because a newer primary has replaced this primary. */
   get refusesWrites(): boolean {
     return this.#context.host.settings.fenceClientWrites && this.fence !== undefined
   }
 
-  /** False if this cluster follows no primary. No data arrives until an operator sets a primary. */
+  /** False if this cluster follows no primary, so that no data arrives until an operator sets one. */
   get hasPrimary(): boolean {
     return this.#followed.follower !== undefined
   }
 
-  /** The filter that withholds data from this performance secondary; undefined if it receives all data. */
+  /** The filter that withholds data from this performance secondary; undefined without a filter. */
   get ownFilter(): CompiledFilter | undefined {
     const id = findOwnFilterId(this.#context)
     return id === undefined ? undefined : this.#context.filters.compiled(id)
   }
 
-  /**
-   * Mounts that a filter withheld from this performance secondary until recently: their data is still incomplete here.
-   */
+  /** IDs of mounts that the previous filter withheld and the current one does not. Their data is still incomplete. */
   get arrivingMounts(): ReadonlySet<string> {
     const { filters, settledFilter } = this.#context
     const id = findOwnFilterId(this.#context)
@@ -129,14 +127,15 @@ const isSecondary = (mode: Mode): boolean => mode === 'secondary' || mode === 'b
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Returns the ID of the filter of a cluster that currently serves as a performance secondary. */
+/** Returns the ID of the filter of this cluster, or undefined if it does not serve as a performance secondary. */
 const findOwnFilterId = ({ host, roles, running, filters }: ReplicationContext): string | undefined => {
   const record = roles.record('performance')
   return running.performance.mode === 'secondary' && isCopy(record) ? ownFilterId(record, host, filters) : undefined
 }
 
 /**
- * Returns the filter of this performance secondary, or of the one it is a DR copy of; undefined if nothing is withheld.
+ * Returns the filter of this performance secondary, or of the performance secondary that this DR copy follows;
+ * undefined without a filter.
  */
 export const findOwnFilter = ({ host, roles, filters, running }: ReplicationContext): CompiledFilter | undefined => {
   const record = roles.record('performance')

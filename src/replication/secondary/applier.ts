@@ -7,28 +7,28 @@ import type { Received, RecentFrames } from '../model/recent-frames.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
 import type { PrimaryPosition } from '../model/types.js'
 
-/** Maximum number of frames that are applied as one durable batch. */
+/** Maximum number of slices that are applied in one batch. */
 const MERGED_PIECES_MAX = 64
 const MERGED_BYTES_MAX = 8 * 1024 * 1024
 
 type Applied = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 interface ApplierOptions {
-  /** The primary's epoch. */
+  /** The current epoch of the primary. */
   readonly epoch: string
-  /** Remembers the applied frames. */
+  /** Receives the applied frames. */
   readonly recent: RecentFrames
-  /** Awaited before entries that change filters are applied. Receives the IDs of the filters' secondaries. */
+  /** Awaited before entries are applied that change filters. Receives the IDs of these filters. */
   readonly beforeFilterChange: (ids: readonly string[]) => Promise<void>
 }
 
 const APPLIED: Applied = { ok: true }
 
 /**
- * Applies received slices of the primary's log to the store in order and without gaps. Several slices and the new
- * position form one batch, so a crash leaves all or none of them. A batch with a slice that does not continue from the
- * current position is not applied. If other code has changed the store's position, for example because a failed batch
- * was stored after all, `apply` throws `unavailable`.
+ * Applies received slices of the primary's log in order and without gaps. Several slices and the new position form one
+ * batch, so that a crash leaves all or none of them. If a slice does not continue from the current position, its batch
+ * is not applied. If other code has changed the position of the store, for example because a failed batch was stored
+ * after all, `apply` throws `LogicalError` `unavailable`.
  */
 export class Applier {
   readonly #store: ReplicableStore
@@ -36,7 +36,7 @@ export class Applier {
   #position: RemotePosition
   #stored: PrimaryPosition | undefined
 
-  /** `position` is the store's position. */
+  /** Continues from `position`, the position of the store. */
   constructor(store: ReplicableStore, position: RemotePosition, options: ApplierOptions) {
     this.#store = store
     this.#options = options
@@ -44,17 +44,17 @@ export class Applier {
     this.#stored = store.remotePosition
   }
 
-  /** The last position. Applied data is durable. The position may be ahead of the stored position. */
+  /** The last received position. It is ahead of the stored position if the last slices had no content. */
   get position(): RemotePosition {
     return this.#position
   }
 
-  /** Moves the position to the primary's epoch, because the primary has found the position in its log. */
+  /** Assigns the position to the primary's current epoch, because the primary has found the position in its log. */
   confirm(): void {
     this.#position = { ...this.#position, epoch: this.#options.epoch }
   }
 
-  /** Applies the slices in batches, up to the first batch with a slice that does not fit. */
+  /** Applies slices in batches. Stops at the first batch with a slice that does not fit, and resolves to the reason. */
   async apply(slices: readonly FrameSliceMessage[]): Promise<Applied> {
     for (let at = 0; at < slices.length; ) {
       const merged = takeSome(slices, at)
@@ -66,7 +66,7 @@ export class Applier {
   }
 
   /**
-   * Stores the position if it is ahead of the stored position: the last slices had no content, or the log continues in
+   * Stores the position if it differs from the stored position: the last slices had no content, or the log continues in
    * another epoch.
    */
   async flush(): Promise<void> {
@@ -112,11 +112,11 @@ export class Applier {
 }
 
 /**
- * Throws `LogicalError` `unavailable` if the store is at another position, because the next entries do not match its
+ * Throws `LogicalError` `unavailable` if the store is not at `position`, because the next entries would not match its
  * data.
  */
-export const requirePositionAt = ({ remotePosition }: ReplicableStore, place: PrimaryPosition | undefined): void => {
-  if (isSamePosition(remotePosition, place)) return
+export const requirePositionAt = ({ remotePosition }: ReplicableStore, position: PrimaryPosition | undefined): void => {
+  if (isSamePosition(remotePosition, position)) return
   throw new LogicalError('unavailable', `the storage was reopened and is now at index ${remotePosition?.index}`)
 }
 

@@ -22,14 +22,14 @@ interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
 interface Bootstrapped {
   readonly package: BootstrapPackage
   readonly primary: PeerIdentity
-  /** `host:port` that responded. */
+  /** The address (`host:port`) that responded. */
   readonly address: string
 }
 
 /**
- * Registers this cluster at a primary with the credentials of an activation token, and fetches the key material for the
- * first copy. Changes no data of this cluster. Rejects within `bootstrapTimeoutMs`, with Vault's nested error text. If
- * the primary refused, the error contains the reason.
+ * Registers this cluster with a primary. Uses the credentials of an activation token, and fetches the key material for
+ * the first copy. Changes no data of this cluster. Rejects within `bootstrapTimeoutMs` with Vault's error text. If the
+ * primary refused the call, the error contains its reason.
  */
 export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstrapped> => {
   const { clock, times, signal } = options
@@ -46,10 +46,7 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
   }
 }
 
-/**
- * The primary marks the secondary ID as used before it responds. If the response is lost, this cluster cannot know
- * whether the ID is used.
- */
+/** Added to the error if the response is lost: the primary may already have marked the secondary ID as used. */
 const MAYBE_TAKEN =
   '; the primary may have registered this cluster: revoke the secondary ID there before you create a new token'
 
@@ -90,10 +87,7 @@ const bootstrapOver = async (
   }
 }
 
-/**
- * Tries the addresses in order and returns the first connection. Rejects with one text that lists the error of each
- * address.
- */
+/** Connects to the first address that responds. Rejects with one text that lists the error of each address. */
 const connectFirst = async (options: BootstrapOptions): Promise<PrimaryConnection> => {
   const { transport, addresses, signal } = options
   const failures: string[] = []

@@ -2,20 +2,20 @@ import type { PrimaryConnection } from '../rpc/transport.js'
 import { never, type StateTable, type Step, to } from '../model/state-table.js'
 import type { ConnectionState, RefusalCode } from '../model/types.js'
 
-/** The primary's last reason to refuse this cluster, until a later attempt replaces it. */
+/** The last reason of the primary to refuse this cluster. A later attempt replaces it. */
 interface Refused {
   readonly refusal: RefusalCode | undefined
 }
 
-/** Aborting `redial` ends the attempt or the connection, and does not count as a failure. */
+/** If `redial` is aborted, the attempt or the connection ends, and this does not count as a failure. */
 interface Redialled {
   readonly redial: AbortController
 }
 
-/** The state of a follower's link to its primary. SPEC.md has the table. */
+/** The state of the connection of a follower to its primary. SPEC.md has the table of the transitions. */
 export type ConnectionPhase =
   | { readonly is: 'unstarted' }
-  /** One address is being tried. `shown`: the result of earlier attempts, shown until one is accepted. */
+  /** One address is being tried. `shown` is the result of earlier attempts, shown until an attempt succeeds. */
   | ({ readonly is: 'dialling'; readonly shown: 'connecting' | 'transient_failure' } & Refused & Redialled)
   /** The primary has accepted this cluster. */
   | ({ readonly is: 'connected'; readonly connection: PrimaryConnection } & Redialled)
@@ -23,7 +23,7 @@ export type ConnectionPhase =
   | ({ readonly is: 'ended'; readonly shown: ConnectionState } & Refused & Redialled)
   /** All addresses failed. */
   | ({ readonly is: 'waiting' } & Refused)
-  /** Stopped, or ahead of a rewound primary. */
+  /** The follower is stopped, or ahead of its rewound primary. */
   | ({ readonly is: 'over' } & Refused)
 
 export type ConnectionEvent =
@@ -34,7 +34,7 @@ export type ConnectionEvent =
   | { readonly on: 'wait' }
   | { readonly on: 'stop' }
 
-/** Informs the follower that it receives no more data from this primary. The local data keeps its position. */
+/** Tells the follower that no more data will arrive from this primary. The local data keeps its position. */
 interface ConnectionEffect {
   readonly do: 'stand-still'
 }
@@ -50,7 +50,7 @@ const refuse = (redial: AbortController, refusal: RefusalCode): Outcome => {
 
 const stop = ({ refusal }: Refused): Outcome => to({ is: 'over', refusal })
 
-/** The cells of the events that most states do not expect. */
+/** Common cells: most events are impossible in most states. */
 const UNEXPECTED = { dial: never, accepted: never, ended: never, wait: never, stop: never }
 
 export const CONNECTION_PHASES: StateTable<ConnectionPhase, ConnectionEvent, ConnectionEffect> = {
@@ -87,7 +87,7 @@ export const CONNECTION_PHASES: StateTable<ConnectionPhase, ConnectionEvent, Con
   over: { ...UNEXPECTED, stop },
 }
 
-/** Returns the link state in the terms of the status endpoints. */
+/** Returns the state of the connection with the names of the status endpoints. */
 export const shownAs = (state: ConnectionPhase): ConnectionState => {
   switch (state.is) {
     case 'unstarted':
@@ -107,7 +107,7 @@ export const shownAs = (state: ConnectionPhase): ConnectionState => {
 export const refusalIn = (state: ConnectionPhase): RefusalCode | undefined =>
   'refusal' in state ? state.refusal : undefined
 
-/** Returns true if the primary was rewound: this cluster follows no primary until an operator decides. */
+/** Returns true if the primary was rewound, so that this cluster follows no primary until an operator decides. */
 export const isAhead = (state: ConnectionPhase): boolean => state.is === 'ended' && state.refusal === 'rewound'
 
 export const isRedialled = (state: ConnectionPhase): boolean => 'redial' in state && state.redial.signal.aborted

@@ -7,7 +7,7 @@ import type { PeerIdentityMessage } from '../rpc/messages.js'
 
 const GROUPS = 4096
 const FAN_OUT = 16
-/** Number of groups per call. Their hashes take 320 KiB. */
+/** Maximum number of groups per call. Their hashes have 320 KiB. */
 const GROUPS_PER_CALL = 1024
 
 export interface DiffCall {
@@ -18,8 +18,8 @@ export interface DiffCall {
 }
 
 /**
- * Returns the sub-pages of a tree that differ from the primary's, ascending. Compares three levels in two rounds of
- * calls.
+ * Resolves to the sub-pages of a tree that differ from the primary's, ascending. Compares three levels of the tree with
+ * two rounds of calls.
  */
 export const findConflicts = async (call: DiffCall, tree: Tree, own: TreeHashes): Promise<number[]> => {
   const { connection, session, who, signal } = call
@@ -49,8 +49,8 @@ export const findConflicts = async (call: DiffCall, tree: Tree, own: TreeHashes)
 }
 
 /**
- * Returns the sub-pages whose hash is not zero. A sub-page with both stored and filtered keys may be missing, if their
- * hashes cancel out.
+ * Returns the sub-pages whose hash is not zero. Omits a sub-page if the hashes of its stored and filtered keys cancel
+ * each other out.
  */
 export const usedSubPages = (own: TreeHashes): number[] => {
   const used: number[] = []
@@ -61,9 +61,9 @@ export const usedSubPages = (own: TreeHashes): number[] => {
 
 const EMPTY_GROUP = Buffer.alloc(FAN_OUT * HASH)
 
-/** Returns a tree's number in the contract. */
+/** Returns the number of a tree in `proto/replication.proto`. */
 export const treeNumber = (tree: Tree): 0 | 1 => (tree === 'local' ? 1 : 0)
 
-/** Returns the numbers of the hashes that differ. `base`: number of the first of the 16 hashes. */
+/** Returns the numbers of the hashes that differ. `base` is the number of the first of the 16 hashes. */
 const differing = (own: Buffer, theirs: Buffer, base: number): number[] =>
   differingHashes(own, theirs, FAN_OUT).map((n) => base + n)

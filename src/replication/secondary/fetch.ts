@@ -7,11 +7,11 @@ import type { FetchKeysReply } from '../rpc/messages.js'
 import { type DiffCall, treeNumber } from './diff.js'
 import type { Step } from './step-writer.js'
 
-/** Number of leaf hashes per call. They take 320 KiB. */
+/** Approximate maximum of leaf hashes per call. They have 320 KiB. */
 const LEAVES_PER_CALL = 16_384
 const SUB_PAGES_PER_CALL = 2048
 
-/** Yields the differences in some sub-pages in steps, to limit memory use. */
+/** Fetches the differences of some sub-pages. Yields them in several steps, to limit memory use. */
 export async function* fetchSubPages(
   call: DiffCall,
   tree: Tree,
@@ -86,8 +86,8 @@ const noteDifferences = (
 }
 
 /**
- * Returns the changes that make the filtered hashes equal to the primary's. In a sub-page that the primary omits,
- * nothing is filtered.
+ * Returns the changes that make the filtered hashes equal to those of the primary. If the primary omits a sub-page,
+ * nothing is filtered in it.
  */
 const filteredChanges = (
   tree: Tree,

@@ -27,12 +27,13 @@ import { type Pong, pingPrimaries } from './pinger.js'
 import { SYNC_STATES, type SyncState, type SyncStateEvent, initialSyncState } from './sync-state.js'
 import { step } from '../model/state-table.js'
 
-/** Number of failed rounds before former addresses are tried. */
+/** Number of failed attempts at all known addresses before former addresses are tried. */
 const ROUNDS_BEFORE_FORMER = 3
 
 /**
- * The secondary side of one kind of replication: keeps one connection to the primary, at any of its addresses, and keeps the
- * store in sync with it. `state` describes the data and survives the connection; `connectionState` describes the link.
+ * The secondary side of one kind of replication. Keeps one connection to the primary, at any of its addresses, and
+ * keeps the store in sync. `state` describes the data, which outlives the connection. `connectionState` describes the
+ * connection.
  */
 export class Follower implements FollowerService {
   readonly #options: FollowerOptions
@@ -65,7 +66,7 @@ export class Follower implements FollowerService {
     if (this.#phase.is === 'unstarted') this.#running = this.#run()
   }
 
-  /** Closes the connection and waits for pending work. */
+  /** Closes the connection and waits for pending work. The follower cannot be started again. */
   async stop(): Promise<void> {
     this.#stop.abort(new LogicalError('unavailable', 'the follower is stopping'))
     this.#endPause()
@@ -98,8 +99,8 @@ export class Follower implements FollowerService {
   }
 
   /**
-   * The position applied from the primary's log. After a primary of another epoch has accepted this cluster, the index is
-   * 0 until the position in the log of that primary is known.
+   * The applied position in the primary's log. After a primary of another epoch has accepted this cluster, the index is
+   * 0 until the position in the log of this primary is known.
    */
   get applied(): Model.PrimaryPosition | undefined {
     return this.#syncState.applied
@@ -113,19 +114,19 @@ export class Follower implements FollowerService {
     return this.#recent.after(index)
   }
 
-  /** Set while a Merkle sync runs, from its start. */
+  /** Progress of a running Merkle sync; undefined if none is running. */
   get syncProgress(): Model.SyncProgress | undefined {
     return this.#syncState.is === 'merkle-sync' ? this.#syncState.progress : undefined
   }
 
-  /** Undefined until the primary has responded once. */
+  /** The primary for the status; undefined until it has responded once. */
   get primary(): Model.PrimaryView | undefined {
     return this.#primary.view(this.connectionState === 'ready', this.#addresses.current, this.#heartbeat)
   }
 
   /**
-   * Forwards a request to the primary. Rejects with `unavailable` at once if this cluster is not connected to the primary. If
-   * the connection fails after the request was sent, the error text contains `outcome unknown`.
+   * Forwards a request to the primary. Rejects immediately with `LogicalError` `unavailable` if this cluster is not
+   * connected. If the connection fails after the request was sent, the error text contains `outcome unknown`.
    */
   async forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply> {
     const link = this.#phase
@@ -143,7 +144,7 @@ export class Follower implements FollowerService {
     })
     this.#addresses.learn([pong.address])
     if (this.#addresses.answered(pong.address) && 'redial' in this.#phase) {
-      this.#phase.redial.abort(new LogicalError('unavailable', 'redialling'))
+      this.#phase.redial.abort(new LogicalError('unavailable', 'the follower connects to another address'))
     }
     hooks.onPrimaryAddresses(this.#addresses)
     this.#endPause()
@@ -177,7 +178,10 @@ export class Follower implements FollowerService {
     }
   }
 
-  /** Runs one connection from start to end. Returns true if the primary had accepted it. */
+  /**
+   * Tries one address and follows the primary until the connection ends. Resolves to true if the primary had accepted
+   * this cluster.
+   */
   async #attempt(address: string): Promise<boolean> {
     const redial = new AbortController()
     using linked = linkSignals([this.#stop.signal, redial.signal])
@@ -204,13 +208,13 @@ export class Follower implements FollowerService {
         this.#primary.accepted(primary, lastIndex, this.#options.clock.now())
         this.#enterSyncState({ on: 'taken', epoch: epochOf(primary) })
         log.info('primary connected', { address: connection.address, kind })
-        if (this.#addresses.answered(connection.address)) this.#tellAddresses()
+        if (this.#addresses.answered(connection.address)) this.#reportAddresses()
         this.#link({ on: 'accepted', connection })
       },
       enter: (state) => this.#enterSyncState({ on: state }),
       onProgress: (progress) => this.#enterSyncState({ on: 'progress', progress }),
       onAnnounced: (index) => this.#primary.announce(index),
-      onApplied: (place) => this.#enterSyncState({ on: 'applied', place }),
+      onApplied: (position) => this.#enterSyncState({ on: 'applied', position }),
       onAddresses: (addresses) => this.#learn(addresses),
       recent: this.#recent,
     }
@@ -224,16 +228,16 @@ export class Follower implements FollowerService {
   }
 
   #learn(addresses: readonly string[]): void {
-    if (this.#addresses.learn(addresses)) this.#tellAddresses()
+    if (this.#addresses.learn(addresses)) this.#reportAddresses()
   }
 
   #failed(address: string, error: unknown): void {
     const { log } = this.#options
     const refusal = refusalCodeOf(error)
     const text = error instanceof Error ? error.message : String(error)
-    if (!(error instanceof LogicalError)) log.error('following the primary failed', { address, error: text })
+    if (!(error instanceof LogicalError)) log.error('cannot follow the primary', { address, error: text })
     else if (this.#phase.is === 'connected') log.info('primary connection lost', { address, error: text })
-    else log.debug('primary not followed', { address, error: text, refusal })
+    else log.debug('cannot connect to the primary', { address, error: text, refusal })
     if (refusal === undefined) return
     if (refusal === 'over' && this.#phase.is === 'connected') this.#options.hooks.onEpochEnded()
     const overtaker = overtakerIn(error)
@@ -257,7 +261,7 @@ export class Follower implements FollowerService {
     this.#options.hooks.onChange?.()
   }
 
-  #tellAddresses(): void {
+  #reportAddresses(): void {
     this.#options.hooks.onPrimaryAddresses(this.#addresses)
     this.#options.hooks.onChange?.()
   }

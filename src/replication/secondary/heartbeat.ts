@@ -7,7 +7,7 @@ import type { ReplicationTimes, StreamState, PeerIdentity } from '../model/types
 interface Pulse {
   readonly atMs: number
   readonly durationMs: number
-  /** The time of the primary's clock minus that of the local clock, in milliseconds. */
+  /** Clock of the primary minus local clock, in milliseconds. */
   readonly clockSkewMs: number
 }
 
@@ -20,16 +20,19 @@ interface HeartbeatOptions {
 }
 
 /**
- * Maximum number of announced indexes to remember until they are applied. While the list is full, new announcements are
- * not recorded; the lag is measured from the oldest one that is not applied.
+ * Maximum number of announced indexes that wait until they are applied. While this list is full, new announcements are
+ * not recorded. The lag is then still measured from the oldest index that is not applied.
  */
 const CANARIES_MAX = 256
 
-/** Sends a heartbeat to the primary at each interval, and measures delay, clock skew and lag. */
+/** Sends heartbeats to the primary, and measures delay, clock skew and lag. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions
   #pulse: Pulse | undefined
-  /** Announced indexes with their times. The first element is the last announced index that is applied. */
+  /**
+   * Announced indexes with the monotonic times of their announcements. The first one is the last announced index that
+   * is applied.
+   */
   #canaries: { readonly index: number; readonly atMs: number }[] = []
 
   constructor(options: HeartbeatOptions) {
@@ -40,7 +43,7 @@ export class Heartbeat {
     return this.#pulse
   }
 
-  /** Milliseconds since the primary announced the newest index that is applied. */
+  /** Milliseconds since the primary announced the newest index that is applied; 0 before the first one. */
   get canaryAgeMs(): number {
     this.#settle()
     const reached = this.#canaries[0]
@@ -78,7 +81,7 @@ export class Heartbeat {
       canary_age_ms: this.canaryAgeMs,
       state,
     }
-    // A heartbeat may wait behind a large message. Keepalive detects an unresponsive primary.
+    // A heartbeat may wait behind a large message. Other code detects an unresponsive primary with keepalive pings.
     const timeoutMs = Math.max(times.forwardingTimeoutMs, times.keepaliveTimeMs + times.keepaliveTimeoutMs)
     const reply = await connection.call('echo', request, { timeoutMs, signal })
     const durationMs = clock.monotonic() - startMs

@@ -3,13 +3,16 @@ import type { PrimaryPosition, PrimaryView, PeerIdentity } from '../model/types.
 import type { Heartbeat } from './heartbeat.js'
 
 /**
- * The primary's identity and the end of its log, as known from its messages. Both are kept after the connection is lost,
- * until the next connection updates them.
+ * The identity of the primary and its last announced position. After the connection is lost, both stay until the next
+ * connection replaces them.
  */
 export class KnownPrimary {
-  /** Undefined until the primary has responded once. */
+  /** Undefined until the primary has responded for the first time. */
   #who: PeerIdentity | undefined
-  /** Time at which the primary accepted this cluster. Shown as the last heartbeat until there is one. */
+  /**
+   * Time in Unix milliseconds at which the primary accepted this cluster. It counts as the last heartbeat until the
+   * first heartbeat.
+   */
   #acceptedMs: number | undefined
   #announced: PrimaryPosition | undefined
 
@@ -33,7 +36,7 @@ export class KnownPrimary {
     this.announce(lastIndex)
   }
 
-  /** Records an announced index. Compares it only with an index of the same epoch. */
+  /** Records an announced index. Within an epoch, the index never decreases. */
   announce(index: number): void {
     if (!this.#who) return
     const epoch = epochOf(this.#who)
@@ -41,7 +44,7 @@ export class KnownPrimary {
     this.#announced = { epoch, index: Math.max(before, index) }
   }
 
-  /** Returns the primary for the status. `address`: used if the primary announces no address. */
+  /** Returns the primary for the status. Uses `address` if the primary announces no address. */
   view(isConnected: boolean, address: string, heartbeat: Heartbeat): PrimaryView | undefined {
     const who = this.#who
     if (!who) return undefined

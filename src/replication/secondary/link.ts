@@ -23,10 +23,10 @@ export interface FollowerOptions extends Pick<Facilities, 'clock' | 'random' | '
   readonly credentials: Model.PrimaryCredentials
   /** Addresses of the primary, best first, as `https://host:port` or `host:port`. */
   readonly addresses: readonly string[]
-  /** Tried if none of `addresses` responds. */
+  /** Addresses to try if none of `addresses` responds. */
   readonly formerAddresses?: readonly string[] | undefined
   readonly times: Model.ReplicationTimes
-  /** Size of one import of a resync, in bytes. */
+  /** Bytes of one import of a resync. */
   readonly importBytes: number
   readonly transport: ClusterTransport
   readonly recorder?: Recorder | undefined
@@ -34,21 +34,21 @@ export interface FollowerOptions extends Pick<Facilities, 'clock' | 'random' | '
 
 /** The events that one connection reports to the follower. */
 export interface LinkEvents {
-  /** The primary and this cluster have accepted each other; `lastIndex` is the index to reach. */
+  /** The primary and this cluster have accepted each other. `lastIndex` is the last index of the primary's log. */
   onAccepted(primary: Model.PeerIdentity, lastIndex: number): void
   enter(state: EnteredState): void
   onProgress(progress: Model.SyncProgress): void
   onAnnounced(lastIndex: number): void
-  onApplied(place: Model.PrimaryPosition): void
-  /** Reports the current addresses of the primary and its possible successors. */
+  onApplied(position: Model.PrimaryPosition): void
+  /** Called with the current addresses of the primary and its possible successors. */
   onAddresses(addresses: readonly string[]): void
-  /** The last applied frames, across all connections. */
+  /** The last applied frames of all connections. */
   readonly recent: RecentFrames
 }
 
 /**
- * Follows the primary over one connection until the connection ends, and closes it. Always rejects, after all work has
- * stopped: with the primary's refusal, the failure, or the signal's reason.
+ * Follows the primary over one connection until the connection ends, and closes it. Always rejects after all work has
+ * stopped: with the primary's refusal, with the failure, or with the signal's reason.
  */
 export const followOver = async (
   connection: PrimaryConnection,
@@ -63,10 +63,10 @@ export const followOver = async (
   ends.addEventListener('abort', () => stream.end(), { once: true })
   let work: Promise<never>[] = []
   try {
-    const { primary, rest, place } = await openStream(stream, options, events)
+    const { primary, rest, position } = await openStream(stream, options, events)
     const { hooks } = options
-    const surplus = place && findSurplus(chainUpTo(hooks.who().epochs, place.epoch), primary.epochs)
-    const entries = place && surplus && surplusEntriesOf(place, surplus, (index) => events.recent.after(index))
+    const surplus = position && findSurplus(chainUpTo(hooks.who().epochs, position.epoch), primary.epochs)
+    const entries = position && surplus && surplusEntriesOf(position, surplus, (index) => events.recent.after(index))
     if (entries) await hooks.keepSurplus(entries)
     await hooks.takeEpochs(primary)
     const reader = new StreamReader(connection, stream, {
@@ -76,7 +76,7 @@ export const followOver = async (
       epoch: currentEpoch(primary.epochs)?.id ?? '',
       lagMs: () => heartbeat.lagMs,
     })
-    work = [reader.run(place, rest, ends), heartbeat.run(connection, ends)]
+    work = [reader.run(position, rest, ends), heartbeat.run(connection, ends)]
     return await Promise.race(work)
   } catch (error) {
     if (refusalCodeOf(error) === 'rewound') await stopAhead(connection, options, events.recent, signal)
@@ -88,36 +88,45 @@ export const followOver = async (
   }
 }
 
-/** Finds the last position that the primary still has, and reports the local entries after it. */
+/** Asks the rewound primary for the last common position, and reports the local entries after this position. */
 const stopAhead = async (
   connection: PrimaryConnection,
   { store, hooks, times }: FollowerOptions,
   recent: RecentFrames,
   signal: AbortSignal,
 ): Promise<void> => {
-  const place = store.remotePosition
-  if (!place) return
-  const positions = recent.positions().map((position) => ({ ...position, epoch: place.epoch }))
+  const position = store.remotePosition
+  if (!position) return
+  const positions = recent.positions().map((one) => ({ ...one, epoch: position.epoch }))
   const request = { who: toPeerMessage(hooks.who()), positions }
   const reply = await connection.call('commonPosition', request, { timeoutMs: times.connectTimeoutMs, signal })
   const isKnown = reply.common_index > 0
-  const forkIndex = isKnown ? reply.common_index : Math.min(reply.last_index, place.index)
+  const forkIndex = isKnown ? reply.common_index : Math.min(reply.last_index, position.index)
   const { frames, isComplete } = recent.after(forkIndex)
-  const surplus = { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isKnown, frames, isComplete }
+  const surplus = {
+    epoch: position.epoch,
+    forkIndex,
+    lastIndex: position.index,
+    isForkSure: isKnown,
+    frames,
+    isComplete,
+  }
   await hooks.stopAhead(surplus, reply.last_index)
 }
 
 const openStream = async (stream: FollowerStream, options: FollowerOptions, events: LinkEvents) => {
   const { kind, store, hooks, clock, times } = options
-  const place = store.remotePosition
+  const position = store.remotePosition
   const timer = clock.setTimer(times.connectTimeoutMs, () =>
-    stream.end(new LogicalError('unavailable', 'the primary did not respond in time')),
+    stream.end(
+      new LogicalError('unavailable', `the primary did not accept the stream within ${times.connectTimeoutMs} ms`),
+    ),
   )
   try {
     await stream.send({
       open: {
         who: toPeerMessage(hooks.who()),
-        position: place ?? null,
+        position: position ?? null,
         filter: kind === 'performance' ? hooks.filterFingerprint() : '',
       },
     })
@@ -126,7 +135,7 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
     const objection = hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', objection)
     events.onAccepted(primary, lastIndex)
-    return { primary, rest, place }
+    return { primary, rest, position }
   } finally {
     timer.cancel()
   }
@@ -134,14 +143,14 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
 
 const parseAccepted = (first: ReceivedDown | undefined): { primary: Model.PeerIdentity; lastIndex: number } => {
   if (first?.message !== 'accepted' || !first.accepted) {
-    throw new LogicalError('unavailable', 'the primary sent an unexpected message')
+    throw new LogicalError('unavailable', 'the primary did not accept the stream: its first message is of another type')
   }
   return { primary: parsePeer(first.accepted.who), lastIndex: first.accepted.last_index }
 }
 
 /**
- * Forwards a request over the connection. Rejects with `outcome unknown` if the request may have been executed and
- * lost.
+ * Forwards a request over the connection. If the primary may have executed the request, but its response is lost,
+ * rejects with an error that contains `outcome unknown`.
  */
 export const forwardOver = async (
   connection: PrimaryConnection,
@@ -154,7 +163,7 @@ export const forwardOver = async (
   try {
     const reply = await connection.call('forward', request, limits)
     const primary = parsePeer(reply.who)
-    // The primary may have been overtaken while its response was in transit.
+    // A newer primary may have replaced this primary before the response arrived.
     const objection = hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', `${objection}: outcome unknown`)
     return { payload: reply.payload, epochs: primary.epochs }

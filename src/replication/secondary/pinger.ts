@@ -10,36 +10,36 @@ interface PingOptions extends Omit<ConnectOptions, 'times'> {
   readonly clock: Clock
   readonly times: ReplicationTimes
   readonly who: PeerIdentity
-  /** Returns the reason to reject the primary that responded; undefined if it is accepted. */
+  /** Returns the reason to reject a primary that responded, or undefined if it is accepted. */
   readonly findObjection: (primary: PeerIdentity) => string | undefined
 }
 
 export interface Pong {
-  /** The address that responded: the given address, or the address of the active node that a standby named. */
+  /** The address that responded. It may be that of the active node, if a standby named the active node. */
   readonly address: string
   readonly primary: PeerIdentity
 }
 
 /**
- * Maximum total time, in ping timeouts. The pinger runs under the role lock, so a long list of unresponsive addresses
- * must not block the lock.
+ * Maximum total time, as a multiple of the ping timeout. The calls run under the role lock, which a long list of
+ * unresponsive addresses must not block.
  */
 const TIMEOUTS_MAX = 5
 
 /**
- * Returns the first address at which a primary of the set accepts the credentials. Calls each address once, in order,
- * for at most `pingTimeoutMs`. Skips the remaining addresses after five times `pingTimeoutMs`. Rejects with one text
- * that lists the error of each address.
+ * Resolves to the first address at which a primary of the set accepts the credentials. Calls the addresses one after
+ * another, each once and for at most `pingTimeoutMs`. Skips the remaining addresses after five times `pingTimeoutMs`.
+ * Rejects with one text that lists the error of each address.
  */
 export const pingPrimaries = async (addresses: readonly string[], options: PingOptions): Promise<Pong> => {
   const { clock, times } = options
   const failures: string[] = []
   const endMs = clock.monotonic() + TIMEOUTS_MAX * times.pingTimeoutMs
   const distinct = [...new Set(addresses)]
-  for (const [place, address] of distinct.entries()) {
+  for (const [index, address] of distinct.entries()) {
     options.signal.throwIfAborted()
     if (clock.monotonic() >= endMs) {
-      failures.push(`${distinct.length - place} more addresses were not tried, because the timeout was reached`)
+      failures.push(`${distinct.length - index} more addresses were not tried, because the timeout was reached`)
       break
     }
     try {

@@ -18,7 +18,7 @@ export interface ResyncOptions extends StepWriterOptions {
   readonly enter: (state: EnteredState) => void
 }
 
-/** If a tree has at most this many keys, the store copies the primary's whole tree instead of comparing. */
+/** Maximum number of keys in a tree for which the whole tree of the primary is copied instead of compared. */
 const FEW_KEYS = 64
 
 type Plan =
@@ -26,7 +26,7 @@ type Plan =
   | { readonly tree: Tree; readonly how: 'whole'; readonly own: ReadonlySet<string> }
   | { readonly tree: Tree; readonly how: 'sub-pages'; readonly subPages: readonly number[] }
 
-/** The result of a resync. `isEqual`: the roots are equal afterwards. */
+/** The result of a resync. `isEqual` is true if the Merkle roots are equal afterwards. */
 interface ResyncResult {
   readonly position: RemotePosition
   readonly isEqual: boolean
@@ -34,9 +34,9 @@ interface ResyncResult {
 }
 
 /**
- * Makes the store equal to a session of the primary: finds the differences, fetches them, and writes each large step
- * while the next one is fetched. The position in the primary's log is stored with the last step, so a crash before that
- * leads to another comparison. A performance secondary compares replicated keys only; its local keys are not changed.
+ * Makes the store equal to the snapshot of a session: finds the differences, fetches them, and writes each part while
+ * the next one is fetched. The last part also stores the position in the primary's log, so that a crash before it leads
+ * to another comparison. A performance secondary compares only replicated keys. Its local keys do not change.
  */
 export const resync = async (
   connection: Pick<PrimaryConnection, 'call' | 'fetchKeys'>,
@@ -62,7 +62,7 @@ export const resync = async (
       if (kind === 'performance' && hooks.servesReads()) store.holdReads()
       await hooks.beforeState('merkle-sync', signal)
       log.info('starting merkle sync', { conflicts: work.map(describe) })
-      for (const plan of work) await carryOut(call, plan, snapshot, writer)
+      for (const plan of work) await executePlan(call, plan, snapshot, writer)
     }
     await writer.finish(position)
     return { position, isEqual: isEqual(store, kind, offer), changes: writer.changes }
@@ -84,7 +84,7 @@ const planFor = async (call: DiffCall, tree: Tree, snapshot: SyncSnapshot, offer
     ? offer.is_filter_new
     : tree === 'replicated' && !filteredDigest(filtered).equals(offer.filtered_digest)
   if (!compareAll && snapshot.trees[tree].root().equals(root)) return { tree, how: 'equal' }
-  // A copy of a whole tree does not include filtered hashes.
+  // A copy of a whole tree contains no filtered hashes.
   const isWhole = tree === 'local' || (!isFiltered && !compareAll && filtered.size === 0)
   const own = isWhole ? await fewKeys(snapshot, tree) : undefined
   if (own) return { tree, how: 'whole', own }
@@ -97,7 +97,7 @@ const planFor = async (call: DiffCall, tree: Tree, snapshot: SyncSnapshot, offer
 
 const merge = (a: readonly number[], b: readonly number[]): number[] => [...new Set([...a, ...b])].sort((x, y) => x - y)
 
-/** Returns all keys of a tree if they are few, otherwise undefined. */
+/** Resolves to all keys of a tree if there are at most `FEW_KEYS`, otherwise to undefined. */
 const fewKeys = async (snapshot: SyncSnapshot, tree: Tree): Promise<Set<string> | undefined> => {
   const keys = new Set<string>()
   for await (const chunk of snapshot.scan(tree)) {
@@ -110,15 +110,15 @@ const fewKeys = async (snapshot: SyncSnapshot, tree: Tree): Promise<Set<string> 
 const describe = (plan: Plan): string =>
   plan.how === 'sub-pages' ? `${plan.tree}: ${plan.subPages.length} sub-pages` : `${plan.tree}: ${plan.how}`
 
-const carryOut = async (call: DiffCall, plan: Plan, snapshot: SyncSnapshot, writer: StepWriter): Promise<void> => {
+const executePlan = async (call: DiffCall, plan: Plan, snapshot: SyncSnapshot, writer: StepWriter): Promise<void> => {
   if (plan.how === 'whole') return copyTree(call, plan.tree, plan.own, writer)
   if (plan.how === 'equal') return
   for await (const step of fetchSubPages(call, plan.tree, snapshot, plan.subPages)) await writer.add(step)
 }
 
 /**
- * Copies a whole tree to a nearly empty store. `own` is all its keys of the tree. Deletes keys that the primary does
- * not have.
+ * Copies a whole tree to a nearly empty store. `own` has the existing keys of the tree. Deletes those that the primary
+ * does not have.
  */
 const copyTree = async (call: DiffCall, tree: Tree, own: ReadonlySet<string>, writer: StepWriter): Promise<void> => {
   const { connection, session, who } = call

@@ -3,7 +3,7 @@ import type * as Repl from '../../storage/keys/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'
 import type { SecondaryHooks, SyncProgress } from '../model/types.js'
 
-/** The changes that one step of a sync writes. */
+/** The changes of one step of a resync. */
 export interface Step {
   readonly mutations: readonly Repl.Mutation[]
   readonly filtered: readonly Repl.FilteredHash[]
@@ -13,14 +13,17 @@ export interface StepWriterOptions {
   readonly store: Repl.ReplicableStore
   readonly hooks: Pick<SecondaryHooks, 'beforeFiltered'>
   readonly onProgress: (progress: SyncProgress) => void
-  /** Size of one import in bytes. It must be large enough that waits for the disk are rare. */
+  /** Bytes of one import. It must be large enough that waits for the disk are rare. */
   readonly importBytes: number
 }
 
-/** Imports of a copy are smaller, because each batch is prepared while the previous one is written. */
+/**
+ * Size of the imports of a copy, relative to `importBytes`. It is smaller, because a batch is prepared while the
+ * previous one is written.
+ */
 const COPY_PART = 0.5
 
-/** Collects steps into imports. One import is written while the next one is collected. */
+/** Combines steps into imports. Writes one import while the next one is combined. */
 export class StepWriter {
   readonly #options: StepWriterOptions
   #mutations: Repl.Mutation[] = []
@@ -49,7 +52,7 @@ export class StepWriter {
     if (this.#bytes >= this.#options.importBytes) await this.#write(undefined)
   }
 
-  /** Writes a whole tree of the primary over the few existing keys. Resolves to the existing keys that it replaced. */
+  /** Copies a whole tree of the primary. Resolves to the keys that existed before and were replaced. */
   async copy(tree: Tree, replies: AsyncIterable<FetchKeysReply>): Promise<ReadonlySet<string>> {
     this.#copy ??= this.#options.store.firstCopy()
     const copy = this.#copy
@@ -69,8 +72,8 @@ export class StepWriter {
   }
 
   /**
-   * Drops unwritten changes and waits for the pending import. A late import would invalidate the position of a follower
-   * that has already continued.
+   * Drops unwritten changes and waits for the import that is being written. Otherwise, this import could be written
+   * after the next connection has continued from the current position.
    */
   async discard(): Promise<void> {
     this.#copy?.discard()
@@ -89,7 +92,7 @@ export class StepWriter {
     this.#mutations = []
     this.#filtered = []
     this.#bytes = 0
-    // The next import awaits this promise and throws its failure.
+    // The next import awaits this promise and rejects with its failure.
     this.#writing = this.#options.store
       .importMutations(mutations, position, filtered, this.#copy)
       .catch((error: unknown) => {

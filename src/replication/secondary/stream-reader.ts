@@ -6,7 +6,7 @@ import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import type { FrameSliceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
 import type { PrimaryPosition } from '../model/types.js'
 import { Applier, requirePositionAt } from './applier.js'
-import { comparingOver, PATIENCE_MS, withPatience } from './patience.js'
+import { withMessageTimeout, MESSAGE_TIMEOUT_MS, watchSilence } from './message-timeout.js'
 import type { RecentFrames } from '../model/recent-frames.js'
 import { type ResyncOptions, resync } from './resync.js'
 import type { EnteredState } from './sync-state.js'
@@ -18,29 +18,29 @@ interface StreamReaderOptions extends ResyncOptions {
   readonly recent: RecentFrames
   readonly enter: (state: EnteredState) => void
   readonly onAnnounced: (lastIndex: number) => void
-  readonly onApplied: (place: PrimaryPosition) => void
+  readonly onApplied: (position: PrimaryPosition) => void
   readonly onAddresses: (addresses: readonly string[]) => void
-  /** Returns how long an announced entry has been missing here; 0 if none is missing. */
+  /** Returns the time in milliseconds for which an announced entry has been missing; 0 if none is missing. */
   readonly lagMs: () => number
 }
 
-const SILENT = `the primary has sent nothing for ${PATIENCE_MS / 1000} s, although entries or a comparison are due`
+const SILENT = `the primary has sent nothing for ${MESSAGE_TIMEOUT_MS / 1000} s, although entries or a comparison are due`
 
 /**
- * After this number of consecutive comparisons with different roots, the trees are rebuilt from the data. After
- * `UNEQUAL_MAX`, replication reports an error. Equal roots reset the count.
+ * Number of consecutive comparisons with different roots after which the trees are rebuilt from the data. After
+ * `UNEQUAL_MAX`, the stream fails with an error. Equal roots reset the count.
  */
 const UNEQUAL_BEFORE_REINDEX = 2
 const UNEQUAL_MAX = 4
-/** Maximum number of indexes between the position and the stored position, while no entry affects this cluster. */
+/** Maximum difference between the received and the stored position. They differ while no entry changes local data. */
 const UNSTORED_INDEXES_MAX = 1000
 
-/** Reads one stream of the log to its end: applies its entries, and resyncs when the primary offers a session. */
+/** Reads one stream of the log to its end. Applies entries, and resyncs when the primary offers a session. */
 export class StreamReader {
   readonly #comparing: Pick<PrimaryConnection, 'call' | 'fetchKeys'>
   readonly #stream: FollowerStream
   readonly #options: StreamReaderOptions
-  /** Undefined while the position is lost, until a resync is complete. */
+  /** Undefined from the loss of the position until the next resync is complete. */
   #applier: Applier | undefined
   #unequal = 0
   #lastSession = ''
@@ -51,18 +51,18 @@ export class StreamReader {
     options: StreamReaderOptions,
   ) {
     const onSilence = () => this.#stream.end(new LogicalError('unavailable', SILENT))
-    this.#comparing = comparingOver(connection, { clock: options.clock, onSilence })
+    this.#comparing = withMessageTimeout(connection, { clock: options.clock, onSilence })
     this.#stream = stream
     this.#options = options
   }
 
   /**
-   * Continues from the position that was stored when the stream was requested, if any. Always rejects: with the reason
-   * of the stream's end, or with a failure.
+   * Reads the stream from the position that was stored when the stream was requested. Always rejects, with the reason
+   * of the stream's end or with a failure.
    */
-  async run(place: RemotePosition | undefined, early: readonly ReceivedDown[], signal: AbortSignal): Promise<never> {
-    requirePositionAt(this.#options.store, place)
-    if (place) await this.#goOn(place)
+  async run(position: RemotePosition | undefined, early: readonly ReceivedDown[], signal: AbortSignal): Promise<never> {
+    requirePositionAt(this.#options.store, position)
+    if (position) await this.#continueFrom(position)
     try {
       await this.#take(early, signal)
       for (;;) await this.#take(await this.#receive(), signal)
@@ -72,16 +72,16 @@ export class StreamReader {
   }
 
   /**
-   * Receives messages. Silence is normal while the primary has nothing to send. If entries or a comparison are due and the
-   * primary is silent, ends the stream, and the follower reconnects.
+   * Receives messages. The primary may be silent if it has nothing to send. If entries or a comparison are due, a
+   * silent primary ends the stream, and the follower reconnects.
    */
   #receive(): Promise<readonly ReceivedDown[]> {
     const { clock, lagMs, epoch } = this.#options
     const onSilence = () => {
-      const isInStep = this.#applier?.position.epoch === epoch && lagMs() < PATIENCE_MS
+      const isInStep = this.#applier?.position.epoch === epoch && lagMs() < MESSAGE_TIMEOUT_MS
       if (!isInStep) this.#stream.end(new LogicalError('unavailable', SILENT))
     }
-    return withPatience({ clock, onSilence }, this.#stream.receive())
+    return watchSilence({ clock, onSilence }, this.#stream.receive())
   }
 
   async #take(messages: readonly ReceivedDown[], signal: AbortSignal): Promise<void> {
@@ -95,7 +95,7 @@ export class StreamReader {
       } else if (down.message === 'addresses' && down.addresses) {
         this.#options.onAddresses(down.addresses.addresses)
       } else if (down.message === 'resync' && down.resync) {
-        // The session includes the frames that arrived before its offer.
+        // The session includes the frames that were sent before its offer.
         slices = []
         isShipped = false
         this.#applier = undefined
@@ -106,15 +106,15 @@ export class StreamReader {
   }
 
   /**
-   * Applies entries. A message without entries confirms that the primary has found the position in its log. Entries
-   * that continue from the position confirm this too. The follower then follows the log in its new epoch.
+   * Applies entries. A message without entries, and entries that continue from the position, both confirm that the
+   * primary has found the position in its log. The position then belongs to the primary's epoch.
    */
   async #advance(applier: Applier, slices: readonly FrameSliceMessage[], signal: AbortSignal): Promise<void> {
     const isFound = applier.position.epoch !== this.#options.epoch || slices.length === 0
     if (slices.length > 0) {
       await this.#options.hooks.beforeState('apply', signal)
       const applied = await applier.apply(slices)
-      if (!applied.ok) return this.#losePlace(applied.reason)
+      if (!applied.ok) return this.#losePosition(applied.reason)
     } else applier.confirm()
     const { position } = applier
     const unstored = position.index - (this.#options.store.remotePosition?.index ?? 0)
@@ -124,8 +124,8 @@ export class StreamReader {
     await this.#stream.send({ applied_index: position.index })
   }
 
-  /** Requests a resync. Until the primary offers a session, the follower drops the entries of the stream. */
-  async #losePlace(reason: string): Promise<void> {
+  /** Requests a resync. Drops further entries until the primary offers a session. */
+  async #losePosition(reason: string): Promise<void> {
     this.#options.log.warn('non-matching guard, exiting', { reason })
     this.#applier = undefined
     this.#options.enter('merkle-diff')
@@ -149,7 +149,7 @@ export class StreamReader {
     if (isEqual) {
       this.#unequal = 0
       await this.#options.hooks.onCompared(offer.rule)
-      await this.#goOn(position)
+      await this.#continueFrom(position)
       await this.#stream.send({ start: position })
       return
     }
@@ -160,19 +160,19 @@ export class StreamReader {
       this.#options.log.error(text)
       throw new LogicalError('unavailable', text)
     }
-    await this.#losePlace('the roots differ after the sync')
+    await this.#losePosition('the roots differ after the sync')
   }
 
-  async #goOn(place: RemotePosition): Promise<void> {
+  async #continueFrom(position: RemotePosition): Promise<void> {
     const { log, epoch, recent, enter, onApplied } = this.#options
-    recent.begin(place)
+    recent.begin(position)
     const beforeFilterChange = (ids: readonly string[]) => this.#options.hooks.beforeFilterChange(ids)
-    this.#applier = new Applier(this.#options.store, place, { epoch, recent, beforeFilterChange })
-    // An index in another epoch is meaningless until the primary has found it in its own log.
-    if (place.epoch === epoch) {
+    this.#applier = new Applier(this.#options.store, position, { epoch, recent, beforeFilterChange })
+    // An index of another epoch means nothing until the primary has found it in its own log.
+    if (position.epoch === epoch) {
       await this.#options.hooks.onSynced()
-      onApplied(place)
+      onApplied(position)
     } else enter('merkle-diff')
-    log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })
+    log.debug('requesting WAL stream', { guard: position.hash.toString('hex').slice(0, 8), index: position.index })
   }
 }

@@ -12,8 +12,8 @@ import type { ServerFlags } from './flags.js'
 export type Addresses = Readonly<ReturnType<typeof resolveAddresses>>
 
 /**
- * Returns the addresses announced to clients and other clusters, and the bind address of the cluster port, with defaults
- * derived from the first listener.
+ * Returns the addresses that this server announces to clients and other clusters, and the bind address of the cluster
+ * port. Derives defaults from the first listener.
  */
 export const resolveAddresses = (
   { env, files, settled, findings, addresses }: ConfigSources,
@@ -56,14 +56,15 @@ export const resolveAddresses = (
   checkUrl('api_addr', apiSources, findings)
   checkUrl('cluster_addr', clusterSources, findings)
   return {
-    /** The API address announced to clients, with scheme. */
+    /** The API address for clients, with scheme. */
     apiAddress: /^https?:\/\//.test(api) ? api.replace(/\/+$/, '') : `${scheme}://${api}`,
-    /** The address of the cluster port announced to secondaries, `https://host:port`. */
+    /** The address of the cluster port for secondaries, as `https://host:port`. */
     clusterAddress: `https://${withPort(cluster.replace(/^https?:\/\//, '').replace(/\/.*$/, ''), clusterPort)}`,
     clusterBindAddress,
   }
 }
 
+/** Returns the address with `port` appended, unless it has a port. */
 export const withPort = (address: string, port: number): string =>
   /:\d+$/.test(address)
     ? address
@@ -72,14 +73,12 @@ export const withPort = (address: string, port: number): string =>
 const parseOr = (address: string): { host: string; port: number } =>
   attempt(() => parseHostPort(address)) ?? { host: '127.0.0.1', port: 0 }
 
-/** Reports a problem if the value is not `host:port`. An empty host means all addresses of the machine. */
+/** Reports a problem if `value` is not `host:port`. An empty host stands for all addresses of the machine. */
 export const checkAddress = (settings: ResolvedSettings, key: string, value: string): void => {
   if (!isHostPort(value, true)) settings.refuse(key, `${key}: "${value}" is not an address of the form host:port`)
 }
 
-/**
- * Reports a problem if the value is neither a URL nor `host[:port]`. Checks only the source in effect.
- */
+/** Reports a problem if the first given source is neither a URL nor `host[:port]`. Ignores the other sources. */
 const checkUrl = (name: string, sources: readonly (Sourced | undefined)[], findings: Findings): void => {
   const setting = sources.find((source) => source !== undefined)
   if (!setting) return
@@ -90,13 +89,13 @@ const checkUrl = (name: string, sources: readonly (Sourced | undefined)[], findi
   })
 }
 
-/** Returns whether the text is a host with an optional scheme, port and path. */
+/** Returns true if the text is a host with an optional scheme, port and path. */
 export const isUrl = (text: string): boolean => {
   const address = /^(?:https?:\/\/)?([^/]+)(?:\/[^\s?#]*)?$/i.exec(text)?.[1]
   return address !== undefined && isHostPort(withPort(address, 1))
 }
 
-/** Resolves a list of networks. Reports a problem for each text that is neither an address nor a network. */
+/** Resolves a list of addresses and networks. Reports a problem for each invalid text. */
 export const resolveNetworks = (settings: ResolvedSettings, key: string): Cidr[] =>
   settings.list(key).flatMap((text) => {
     const block = parseCidrOrAddress(text)
@@ -104,7 +103,7 @@ export const resolveNetworks = (settings: ResolvedSettings, key: string): Cidr[]
     return block ?? []
   })
 
-/** Returns whether the text is `host:port`. The host is a name, an IPv4 address or a bracketed IPv6 address. */
+/** Returns true if the text is `host:port`. The host is a name, an IPv4 address, or an IPv6 address in brackets. */
 export const isHostPort = (address: string, mayBeEmpty = false): boolean => {
   const host = attempt(() => parseHostPort(address).host)
   if (host === undefined) return false
@@ -113,7 +112,10 @@ export const isHostPort = (address: string, mayBeEmpty = false): boolean => {
   return isIPv4(host) || (/^[\w-]+(?:\.[\w-]+)*\.?$/.test(host) && !/^[\d.]+$/.test(host))
 }
 
-/** Returns a function that expands the templates of one address setting. It calls `addresses` only for a template. */
+/**
+ * Returns a function that expands the template of an address setting. Calls `addresses` only if the setting is a
+ * template.
+ */
 export const addressExpander =
   (addresses: () => readonly NetworkAddress[], { problems }: Findings): ConfigSources['expand'] =>
   (name, setting) => {
@@ -138,7 +140,10 @@ const VARIABLES = [
   'UNDERSTUDY_ETCD_PEER_ADDRESS',
 ]
 
-/** Expands the templates of all addresses. Changes the settings from files in place, and returns new flags and variables. */
+/**
+ * Expands the templates of all address settings. Changes the settings of files in place, and returns new flags and
+ * variables.
+ */
 export const expandAddresses = (
   { flags, env, files }: { flags: ServerFlags; env: Environment; files: FileSettings },
   expand: ConfigSources['expand'],

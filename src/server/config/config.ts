@@ -12,19 +12,19 @@ import type { OWN_KEYS, OwnKey } from './tables.js'
 import type { KindValue } from './values.js'
 
 /**
- * The parsed configuration of one server: coerced, with defaults and validated, so that users of this type never parse text.
- * Times in milliseconds unless the name states another unit.
+ * The validated configuration of one server, with defaults. Times are in milliseconds unless the name of a field states
+ * another unit.
  */
 export interface ServerConfig extends Addresses {
   readonly listeners: readonly ListenerConfig[]
   readonly storage: StorageConfig
   readonly seal: SealConfig
   readonly clusterName: string
-  /** The server only reports this value: replication works in either case. */
+  /** The server only reports this value. Replication works regardless of it. */
   readonly disableClustering: boolean
-  /** Whether this node answers reads from its own copy while it is not active. */
+  /** True if this node serves reads from its own copy while it is a standby. */
   readonly isPerformanceStandby: boolean
-  /** Whether each response contains the host name, or the node ID with storage "raft". */
+  /** Whether each response has a header with the host name, or with the node ID (only with storage `raft`). */
   readonly responseHeaders: { readonly hasHostname: boolean; readonly hasNodeId: boolean }
   readonly hasPage: boolean
   readonly defaultLeaseTtlSeconds: number
@@ -33,7 +33,7 @@ export interface ServerConfig extends Addresses {
   readonly pidFile: string
   readonly dev: DevConfig | undefined
   readonly unauthenticatedMetrics: boolean
-  /** Undefined: user lockout is off, unless the tune settings of a mount enable it. */
+  /** By auth method. If undefined, user lockout is off unless the tune settings of a mount enable it. */
   readonly userLockout: Readonly<Record<LockableMethod, LockoutSettings | undefined>>
   readonly own: OwnSettings
   readonly replication: {
@@ -46,17 +46,17 @@ export interface ListenerConfig {
   readonly address: string
   readonly tls: ListenerTls | undefined
   readonly limits: HttpLimits
-  /** Undefined: the listener trusts no proxy. */
+  /** If undefined, the listener ignores `X-Forwarded-For`. */
   readonly forwardedFor: ForwardedForSettings | undefined
-  /** Undefined: the listener reads no PROXY protocol headers. */
+  /** If undefined, the listener reads no PROXY protocol headers. */
   readonly proxyProtocol: ProxyProtocolSettings | undefined
-  /** The namespace below which its requests run, normalized; empty for the root namespace. */
+  /** Path of the namespace in which all requests of the listener run, normalized; empty for the root namespace. */
   readonly chrootNamespace: string
-  /** Information that responses of the listener omit. */
+  /** The kinds of information that responses of this listener omit. */
   readonly withheld: readonly Withheld[]
 }
 
-/** The files are read at startup and on reload. An empty path means that there is no file. */
+/** Paths of the TLS files, which are read at startup and on reload. An empty path means that there is no file. */
 export interface ListenerTls extends Pick<TlsSettings, 'minVersion' | 'maxVersion' | 'ciphers'> {
   readonly certFile: string
   readonly keyFile: string
@@ -66,7 +66,7 @@ export interface ListenerTls extends Pick<TlsSettings, 'minVersion' | 'maxVersio
 
 export interface LogConfig {
   readonly level: LogLevel
-  /** Undefined by default: text on a terminal, otherwise JSON. */
+  /** Format of the log (default: `standard` on a terminal, otherwise `json`). */
   readonly format: 'standard' | 'json' | undefined
   readonly file: string
 }
@@ -74,11 +74,14 @@ export interface LogConfig {
 export type LockableMethod = 'approle' | 'userpass'
 
 export interface DevConfig {
-  /** Empty: a random ID. */
+  /** The root token; empty for a random one. */
   readonly rootTokenId: string
   readonly kvVersion: '1' | '2' | undefined
   readonly nodes: 1 | 3
-  /** Certificates are created at startup for this machine and `extraHosts`. An empty directory means a temporary one. */
+  /**
+   * Creates certificates for this machine and `extraHosts` at startup. If `directory` is empty, they are in a temporary
+   * directory.
+   */
   readonly tls: { readonly directory: string; readonly extraHosts: readonly string[] } | undefined
 }
 
@@ -86,7 +89,7 @@ type Camel<Text extends string> = Text extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : Text
 
-/** The keys of `OWN_KEYS` that have a default. The table alone is enough to resolve them. */
+/** The keys of `OWN_KEYS` that have a default. */
 export type OwnRow = {
   readonly [Key in OwnKey]: (typeof OWN_KEYS)[Key] extends { fallback: unknown } ? Key : never
 }[OwnKey]
@@ -94,8 +97,8 @@ export type OwnRow = {
 type OwnKind<Key extends OwnRow> = (typeof OWN_KEYS)[Key]['kind']
 
 /**
- * Understudy's own settings, with names in camel case. Durations are in milliseconds and end in `Ms`: the value of
- * `heartbeat_interval` is `heartbeatIntervalMs`. `OWN_KEYS` describes the settings.
+ * Understudy's own settings. Names are in camel case. Durations are in milliseconds, and their names end in `Ms`: for
+ * example, `heartbeat_interval` becomes `heartbeatIntervalMs`. `OWN_KEYS` describes the settings.
  */
 export type OwnValues = {
   readonly [Key in OwnRow as `${Camel<Key>}${OwnKind<Key> extends 'duration' ? 'Ms' : ''}`]: KindValue[OwnKind<Key>]
@@ -104,8 +107,8 @@ export type OwnValues = {
 export interface OwnSettings extends Omit<OwnValues, 'license' | 'dialRoutes'> {
   readonly license: 'enterprise' | 'plus' | 'none'
   /**
-   * The address of another cluster -> the address to dial instead, both `host:port`. A lab routes traffic through its links
-   * this way.
+   * Maps the address of another cluster to the address that is dialed instead (both `host:port`). A lab uses this to
+   * route traffic through its links.
    */
   readonly dialRoutes: ReadonlyMap<string, string>
 }

@@ -20,7 +20,7 @@ import {
 } from './tables.js'
 import { coerce, type Sourced } from './values.js'
 
-/** A finding in the configuration. Problems prevent startup; warnings are printed. */
+/** A problem or a warning in the configuration. Problems prevent startup. Warnings are only printed. */
 export interface Problem {
   readonly origin: string
   readonly text: string
@@ -31,7 +31,7 @@ export interface Findings {
   readonly warnings: Problem[]
 }
 
-/** A stanza with its labels, its values by key, and its position. */
+/** A stanza of a configuration file with its label, its origin (`file:line`), and its values by key. */
 export interface Stanza {
   readonly label: string
   readonly origin: string
@@ -53,7 +53,7 @@ export const emptyFileSettings = () => {
   const listeners: Stanza[] = []
   const userLockout: Record<string, Values> = {}
   return {
-    /** False if a file could not be read or parsed: it may contain settings that appear to be missing. */
+    /** False if a file could not be read or parsed, so that settings may be missing. */
     isWhole: true,
     root,
     listeners,
@@ -67,10 +67,10 @@ export const emptyFileSettings = () => {
   }
 }
 
-/** The combined settings of all configuration files: later values override, listeners accumulate. */
+/** The combined settings of all configuration files. Later values override earlier ones. Listeners accumulate. */
 export type FileSettings = ReturnType<typeof emptyFileSettings>
 
-/** Reads a file, or all `.hcl` and `.json` files of a directory in name order. */
+/** Reads a configuration file, or all `.hcl` and `.json` files of a directory in the order of their names. */
 export const readConfigPath = (given: string, into: FileSettings, findings: Findings): void => {
   try {
     const files = statSync(given).isDirectory()
@@ -86,6 +86,7 @@ export const readConfigPath = (given: string, into: FileSettings, findings: Find
   }
 }
 
+/** Parses the text of a configuration file, and adds its settings to `into` and its problems to `findings`. */
 export const readConfigText = (text: string, file: string, into: FileSettings, findings: Findings): void => {
   let body: HclBody
   try {
@@ -147,13 +148,16 @@ const readStanzas = (body: HclBody, file: string, into: FileSettings, findings: 
   }
 }
 
-/** Returns the warning for an unknown name, with the closest known name as a suggestion. */
+/** Returns the warning about an unknown name. Suggests the most similar known name. */
 const unknownField = (name: string, known: readonly string[]): string => {
   const meant = nearest(name, known)
   return `unknown or unsupported field ${name} found in configuration${meant ? `; did you mean ${meant}?` : ''}`
 }
 
-/** Reads the keys of one body by a table. Unknown keys cause warnings, wrong types problems. */
+/**
+ * Reads the keys of one body with their types from `table`. Unknown keys cause warnings, and wrong types cause
+ * problems.
+ */
 export const readKeys = (
   items: readonly HclItem[],
   table: KeyTable,
@@ -184,7 +188,10 @@ export const readKeys = (
   return out
 }
 
-/** Reads the `name "label" ... { }` blocks of a body, in every syntax. Any other value at that name is a problem. */
+/**
+ * Reads the `name "label" { }` blocks of a body in HCL and JSON syntax. Reports a problem for other values of this
+ * name.
+ */
 const readBlocks = (
   body: HclBody,
   { name, labelCount }: { readonly name: string; readonly labelCount: 0 | 1 },

@@ -1,16 +1,19 @@
 import { type FlagForm, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
 
-/** The flags of a server. The value of an absent flag is undefined. `warnings` is about given flags without effect. */
+/**
+ * The parsed flags of a server. The value of an absent flag is undefined. `warnings` lists given flags that have no
+ * effect.
+ */
 export type ServerFlags = ReturnType<typeof flagsOf>
 
 interface FlagKind {
-  /** The placeholder of the flag's value; absent for a switch. */
+  /** Placeholder of the value in the help; undefined for a flag without a value. */
   readonly value?: string
   readonly help: string
-  /** The warning about a flag without effect. */
+  /** Warning about a flag that has no effect. */
   readonly warning?: string
-  /** The error of a flag that is not supported. */
+  /** Error message about a flag that is not supported. */
   readonly refusal?: string
 }
 
@@ -72,7 +75,7 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   },
 }
 
-/** Returns each flag in command-line form, with its description. */
+/** Returns each flag as it is given on the command line, with its description. */
 export const listServerFlags = (): (readonly [flag: string, help: string])[] =>
   Object.entries(FLAGS).map(([name, { value, help }]) => [`-${name}${value ? `=<${value}>` : ''}`, help])
 
@@ -82,14 +85,14 @@ export const describeServerFlags = (): string => {
   return rows.map(([flag, help]) => `  ${flag.padEnd(width)}  ${help}`).join('\n')
 }
 
-/** Each of these flags implies -dev, as in Vault. */
+/** Flags that imply `-dev`, as in Vault. */
 const IMPLIES_DEV = 'dev dev-tls dev-ha dev-transactional dev-three-node dev-kv-v1 dev-no-kv dev-leased-kv'.split(' ')
 
 type ParsedFlags =
   | { readonly ok: true; readonly flags: ServerFlags }
   | { readonly ok: false; readonly problems: readonly string[] }
 
-/** Parses the arguments after `server`. Reports all errors. */
+/** Parses the arguments after `server`. Returns all errors, not only the first. */
 export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
   const problems: string[] = []
   const given = new Map<string, string[]>()
@@ -100,7 +103,7 @@ export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
       problems.push(`flag provided but not defined: ${args[at]}${meant ? `; did you mean -${meant}?` : ''}`)
     } else if (found.kind === 'valueless') problems.push(`flag needs an argument: -${found.given}`)
     else {
-      problems.push(...judgeFlag(found))
+      problems.push(...checkFlag(found))
       given.set(found.name, [...(given.get(found.name) ?? []), found.text])
     }
     at += found.kind === 'flag' ? found.width : 1
@@ -124,7 +127,7 @@ const flagsOf = (given: ReadonlyMap<string, readonly string[]>) => {
     devRootTokenId: last('dev-root-token-id'),
     devListenAddress: last('dev-listen-address'),
     devNodes,
-    /** The storage type that the API reports for -dev in memory. */
+    /** The storage type that the API reports for `-dev` without `-data-dir`. */
     devLabel: isThreeNode || isOn('dev-ha') ? 'inmem_ha' : memory,
     devKvV1: isOn('dev-kv-v1'),
     devNoKv: isOn('dev-no-kv'),
@@ -146,7 +149,7 @@ const formOf = (name: string): FlagForm | undefined => {
   return kind && { name, isSwitch: kind.value === undefined }
 }
 
-const judgeFlag = ({ name, text }: { readonly name: string; readonly text: string }): string[] => {
+const checkFlag = ({ name, text }: { readonly name: string; readonly text: string }): string[] => {
   const refusal = FLAGS[name]?.refusal
   const isWrong = formOf(name)?.isSwitch === true && parseSwitch(text) === undefined
   return [...(refusal ? [refusal] : []), ...(isWrong ? [`invalid boolean value "${text}" for -${name}`] : [])]

@@ -10,10 +10,7 @@ import type { Stanza } from './file.js'
 import { nonEmpty, textOf } from './values.js'
 import { type ConfigSources, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
-/**
- * Resolves all listeners. The listener of development mode comes first. Its certificate is created at startup, so its file
- * paths are empty.
- */
+/** Resolves all listeners. In dev mode, its listener is the first, without TLS files, which are created at startup. */
 export const resolveListeners = (sources: ConfigSources): ListenerConfig[] => {
   const { flags, env, files, findings } = sources
   const configured = files.listeners.filter((stanza) => {
@@ -59,7 +56,7 @@ const WITHHELD_BY: Readonly<Record<Withheld, string>> = {
   'replication-status': 'disable_replication_status_endpoints',
 }
 
-/** Resolves one listener. `tls` replaces all TLS settings of the stanza. */
+/** Resolves one listener. If `tls` is given, it replaces the TLS settings of the stanza. */
 const resolveListener = (
   { settled }: ConfigSources,
   stanza: Pick<Stanza, 'values' | 'origin'>,
@@ -116,7 +113,10 @@ const USES_ADDRESSES: Readonly<Record<string, boolean>> = {
   deny_unauthorized: true,
 }
 
-/** Returns undefined if the listener has no PROXY protocol behavior, or an unknown one. Reports invalid settings. */
+/**
+ * Resolves the PROXY protocol settings. Reports invalid settings. Returns undefined if the behavior is absent or
+ * unknown.
+ */
 const resolveProxyProtocol = (settings: ResolvedSettings): ListenerConfig['proxyProtocol'] => {
   const behavior = settings.text(BEHAVIOR)
   const proxies = resolveNetworks(settings, PROXIES)
@@ -171,7 +171,7 @@ const resolveTls = (settings: ResolvedSettings): ListenerTls => {
   }
 }
 
-/** Checks that each file exists and has the expected content, and that certificate and key match. */
+/** Reports a problem if a TLS file is missing or unusable, or if the key does not match the certificate. */
 const checkFiles = (settings: ResolvedSettings): void => {
   const [cert, key, ca] = ['tls_cert_file', 'tls_key_file', 'tls_client_ca_file'].map((name) =>
     readFile(settings, name),
@@ -211,7 +211,7 @@ const accepts = (
   }
 }
 
-/** TLS 1.2 cipher suites: the names used in configurations -> those of OpenSSL. */
+/** Maps the names of TLS 1.2 cipher suites in configurations to their OpenSSL names. */
 const SUITES: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_128_CBC_SHA: 'AES128-SHA',
   TLS_RSA_WITH_AES_256_CBC_SHA: 'AES256-SHA',
@@ -234,10 +234,10 @@ const SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-RSA-CHACHA20-POLY1305',
 }
 
-/** TLS 1.3 suites are not configurable: they are always enabled. */
+/** The TLS 1.3 cipher suites, which are always enabled. */
 const ALWAYS = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256']
 
-/** Returns the OpenSSL cipher list for these names, and the unknown names. The list is empty if `names` is empty. */
+/** Returns the OpenSSL cipher list for `names` (empty for no names), and the unknown names. */
 export const parseCipherSuites = (
   names: readonly string[],
 ): { readonly ciphers: string; readonly unknown: readonly string[] } => {

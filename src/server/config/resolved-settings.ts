@@ -4,7 +4,7 @@ import type { ServerFlags } from './flags.js'
 import type { NetworkAddress } from '../../base/network-addresses.js'
 import type { ConfigValue, Environment, KindValue, SettingKind, Sourced } from './values.js'
 
-/** The sources of all settings, and the collectors for resolved settings and problems. */
+/** The sources of all settings, and the collectors of resolved settings and of problems. */
 export interface ConfigSources {
   readonly flags: ServerFlags
   readonly env: Environment
@@ -13,13 +13,13 @@ export interface ConfigSources {
   readonly findings: Findings
   readonly addresses: () => readonly NetworkAddress[]
   /**
-   * Expands the templates of an address setting. Returns undefined, and reports a problem, if the result is not a single
-   * address.
+   * Expands the template of an address setting. If the result is not a single address, reports a problem and returns
+   * undefined.
    */
   readonly expand: (name: string, setting: Sourced | undefined) => Sourced | undefined
 }
 
-/** One setting in effect: its value as text, and its origin: a flag, a variable, `file:line` or `default`. */
+/** A setting in effect, with its value as text. Its origin is a flag, a variable, `file:line` or `default`. */
 export interface ShownSetting {
   readonly name: string
   readonly value: string
@@ -31,7 +31,7 @@ type Sources = readonly (Sourced | undefined)[]
 export const DEFAULT_ORIGIN = 'default'
 const HIDDEN = '(hidden)'
 
-/** Returns a variable. An empty one counts as unset. */
+/** Returns an environment variable as a source, or undefined if it is unset or empty. */
 export const fromVariable = (env: Environment, name: string): Sourced | undefined => {
   const value = env[name]
   return value ? { value, origin: name } : undefined
@@ -41,15 +41,15 @@ export const fromFlag = (name: string, value: ConfigValue): Sourced | undefined 
   value === undefined ? undefined : { value, origin: name }
 
 /**
- * Resolves the settings of one stanza, and records each with its origin. The default source of a setting is its key in the
- * stanza. A source of the wrong type was reported when it was read, and counts as absent.
+ * Resolves the settings of one stanza, and records each with its origin. By default, the source of a setting is its key
+ * in the stanza. A source of the wrong type is ignored, because it was reported when it was read.
  */
 export class ResolvedSettings {
   readonly rows: ShownSetting[]
   readonly values: Stanza['values']
   readonly #findings: Findings
   readonly #origin: string
-  /** The prefix of each setting's name, such as `storage.`. */
+  /** Prefix of the names of the recorded settings, for example `storage.`. */
   readonly #prefix: string
 
   constructor(
@@ -64,7 +64,7 @@ export class ResolvedSettings {
     this.rows = rows
   }
 
-  /** Returns the settings of a stanza. Each setting has the name `name.key`. */
+  /** Returns the settings of a stanza, which are recorded as `name.key`. */
   within(name: string, stanza: Pick<Stanza, 'values' | 'origin'>): ResolvedSettings {
     return new ResolvedSettings(this.#findings, stanza, { prefix: `${name}.`, rows: this.rows })
   }
@@ -73,7 +73,7 @@ export class ResolvedSettings {
     return this.resolve('string', key, fallback, sources)
   }
 
-  /** Resolves a secret. Displays it as hidden, unless it is empty or a reference: `env://` or `file://`. */
+  /** Resolves a secret. Records it as hidden, unless it is empty or a reference (`env://` or `file://`). */
   secret(key: string, sources: Sources = [this.values[key]]): string {
     const show = (value: string) => (value === '' || /^(?:env|file):\/\//.test(value) ? value : HIDDEN)
     return this.#decide(key, sources, '', { ...FORMS.string, show })
@@ -104,11 +104,12 @@ export class ResolvedSettings {
     return this.#decide(key, sources, fallback, FORMS[kind])
   }
 
+  /** Records a setting with its value and origin. */
   note(key: string, value: string, origin: string): void {
     this.rows.push({ name: this.#prefix + key, value, origin })
   }
 
-  /** Reports a problem at the origin of the key's value. If the key is absent, reports it at the origin of the stanza. */
+  /** Reports a problem at the origin of the value of `key`, or at the origin of the stanza if the key is absent. */
   refuse(key: string, text: string): void {
     this.#findings.problems.push({ origin: this.#originOf(key), text })
   }

@@ -3,7 +3,7 @@ import { isUrl } from './addresses.js'
 import { coerceText, type Environment, textOf } from './values.js'
 import { type ConfigSources, DEFAULT_ORIGIN, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
-/** The transit key of another cluster that wraps the root key. Texts are empty if not given. */
+/** The transit key of another cluster that encrypts the root key. Texts that are not given are empty. */
 export type TransitSealConfig = Readonly<ReturnType<typeof resolveTransit>>
 
 export type SealConfig =
@@ -11,27 +11,27 @@ export type SealConfig =
   | TransitSealConfig
   | {
       readonly type: 'auto'
-      /** As reported by seal-status: `static`, or the name of a simulated seal. */
+      /** The type that `seal-status` reports: `static`, or the name of a simulated seal. */
       readonly name: string
       readonly keyId: string
-      /** 32 bytes; undefined for a simulated seal, whose key is stored with the data. */
+      /** The key of 32 bytes; undefined for a simulated seal, whose key is stored with the data. */
       readonly key: Buffer | undefined
       readonly previous: { readonly keyId: string; readonly key: Buffer } | undefined
     }
 
 const KEY_BYTES = 32
 
-/** Resolves the seal of this cluster: key shares, unless a stanza selects another seal. */
+/** Resolves the seal of this cluster. Without a `seal` stanza, the cluster uses key shares. */
 export const resolveSeal = (sources: ConfigSources, own: { readonly simulateSeals: boolean }): SealConfig => {
   const { files, env, settled } = sources
   const stanza = files.seal
   settled.note('seal', stanza?.label ?? 'shamir', stanza?.origin ?? DEFAULT_ORIGIN)
   if (!stanza || stanza.label === 'shamir') return { type: 'shamir' }
   const settings = settled.within('seal', stanza)
-  const isHere = stanza.label === 'static' || (stanza.label === 'transit' && !own.simulateSeals)
-  if (!isHere && own.simulateSeals)
+  const isSupported = stanza.label === 'static' || (stanza.label === 'transit' && !own.simulateSeals)
+  if (!isSupported && own.simulateSeals)
     return { type: 'auto', name: stanza.label, keyId: 'simulated', key: undefined, previous: undefined }
-  if (!isHere) {
+  if (!isSupported) {
     const text = `seal "${stanza.label}" is not supported; supported are shamir, static and transit. ${STAND_IN}`
     settings.refuse('', text)
     return { type: 'shamir' }
@@ -61,7 +61,7 @@ const resolveStatic = (settings: ResolvedSettings, env: Environment): SealConfig
   }
 }
 
-/** Resolves a transit stanza. If a key is absent, its environment variable applies, as in Vault. */
+/** Resolves a `seal "transit"` stanza. An environment variable applies to each absent key, as in Vault. */
 const resolveTransit = (settings: ResolvedSettings, { env, findings }: ConfigSources) => {
   const { values } = settings
   const text = (key: string, variable: string) => settings.text(key, '', [values[key], fromVariable(env, variable)])
@@ -106,7 +106,8 @@ const STAND_IN =
 type KeyRead = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly problem: string }
 
 /**
- * Reads 32 bytes from hex or base64 text, from `file://path` (raw or text) or `env://NAME`. Problems never contain the key.
+ * Reads a key of 32 bytes. `value` is hex or base64 text, `file://path` (raw bytes or text), or `env://NAME`. The text
+ * of a problem never contains the key.
  */
 const readKey = (value: string, env: Environment): KeyRead => {
   if (value.startsWith('env://')) {

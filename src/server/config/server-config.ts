@@ -24,13 +24,13 @@ interface LoadedConfig {
   readonly config: ServerConfig | undefined
   readonly problems: readonly Problem[]
   readonly warnings: readonly Problem[]
-  /** All settings in effect with their origin, as printed by `config show --origin`. */
+  /** All settings in effect with their origins, as `config show --origin` prints them. */
   readonly settings: readonly ShownSetting[]
 }
 
 /**
- * Combines flags, environment, files and defaults. Reports all problems, not only the first one. `addressesOfMachine` is
- * called only if a setting needs it.
+ * Loads the configuration from flags, environment variables, files and defaults. Returns all problems, not only the
+ * first. Calls `addressesOfMachine` only if a setting needs it.
  */
 export const loadServerConfig = (
   args: readonly string[],
@@ -72,7 +72,7 @@ const loadConfig = (
 
 type Parts = Pick<ServerConfig, 'dev' | 'storage' | 'own' | 'seal' | 'listeners' | keyof Addresses>
 
-/** Sets the directory of the local copy of etcd data. Rejects settings that nodes cannot share. */
+/** Sets the directory of the local copy of etcd data. Reports settings that the nodes of a cluster cannot share. */
 const withCopy = (
   storage: StorageConfig,
   { flags, files, findings }: ConfigSources,
@@ -122,7 +122,7 @@ const assemble = (sources: ConfigSources, parts: Parts): ServerConfig => {
 const resolveLeaseTtls = (
   settled: ResolvedSettings,
 ): Pick<ServerConfig, 'defaultLeaseTtlSeconds' | 'maxLeaseTtlSeconds'> => {
-  // Zero means the default, as in Vault.
+  // As in Vault, zero means the default.
   const seconds = (name: string, fallback: number) => settled.durationMs(name, fallback * 1000) / 1000 || fallback
   const maxLeaseTtlSeconds = seconds('max_lease_ttl', DEFAULT_LEASE_TTL_SECONDS)
   const defaultLeaseTtlSeconds = seconds('default_lease_ttl', Math.min(DEFAULT_LEASE_TTL_SECONDS, maxLeaseTtlSeconds))
@@ -167,9 +167,9 @@ const resolveLog = ({ flags, env, settled, findings }: ConfigSources): LogConfig
 }
 
 /**
- * Resolves the user lockout of one auth method. By default it is on, and off in dev mode. Settings in order of precedence:
+ * Resolves the user lockout of one auth method (default: on, or off in dev mode). Sources in order of precedence:
  *
- * - the environment variable
+ * - the environment variable `VAULT_DISABLE_USER_LOCKOUT`
  * - Vault's stanza `user_lockout`
  * - `user_lockout` in the stanza `understudy`
  */
@@ -195,7 +195,10 @@ const resolveLockout = (
   }
 }
 
-/** Returns undefined outside development mode: its flags and variables then have no effect. */
+/**
+ * Resolves the settings of dev mode. Returns undefined without `-dev`: the other flags and variables of dev mode then
+ * have no effect.
+ */
 const resolveDev = (flags: ServerFlags, env: Environment, settled: ResolvedSettings): DevConfig | undefined => {
   if (!flags.dev) return undefined
   const kvVersion = flags.devNoKv ? undefined : flags.devKvV1 ? '1' : '2'

@@ -5,18 +5,18 @@ import { readKeys, type Stanza } from './file.js'
 import { coerceText, textOf } from './values.js'
 
 export interface StorageConfig {
-  /** As configured, and as reported by seal-status. */
+  /** The storage type in the configuration, which `seal-status` reports. */
   readonly label: string
-  /** Undefined: in memory. */
+  /** The data directory; undefined for storage in memory. */
   readonly path: string | undefined
   readonly nodeId: string
-  /** The shared storage, with `path` as the local copy; undefined for other labels. */
+  /** The etcd cluster with the shared data; undefined for other types. `path` is then the local copy. */
   readonly etcd?: EtcdStorageConfig
-  /** The nodes to join, tried in turn while this server has no cluster. */
+  /** The nodes that this server tries to join, one after another, while it belongs to no cluster. */
   readonly retryJoin?: readonly RetryJoin[]
 }
 
-/** Resolves the location of the data, and the storage type that the API reports. */
+/** Resolves the storage: its type, its location, and the nodes to join. */
 export const resolveStorage = (sources: ConfigSources): StorageConfig => {
   const { flags, env, files, settled, findings } = sources
   const stanza = files.storage
@@ -49,7 +49,7 @@ export const resolveStorage = (sources: ConfigSources): StorageConfig => {
   return { label, path, nodeId, retryJoin: resolveRetryJoin(stanza, sources) }
 }
 
-/** An etcd cluster of one or more members. Texts are empty if not given. */
+/** An etcd cluster of one or more members. Texts that are not given are empty. */
 export type EtcdStorageConfig = Readonly<ReturnType<typeof resolveEtcd>>
 
 const REQUEST_TIMEOUT_MS = 5000
@@ -85,9 +85,9 @@ const resolveEtcd = (stanza: Stanza, { env, settled }: ConfigSources) => {
   return {
     addresses: addresses?.members ?? [],
     isTls: addresses?.isTls ?? false,
-    /** Begins and ends with a slash. */
+    /** Prefix of the keys in etcd. It begins and ends with a slash. */
     prefix: asPrefix(text('path', '/vault/')),
-    /** Whether other servers can be nodes of this cluster. */
+    /** True if other servers can be nodes of this cluster. */
     isHaEnabled: settings.flag('ha_enabled', false, [values.ha_enabled, fromEnvironment]),
     login: username === '' ? undefined : { name: username, password },
     tls,
@@ -107,7 +107,7 @@ const asPrefix = (path: string): string => `/${path.replace(/^\/+|\/+$/g, '')}/`
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
-/** Maps the fields of `RetryJoin` to the keys of a `retry_join` block. */
+/** Maps fields of `RetryJoin` to keys of a `retry_join` block. */
 const RETRY_JOIN = {
   caFile: 'leader_ca_cert_file',
   clientCertFile: 'leader_client_cert_file',
@@ -118,10 +118,13 @@ const RETRY_JOIN = {
   serverName: 'leader_tls_servername',
 } as const
 
-/** The API of another node. Texts are empty if not given; files are read on use. */
+/**
+ * A node to join: the address of its API and its TLS settings. Texts that are not given are empty. Files are read on
+ * use.
+ */
 export type RetryJoin = Readonly<Record<'address' | keyof typeof RETRY_JOIN, string>>
 
-/** Returns the nodes of the `retry_join` blocks, without this server. A server without a cluster tries to join them. */
+/** Returns the nodes of the `retry_join` blocks, except for this server itself. */
 const resolveRetryJoin = (stanza: Stanza, sources: ConfigSources): readonly RetryJoin[] => {
   const { findings } = sources
   const file = stanza.origin.replace(/:\d+$/, '')
@@ -142,13 +145,16 @@ const resolveRetryJoin = (stanza: Stanza, sources: ConfigSources): readonly Retr
 const ownAddresses = ({ files, env }: ConfigSources): ReadonlySet<string> => {
   const variables = [env.VAULT_API_ADDR, env.VAULT_REDIRECT_ADDR, env.VAULT_CLUSTER_ADDR]
   const named = [...variables, textOf(files.root.api_addr), textOf(files.root.cluster_addr)]
-  // A loopback address with a listener's port is the server itself.
+  // A loopback address with the port of a listener is this server.
   const ports = files.listeners.map(({ values }) => /:(\d+)$/.exec(textOf(values.address))?.[1] ?? '8200')
   const local = ports.flatMap((port) => LOOPBACK.map((host) => `${host}:${port}`))
   return new Set([...named.flatMap((address) => (address ? normalize(address) : [])), ...local])
 }
 
-/** Returns all `retry_join` blocks, including the items of a JSON list. An invalid block has no body. */
+/**
+ * Returns the body and the line of each `retry_join` block, including items of a JSON list. An invalid block has no
+ * body.
+ */
 const joinBlocks = (stanza: Stanza) =>
   stanza.body.items
     .filter(({ key }) => key === 'retry_join')

@@ -1,23 +1,23 @@
 import type { ConfigValue, KeyKind, KindValue, SettingKind } from './values.js'
 
 /**
- * The keys of a configuration file as data: their types, and whether they have an effect. The names are Vault's, so that
- * existing files work.
+ * A key of a configuration file. The tables of this file list all keys with their types, and whether they have an
+ * effect. The names are those of Vault, so that existing files work.
  */
 interface Key {
   readonly kind: KeyKind
   readonly fallback?: ConfigValue
   readonly refusal?: string
-  /** The warning about an accepted key without effect, if an operator may rely on the effect. */
+  /** Warning about an accepted key that has no effect, if an operator may rely on the effect. */
   readonly warning?: string
 }
 
 export type KeyTable = Readonly<Record<string, Key>>
 
-/** Returns the rows of keys of one type that have an effect. Spaces separate the names. */
+/** Returns table rows for keys of one type that have an effect. `names` is separated by spaces. */
 const real = (kind: KeyKind, names: string): KeyTable =>
   Object.fromEntries(names.split(' ').map((name) => [name, { kind }]))
-/** Keys that are accepted without effect, because Understudy does not have the feature. */
+/** Returns table rows for keys that are accepted without effect, because Understudy lacks the feature. */
 const accepted = real
 
 export const LISTENER_KEYS: KeyTable = {
@@ -88,14 +88,17 @@ export const LOCKOUT_KEYS: KeyTable = {
 }
 
 /**
- * The version is below 1.21 and ends in `+ent`. If a server reports a later version, clients also use fields that this
+ * The reported version. It ends in `+ent` and is below 1.21, because clients of later versions use fields that this
  * server lacks (docs/reference/compatibility.md).
  */
 export const DEFAULT_REPORTED_VERSION = '1.20.4+ent'
 
 const own = <K extends SettingKind>(kind: K, fallback: KindValue[K]) => ({ kind, fallback })
 
-/** Keys of the stanza `understudy`, and UNDERSTUDY_<KEY> in the environment, with their defaults. */
+/**
+ * The keys of the stanza `understudy` with their types and defaults. `UNDERSTUDY_<KEY>` in the environment overrides a
+ * key.
+ */
 export const OWN_KEYS = {
   reported_version: own('string', DEFAULT_REPORTED_VERSION),
   license: own('string', 'enterprise'),
@@ -113,24 +116,27 @@ export const OWN_KEYS = {
   ping_timeout: own('duration', 3000),
   role_change_wait: own('duration', 2000),
   step_down_rest: own('duration', 10_000),
-  /** How long a node stays leader without renewing its lease. */
+  /** Time for which a node stays leader without a renewal of its lease. */
   leader_lease: own('duration', 10_000),
-  /** Directory of the local copy of a shared storage; empty: a temporary one. */
+  /** Directory of the local copy of a shared storage; empty for a temporary directory. */
   data_dir: own('string', ''),
-  /** Path of the etcd binary that nodes with storage "raft" run for their shared log; empty: looked up in PATH. */
+  /** Path of the etcd binary that nodes with storage `raft` run for their shared log; empty to search it in PATH. */
   etcd_path: own('string', ''),
-  /** `host:port` at which other nodes reach this node's etcd; empty: one port above the cluster address. */
+  /**
+   * Address (`host:port`) at which other nodes reach the etcd of this node; empty for one port above the cluster
+   * address.
+   */
   etcd_peer_address: own('string', ''),
   demote_drain_timeout: own('duration', 10_000),
   fence_client_writes: own('bool', false),
   allow_older_secondary: own('bool', false),
   sync_writes: own('bool', true),
-  // Resolved for each auth method, with Vault's settings.
+  // Combined with Vault's settings for each auth method.
   user_lockout: { kind: 'bool' },
   approle_tidy_interval: own('duration', 60_000),
-  /** The file to which the server writes its listen addresses; empty: none. */
+  /** File to which the server writes its listen addresses; empty for none. */
   address_file: own('string', ''),
-  /** By default, on in dev mode only. */
+  /** Whether the lab API is served (default: only in dev mode). */
   lab_api: own('bool', false),
   lab_api_token: own('string', ''),
   dial_routes: own('list', []),
@@ -153,16 +159,16 @@ export const ROOT_KEYS: KeyTable = {
   ...accepted('string', 'post_unseal_trace_directory detect_deadlocks log_requests_level log_rotate_duration'),
   ...accepted('list', 'enable_unauthenticated_access'),
   ...accepted('duration', 'remove_irrevocable_lease_after'),
-  // Has an effect only in a listener's telemetry block.
+  // This key has an effect only in the telemetry block of a listener.
   ...accepted('bool', 'telemetry.unauthenticated_metrics_access'),
 }
 
-/** Top-level blocks that are read elsewhere, or accepted without checks. */
+/** Top-level blocks that are accepted without effect and without checks. */
 export const ACCEPTED_BLOCKS: ReadonlySet<string> = new Set([
   ...['telemetry', 'reporting', 'service_registration', 'sentinel', 'experiments', 'entropy', 'cloud', 'hcp_link'],
   ...['kms_library', 'license_entitlement', 'request_limiter', 'adaptive_overload_protection'],
 ])
 
-/** Labels of `storage` whose data is lost when the process ends. */
+/** Storage types whose data is lost when the process ends. */
 export const MEMORY_LABELS: ReadonlySet<string> = new Set(['inmem', 'inmem_transactional', 'inmem_ha'])
 export const STORAGE_LABELS: ReadonlySet<string> = new Set(['raft', 'file', 'leveldb', 'etcd', ...MEMORY_LABELS])

@@ -9,7 +9,7 @@ import type { ConfigSources, ResolvedSettings } from './resolved-settings.js'
 
 const LICENSES = ['enterprise', 'plus', 'none'] as const
 
-/** Resolves Understudy's own settings. UNDERSTUDY_<KEY> overrides the stanza. */
+/** Resolves Understudy's own settings. An environment variable `UNDERSTUDY_<KEY>` overrides a key of the stanza. */
 export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSources, isDev: boolean): OwnSettings => {
   const values = { ...files.own, ...readEnvironment(env, findings) }
   const own = settled.within('understudy', { values, origin: 'understudy' })
@@ -41,7 +41,7 @@ const resolveRows = (own: ResolvedSettings, isDev: boolean): OwnValues => {
   return Object.fromEntries(rows) as OwnValues
 }
 
-/** Parses `host:port=host:port`, one per route. */
+/** Parses routes of the form `host:port=host:port`. Reports a problem for other texts. */
 const parseRoutes = (texts: readonly string[], own: ResolvedSettings): ReadonlyMap<string, string> => {
   const routes = new Map<string, string>()
   for (const text of texts) {
@@ -68,19 +68,19 @@ const readEnvironment = (env: Environment, findings: Findings): Record<string, S
   return out
 }
 
-/** Variables of labs, drills and container images. A server may inherit them from its environment, but does not use them. */
+/** Environment variables of labs, drills and container images. A server may inherit them, but does not use them. */
 const OTHER_VARIABLES = [
   ...['LAB', 'RANDOM_PORTS', 'IMAGE', 'BASE'],
   ...['OPERATOR', 'APPROVER', 'CHANGE', 'ENVIRONMENT'],
 ].map((name) => `UNDERSTUDY_${name}`)
 
-/** Warns about unknown variables: a misspelled one would be ignored silently. */
+/** Warns about unknown `UNDERSTUDY_` variables, because a misspelled variable has no effect. */
 const warnOfUnknown = (env: Environment, findings: Findings): void => {
   const known = Object.keys(OWN_KEYS).map(variableOf)
   for (const variable of Object.keys(env)) {
     if (!variable.startsWith('UNDERSTUDY_') || [...known, ...OTHER_VARIABLES].includes(variable)) continue
     const meant = nearest(variable, known)
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`
-    findings.warnings.push({ origin: 'environment', text: `there is no setting ${variable}${hint}` })
+    findings.warnings.push({ origin: 'environment', text: `unknown variable ${variable}: it has no effect${hint}` })
   }
 }

@@ -1,7 +1,7 @@
 import { parseDurationMs } from '../../base/duration.js'
 import type { HclValue } from '../../base/hcl-tree.js'
 
-/** A configured value and its origin: `file:line`, a flag or a variable. */
+/** A configured value and its origin: `file:line`, the name of a flag, or the name of a variable. */
 export interface Sourced {
   readonly value: ConfigValue
   readonly origin: string
@@ -9,7 +9,7 @@ export interface Sourced {
 
 export type ConfigValue = string | number | boolean | readonly string[] | undefined
 
-/** The types of settings, with the type of their values. Durations are milliseconds. */
+/** The types of settings, with the TypeScript types of their values. Durations are in milliseconds. */
 export interface KindValue {
   readonly string: string
   readonly int: number
@@ -20,14 +20,14 @@ export interface KindValue {
 export type SettingKind = keyof KindValue
 export type KeyKind = SettingKind | 'any'
 
-/** Environment variables as passed in. Only the process entry reads the real ones. */
+/** Environment variables that the caller passes. Only the entry point of the process reads the real ones. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Returns the text of a setting; empty if it is not text. */
+/** Returns the text of a setting, or an empty string if its value is not text. */
 export const textOf = (setting: Sourced | undefined): string =>
   typeof setting?.value === 'string' ? setting.value : ''
 
-/** Returns the setting, unless it is empty text, which counts as absent. */
+/** Returns the setting, or undefined if its value is empty text. */
 export const nonEmpty = (setting: Sourced | undefined): Sourced | undefined =>
   setting?.value === '' ? undefined : setting
 
@@ -42,7 +42,7 @@ const scalarText = (value: HclValue): string | undefined => {
 
 type Coerced = { readonly ok: true; readonly value: ConfigValue } | { readonly ok: false; readonly expected: string }
 
-/** Coerces a value from a file. Accepts other types of values as Vault does, such as the string "30" for a number. */
+/** Converts a value of a file to a type. Accepts other types as Vault does, such as the string "30" for a number. */
 export const coerce = (kind: KeyKind, value: HclValue): Coerced => {
   if (kind === 'list' && value.kind === 'list') {
     const texts = value.values.map(scalarText)
@@ -53,7 +53,7 @@ export const coerce = (kind: KeyKind, value: HclValue): Coerced => {
   return text === undefined ? { ok: false, expected: EXPECTED[kind] } : coerceText(kind, text)
 }
 
-/** Coerces a flag or an environment variable. Durations become milliseconds. */
+/** Converts the text of a flag or an environment variable to a type. Durations become milliseconds. */
 export const coerceText = (kind: KeyKind, text: string): Coerced => {
   const value = VALUES[kind](text)
   return value === undefined ? { ok: false, expected: EXPECTED[kind] } : { ok: true, value }

@@ -11,8 +11,8 @@ import { APPLIED_KEY } from '../../storage/keys/raw-keys.js'
 import { readState } from '../../storage/commit/load.js'
 
 /**
- * The part of a cluster's state that lab commands have set, for a cluster image. A cluster image is a file with the complete
- * state of a cluster at one point in time. Its parts, in order:
+ * The state that lab commands have set, as part of a cluster image. A cluster image is a file with the complete state
+ * of a cluster at one point in time. The file contains, in this order:
  *
  * - one line of JSON with the format and the `ImageState`
  * - the records of the engine: length of key and value (32 bits each, big endian), key, value
@@ -27,7 +27,10 @@ export interface ImageState {
   readonly isSealed: boolean
 }
 
-/** Image files in the data directory. The server writes `IMAGE_OUT` for the lab. The lab writes `IMAGE_IN` to load it. */
+/**
+ * Names of image files in the data directory. The server writes `IMAGE_OUT` for the lab. The lab writes `IMAGE_IN`,
+ * which the server loads.
+ */
 export const IMAGE_OUT = 'lab-image.out'
 export const IMAGE_IN = 'lab-image.in'
 
@@ -37,7 +40,10 @@ export interface ImageFacts {
 }
 
 const FORMAT = { format: 'understudy-cluster-image', version: 1 } as const
-/** Maximum clock offset of a server: ten years. Beyond it, dates have no four-digit year or are invalid. */
+/**
+ * Maximum clock offset of a server in milliseconds (ten years). With a larger offset, dates may be invalid or have more
+ * than four digits in the year.
+ */
 export const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
 const LENGTHS_BYTES = 8
 const HASH_BYTES = 32
@@ -69,7 +75,7 @@ const lengthsOf = (key: number, value: number): Buffer => {
   return lengths
 }
 
-/** Writes an image file atomically, readable only by its owner. */
+/** Writes an image file atomically. Only its owner can read the file. */
 export const writeImage = (file: string, state: ImageState, chunks: Chunks): Promise<ImageFacts> =>
   replaceFileBy(file, async (handle) => {
     const hash = createHash('sha256')
@@ -84,7 +90,10 @@ export const writeImage = (file: string, state: ImageState, chunks: Chunks): Pro
     return { sha256: digest.toString('hex'), bytes: bytes + HASH_BYTES }
   })
 
-/** Fills an empty engine. Skips the image's position in the shared log, which is not valid in the current shared log. */
+/**
+ * Writes an image into an empty engine. Skips the applied position of the shared log, which belongs to an earlier
+ * shared log.
+ */
 export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> => {
   let batch = engine.batch()
   let bytes = 0
@@ -104,7 +113,10 @@ export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> 
   if (state) engine.acknowledge({ revision: state.revision, index: state.last.index })
 }
 
-/** Creates the image of a cluster with a stopped or suspended server. Reads a copy of the files, which stay unchanged. */
+/**
+ * Creates the image of a cluster whose server is stopped or suspended. Reads a copy of the files, so that the files do
+ * not change.
+ */
 export const imageOfStopped = async (dataDir: string, file: string): Promise<ImageFacts> => {
   const state: ImageState = { skewMs: 0, holds: [], isSealed: true }
   const record = await readGenerationRecord(dataDir)
@@ -127,8 +139,8 @@ export const imageOfStopped = async (dataDir: string, file: string): Promise<Ima
 }
 
 /**
- * Reads a whole image file and checks it, so that an incomplete image changes nothing. Throws LogicalError if the file is
- * invalid or incomplete.
+ * Reads and verifies a whole image file, so that an invalid image changes nothing. Rejects with `LogicalError` if the
+ * file is missing, invalid or incomplete.
  */
 export const checkImage = async (file: string): Promise<{ readonly state: ImageState; readonly chunks: Chunks }> => {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {

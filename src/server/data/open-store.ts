@@ -17,8 +17,8 @@ export interface StoreSurroundings extends Pick<Facilities, 'clock' | 'random' |
 }
 
 /**
- * Opens the store on an engine, with the configured sizes. `syncWrites: true` makes every write durable, regardless of the
- * configuration.
+ * Opens a store on an engine with the configured sizes. If `syncWrites` is true, every commit is durable, regardless of
+ * the configuration.
  */
 export const openStore = (
   engine: Engine,
@@ -39,9 +39,9 @@ export const openStore = (
   })
 
 /**
- * Checks data that was not closed cleanly, because a crash can lose a file without an error. Leaf records and trees show
- * which records must exist. Small data is checked at once: throws LogicalError if it is damaged. Larger data is checked in
- * the background: damage is logged, and merkle-check reports it.
+ * Verifies data that was not closed cleanly, because a crash can lose a file without an error. Leaf records and trees
+ * show which records must exist. For small data, rejects with `LogicalError` if it is damaged. Larger data is verified
+ * in the background, and damage is logged. `merkle-check` reports it too.
  */
 export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, 'examine'>, log: Log): Promise<void> => {
   if (!source.isUnchecked) return
@@ -55,6 +55,6 @@ export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, '
   if ((await source.engine.sizeBytes()) <= LIMITS.startCheckBytesMax) return check()
   check().catch((error: unknown) => {
     if (error instanceof LogicalError && error.code === 'internal') log.error('the stored data is damaged', { error })
-    else log.warn('the data check after a crash failed', { error })
+    else log.warn('cannot verify the data after a crash', { error })
   })
 }

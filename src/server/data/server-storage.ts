@@ -7,17 +7,17 @@ import { openCopy } from './shared-storage.js'
 import { type DiskStep, watchSource } from '../../storage/engine/watched-source.js'
 import type { ServerConfig } from '../config/config.js'
 
-/** Storage for a sequence of servers, one at a time. The data survives their shutdowns and crashes. */
+/** Storage for several servers, one after another. The data survives their shutdowns and crashes. */
 export interface ServerStorage {
   readonly path: string | undefined
   open(): Promise<EngineSource>
-  /** Makes all reads and writes of the current server fail, as if its process had died. */
+  /** Makes all further reads and writes of the current server fail, as if its process had been killed. */
   kill(): void
-  /** Releases the data for the next server. In-memory storage discards writes that were not durable. */
+  /** Closes the data, so that the next server can open it. In-memory storage discards batches that were not durable. */
   release(): Promise<void>
 }
 
-/** Called before each step that changes the disk. The server receives any error it throws. */
+/** Called before each step that changes the disk. If it throws, the server gets the error, and the step is skipped. */
 export type StepListener = (step: DiskStep) => void
 
 export const createMemoryStorage = (onStep: StepListener = () => undefined): ServerStorage => {
@@ -36,7 +36,10 @@ export const openConfiguredStorage = async ({ storage }: ServerConfig, log: Log)
 export const createDirectoryStorage = (path: string, onStep: StepListener = () => undefined): ServerStorage =>
   createStorage(path, () => openGenerations(path, silentLog), onStep)
 
-/** Creates storage for a node's copy of shared data, below `path`. Without a path, it is in memory and starts empty. */
+/**
+ * Creates the storage for a node's copy of shared data in the directory `path`. Without a path, the copy is in memory
+ * and starts empty.
+ */
 export const createCopyStorage = (path?: string): ServerStorage =>
   createStorage(
     path,

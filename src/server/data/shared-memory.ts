@@ -4,11 +4,11 @@ import { MemorySharedLog } from '../../storage/shared-log/memory-shared-log.js'
 
 interface SharedMemoryOptions {
   readonly clock: Clock
-  /** Milliseconds without a heartbeat after which a leader loses its leadership. */
+  /** Milliseconds without a renewal after which a leader loses its lease. */
   readonly leaseMs: number
 }
 
-/** The data shared by the nodes of one cluster within one process. It outlives all of them. */
+/** The shared log of one cluster whose nodes all run in this process. It outlives the nodes. */
 export class SharedMemory {
   readonly #log: MemoryLog
 
@@ -16,7 +16,7 @@ export class SharedMemory {
     this.#log = new MemoryLog(options)
   }
 
-  /** Connects one server of a node, from startup to shutdown. `clock` is the node's clock. */
+  /** Connects a node to the shared log. `clock` is the clock of the node. */
   connect(clock: Clock): MemorySharedLog {
     return new MemorySharedLog(this.#log, clock)
   }

@@ -13,13 +13,13 @@ import type { EtcdStorageConfig } from '../config/storage.js'
 
 type Surroundings = Pick<Facilities, 'clock' | 'random' | 'log'>
 
-/** Timeout for the first response of a member, as a multiple of the request timeout. */
-const FIRST_ANSWER_TIMES = 3
-const LOOK_AGAIN_MS = 200
+/** Timeout of the first request to etcd, as a multiple of the request timeout. */
+const FIRST_REQUEST_TIMES = 3
+const CHECK_AGAIN_MS = 200
 
 /**
- * Opens the log that contains the server's data. Rejects with a LogicalError if etcd does not respond or denies access.
- * Without `ha_enabled`, also rejects if another server uses the log.
+ * Opens the shared log with the data of this server. Rejects with `LogicalError` if etcd does not respond or denies
+ * access. Without `ha_enabled`, also rejects if another server uses the log.
  */
 export const openSharedLog = async (
   etcd: EtcdStorageConfig,
@@ -44,7 +44,7 @@ const openEtcd = async (
   const read = (file: string) => (file === '' ? undefined : readNamedFile(file))
   const files = { ca: read(tls.caFile), cert: read(tls.certFile), key: read(tls.keyFile) }
   const { EtcdSharedLog } = await import('../../storage/shared-log/etcd/etcd-shared-log.js')
-  const timeoutMs = requestTimeoutMs * FIRST_ANSWER_TIMES
+  const timeoutMs = requestTimeoutMs * FIRST_REQUEST_TIMES
   using limit = limitSignal(surroundings.clock, timeoutMs, undefined, 'no member responded')
   const options = {
     ...surroundings,
@@ -64,8 +64,8 @@ const openEtcd = async (
 }
 
 /**
- * Waits until no other server uses the log. A killed server remains visible until its lease expires. Throws LogicalError 503
- * after two lease durations.
+ * Waits until no other server uses the log. A killed server counts as a user until its lease expires. Rejects with
+ * `LogicalError` `unavailable` after two lease durations.
  */
 const requireAlone = async (
   shared: SharedLog,
@@ -74,23 +74,23 @@ const requireAlone = async (
   { clock, log }: Surroundings,
 ): Promise<void> => {
   const endMs = clock.monotonic() + 2 * leaseMs
-  for (let isTold = false; shared.leader || (await shared.nodes()).length > 0; isTold = true) {
+  for (let isLogged = false; shared.leader || (await shared.nodes()).length > 0; isLogged = true) {
     if (clock.monotonic() >= endMs) {
-      const way = 'to make both servers nodes of one cluster, set ha_enabled = true on both'
-      throw new LogicalError('unavailable', `another server stores its data below ${prefix} in this etcd; ${way}`)
+      const advice = 'to make both servers nodes of one cluster, set ha_enabled = true on both'
+      throw new LogicalError('unavailable', `another server stores its data below ${prefix} in this etcd; ${advice}`)
     }
-    if (!isTold) log.info('another server uses this etcd; waiting for its lease to expire', { prefix })
-    await clock.sleep(LOOK_AGAIN_MS)
+    if (!isLogged) log.info('another server uses this etcd; waiting for its lease to expire', { prefix })
+    await clock.sleep(CHECK_AGAIN_MS)
   }
 }
 
 /**
- * Opens the node's copy of the shared log below `directory`. Without `directory`, uses a temporary directory, which `close`
- * removes. Discards a copy that was not closed cleanly or is unreadable: the log contains all data.
+ * Opens the node's copy of the shared log below `directory`. Without `directory`, uses a temporary directory, which
+ * `close` removes. Discards a copy that was not closed cleanly or is damaged, because the log contains all data.
  */
 export const openCopy = async (directory: string | undefined, log: Log): Promise<EngineSource> => {
-  const place = directory === undefined ? makeTemporaryDirectory('copy') : path.join(directory, 'copy')
-  const source = await openSound(place, log)
+  const copyDirectory = directory === undefined ? makeTemporaryDirectory('copy') : path.join(directory, 'copy')
+  const source = await openSound(copyDirectory, log)
   return {
     get generation() {
       return source.generation
@@ -104,20 +104,20 @@ export const openCopy = async (directory: string | undefined, log: Log): Promise
     die: () => source.die(),
     close: async () => {
       await source.close()
-      if (directory === undefined) await rm(place, { recursive: true, force: true })
+      if (directory === undefined) await rm(copyDirectory, { recursive: true, force: true })
     },
   }
 }
 
-const openSound = async (place: string, log: Log): Promise<EngineSource> => {
+const openSound = async (copyDirectory: string, log: Log): Promise<EngineSource> => {
   try {
-    const source = await openGenerations(place, log)
+    const source = await openGenerations(copyDirectory, log)
     if (!source.isUnchecked) return source
     await source.close()
   } catch (error) {
     if (!(error instanceof LogicalError) || error.code !== 'internal') throw error
-    log.warn('the local copy of the shared storage is damaged; copying the storage again', { error })
+    log.warn('the local copy of the shared storage is damaged: copying all data again', { error })
   }
-  await rm(place, { recursive: true, force: true })
-  return openGenerations(place, log)
+  await rm(copyDirectory, { recursive: true, force: true })
+  return openGenerations(copyDirectory, log)
 }

@@ -3,11 +3,14 @@ import { readSnapshot, verifySnapshot } from '../../storage/store/snapshot-file.
 interface SnapshotSummary {
   readonly clusterId: string
   readonly index: number
-  /** Statistics of the records by key prefix. */
+  /** Number and bytes of the records, by the first segment of their keys. */
   readonly parts: readonly { readonly name: string; readonly count: number; readonly bytes: number }[]
 }
 
-/** Summarizes a snapshot file as far as possible without its keys. Throws LogicalError 400 if it is incomplete. */
+/**
+ * Summarizes a snapshot file without the keys of its cluster. Rejects with `LogicalError` (status 400) if the file is
+ * incomplete.
+ */
 export const inspectSnapshot = async (file: Buffer): Promise<SnapshotSummary> => {
   const { meta } = await verifySnapshot(file)
   const parts = new Map<string, { name: string; count: number; bytes: number }>()

@@ -17,27 +17,28 @@ import { isUnreadable, unreadable } from '../../storage/engine/level-failure.js'
 import { dataKey } from '../../storage/keys/raw-keys.js'
 import { describeOwner, findLockOwner } from '../../base/process-owner.js'
 
-/** Inspects the data directory of a stopped server, for the command line. Failures are LogicalErrors and `InUse`. */
+/** Inspects the data directory of a stopped server for the command line. Failures are `LogicalError` or `InUse`. */
 
-/** Adds possible remedies to an error of LevelDB; returns any other error unchanged. */
+/** Adds the possible next steps to a read error of LevelDB. Returns other errors unchanged. */
 export const explain = (error: unknown): unknown =>
   isUnreadable(error) ? unreadable(`the data cannot be read: ${error.message}`, error) : error
 
+/** The error if a running server has the data directory open. */
 export class InUse extends Error {
   override readonly name = 'InUse'
 }
 
 export interface ListedRecord extends StoredRecord {
   readonly generation: number
-  /** False for a generation left by a crash. */
+  /** False for a generation that a crash has left. */
   readonly isLive: boolean
 }
 
-/** Files with the keys that decrypt the values. Without either file, values stay encrypted. */
+/** Files with keys that decrypt the values. Without a file, values are not decrypted. */
 export interface KeySource {
-  /** The root key itself: 32 bytes as hex or base64. */
+  /** A file with the root key: 32 bytes as hex or base64. */
   readonly rootKeyFile?: string | undefined
-  /** Unseal keys or recovery keys, one per line. */
+  /** A file with unseal keys or recovery keys, one per line. */
   readonly unsealKeyFile?: string | undefined
 }
 
@@ -46,14 +47,14 @@ export interface GenerationVerification extends Verification {
   readonly isLive: boolean
 }
 
-/** Yields every record of every generation, in key order. */
+/** Yields the records of all generations, one generation after another, each in key order. */
 export async function* listStorage(dataDir: string): AsyncGenerator<ListedRecord> {
   for await (const { generation, isLive, engine } of inspect(dataDir)) {
     for await (const record of listStored(engine)) yield { generation, isLive, ...record }
   }
 }
 
-/** Verifies one generation, by default the live one. Generations left by a crash are not part of the data. */
+/** Verifies one generation (default: the live one). Rejects with `LogicalError` `not-found` if it does not exist. */
 export const verifyStorage = async (
   dataDir: string,
   keys: KeySource,
@@ -70,7 +71,7 @@ export const verifyStorage = async (
   )
 }
 
-/** Makes a generation the live generation. Does not change its data. */
+/** Makes a generation the live generation. Rejects with `InUse` if a server has the directory open. */
 export const adoptStorage = (dataDir: string, generation: number, isForced: boolean): Promise<Adopted> =>
   adoptGeneration(dataDir, generation, { isForced }).catch(rethrowInUse)
 
@@ -92,7 +93,7 @@ const rethrowInUse = (error: unknown): never => {
 const findRootKey = async (engine: Engine, { rootKeyFile, unsealKeyFile }: KeySource): Promise<Buffer | undefined> => {
   if (rootKeyFile !== undefined) return readKeys(rootKeyFile)[0]
   if (unsealKeyFile === undefined) return undefined
-  const refuse = () => Promise.reject(new Error('an inspected storage is not written'))
+  const refuse = () => Promise.reject(new Error('the inspected storage is read-only'))
   const storage = { get: (key: string) => engine.get(dataKey(key)), write: refuse, delete: refuse, clear: refuse }
   const seal = new SealKeys({ storage, random: createSystemRandom() })
   const shares = readKeys(unsealKeyFile).slice(0, seal.config?.threshold)
@@ -108,7 +109,7 @@ const readKeys = (file: string): Buffer[] => {
   if (lines.length === 0) throw invalid(`${file} contains no key`)
   return lines.map((line, index) => {
     const parsed = parseKeyShare(line)
-    if (!parsed.ok) throw invalid(`${file}, key ${index + 1}: not a hex or base64 key`)
+    if (!parsed.ok) throw invalid(`cannot read key ${index + 1} in ${file}: it must be hex or base64`)
     return parsed.share
   })
 }

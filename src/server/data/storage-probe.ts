@@ -3,8 +3,8 @@ import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { LevelEngine } from '../../storage/engine/level-engine.js'
 
 /**
- * Writes and reads one record through the LevelDB binding, in its own directory below `parent`. Rejects with the reason of a
- * failure.
+ * Checks that LevelDB works: writes and reads one record in a temporary directory below `parent`. Rejects with the
+ * reason of a failure.
  */
 export const probeStorage = async (parent: string): Promise<void> => {
   const directory = makeTemporaryDirectory('probe', parent)
@@ -15,7 +15,7 @@ export const probeStorage = async (parent: string): Promise<void> => {
       batch.put('probe', Buffer.from('probe'))
       await batch.write({ isDurable: true })
       if (engine.get('probe')?.toString() !== 'probe')
-        throw new Error('a test value was written but could not be read back')
+        throw new Error('LevelDB did not return the test value that was written')
     } finally {
       await engine.close()
     }

@@ -16,9 +16,10 @@ import { type ApiCertificates, createApiCertificates } from '../../crypto/certif
 import { X509Certificate } from 'node:crypto'
 
 /**
- * Initializes and unseals a development server: one key share, a root token with a custom ID, and `secret/`. With a data
- * directory, a restart unseals with the key stored next to the data. If the server has joined another cluster since then,
- * returns undefined: the server stays sealed, because it now requires the key of that cluster.
+ * Initializes and unseals a server in dev mode: one key share, a root token with the configured ID, and a kv mount at
+ * `secret/`. With a data directory, a restart unseals the server with the key that is stored next to the data. If the
+ * server has joined another cluster since, it needs the key of that cluster: it stays sealed, and the result is
+ * undefined.
  */
 export const openDev = async (runtime: Runtime, config: ServerConfig, log: Log): Promise<DevSecrets | undefined> => {
   const keyFile = config.storage.path === undefined ? undefined : path.join(config.storage.path, 'dev.key')
@@ -70,8 +71,8 @@ export interface DevSecrets {
 }
 
 /**
- * Reads the secrets with which a development server with a data directory unseals itself. The file is readable only by its
- * owner.
+ * Reads the file with the secrets with which a server in dev mode unseals itself. Only its owner can read the file.
+ * Returns undefined if the file does not exist.
  */
 export const readDevKey = (file: string): DevSecrets | undefined =>
   existsSync(file) ? (JSON.parse(readNamedText(file)) as DevSecrets) : undefined
@@ -80,16 +81,16 @@ export const writeDevKey = (file: string, secrets: DevSecrets): void => {
   replaceFile(file, `${JSON.stringify(secrets)}\n`)
 }
 
-/** TLS files, all in PEM. */
+/** Paths of TLS files in PEM format. */
 export interface TlsFiles {
   readonly caFile: string
   readonly certFile: string
   readonly keyFile: string
 }
 
-/** The files of `-dev-tls`, under Vault's names. */
+/** The TLS files of `-dev-tls`, with Vault's file names. */
 export interface DevCertificates extends TlsFiles {
-  /** Created for this run, and removed when it ends. */
+  /** True if the directory is temporary and removed when the server stops. */
   readonly isTemporary: boolean
   readonly directory: string
 }
@@ -106,17 +107,17 @@ const writeFiles = (files: TlsFiles, { ca, certificate, privateKey }: ApiCertifi
   replaceFile(files.keyFile, privateKey)
 }
 
-/** The names by which local clients reach a server. */
+/** The names with which local clients address a server. */
 const LOCAL = ['localhost', '127.0.0.1', '::1']
 
-/** Creates a CA, and one certificate for local clients and the given server names. */
+/** Creates a CA, and one certificate for local clients and for the given server names. */
 export const createLabCertificates = (names: readonly string[], nowMs: number): Promise<ApiCertificates> =>
   createApiCertificates([...new Set([...LOCAL, ...names])], nowMs)
 
 /**
- * Creates a CA and a certificate for the development listener and writes them. Resolves to the configuration that uses them.
- * Without `-dev-tls`, resolves to the unchanged configuration. Rejects with the system's error if the directory is not
- * writable.
+ * Creates a CA and a certificate for the listener of dev mode, and writes them to files. Resolves to the configuration
+ * with these files. Without `-dev-tls`, resolves to the unchanged configuration. Rejects with the system's error if the
+ * directory is not writable.
  */
 export const prepareDevTls = async (
   config: ServerConfig,
@@ -140,7 +141,7 @@ export const prepareDevTls = async (
 
 export const labTlsFiles = (directory: string): TlsFiles => filesIn(directory, '')
 
-/** Creates certificates for the servers of a lab, and writes them to files. */
+/** Creates the certificates for the servers of a lab, and writes them to files in `directory`. */
 export const makeLabTls = async (
   directory: string,
   nowMs: number,
@@ -153,10 +154,13 @@ export const makeLabTls = async (
   return files
 }
 
-/** Certificates that expire sooner are renewed, so that they do not expire while a server runs. */
+/**
+ * Certificates that expire within this time (in milliseconds) are renewed, so that they do not expire while a server
+ * runs.
+ */
 const RENEWED_BEFORE_MS = 30 * 86_400_000
 
-/** Returns whether the files exist, and their certificate is valid long enough and covers all names. */
+/** Returns true if the files exist, and if their certificate is valid for long enough and covers all names. */
 export const isGoodFor = (files: TlsFiles, names: readonly string[], nowMs: number): boolean => {
   if (!Object.values(files).every((file) => existsSync(file))) return false
   const certificate = new X509Certificate(readNamedFile(files.certFile))

@@ -6,13 +6,16 @@ import { watchSource } from '../../storage/engine/watched-source.js'
 
 export const DISK_STATES = ['ok', 'full', 'fail', 'slow'] as const
 
-/** The disk faults that a lab has injected into this process. Reads are not affected, since most come from memory. */
+/**
+ * The disk faults that a lab has injected into this process. They do not affect reads, because most reads are served
+ * from memory.
+ */
 export class DiskFaults {
   state: (typeof DISK_STATES)[number] = 'ok'
   delayMs = 0
 
   /** Throws `LogicalError` if an injected fault makes writes fail. */
-  requireRoom(): void {
+  requireWritable(): void {
     if (this.state === 'full')
       throw noSpace(new LogicalError('unavailable', 'the disk is full (fault injected by the lab)'))
     if (this.state === 'fail')
@@ -20,20 +23,23 @@ export class DiskFaults {
   }
 }
 
-/** Wraps storage so that the lab can fill it, break it and slow it down. */
+/** Wraps an engine source, so that injected disk faults affect it. */
 export const withDiskFaults = (source: EngineSource, faults: DiskFaults, clock: Clock): EngineSource =>
   watchSource(source, {
     beforeRead: () => undefined,
     beforeStep: (step) => {
-      // Destroying a generation needs no disk space, and its replacement already exists.
-      if (step !== 'destroy generation') faults.requireRoom()
+      // Destroying a generation needs no disk space, and the generation that replaces it already exists.
+      if (step !== 'destroy generation') faults.requireWritable()
     },
-    beforeReopen: () => faults.requireRoom(),
+    beforeReopen: () => faults.requireWritable(),
     delay: (step, side) =>
       step === 'batch' && side === 'before' && faults.state === 'slow' ? clock.sleep(faults.delayMs) : undefined,
   })
 
-/** The changes that lab endpoints have made to this process, except held states. They are lost when the process ends. */
+/**
+ * The changes that lab endpoints have made to this process, except for held states. The end of the process discards
+ * them.
+ */
 export class LabState {
   skewMs = 0
   readonly disk = new DiskFaults()

@@ -21,14 +21,14 @@ import type { RelayPort } from './relay-service.js'
 interface ClusterNodeOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly sharedLog: SharedLog
   readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
-  /** Milliseconds for which the node stays out of elections after it stepped down or failed to become active. */
+  /** Milliseconds for which the node stays out of elections after it has stepped down or failed to become active. */
   readonly restMs: number
-  readonly host: Pick<RuntimeHost, 'runtime' | 'followAnew'>
+  readonly host: Pick<RuntimeHost, 'runtime' | 'reopen'>
   readonly onChange: () => void
   readonly relayPort: RelayPort
 }
 
-/** One node of a multi-node cluster. Runs the state machine of `machine.ts` and its effects, one event at a time. */
+/** One node of a multi-node cluster. Runs the state machine of `machine.ts`, and executes its effects. */
 export class ClusterNode implements NodeMembership {
   readonly #options: ClusterNodeOptions
   readonly #effects: Readonly<Record<NodeEffect, () => void>>
@@ -77,7 +77,7 @@ export class ClusterNode implements NodeMembership {
     return this.leadingTerm !== undefined
   }
 
-  /** The term of this node's leadership; undefined while this node is not the leader. */
+  /** The term of this node's leadership; undefined if this node is not the leader. */
   get leadingTerm(): number | undefined {
     return this.#leadership?.isHeld ? this.#leadership.term : undefined
   }
@@ -94,7 +94,7 @@ export class ClusterNode implements NodeMembership {
     return this.isStandby ? this.otherActive : this.#options.self
   }
 
-  /** The known leader; undefined if this node is the leader. */
+  /** The record of another node that is the leader; undefined if there is none, or if this node is the leader. */
   get otherActive(): LeaderRecord | undefined {
     const { sharedLog, self } = this.#options
     return sharedLog.leader?.nodeId === self.id ? undefined : sharedLog.leader
@@ -113,11 +113,11 @@ export class ClusterNode implements NodeMembership {
 
   async sealed(): Promise<void> {
     this.#on('sealed')
-    if (this.#state === 'ceasing') await this.#steppingDown
+    if (this.#state === 'stepping-down') await this.#steppingDown
   }
 
   stepDown(): void {
-    if (!this.#on('stepped-down')) throw new LogicalError('unavailable', 'this node is not the active one')
+    if (!this.#on('stepped-down')) throw new LogicalError('unavailable', 'this node is not the active node')
   }
 
   changing(): void {
@@ -127,7 +127,7 @@ export class ClusterNode implements NodeMembership {
   changed(): void {
     const { runtime } = this.#options.host
     if (this.#state === 'changing') this.#followed()
-    // The log now uses keys that this node does not have.
+    // The data of the log now uses another root key, which this node does not have.
     else if (this.#state === 'standby' && runtime?.seal.isSealed) this.#on('sealed')
     else this.#options.onChange()
   }
@@ -162,7 +162,7 @@ export class ClusterNode implements NodeMembership {
     await this.#options.sharedLog.close()
   }
 
-  /** Returns false for an event that is impossible in the current state. */
+  /** Handles an event. Returns false if the event is impossible in the current state. */
   #on(event: NodeEvent): boolean {
     const step = findStep(this.#state, event)
     if (!step) return false
@@ -197,7 +197,7 @@ export class ClusterNode implements NodeMembership {
       if (host.runtime === runtime) this.#on('opened')
     } catch (error) {
       if (this.#leadership !== leadership || host.runtime !== runtime) return
-      log.error('this node could not become active', { error })
+      log.error('this node cannot become active', { error })
       this.#election.rest()
       this.#on('lost')
     }
@@ -216,7 +216,7 @@ export class ClusterNode implements NodeMembership {
 
   async #follow(reason: string, leadership: Leadership, { isDrained }: { isDrained: boolean }): Promise<void> {
     const { host } = this.#options
-    await host.followAnew(reason, { isDrained, release: () => leadership.resign() })
+    await host.reopen(reason, { isDrained, release: () => leadership.resign() })
     this.#leadership = undefined
     this.#followed()
   }

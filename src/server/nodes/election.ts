@@ -11,9 +11,10 @@ interface ElectionOptions extends Pick<Facilities, 'clock' | 'log'> {
 }
 
 const SOON_MS = 10_000
-/** Pause in ms between attempts if the shared log rejects the election. */
+/** Pause in milliseconds between attempts if the shared log refuses a campaign. */
 const PAUSE_MS = 1000
 
+/** Campaigns for the leadership of one node. */
 export class Election {
   readonly #options: ElectionOptions
   #withdrawal = new AbortController()
@@ -23,7 +24,7 @@ export class Election {
     this.#options = options
   }
 
-  /** Campaigns until this node wins the election. Resolves to undefined if `withdraw` is called first. */
+  /** Campaigns until this node is the leader. Resolves to undefined if `withdraw` is called first. */
   async stand(): Promise<Leadership | undefined> {
     const { clock, log } = this.#options
     this.#withdrawal = new AbortController()
@@ -36,7 +37,7 @@ export class Election {
         await leadership.resign()
       } catch (error) {
         if (signal.aborted) return undefined
-        log.warn('the election attempt failed and will be retried', { error })
+        log.warn('cannot campaign for leadership, trying again in one second', { error })
         await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
       }
     }
@@ -52,7 +53,7 @@ export class Election {
     this.#restsUntilMs = clock.monotonic() + restMs
   }
 
-  /** Becomes leader within seconds. Rejects with LogicalError 503 if that is not possible. */
+  /** Makes this node the leader. Rejects with `LogicalError` `unavailable` after ten seconds. */
   async leadSoon(): Promise<Leadership> {
     const late = new LogicalError('unavailable', 'the shared log of the cluster does not respond')
     using limit = limitSignal(this.#options.clock, SOON_MS, undefined, late)

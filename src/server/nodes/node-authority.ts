@@ -15,25 +15,28 @@ import { LogicalError } from '../../logical/errors.js'
 import type { ClusterTransport, PrimaryConnection } from '../../replication/rpc/transport.js'
 import type { LeaderRecord } from '../../storage/shared-log/shared-log.js'
 
-/** The CA by which nodes of one cluster authenticate each other on their cluster ports. It is stored behind the barrier. */
+/**
+ * The CA with which the nodes of one cluster authenticate each other on their cluster ports. It is stored behind the
+ * barrier.
+ */
 export interface NodeAuthority {
   readonly identity: ServerIdentity
   readonly record: CaRecord
 }
 
-/** Returns the CA's signing certificate and key in DER. */
+/** Returns the certificate and the private key of the CA in DER format. */
 export const signerOf = ({ record }: NodeAuthority) => ({
   certificate: Buffer.from(record.certificate, 'base64'),
   privateKey: Buffer.from(record.privateKey, 'base64'),
 })
 
-/** Returns the CA; undefined if no node has been active yet. */
+/** Returns the CA, or undefined if no node has been active yet. */
 export const findAuthority = (storage: ReadStorage): NodeAuthority | undefined => {
   const record = readJson<CaRecord>(storage, KEYS.nodeAuthority)
   return record && { record, identity: serverIdentityOf(record) }
 }
 
-/** Returns the CA. The first active node creates it. */
+/** Returns the CA. Creates it if it does not exist, that is, on the first active node. */
 export const ensureAuthority = async (
   storage: Storage,
   random: Random,
@@ -64,19 +67,19 @@ const callerCredentials = async (
 }
 
 /**
- * The revoked certificates of the etcd members of removed nodes. The nodes' CA signs the certificates of etcd members and
- * of callers. The cluster port distinguishes them by the common name.
+ * The revoked certificates of the etcd members of removed nodes. The CA of the nodes signs certificates of etcd members
+ * and of callers. The cluster port distinguishes the two by the common name.
  */
 interface Revoked {
-  /** Hex. A serial number stays on the list for the lifetime of the cluster. */
+  /** Revoked serial numbers in hex. They stay on the list for the lifetime of the cluster. */
   readonly serials: readonly string[]
-  /** The certificate revocation list, as base64 of its DER. */
+  /** The certificate revocation list: DER in base64. */
   readonly list: string
 }
 
 /**
- * Returns the revoked certificates of removed nodes; undefined before the first removal. The record is stored in plaintext,
- * since sealed nodes need it too.
+ * Returns the revoked certificates of removed nodes, or undefined before the first removal. The record is stored
+ * unencrypted, because sealed nodes need it too.
  */
 export const readRevoked = (storage: ReadStorage): Revoked | undefined => readJson<Revoked>(storage, KEYS.revokedNodes)
 
@@ -84,14 +87,14 @@ const PREFIX = 'etcd-'
 
 export const memberCommonName = (serial: string): string => PREFIX + serial
 
-/** Returns the serial number of a member's certificate; undefined for the common name of a caller. */
+/** Returns the serial number in a member's common name, or undefined for the common name of a caller. */
 export const memberSerialOf = (commonName: string): string | undefined =>
   commonName.startsWith(PREFIX) ? commonName.slice(PREFIX.length) : undefined
 
 interface ActiveLinkOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly transport: ClusterTransport
   readonly times: ReplicationTimes
-  /** Returns the CA; undefined if this node cannot read it. The last known CA then stays in use. */
+  /** Returns the CA, or undefined if this node cannot read it. The last known CA then stays in use. */
   readonly authority: () => NodeAuthority | undefined
   readonly certificateKeys: CertificateKeys | undefined
 }
@@ -104,8 +107,8 @@ interface Link {
 }
 
 /**
- * The connection of a standby to the active node. It is opened on demand and serves for one term. A node that is active
- * again in a later term may have lost power in between. It then does not respond on an old connection.
+ * The connection of a standby to the active node. It is opened on demand, for one term. A node that is active again in
+ * a later term may have lost power in between, and then does not respond on the old connection.
  */
 export class ActiveLink {
   readonly #options: ActiveLinkOptions
@@ -117,7 +120,7 @@ export class ActiveLink {
     this.#options = options
   }
 
-  /** Returns the connection to the active node's cluster port. Rejects with a LogicalError if the connection fails. */
+  /** Resolves to a connection to the active node's cluster port. Rejects with `LogicalError` if this fails. */
   connect(to: Active): Promise<PrimaryConnection> {
     const { clusterAddress: address, term } = to
     if (this.#link?.to.clusterAddress === address && this.#link.to.term === term) return this.#link.connection

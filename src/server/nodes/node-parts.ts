@@ -26,18 +26,18 @@ interface NodePartsOptions extends Facilities {
   readonly port: ClusterPort
   readonly requests: {
     handleRelayed(request: IncomingRequest, how: Omit<Relayed, 'request'>): Promise<Rendered>
-    /** Answers requests about this node, in every state. */
+    /** Serves requests about this node itself, in every state. */
     answerHere(request: IncomingRequest): Promise<Rendered>
   }
-  /** Reserves budget for a large response to a standby until the call ends. */
+  /** Reserves memory budget for a large response to a standby until the call ends. */
   readonly reservationForCall: (ended: AbortSignal) => ResponseReservation
   readonly overrides: SimulationOverrides | undefined
 }
 
-/** Pause in ms between attempts to reach an elected node that is not available yet. */
+/** Pause in milliseconds between attempts to reach an elected node that is not available yet. */
 const PAUSE_MS = 100
 
-/** The additional parts of a server that is a node of a multi-node cluster. */
+/** The additional objects of a server that is a node of a multi-node cluster. */
 export type NodeParts = ReturnType<typeof createNodeParts>
 
 export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions) => {
@@ -87,13 +87,13 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
       return runtime && !runtime.barrier.isSealed ? findAuthority(runtime.barrier) : undefined
     },
   })
-  const isOwnTurn = () => node.isServing || node.isTakingOver
+  const canServeLocally = () => node.isServing || node.isTakingOver
   const relay = new Relay({
     leftMs: (request) => queue.leftMs(request),
     activeNode: () => node.otherActive,
     awaitOther: (request, term) =>
-      queue.pass(request, () => !isOwnTurn() && [undefined, term].includes(node.otherActive?.term), PAUSE_MS),
-    isOwnTurn,
+      queue.pass(request, () => !canServeLocally() && [undefined, term].includes(node.otherActive?.term), PAUSE_MS),
+    canServeLocally,
     connect: (active) => link.connect(active),
     reach: async (index) => {
       const { runtime } = host

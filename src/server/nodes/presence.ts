@@ -13,15 +13,15 @@ interface PresenceOptions extends Pick<Facilities, 'clock' | 'log'> {
 
 const ECHO_MS = 5000
 
-/** Announces this node to the others, and tracks which nodes are present. */
+/** Announces this node to the other nodes, and tracks their addresses. */
 export class Presence {
   readonly #options: PresenceOptions
   readonly #echo: Timer
   readonly #others = new Listeners()
   readonly onOthers = this.#others.add
   #otherAddresses: readonly string[] = []
-  #told: NodeRecord | undefined
-  #telling: Promise<void> | undefined
+  #latest: NodeRecord | undefined
+  #sending: Promise<void> | undefined
   #isOver = false
 
   constructor(options: PresenceOptions) {
@@ -41,14 +41,14 @@ export class Presence {
     })
   }
 
-  /** Announces the state of this node, and reads the list of nodes. Never rejects. */
+  /** Announces the state of this node, and refreshes the list of nodes. Never rejects. */
   announce(runtime: Pick<Runtime, 'seal' | 'appliedIndex'> | undefined): Promise<void> {
     const { appliedIndex = 0, seal } = runtime ?? {}
-    this.#told = { ...this.#options.self, isSealed: seal?.isSealed ?? true, appliedIndex }
-    this.#telling ??= this.#tell().finally(() => {
-      this.#telling = undefined
+    this.#latest = { ...this.#options.self, isSealed: seal?.isSealed ?? true, appliedIndex }
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined
     })
-    return this.#telling
+    return this.#sending
   }
 
   end(): void {
@@ -56,21 +56,21 @@ export class Presence {
     this.#echo.cancel()
   }
 
-  /** Sends only the latest announcement: while the log does not respond, no further request is sent. */
-  async #tell(): Promise<void> {
+  /** Sends announcements one at a time. While the shared log does not respond, only the latest announcement waits. */
+  async #send(): Promise<void> {
     const { sharedLog, log } = this.#options
-    for (let told: NodeRecord | undefined; this.#told && told !== this.#told; ) {
-      told = this.#told
+    for (let sent: NodeRecord | undefined; this.#latest && sent !== this.#latest; ) {
+      sent = this.#latest
       try {
-        await sharedLog.announce(told)
-        await this.#lookAround()
+        await sharedLog.announce(sent)
+        await this.#refreshOthers()
       } catch (error) {
-        if (!this.#isOver) log.debug('this node could not announce itself to the other nodes', { error })
+        if (!this.#isOver) log.debug('cannot announce this node to the other nodes', { error })
       }
     }
   }
 
-  async #lookAround(): Promise<void> {
+  async #refreshOthers(): Promise<void> {
     const { sharedLog, self } = this.#options
     const others = (await sharedLog.nodes()).filter(({ id, clusterAddress }) => id !== self.id && clusterAddress !== '')
     const addresses = others.map(({ clusterAddress }) => clusterAddress)

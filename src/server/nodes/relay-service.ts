@@ -23,24 +23,24 @@ import type { Runtime } from '../runtime/runtime.js'
 
 interface RelayServiceOptions {
   /**
-   * Serves a request as if it had arrived here. Throws `NotActive` if this node does not serve; the request was then not
-   * executed.
+   * Serves a request as if a client had sent it to this node. Throws `NotActive`, without executing the request, if
+   * this node is not active.
    */
   readonly serve: (request: IncomingRequest, how: Omit<Relayed, 'request'>) => Promise<Rendered>
-  /** Reserves budget for a large response until the call ends. */
+  /** Reserves memory budget for a large response until the call ends. */
   readonly reservationForCall: (ended: AbortSignal) => ResponseReservation
   readonly appliedIndex: () => number
-  /** Returns whether the etcd certificate with this serial number belongs to a removed node. */
+  /** Returns true if the etcd certificate with this serial number belongs to a removed node. */
   readonly isRevoked: (serial: string) => boolean
   readonly log: Log
 }
 
-/** This node is not active, and has executed no part of the request. */
+/** The error if this node is not active. It has not executed the request. */
 export class NotActive extends Error {
   override readonly name = 'NotActive'
 }
 
-/** Creates the service that the active node provides to the standbys of its cluster. */
+/** Creates the service that a node provides to the standbys of its cluster. */
 export const createRelayService = (options: RelayServiceOptions): ClusterService => {
   const { serve, reservationForCall, appliedIndex, isRevoked, log } = options
   const refusing = refusingService(() => refusalError('forbidden', 'a standby may call only forward'))
@@ -60,14 +60,14 @@ export const createRelayService = (options: RelayServiceOptions): ClusterService
         )
         return { who: null, payload: encodeRendered(rendered, appliedIndex()) }
       } catch (error) {
-        if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active one')
+        if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active node')
         return { who: null, payload: encodeRelayFailure(asLogical(error, log), appliedIndex()) }
       }
     },
   }
 }
 
-/** Logs an unexpected error on this node. The client does not get its details. */
+/** Logs an unexpected error on this node, and hides its details from the client. */
 const asLogical = (error: unknown, log: Log): LogicalError => {
   if (error instanceof LogicalError) return error
   log.error('a request failed with an internal error', { error })
@@ -81,19 +81,19 @@ interface RelayPortOptions extends Pick<Facilities, 'clock' | 'random'> {
 }
 
 /**
- * The cluster port of a node for the standbys of its cluster. After `serve`, the port responds in every state. If this node
- * is not active, the response says so.
+ * The cluster port of a node, as the standbys of its cluster use it. After `serve`, the port responds in every state.
+ * If this node is not active, the response says so.
  */
 export class RelayPort {
   readonly #options: RelayPortOptions
-  /** The name under which standbys reach this node. */
+  /** The TLS server name with which standbys connect to this node. */
   #served: string | undefined
 
   constructor(options: RelayPortOptions) {
     this.#options = options
   }
 
-  /** Serves the port with the CA in storage. Creates the CA if it is missing. Replaces the identity of a previous CA. */
+  /** Serves the port with the stored CA. Creates a missing CA. Replaces the identity of a previous CA. */
   async serve(storage: Storage): Promise<void> {
     const { port, relayService, random, clock, certificateKeys } = this.#options
     const { identity } = await ensureAuthority(storage, random, clock.now(), certificateKeys)
@@ -106,13 +106,13 @@ export class RelayPort {
 
 interface StandbyPortOptions {
   readonly port: ClusterPort
-  /** Returns the runtime that follows the log; undefined if this node is not a standby. The port then does not respond. */
+  /** Returns the runtime that follows the log; undefined if this node is no standby. The port then does not respond. */
   readonly following: () => Pick<Runtime, 'store' | 'barrier'> | undefined
   readonly activeNode: () => LeaderRecord | undefined
   readonly log: Log
 }
 
-/** The cluster port of a standby for secondaries of its cluster: callers are redirected to the active node. */
+/** The cluster port of a standby, as the secondaries of its cluster use it. Redirects callers to the active node. */
 export class StandbyPort {
   readonly #options: StandbyPortOptions
   #served: readonly string[] = []
@@ -122,7 +122,7 @@ export class StandbyPort {
     this.#options = options
   }
 
-  /** Updates the served identities. Call it when the node becomes a standby or stops being one. */
+  /** Updates the served identities. Must be called when the node becomes a standby or stops being one. */
   update(): void {
     const store = this.#options.following()?.store
     if (store === this.#followed?.store) return
@@ -143,8 +143,9 @@ export class StandbyPort {
   }
 
   /**
-   * Returns the identities that the active node presents to its secondaries, without those that a DR secondary keeps for a
-   * later role; undefined if the storage cannot be read, as during shutdown: the current identities stay.
+   * Returns the identities that the active node presents to its secondaries. Excludes identities that a DR secondary
+   * keeps for a later role. Returns undefined if the storage cannot be read, for example during shutdown. The current
+   * identities then stay.
    */
   #findIdentities(): readonly ServerIdentity[] | undefined {
     try {
@@ -158,7 +159,7 @@ export class StandbyPort {
         return record.mode === 'primary' && !isDormant(kind, { stages }) ? [serverIdentityOf(record.ca)] : []
       })
     } catch (error) {
-      this.#options.log.warn('the CAs of the cluster could not be read', { error })
+      this.#options.log.warn('cannot read the CAs of the cluster', { error })
       return undefined
     }
   }

@@ -18,39 +18,40 @@ import { refusalCodeOf } from '../../replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../replication/rpc/transport.js'
 import type { LeaderRecord } from '../../storage/shared-log/shared-log.js'
 
-/** The maximum size of a request in a message between nodes. Reserves 64 KiB for the other fields of the message. */
+/** Maximum bytes of a request in a message between nodes, minus 64 KiB for the other fields of the message. */
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
 
 const noActiveNode = (): LogicalError =>
   new LogicalError('unavailable', 'local node not active but active cluster node not found')
 
 interface RelayOptions {
-  /** Returns the known active node; undefined if unknown, or if it is this node. */
+  /** Returns the active node, or undefined if it is unknown or is this node. */
   readonly activeNode: () => LeaderRecord | undefined
   /** Returns the remaining time in milliseconds for retries of a request that no node has accepted. */
   readonly leftMs: (request: IncomingRequest) => number
-  /** Resolves when a node of another term is active, or after a pause: an elected node is not available at once. */
+  /** Resolves when a node of another term is active, or after a pause, because a new active node needs time to open. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
-  readonly isOwnTurn: () => boolean
-  /** Resolves when the local copy has applied the shared log up to the index, or after a timeout. */
+  readonly canServeLocally: () => boolean
+  /** Resolves when the local copy has applied the shared log up to `index`, or after a timeout. */
   readonly reach: (index: number) => Promise<void>
   readonly connect: (active: LeaderRecord) => Promise<PrimaryConnection>
   readonly timeoutMs: number
 }
 
-/** No other node has accepted the request, and this node can answer it now. */
-export class OwnTurn extends Error {
-  override readonly name = 'OwnTurn'
+/** The error if no other node has accepted the request, and this node itself can serve it now. */
+export class ServeLocally extends Error {
+  override readonly name = 'ServeLocally'
 }
 
 /** The outcome of one attempt to forward a request to the active node. */
 type Attempt =
   | { readonly is: 'answered'; readonly payload: Buffer }
-  /** No node has accepted the request: it can be sent again safely. */
+  /** No node has accepted the request, so it can be sent again safely. */
   | { readonly is: 'untaken'; readonly term: number; readonly cause: unknown }
-  /** It was sent, and no response will arrive. */
+  /** The request was sent, but no response will arrive. */
   | { readonly is: 'lost'; readonly term: number; readonly cause: unknown }
 
+/** Forwards requests from this standby to the active node. */
 export class Relay {
   readonly #options: RelayOptions
 
@@ -62,7 +63,7 @@ export class Relay {
     return this.#options.activeNode() !== undefined
   }
 
-  /** Returns the active node. Throws LogicalError 503 if it is unknown. */
+  /** Returns the active node. Throws `LogicalError` `unavailable` if it is unknown. */
   requireActive(): LeaderRecord {
     const active = this.#options.activeNode()
     if (!active) throw noActiveNode()
@@ -70,9 +71,10 @@ export class Relay {
   }
 
   /**
-   * Returns the response of the active node. Retries reads. Rejects with the node's error or with `OwnTurn`. Other errors:
+   * Forwards a request. Resolves to the response of the active node. Retries reads. Rejects with the error of the
+   * active node, or with `ServeLocally`. Other errors:
    *
-   * - 400: the active node cannot read the request
+   * - 400: the active node cannot parse the request
    * - 503: the active node is unreachable
    * - 502: the active node may have executed the write
    */
@@ -81,22 +83,22 @@ export class Relay {
     const last = await this.#attempts(request, asks, isRepeatable)
     if (last.is === 'answered') {
       const { index, open } = decodeRelayedAnswer(last.payload)
-      // Ensures that the client's next read here is not older than this response.
+      // The next read of this client on this node must not be older than this response.
       if (index !== undefined && asks === 'answer') await this.#options.reach(index)
       return open()
     }
     throw last.is === 'lost' && !isRepeatable ? outcomeUnknown(last.cause) : unreachable(last.cause)
   }
 
-  /** Waits for another active node if none accepted the request; retries a read once if its response was lost. */
+  /** Sends the request until a node accepts it or the time is over. Retries a read once if its response was lost. */
   async #attempts(request: IncomingRequest, asks: Asked, isRepeatable: boolean): Promise<Attempt> {
     let attempt = await this.#attempt(request, asks)
     if (attempt.is === 'lost' && isRepeatable) attempt = await this.#attempt(request, asks)
-    const { leftMs, awaitOther, isOwnTurn } = this.#options
+    const { leftMs, awaitOther, canServeLocally } = this.#options
     for (let isLate = false; attempt.is === 'untaken' && !isLate; ) {
       isLate = leftMs(request) === 0
       await awaitOther(request, attempt.term)
-      if (isOwnTurn()) throw new OwnTurn()
+      if (canServeLocally()) throw new ServeLocally()
       attempt = this.isActiveKnown ? await this.#attempt(request, asks) : { ...attempt, cause: noActiveNode() }
     }
     return attempt
@@ -134,21 +136,21 @@ const outcomeUnknown = (cause: unknown): LogicalError =>
 interface StandbyOptions {
   readonly membership: Pick<NodeMembership, 'isServing' | 'isTakingOver'>
   readonly relay: Relay
-  /** Returns the copy from which a performance standby answers; undefined while it is incomplete. */
+  /** Returns the copy from which a performance standby serves reads, or undefined while the copy is incomplete. */
   readonly copy: () => Pick<OpenCluster, 'pipeline'> | undefined
   readonly queue: RequestQueue
   readonly rulesOf: (path: string) => PathRules
   readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
-  /** Resolves when the runtime for the request is ready, or after a timeout. */
+  /** Waits until the runtime for the request is ready, or until a timeout. */
   readonly admit: (request: IncomingRequest) => Promise<void>
 }
 
-/** Requests to this path seal the receiving node. The active node must authorize them first. */
+/** A request to this path seals the receiving node. The active node must authorize it first. */
 const SEAL_PATH = 'sys/seal'
 const FORWARD = 'x-vault-forward'
 const NO_FORWARDING = 'x-vault-no-request-forwarding'
 
-/** Handles client requests on a node that is not active. */
+/** Serves client requests on a node that is not active. */
 export class Standby {
   readonly #options: StandbyOptions
 
@@ -156,11 +158,11 @@ export class Standby {
     this.#options = options
   }
 
-  /** Returns a performance standby's own response; undefined if the active node must answer. */
+  /** Serves a request from a performance standby's copy. Resolves to undefined if the active node must serve it. */
   async answerAlone(request: IncomingRequest): Promise<Rendered | undefined> {
     const copy = this.#options.copy()
     if (!copy || this.#isAnsweredHere(request) || request.headers[FORWARD] === 'active-node') return undefined
-    // The pipeline modifies the request, but the active node must receive the original.
+    // The pipeline modifies the request, but the active node must receive the original request.
     const own = { ...request }
     try {
       const rendered = renderAnswer(own, await copy.pipeline.handle('active', own))
@@ -171,7 +173,7 @@ export class Standby {
     }
   }
 
-  /** Resolves when any node is active, including this one, or after a timeout. */
+  /** Waits until any node, including this one, is active, or until a timeout. */
   async awaitActive(request: IncomingRequest): Promise<void> {
     const { membership, relay, queue } = this.#options
     if (membership.isServing || this.#isAnsweredHere(request)) return
@@ -183,17 +185,19 @@ export class Standby {
     if (this.#isAnsweredHere(request)) return answerHere(request)
     if (request.path === SEAL_PATH) {
       await relay.send(request, 'rights')
-      // The previous runtime may be about to be replaced.
+      // A new runtime may be about to replace the current one.
       await admit(request)
       return answerHere(request)
     }
-    // A file does not fit into a message between nodes.
+    // The body of such a request does not fit into a message between nodes.
     const isRedirected = rulesOf(request.path).body === 'file' || (request.headers[NO_FORWARDING] ?? '') !== ''
     if (isRedirected) return this.#redirect(request)
     return readInRoom(request, () => relay.send(request), bodySize)
   }
 
-  /** Returns the body limits from the active node; undefined if this node answers. Only the head has arrived so far. */
+  /**
+   * Resolves to the limits of a body that has not arrived yet, from the active node; undefined if this node serves it.
+   */
   async allowBody(head: IncomingRequest): Promise<BodyAllowance | undefined> {
     if (this.#isAnsweredHere(head)) return undefined
     return readAllowance(await this.#options.relay.send(head, 'allowance'))
@@ -211,10 +215,10 @@ export class Standby {
   }
 }
 
-/** Returns the size in bytes. The body of a response from the active node is a buffer. */
+/** Returns the bytes of a response from the active node, whose body is a Buffer. */
 const bodySize = ({ body }: Rendered): number => (Buffer.isBuffer(body) ? body.length : 0)
 
-/** Returns the head-only request with which a standby asks the active node for the limits of a body. */
+/** Returns the request without body with which a standby asks the active node for the limits of the body. */
 export const headOf = (sender: BodySender, gone: AbortSignal): IncomingRequest => ({
   ...sender,
   id: '',
@@ -227,7 +231,7 @@ export const headOf = (sender: BodySender, gone: AbortSignal): IncomingRequest =
   onGone: goneOf(gone),
 })
 
-/** A `BodyAllowance` as JSON. Null means Infinity, which JSON cannot represent. */
+/** A `BodyAllowance` as JSON. `null` stands for `Infinity`, which JSON cannot represent. */
 interface WireAllowance extends Omit<BodyAllowance, 'bytesMax' | 'refusal'> {
   readonly bytesMax: number | null
 }

@@ -22,7 +22,7 @@ interface Content {
   readonly chunks: Chunks
 }
 
-/** The state of a cluster at one point in time, readable until it is closed. */
+/** A snapshot of a cluster. It can be read until it is closed. */
 interface Cut extends Content {
   readonly pausedMs: number
   close(): Promise<void>
@@ -36,7 +36,7 @@ interface ImagesOptions {
   readonly directory: string | undefined
 }
 
-/** Timeout after which a server resumes writing or serving, in case the lab has died. */
+/** Maximum pause of writes in milliseconds, in case the lab fails meanwhile. */
 const PAUSE_MS_MAX = 3000
 const STOP_MS_MAX = 5000
 
@@ -47,14 +47,14 @@ interface Pause {
 
 interface Stop {
   readonly load: (content: Content | undefined) => void
-  /** Resolves when the server has the new data, or its old data again. */
+  /** Resolves when the server runs with the new data, or with its old data again. */
   readonly done: Promise<void>
 }
 
 /**
- * Takes and loads images of this cluster. A lab does so consistently with several clusters. It pauses all of them before it
- * cuts the first, so that no secondary is ahead of its primary. It stops all of them before it loads the first, so that no
- * cluster receives later writes of another.
+ * Takes and loads images of this cluster. A lab uses this to take and load consistent images of several clusters. It
+ * pauses all clusters before it takes the first image, so that no secondary is ahead of its primary. It stops all
+ * clusters before it loads the first image, so that no cluster receives later writes of another.
  */
 export class ClusterImages {
   readonly #options: ImagesOptions
@@ -65,19 +65,19 @@ export class ClusterImages {
     this.#options = options
   }
 
-  /** Resolves when all writes are paused. The pause lasts until `cut`, or for a few seconds. */
+  /** Pauses all writes until `cut`, or for at most `PAUSE_MS_MAX`. Resolves when writes are paused. */
   async pause(): Promise<void> {
     const { host, clock } = this.#options
     this.#pause?.release()
     const { store } = host.requireRuntime()
     await new Promise<void>((resolve, reject) => {
       const work = () =>
-        new Promise<void>((goOn) => {
+        new Promise<void>((resume) => {
           const timer = clock.setTimer(PAUSE_MS_MAX, () => release())
           const release = () => {
             timer.cancel()
             if (this.#pause?.release === release) this.#pause = undefined
-            goOn()
+            resume()
           }
           this.#pause = { release, sinceMs: clock.monotonic() }
           resolve()
@@ -86,7 +86,7 @@ export class ClusterImages {
     })
   }
 
-  /** Takes a snapshot of the data and the lab's state, and ends the pause. */
+  /** Takes a snapshot of data and lab state, and resumes writes. Throws `LogicalError` if writes are not paused. */
   cut(): Cut {
     const pause = this.#pause
     if (!pause)
@@ -111,7 +111,7 @@ export class ClusterImages {
     this.#pause?.release()
   }
 
-  /** Takes a snapshot and writes the image into the data directory. */
+  /** Takes a snapshot, and writes it as an image file into the data directory. */
   async take(): Promise<ImageFacts & { readonly pausedMs: number }> {
     const directory = this.#requireDirectory()
     const cut = this.cut()
@@ -123,7 +123,7 @@ export class ClusterImages {
     }
   }
 
-  /** Resolves when the cluster neither serves requests nor replicates. This lasts until `load`, `resume` or a timeout. */
+  /** Stops requests and replication until `load`, `resume` or the timeout `STOP_MS_MAX`. Resolves when they stopped. */
   async stop(): Promise<void> {
     if (this.#stop) throw new LogicalError('unavailable', 'an image is already being loaded')
     const { host, clock } = this.#options
@@ -142,9 +142,9 @@ export class ClusterImages {
           if (!found) throw new LogicalError('unavailable', 'the lab canceled loading an image')
           await fillEngine(fresh, found.chunks)
           state = found.state
-          this.behaveAs(found.state)
+          this.applyLabState(found.state)
         },
-        // If the previous root key does not decrypt the new data, the cluster stays sealed.
+        // If the current root key does not decrypt the new data, the cluster stays sealed.
         rootKeyAfter: (before) => (state?.isSealed ? undefined : before),
         opensItself: () => state?.isSealed === false,
       })
@@ -157,7 +157,7 @@ export class ClusterImages {
     })
   }
 
-  /** Restores data, clock offset and holds of the image. Resolves when the cluster is running again. */
+  /** Loads an image: its data, clock offset and holds. Resolves when the cluster runs again. */
   async load(content: Content): Promise<void> {
     const stop = this.#stop
     if (!stop)
@@ -170,7 +170,7 @@ export class ClusterImages {
     await this.#options.host.settled()
   }
 
-  /** Loads the image in the data directory. It removes the file first, so that the next one can be placed there. */
+  /** Loads the image file in the data directory. Removes the file first, so that the next image can be stored there. */
   async loadFile(): Promise<void> {
     const file = path.join(this.#requireDirectory(), IMAGE_IN)
     const image = await checkImage(file)
@@ -185,7 +185,7 @@ export class ClusterImages {
     await this.#options.host.settled()
   }
 
-  behaveAs({ skewMs, holds: held }: ImageState): void {
+  applyLabState({ skewMs, holds: held }: ImageState): void {
     const { labState, holds } = this.#options
     labState.skewMs = skewMs
     holds.release()

@@ -6,7 +6,10 @@ const OWN_ROOT = '/_understudy/v1'
 
 const JSON_TYPE = 'application/json'
 
-/** Builds the OpenAPI document of all Understudy endpoints: of a server, a lab daemon, and a lab's page. */
+/**
+ * Returns the OpenAPI document of all Understudy-specific endpoints: those of a server, of a lab daemon, and of the
+ * page of a lab.
+ */
 export const describeOwnApi = (version: string): JsonObject => ({
   openapi: '3.1.0',
   info: {
@@ -38,7 +41,7 @@ export const describeOwnApi = (version: string): JsonObject => ({
 
 type Tag = 'server' | 'page' | 'lab-daemon'
 
-/** Base URLs of APIs that the documenting server does not serve itself. */
+/** Base URLs of APIs that another process serves. */
 const OTHER_SERVERS: Readonly<Partial<Record<Tag, JsonObject>>> = {
   'lab-daemon': { url: 'http://lab-daemon', description: 'Unix socket of the lab daemon' },
   page: { url: 'http://127.0.0.1', description: 'address of "understudy web"' },
@@ -47,19 +50,20 @@ const OTHER_SERVERS: Readonly<Partial<Record<Tag, JsonObject>>> = {
 type Paths = Record<string, Record<string, JsonObject>>
 
 /**
- * Merges the paths. A path that occurs twice keeps its first description, with the tags of both and a note about the second.
+ * Merges tables of paths. If a path occurs twice, keeps its first description, adds the tags of both, and adds a note
+ * about the second.
  */
 const merge = (...parts: readonly Paths[]): Paths => {
   const paths: Paths = {}
-  for (const [place, methods] of parts.flatMap((part) => Object.entries(part)))
+  for (const [path, methods] of parts.flatMap((part) => Object.entries(part)))
     for (const [method, operation] of Object.entries(methods)) {
-      const known = paths[place]?.[method]
+      const known = paths[path]?.[method]
       const both = known && {
         ...known,
         tags: [known.tags, operation.tags].flat() as string[],
         description: `With the tag "${String(operation.tags)}": ${String(operation.summary)}`,
       }
-      paths[place] = { ...paths[place], [method]: both ?? operation }
+      paths[path] = { ...paths[path], [method]: both ?? operation }
     }
   return paths
 }
@@ -68,8 +72,8 @@ const pathsOf = (operations: Readonly<Record<string, OwnOperation>>, root: strin
   const paths: Paths = {}
   for (const [name, operation] of Object.entries(operations)) {
     const [method = '', path = ''] = name.split(' ')
-    const place = `${root}/${path}`
-    paths[place] = { ...paths[place], [method.toLowerCase()]: describeOperation(operation, path, tag) }
+    const fullPath = `${root}/${path}`
+    paths[fullPath] = { ...paths[fullPath], [method.toLowerCase()]: describeOperation(operation, path, tag) }
   }
   return paths
 }
@@ -116,12 +120,12 @@ const answerOf = ({ answer, isAlsoEmpty }: OwnOperation): JsonObject => {
         content: { 'text/event-stream': { schema: { type: 'string' } } },
       },
     }
-  return { '200': { description: 'the answer', content: contentOf(answer) }, ...(isAlsoEmpty ? DONE : {}) }
+  return { '200': { description: 'the response', content: contentOf(answer) }, ...(isAlsoEmpty ? DONE : {}) }
 }
 
 const contentOf = ({ schema, example = {} }: Described): JsonObject => ({ [JSON_TYPE]: { schema, example } })
 
-/** Returns the response of `GET /_understudy/v1/`: the available operations, and the location of the full document. */
+/** Returns the response of `GET /_understudy/v1/`: the available operations and the location of the document. */
 export const listOwnApi = (isThere: (operation: OwnOperation) => boolean): JsonObject =>
   listOf(
     OWN_ROOT,
@@ -129,8 +133,8 @@ export const listOwnApi = (isThere: (operation: OwnOperation) => boolean): JsonO
   )
 
 /**
- * Returns the response of a lab daemon's `GET /`, like `listOwnApi`. If the daemon's process runs no servers, omits the
- * operations on servers.
+ * Returns the response of `GET /` of a lab daemon. Omits operations on servers if no servers run in the process of the
+ * daemon.
  */
 export const listLabDaemonApi = (hasServers: boolean): JsonObject =>
   listOf(

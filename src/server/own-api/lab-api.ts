@@ -30,10 +30,10 @@ import {
 import { isStream } from './own-feed.js'
 
 type Answer = JsonObject | string | AsyncIterable<Buffer> | undefined
-/** Returns an `Answer`. */
+/** Executes an operation. Returns an `Answer`, or a promise of one. */
 type Run = (server: LabServer, body: JsonObject, request: SideRequest) => unknown
 
-/** The function that executes each described operation. */
+/** The function that executes each operation of `SERVER_OPERATIONS`. */
 const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'GET info': info,
   'GET losses': losses,
@@ -56,7 +56,7 @@ const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'POST image/resume': ({ images }) => images.resume(),
 }
 
-/** Operations whose responses contain storage keys. */
+/** Operations whose responses contain storage paths. */
 const WITH_PATHS: ReadonlySet<string> = new Set<ServerOperation>(['GET info', 'GET losses'])
 
 const NAMES = Object.keys(RUNS) as ServerOperation[]
@@ -66,7 +66,10 @@ const takeImage = async (server: LabServer): Promise<JsonObject> => {
   return { sha256, bytes, paused_ms: Math.round(pausedMs) }
 }
 
-/** Creates Understudy's own endpoints, which respond in every state. Errors are `{"errors": [...]}`. */
+/**
+ * Creates the handler of Understudy-specific endpoints, which respond in every state. Errors have the form `{"errors":
+ * [...]}`.
+ */
 export const createLabApi = (
   server: LabServer,
   config: ServerConfig,
@@ -82,7 +85,7 @@ export const createLabApi = (
     (await statusOfAuditRead(server, request)) === 200
   return async (request) => {
     const { withheld = [] } = request
-    // A listener that withholds any information has no event stream, since the stream contains all of it.
+    // A listener that withholds any information serves no event stream, because the stream contains such information.
     const isThere = (operation: OwnOperation) =>
       !(operation === SERVER_OPERATIONS['GET events'] && withheld.length > 0) &&
       (labApi || (!operation.isLabOnly && (isOpen.get(operation) ?? true)))
@@ -142,7 +145,7 @@ async function info(server: LabServer, _: JsonObject, { withheld }: SideRequest)
   }
 }
 
-/** Describes how far this secondary is ahead of its primary, which was restored to an earlier state. */
+/** Describes the entries that this secondary has and its rewound primary has lost. */
 const aheadOf = ({ epoch, index, commonIndex, primaryIndex, sinceMs }: Ahead): JsonObject => ({
   epoch,
   last_remote_wal: index,
@@ -151,7 +154,7 @@ const aheadOf = ({ epoch, index, commonIndex, primaryIndex, sinceMs }: Ahead): J
   since: new Date(sinceMs).toISOString(),
 })
 
-/** Describes the newer primary, and all accepted writes that the newer epoch lacks. */
+/** Describes the newer epoch, and the writes that this primary has accepted and the newer epoch lacks. */
 const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undefined> => {
   const { fence } = replication.view
   if (!fence) return undefined
@@ -188,7 +191,10 @@ async function metrics(server: LabServer): Promise<string> {
   return renderPrometheus(await readMetrics(server.runtime, cluster.replication, server))
 }
 
-/** Returns the value if it is one of `choices`; undefined if it is absent. Throws LogicalError 400 for any other value. */
+/**
+ * Returns the value if it is one of `choices`, or undefined if it is absent. Throws `LogicalError` (status 400) for
+ * other values.
+ */
 const choiceOf = <T extends string>(value: unknown, choices: readonly T[], refusal: string): T | undefined => {
   if (value === undefined || value === null || value === '') return undefined
   const choice = choices.find((one) => one === value)
@@ -218,7 +224,7 @@ function skew(server: LabServer, body: JsonObject): void {
   server.labState.skewMs = ms
 }
 
-/** Returns the active faults of this process. Held states are listed by `states`. */
+/** Returns the faults of this process. `GET states` lists held states. */
 function faults({ labState }: LabServer): JsonObject {
   return {
     skew_ms: labState.skewMs,

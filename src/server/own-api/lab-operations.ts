@@ -22,7 +22,7 @@ const between: Described = {
   example: ['A', 'B'],
 }
 const fault: Described = { ...openObject({ name: text() }, ['name']), example: LATENCY }
-const wish: Fields = { between, isOneWay: flag(false), cluster: text(), forMs: whole(30_000), isHidden: flag() }
+const target: Fields = { between, isOneWay: flag(false), cluster: text(), forMs: whole(30_000), isHidden: flag() }
 const active: Described = {
   ...openObject({ id: whole(), untilMs: whole(), fault, between, cluster: text() }, ['id', 'fault']),
   example: { id: 1, between: ['A', 'B'], isOneWay: false, fault: LATENCY },
@@ -35,7 +35,7 @@ const event = object(
 )
 const toxiproxy = (port: number | null): Described => object({ port: orNull(whole(), port) })
 
-/** The operations that a lab daemon serves on its socket, relative to the root. */
+/** The operations that a lab daemon serves on its socket. */
 export const LAB_DAEMON_OPERATIONS = {
   'GET faults': {
     summary: 'Lists the active faults of links and servers',
@@ -43,7 +43,7 @@ export const LAB_DAEMON_OPERATIONS = {
   },
   'POST faults': {
     summary: 'Injects a fault into the link between two clusters, or into the servers of one cluster',
-    body: openObject({ ...wish, fault }, ['fault']),
+    body: openObject({ ...target, fault }, ['fault']),
     answer: active,
   },
   'DELETE faults': { summary: 'Removes all faults', answer: healed },
@@ -99,11 +99,14 @@ const command = orNull(text(), 'understudy fault latency A B 80ms')
 const lines: Described = { ...listOf(object({ kind: oneOf(['said', 'call']), text: text() })), example: [] }
 
 const FORWARDED = 'Forwards the request to the active node of a cluster of the lab, with its token and namespace'
-/** Bodies of the public API, which has its own document. */
+/** Examples of bodies of the Vault API, which has its own document. */
 const READ = anything({ initialized: true, sealed: false, standby: false })
 const POLICY = anything({ policy: 'path "kv/*" { capabilities = ["read"] }' })
 
-/** The operations of a lab's page below `/_understudy/v1/`. A read-only page has only events and reads of clusters. */
+/**
+ * The operations of the page of a lab, below `/_understudy/v1/`. A read-only page serves only events and reads of
+ * clusters.
+ */
 export const PAGE_OPERATIONS = {
   'GET events': {
     summary:

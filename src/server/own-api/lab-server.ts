@@ -12,12 +12,12 @@ import { sha256 } from '../../crypto/digest.js'
 import { LogicalError } from '../../logical/errors.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 
-/** The parts of a server that a lab can inspect and change. */
+/** The parts of a server that the lab endpoints read and change. */
 export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter' | 'inFlight'> {
   readonly labState: LabState
   readonly images: ClusterImages
   readonly runtime: Runtime | undefined
-  /** Undefined for a single-node cluster. */
+  /** This node; undefined for a single-node cluster. */
   readonly node: Pick<ClusterNode, 'id' | 'state' | 'isServing'> | undefined
   readonly host: Pick<RuntimeHost, 'storageGeneration' | 'isPurgePending'>
   /** Executes a request as if a client had sent it over HTTP. */
@@ -25,7 +25,10 @@ export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter' 
   readonly feed: { open(): AsyncIterable<Buffer> }
 }
 
-/** Describes a node's state with the terms of `server/nodes/SPEC.md`, or `removed`; undefined for a single-node cluster. */
+/**
+ * Describes a node. Its state is one of `server/nodes/SPEC.md`, or `removed`. Returns undefined for a single-node
+ * cluster.
+ */
 export const describeNode = ({
   node,
   runtime,
@@ -39,7 +42,7 @@ export const describeNode = ({
     applied_index: runtime?.appliedIndex ?? 0,
   }
 
-/** Authorizes a change to this server. Without a configured token, allows all clients except web pages. Throws 403. */
+/** Throws a 403 error if the caller may not change this server. Without a token, only web pages are rejected. */
 export const requireRight = (request: SideRequest, token: string): void => {
   if (token !== '' && !hasToken(request, token)) {
     throw denied('set the header X-Understudy-Token to the value of lab_api_token')
@@ -53,12 +56,13 @@ export const hasToken = ({ headers }: SideRequest, expected: string): boolean =>
 
 const denied = (reason: string): LogicalError => new LogicalError('permission-denied', `permission denied: ${reason}`)
 
-/** Names of machines and containers that public DNS servers do not resolve. */
+/** Names of machines and containers that public DNS servers never resolve. */
 const LOCAL_NAME = /^(?:[^.]+|.+\.(?:localhost|local|internal|svc|test|home\.arpa))\.?$/i
 
 /**
- * Rejects a request with a Host header that does not belong to this server. This prevents DNS rebinding by a web page. TLS
- * requests need no check: a browser rejects a certificate for another name. `own` contains the server's addresses as URLs.
+ * Throws a 403 error if the Host header does not belong to this server, to prevent DNS rebinding by a web page. TLS
+ * requests need no check, because a browser rejects a certificate for another name. `own` has the addresses of the
+ * server as URLs.
  */
 export const requireOwnHost = ({ headers: { host }, isTls }: SideRequest, own: readonly string[]): void => {
   if (host === undefined || isTls) return
@@ -72,11 +76,14 @@ export const requireOwnHost = ({ headers: { host }, isTls }: SideRequest, own: r
     )
 }
 
-/** Returns the lower-case host of an address with optional scheme and port; empty if invalid. */
+/**
+ * Returns the host of an address in lower case. Scheme and port are optional. Returns an empty string for an invalid
+ * address.
+ */
 const hostnameOf = (address: string): string =>
   /^(?:https?:\/\/)?(\[[\da-f:.]+\]|[^:/?#@\s]+)(?::\d+)?\/?$/i.exec(address)?.[1]?.toLowerCase() ?? ''
 
-/** Replaces storage keys with empty strings, for callers that are not authorized to see them. */
+/** Replaces storage paths with empty strings, for callers that are not authorized to read them. */
 export const hidePaths = (value: JsonValue): JsonValue => {
   if (Array.isArray(value)) return value.map(hidePaths)
   if (typeof value !== 'object' || value === null) return value
@@ -86,18 +93,19 @@ export const hidePaths = (value: JsonValue): JsonValue => {
 }
 
 /**
- * Returns the most recent audit lines of this server. To authorize the caller, reads `sys/audit` with the caller's token.
- * This read is audited. Throws LogicalError 403 if the token may not read `sys/audit`, and 503 if the read fails.
+ * Resolves to the most recent audit lines of this server. To authorize the caller, reads `sys/audit` with the caller's
+ * token, which is audited. Rejects with `LogicalError`: 403 if the token may not read `sys/audit`, and 503 if the read
+ * fails.
  */
 export const readOwnAudit = async (server: LabServer, request: SideRequest): Promise<JsonObject> => {
   const status = await statusOfAuditRead(server, request)
   if (status === 403) throw new LogicalError('permission-denied', 'permission denied')
-  if (status !== 200) throw new LogicalError('unavailable', 'audit devices cannot be read now')
+  if (status !== 200) throw new LogicalError('unavailable', `cannot read sys/audit: status ${status}; try again later`)
   const { lines = [], kept = [] } = server.runtime?.cluster?.services.audit.tail() ?? {}
   return { kept: [...kept], lines: lines.map(({ path, text }) => ({ device: path, text })) }
 }
 
-/** Returns the status of a read of `sys/audit` with the request's token; 403 without one. */
+/** Resolves to the HTTP status of a read of `sys/audit` with the request's token, or to 403 without a token. */
 export const statusOfAuditRead = async (server: LabServer, request: SideRequest): Promise<number> =>
   textOf(request.headers['x-vault-token']) === undefined ? 403 : (await server.handle(devicesRead(request))).status
 

@@ -7,12 +7,12 @@ import { HANDLED, REFUSED } from '../../core/status/metrics.js'
 import { secondaryLags, upstreamLag } from '../wiring/metric-reading.js'
 import { describeNode, type LabServer } from './lab-server.js'
 
-/** Pause in ms between status events. The stream sends them regularly, because lag grows even without events. */
-const LOOK_EVERY_MS = 1000
+/** Interval of status events in milliseconds. Events are sent regularly, because the lag grows without events. */
+const INTERVAL_MS = 1000
 
 /**
- * The status of this server, and of the clusters it replicates with, as server-sent events once a second. Collects nothing
- * while there are no readers. Contains no secrets; part of it is public in status endpoints.
+ * Streams the status of this server and its replication peers as server-sent events, once a second. Collects nothing
+ * while there is no reader. Contains no secrets. Status endpoints publish part of this data.
  */
 export class OwnFeed {
   readonly #server: LabServer
@@ -25,7 +25,7 @@ export class OwnFeed {
     this.#clock = clock
   }
 
-  /** Throws LogicalError `unavailable` if there are too many readers. */
+  /** Opens a stream. Throws `LogicalError` `unavailable` if there are too many readers. */
   open(): AsyncIterable<Buffer> {
     if (this.#readers >= LIMITS.ownFeedReadersMax)
       throw new LogicalError(
@@ -42,22 +42,22 @@ export class OwnFeed {
     return { [Symbol.asyncIterator]: () => leaving(stream, leave) }
   }
 
-  /** Closes all streams, so that readers do not delay shutdown. */
+  /** Ends all streams, so that readers do not delay the shutdown. */
   close(): void {
     this.#end.abort()
   }
 
   async *#read(): AsyncGenerator<Buffer, void, void> {
     const { signal } = this.#end
-    yield Buffer.from(`retry: ${LOOK_EVERY_MS}\n\n`)
+    yield Buffer.from(`retry: ${INTERVAL_MS}\n\n`)
     while (!signal.aborted) {
-      yield Buffer.from(`event: look\ndata: ${printJson(lookAt(this.#server, this.#clock.now()))}\n\n`)
-      await this.#clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+      yield Buffer.from(`event: look\ndata: ${printJson(readStatus(this.#server, this.#clock.now()))}\n\n`)
+      await this.#clock.sleep(INTERVAL_MS, signal).catch(() => undefined)
     }
   }
 }
 
-/** Calls `leave` when the stream ends, fails or is canceled, even if it was never read. */
+/** Wraps a stream. Calls `leave` when the stream ends, fails or is canceled, even if it was never read. */
 const leaving = (stream: AsyncGenerator<Buffer, void, void>, leave: () => void): AsyncIterator<Buffer, void> => ({
   async next() {
     try {
@@ -75,7 +75,7 @@ const leaving = (stream: AsyncGenerator<Buffer, void, void>, leave: () => void):
   },
 })
 
-const lookAt = (server: LabServer, nowMs: number): JsonObject => {
+const readStatus = (server: LabServer, nowMs: number): JsonObject => {
   const { runtime, status, meter } = server
   return {
     at_ms: nowMs,
@@ -93,7 +93,7 @@ const lookAt = (server: LabServer, nowMs: number): JsonObject => {
   }
 }
 
-/** Returns the lag of each secondary of this primary by its ID, and of this secondary behind its primary. */
+/** Returns the lag of each secondary of this primary, and the lag of this secondary behind its primary. */
 const lagsOf = ({ runtime }: LabServer): JsonObject => {
   const parts = runtime?.cluster?.replication
   if (!runtime || !parts) return { secondaries: [], upstream: null }

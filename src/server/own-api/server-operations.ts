@@ -4,14 +4,17 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 
 export interface OwnOperation {
   readonly summary: string
-  /** For operations of a server: available only with `lab_api`. */
+  /** True if a server serves the operation only with `lab_api`. */
   readonly isLabOnly?: true
   readonly asToken?: true
   readonly query?: readonly QueryParameter[]
   readonly body?: Described
-  /** Absent: 204 without a body. `text` is in Prometheus format; `events` is a continuous stream of server-sent events. */
+  /**
+   * The response body. If undefined, the response is 204 without a body. `text` is in Prometheus format. `events` is a
+   * stream of server-sent events.
+   */
   readonly answer?: Described | 'text' | 'events'
-  /** May also respond with 204 if there is nothing to return. */
+  /** True if the response may also be 204, because there is nothing to return. */
   readonly isAlsoEmpty?: true
 }
 
@@ -21,7 +24,7 @@ interface QueryParameter {
   readonly type: 'integer' | 'boolean'
 }
 
-/** The schema of a JSON value, and an example. The example of an object omits properties without an example. */
+/** The schema and an example of a JSON value. The example of an object omits properties that have no example. */
 export interface Described {
   readonly schema: JsonObject
   readonly example?: JsonValue | undefined
@@ -36,7 +39,7 @@ export const oneOf = (values: readonly string[], example?: string): Described =>
   schema: { type: 'string', enum: [...values] },
   example,
 })
-/** The example has one item, or none if the items have no example. */
+/** Describes a list. Its example has one item, or none if the items have no example. */
 export const listOf = ({ schema, example }: Described): Described => ({
   schema: { type: 'array', items: schema },
   example: example === undefined ? [] : [example],
@@ -46,11 +49,11 @@ export const orNull = ({ schema }: Described, example: JsonValue = null): Descri
   example,
 })
 
-/** Describes an object without other properties. The properties of `required` are always present. */
+/** Describes an object without further properties. The properties of `required` are always present. */
 export const object = (required: Fields, optional: Fields = {}): Described =>
   openObject({ ...required, ...optional }, Object.keys(required), { additionalProperties: false })
 
-/** Describes an object that may have other properties. */
+/** Describes an object that may have further properties. */
 export const openObject = (fields: Fields, required: readonly string[], more: JsonObject = {}): Described => {
   const examples = Object.entries(fields).flatMap(([name, { example }]) =>
     example === undefined ? [] : [[name, example] as const],
@@ -72,7 +75,10 @@ const holdState = oneOf(HOLD_STATES, 'merkle-sync')
 const AUDIT_LINE =
   '{"time":"2026-01-05T10:00:00.000000Z","type":"request","request":{"operation":"read","path":"kv/data/app"}}'
 
-/** `kept` lists the devices whose lines this response can contain. It omits devices that log raw values or discard lines. */
+/**
+ * The response with audit lines. `kept` lists the audit devices whose lines can be returned. It omits devices that log
+ * raw values or discard lines.
+ */
 export const AUDIT_LINES = object({
   kept: listOf(text('file/')),
   lines: listOf(object({ device: text('file/'), text: text(AUDIT_LINE) })),
@@ -84,7 +90,7 @@ const labOnly = <Name extends string>(operations: Readonly<Record<Name, OwnOpera
     Object.entries<OwnOperation>(operations).map(([name, operation]) => [name, { ...operation, isLabOnly: true }]),
   ) as Readonly<Record<Name, OwnOperation>>
 
-/** All operations of a server below `/_understudy/v1/`. The implementation is looked up by these names. */
+/** All operations of a server below `/_understudy/v1/`. The names select the functions that execute them. */
 export const SERVER_OPERATIONS = {
   'GET info': {
     summary:

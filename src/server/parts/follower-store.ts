@@ -13,15 +13,18 @@ import type { Store } from '../../storage/store/store.js'
 interface FollowerStoreOptions extends StoreSurroundings, Pick<Facilities, 'clock' | 'log'> {
   readonly source: EngineSource
   readonly sharedLog: SharedLog
-  /** Called when the existing data cannot follow the log: everything must be reopened. */
+  /** Called when the store cannot follow the log any longer, so that everything must be reopened. */
   readonly onBroken: (reason: string) => void
 }
 
-/** Pause in ms before the data is reopened, after a failure or after it was replaced. */
+/** Pause in milliseconds before the store is reopened: after a failure, or after the data was replaced. */
 const PAUSE_MS = 500
 const REPLACED_PAUSE_MS = 20
 
-/** The store of a node in a multi-node cluster. It follows the shared log until the node leads or the store is closed. */
+/**
+ * The store of a node in a multi-node cluster. It follows the shared log until this node becomes the leader, or until
+ * the store is closed.
+ */
 export class FollowerStore {
   readonly store: Store
   readonly #sharedLog: SharedLog
@@ -38,7 +41,7 @@ export class FollowerStore {
     this.#following = this.#follow(options)
   }
 
-  /** Opens the store. If the engine's data cannot be brought up to date, reads all data from the shared log first. */
+  /** Opens the store. First reads all data from the shared log if the log cannot bring the engine up to date. */
   static async open(options: FollowerStoreOptions, signal: AbortSignal): Promise<FollowerStore> {
     const { source, sharedLog, log } = options
     if (await prepareCopy(source, sharedLog, signal)) log.info('the data of the cluster was read from the shared log')
@@ -47,7 +50,7 @@ export class FollowerStore {
     const store = await openStore(engine, { ...options, commitLog })
     const follower = new Follower({ store, commitLog, sharedLog })
     try {
-      // Applies pending entries first: one of them may have initialized the cluster.
+      // Pending entries are applied first, because one of them may have initialized the cluster.
       await follower.catchUp(signal)
       return new FollowerStore(options, store, follower)
     } catch (error) {
@@ -61,7 +64,10 @@ export class FollowerStore {
     return this.#follower.applied.index
   }
 
-  /** Resolves when reads of this copy include the entry. Also resolves after `waitMs`, or when the copy stops following. */
+  /**
+   * Waits until reads of this copy include an entry. Also resolves after `waitMs` milliseconds, or when the copy stops
+   * following.
+   */
   async reach(index: number, waitMs: number): Promise<void> {
     if (this.#follower.seen >= index || this.#stop.signal.aborted) return
     const limits = { clock: this.#clock, timeoutMs: waitMs, signal: this.#stop.signal }
@@ -70,8 +76,8 @@ export class FollowerStore {
   }
 
   /**
-   * Resolves to true once reads of this copy include the whole current log. Resolves to false after `waitMs`, or when the
-   * copy stops following.
+   * Waits until reads of this copy include all current entries of the log. Resolves to false after `waitMs`
+   * milliseconds, or when the copy stops following.
    */
   async reachEnd(waitMs: number): Promise<boolean> {
     using limited = limitSignal(this.#clock, waitMs, this.#stop.signal, 'the end was not reached in time')
@@ -85,12 +91,12 @@ export class FollowerStore {
     }
   }
 
-  /** Applies the rest of the log, and makes the store writable. Rejects if the leadership is lost. */
+  /** Applies the remaining entries, and makes the store writable. Rejects if the leadership is lost. */
   lead(leadership: Leadership): Promise<void> {
     return this.#follower.lead(leadership)
   }
 
-  /** Stops applying entries. The owner closes the store. */
+  /** Stops applying entries. Does not close the store, which belongs to the caller. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the store is closed'))
     await this.#following
@@ -102,7 +108,7 @@ export class FollowerStore {
       await this.#follower.follow(signal)
     } catch (error) {
       if (signal.aborted) return
-      log.warn('the local copy cannot follow the shared log; reopening the store', { error })
+      log.warn('the local copy cannot follow the shared log: reopening the store', { error })
       const pauseMs = error instanceof ImageNeeded ? REPLACED_PAUSE_MS : PAUSE_MS
       await clock.sleep(pauseMs, signal).catch(() => undefined)
       if (!signal.aborted) onBroken('the shared log could not be followed')

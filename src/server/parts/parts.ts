@@ -32,11 +32,11 @@ import type { License } from '../../replication/model/machine.js'
 import { recordKey } from '../../replication/model/state.js'
 import type { Kind } from '../../replication/model/types.js'
 
-/** The membership of a runtime in a multi-node cluster. A single-node cluster has none. */
+/** The membership of this server in a multi-node cluster. A single-node cluster has none. */
 export interface NodeMembership {
-  /** The log that all nodes follow and the leader writes. */
+  /** The log that the leader writes and all other nodes follow. */
   readonly sharedLog: SharedLog
-  /** False once another node may have written data that this node lacks. */
+  /** False if another node may have written data that this node lacks. */
   readonly isLeading: boolean
   readonly presence: {
     /** The known cluster addresses of the other nodes. */
@@ -46,91 +46,100 @@ export interface NodeMembership {
   }
   /** True if this node may serve clients: it is active, and its lease guarantees that no other node is active. */
   readonly isServing: boolean
-  /** True from the election until the cluster is open, and during a role change: clients wait. */
+  /** True from the election until the cluster is open, and during a role change. Clients then wait. */
   readonly isTakingOver: boolean
-  /** Reports that the barrier was unsealed: the node takes part in elections from now on. */
+  /** Reports that the barrier was unsealed. From then on, the node takes part in elections. */
   unsealed(): void
   /**
-   * Reports that the barrier is about to be sealed. Resolves when the node is no longer leader and its new runtime follows
-   * the log.
+   * Reports that the barrier is about to be sealed. Resolves when the node is no longer the leader and its new runtime
+   * follows the log.
    */
   sealed(): Promise<void>
   /** Reports that the runtime is about to be rebuilt for a role change. A leader keeps its leadership. */
   changing(): void
-  /** Reports that the new runtime is in place; it follows the log. */
+  /** Reports that the new runtime is running and follows the log. */
   changed(): void
   /**
-   * Replaces the cluster's data with the content of the engine. Rejects with LogicalError 503 if this node is no longer
-   * leader, or if the outcome is unknown.
+   * Replaces the data of the cluster with the content of the engine. Rejects with `LogicalError` `unavailable` if this
+   * node is no longer the leader, or if the outcome is unknown.
    */
   publish(fresh: Engine): Promise<void>
-  /** Lets another node become active. Throws LogicalError 503 if this node is not active. */
+  /**
+   * Makes this node step down, so that another node becomes active. Throws `LogicalError` `unavailable` if this node is
+   * not active.
+   */
   stepDown(): void
-  /** Runs `work` as leader: it can write while the cluster is closed. Throws LogicalError 503 if another node leads. */
+  /**
+   * Runs `work` while this node is the leader, so that it can write although the cluster is closed. Rejects with
+   * `LogicalError` `unavailable` if another node is the leader.
+   */
   whileLeading<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Data that replaces the current data. */
+/** New data that replaces all current data. */
 export interface NewData {
-  /** Returns the root key of the new data, given the root key of the old data; undefined if this server does not have it. */
+  /**
+   * Returns the root key of the new data, or undefined if this server does not have it. Receives the root key of the
+   * old data.
+   */
   readonly rootKeyAfter: (before: Buffer | undefined) => Buffer | undefined
   readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
-  /** The replication set that the cluster joins. Status reads return it once the decision is durable. */
+  /** The replication set that the cluster joins. Status responses show it as soon as the decision is durable. */
   readonly joining?: FreshStart['joining']
-  /** Returns whether the auto-unseal seal, if any, may unseal the new data. Called after the change. */
+  /** Returns true if the auto-unseal seal, if any, may unseal the new data. Called after the change. */
   readonly opensItself?: () => boolean
 }
 
-/** How a node gives up leadership. */
+/** How a node steps down. */
 export interface StepDownOptions {
-  /** True if requests in progress complete first. */
+  /** True if the node first completes requests in progress. */
   readonly isDrained: boolean
-  /** Called when the store is closed. */
+  /** Called after the store is closed. Gives up the leadership. */
   readonly release: () => Promise<void>
 }
 
-/** Replaces the runtime, on behalf of parts that run inside it. */
+/** Functions that replace the runtime, for objects that run inside it. */
 export interface RuntimeChanges {
   /** The current runtime; undefined while it is being replaced. */
   readonly runtime: { readonly seal: Pick<SealManager, 'seal'> } | undefined
   /** Resolves when no change is in progress. */
   settled(): Promise<void>
-  /** Unseals with the auto-unseal seal, if any: now, or as soon as the seal is reachable. */
+  /** Unseals with the auto-unseal seal, if any, now or as soon as the seal is reachable. */
   autoUnseal(): Promise<void>
-  /** Rebuilds the runtime from its records. Returns immediately. */
+  /** Rebuilds the runtime from its stored records. Returns immediately. */
   restart(reason: string): void
   /**
-   * Makes new client writes wait. Resolves when the writes in progress have been answered, or after a timeout. Call
-   * `resumeWrites` afterwards, unless a restart follows.
+   * Pauses new client writes. Resolves when the writes in progress are complete, or after a timeout. The caller must
+   * call `resumeWrites` afterwards, unless a restart follows.
    */
   pauseWrites(): Promise<void>
   resumeWrites(): void
   /**
-   * Creates a new generation of the data with a new runtime. Resolves when the decision is durable. If it rejects, nothing
-   * has changed, unless the error is OutcomeUnknown. Rejects during another change, because that change would invalidate
-   * the data on which the decision is based.
+   * Creates a new generation of the data, and a new runtime on it. Resolves when the decision is durable. If the call
+   * rejects, nothing has changed, unless the error is `OutcomeUnknown`. Rejects during another change, because that
+   * change would invalidate the data on which this decision is based.
    */
   replaceData(reason: string, next: NewData): Promise<void>
 }
 
-/** The parts of a runtime that exist before its cluster is open, and on which the open cluster is built. */
+/** The objects of a runtime that exist before its cluster is open, and on which the open cluster is built. */
 export interface RuntimeParts {
   readonly store: Store
   readonly barrier: Barrier
   readonly seal: SealManager
   readonly identity: OwnIdentity
   readonly generationSlot: GenerationSlot
-  /** On a node of a multi-node cluster: follows the shared log. */
+  /** Set only on a node of a multi-node cluster. Follows the shared log. */
   readonly following: FollowerStore | undefined
 }
 
 interface OtherNodes {
   readonly sealJoin: SealJoin | undefined
-  /** True while this node has no access to its data, because too few other nodes are present. */
+  /** True while this node cannot read its data, because too few other nodes are running. */
   readonly isAwaitingOthers: boolean
 }
 
-/** The parts of the process that outlive a runtime and that a runtime needs. */
+/** The objects of the process that a runtime uses and that outlive it. */
 export interface ShellView {
   readonly status: ClusterStatus
   readonly holds: Holds
@@ -142,9 +151,9 @@ export interface ShellView {
   readonly passwords: Passwords
   readonly overrides: SimulationOverrides | undefined
   readonly systemRules: PathRuleTable
-  /** The root token of `-dev` as printed. It may have been revoked since. */
+  /** The root token that `-dev` printed. It may have been revoked since. */
   readonly devSecrets: { readonly rootToken: string } | undefined
-  /** The other nodes of a server with storage "raft"; undefined for other storage. */
+  /** The other nodes of a server with storage `raft`; undefined for other storage. */
   readonly peers: (RaftNodes & RaftJoining & OtherNodes) | undefined
   readonly inFlight: () => ReadonlyMap<
     string,
@@ -152,7 +161,7 @@ export interface ShellView {
   >
 }
 
-/** The objects outside a runtime that it uses. */
+/** The objects outside of a runtime that the runtime uses. */
 export interface RuntimeSurroundings extends Facilities {
   readonly config: ServerConfig
   readonly source: EngineSource
@@ -164,15 +173,12 @@ export interface RuntimeSurroundings extends Facilities {
 
 export interface OpenClusterOptions extends RuntimeSurroundings {
   readonly runtime: RuntimeParts
-  /** True if opened on a standby, read-only over a copy that follows the log. */
+  /** True if the cluster is opened on a standby: read-only, over a copy that follows the log. */
   readonly isStandby: boolean
   readonly statePaths: readonly PathSpec[]
 }
 
-/**
- * Replacements for sockets, and for cryptography that uses threads or its own random numbers, so that a server can be
- * simulated.
- */
+/** Replacements for sockets, threads and random numbers, so that servers can run in a simulation. */
 export interface SimulationOverrides {
   readonly transport: ClusterTransport
   readonly fetchWrapped: ReplicationHost['fetchWrapped']
@@ -191,8 +197,8 @@ export const findIdentity = (store: ReadStorage): OwnIdentity | undefined =>
   readJson<OwnIdentity>(store, KEYS.clusterIdentity)
 
 /**
- * Returns the ID and name of this cluster. Creates them on first use; they survive a wipe. A configured name overrides the
- * generated name.
+ * Resolves to the ID and the name of this cluster. Creates them on first use. They survive a wipe. A configured name
+ * overrides the generated name.
  */
 export const ensureIdentity = async (store: Store, configuredName: string, random: Random): Promise<OwnIdentity> => {
   const known = findIdentity(store)
@@ -210,8 +216,8 @@ const NOT_INCLUDED: Readonly<Record<License, readonly Kind[]>> = {
 }
 
 /**
- * Throws if the license does not include a role of the cluster. Checks only whether the record of a role exists, since its
- * content is encrypted and the server may be sealed.
+ * Throws `LogicalError` if the cluster has a replication role that the license does not include. Checks only whether
+ * the record of the role exists, because its content is encrypted and the server may be sealed.
  */
 export const requireLicensedRoles = (license: License, store: { get(key: string): Buffer | undefined }): void => {
   const kind = NOT_INCLUDED[license].find((candidate) => store.get(recordKey(candidate)) !== undefined)

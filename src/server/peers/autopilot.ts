@@ -37,7 +37,7 @@ export const aloneServer = (
   version: config.own.reportedVersion,
 })
 
-/** Returns the admitted nodes that are etcd members, with their health. Runs on the leader. */
+/** Returns the admitted nodes that are etcd members, with the health of each node. Runs on the leader. */
 const findServers = async (storage: Storage, sources: Sources): Promise<readonly WatchedServer[]> => {
   const { members, sharedLog, contacts, leaderId } = sources
   const [records, all, announced] = await Promise.all([listPeers(storage), members.list(), sharedLog.nodes()])
@@ -64,14 +64,15 @@ const findServers = async (storage: Storage, sources: Sources): Promise<readonly
 }
 
 /**
- * Removes a node; runs on the leader. `servers` are all nodes, including this one. Rejects with LogicalError 503 if too few
- * other nodes are present or reachable.
+ * Removes a node from the cluster. Runs on the active node. `servers` are all nodes, including this one. Does nothing
+ * in etcd if the node has no member. Throws LogicalError 400 if the cluster has no other node. Throws LogicalError 503
+ * if fewer than a majority of the other voters are healthy, or if etcd does not remove the member.
  */
 export const removeNode = async (
   nodeId: string,
   context: PeersContext,
   servers: readonly RaftServer[],
-  dismissGone: () => Promise<void>,
+  revokeRemoved: () => Promise<void>,
 ): Promise<void> => {
   const { etcd, node, storage, options } = context
   const { config, log } = options
@@ -90,9 +91,9 @@ export const removeNode = async (
     if (member) await etcd.members.remove(member.ID)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : cause
-    throw new LogicalError('unavailable', `the node "${nodeId}" could not be removed: ${reason}`, { cause })
+    throw new LogicalError('unavailable', `cannot remove the node "${nodeId}": ${reason}`, { cause })
   }
-  await dismissGone()
+  await revokeRemoved()
   log.info('a node was removed from the cluster', { node: nodeId })
 }
 
@@ -103,9 +104,9 @@ const findMember = async (members: EtcdMembers, { peerAddress }: PeerRecord): Pr
 }
 
 /**
- * Removes the active node itself. The node steps down first. When another node leads, the member of this node is removed in
- * the background. If it were removed first, it could not release its lease, and writes would stop until the lease expires.
- * The record of a node has no effect without its member.
+ * Removes this node, which is active. First, the node steps down. When another node leads, the background task removes
+ * the etcd member of this node. A removed member could not release its lease, so writes would stop until the lease
+ * expires. The record of this node has no effect after its member is removed.
  */
 const removeOwn = (
   { ID }: Member,
@@ -121,13 +122,16 @@ const removeOwn = (
   node.stepDown()
   led
     .then(() => etcd.members.remove(ID))
-    .catch((error: unknown) => log.error('this node could not be removed from its cluster', { error }))
+    .catch((error: unknown) => log.error('cannot remove this node from its cluster', { error }))
 }
 
-/** Pause in ms between health checks, short enough to see each heartbeat of a node. */
-const LOOK_MS = 1000
+/** Pause between two health checks, in ms. It is shorter than the interval of the nodes' heartbeats. */
+const CHECK_MS = 1000
 
-/** Monitors the nodes of the cluster on the active node, and removes dead ones if configured. Keeps removed nodes out. */
+/**
+ * Monitors the nodes of the cluster. On the active node, removes dead nodes if configured, and revokes the certificates
+ * of removed nodes.
+ */
 export class Autopilot {
   readonly #context: PeersContext
   readonly #remove: (nodeId: string) => Promise<void>
@@ -140,13 +144,13 @@ export class Autopilot {
     this.#remove = remove
     this.#contacts = new Contacts(clock)
     this.#revocation = new Revocation(context)
-    new PeriodicWork(() => this.#look()).start(clock, LOOK_MS, context.signal)
+    new PeriodicWork(() => this.#check()).start(clock, CHECK_MS, context.signal)
   }
 
-  /** On the active node: deletes the records of nodes without an etcd member, and revokes their certificates. */
-  readonly dismissGone = (): Promise<void> => this.#revocation.dismissGone()
+  /** On the active node, deletes the records of nodes without an etcd member, and revokes their certificates. */
+  readonly revokeRemoved = (): Promise<void> => this.#revocation.revokeRemoved()
 
-  /** Returns the nodes, on the leader; undefined if there are no other nodes. */
+  /** Returns the nodes with their health. Returns undefined if this server runs without etcd. Runs on the leader. */
   async servers(): Promise<readonly WatchedServer[] | undefined> {
     const { etcd, node, options, storage } = this.#context
     if (!etcd || !node) return undefined
@@ -159,16 +163,16 @@ export class Autopilot {
     })
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     try {
-      await this.#revocation.look()
-      if (this.#context.isActive) await this.#takeOutDead()
+      await this.#revocation.check()
+      if (this.#context.isActive) await this.#removeDead()
     } catch (error) {
-      this.#context.options.log.debug('the node health check failed', { error })
+      this.#context.options.log.debug('cannot check the health of the nodes', { error })
     }
   }
 
-  async #takeOutDead(): Promise<void> {
+  async #removeDead(): Promise<void> {
     const { config, log } = this.#context.options
     const servers = await this.servers()
     if (!servers) return
@@ -179,9 +183,13 @@ export class Autopilot {
   }
 }
 
-const PROMOTION_LOOK_MS = 500
+/** Pause between two attempts to promote new members, in ms. */
+const PROMOTION_MS = 500
 
-/** Promotes new members to voters once they have caught up. Before that they have no vote and cannot block the consensus. */
+/**
+ * Promotes new etcd members to voters once they have caught up. Until then a new member has no vote, so it cannot block
+ * the consensus.
+ */
 export class ClusterMaintenance {
   readonly #context: PeersContext
   #wasActive = false
@@ -189,15 +197,15 @@ export class ClusterMaintenance {
 
   constructor(context: PeersContext) {
     this.#context = context
-    new PeriodicWork(() => this.#look()).start(context.options.clock, PROMOTION_LOOK_MS, context.signal)
+    new PeriodicWork(() => this.#check()).start(context.options.clock, PROMOTION_MS, context.signal)
   }
 
-  /** Starts promoting. Call it when a new member was added. */
+  /** Resumes the promotion. The caller calls it after it added a member. */
   begin(): void {
     this.#mayHaveLearners = true
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { isActive, etcd, options } = this.#context
     const members = isActive ? etcd?.members : undefined
     // The previous active node may have left members without a vote.
@@ -207,11 +215,11 @@ export class ClusterMaintenance {
     try {
       this.#mayHaveLearners = !(await this.#promoteAll(members))
     } catch (error) {
-      options.log.debug('the etcd members could not be listed', { error })
+      options.log.debug('cannot list the etcd members', { error })
     }
   }
 
-  /** Returns true if all members are voters. */
+  /** Promotes each member that has caught up. Returns true if there was nothing to promote. */
   async #promoteAll(members: EtcdMembers): Promise<boolean> {
     const learners = (await members.list()).filter(({ isLearner }) => isLearner)
     for (const { ID, name } of learners) {

@@ -4,18 +4,18 @@ import type { AutopilotSettings } from '../../core/system/autopilot-settings.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 
 interface Contact {
-  /** The time in the node's last heartbeat; undefined before the first one. */
+  /** The timestamp that the node's last heartbeat contains; undefined before the first heartbeat. */
   readonly echoMs: number | undefined
-  /** Monotonic time of this node. */
+  /** Time at which the active node received the last heartbeat, in ms of its monotonic clock. */
   readonly heardMs: number
-  /** Wall-clock and monotonic time since when the node is healthy; undefined while it is not. */
+  /** Wall-clock and monotonic time at which the node became healthy; undefined while it is unhealthy. */
   readonly stableSince: { readonly wallMs: number; readonly ms: number } | undefined
 }
 
-interface Sight {
+interface Observation {
   readonly announced: readonly AnnouncedNode[]
   readonly term: number
-  /** Maximum time without contact for a healthy node. */
+  /** Maximum time without contact, in ms, after which a node counts as unhealthy. */
   readonly thresholdMs: number
 }
 
@@ -27,8 +27,9 @@ interface Health {
 }
 
 /**
- * Records when the active node last received a heartbeat from each other node. All times are from the active node's clock,
- * since other clocks may be wrong. Until the first heartbeat of a node, the time counts from the first check in this term.
+ * Records when the active node last received a heartbeat from each other node. All times are from the clock of the
+ * active node, since the clocks of other nodes may be wrong. If a node has not yet sent a heartbeat, its time without
+ * contact counts from the first check in this term.
  */
 export class Contacts {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>
@@ -39,8 +40,8 @@ export class Contacts {
     this.#clock = clock
   }
 
-  /** Updates and returns the health of the cluster's nodes, in the given order. In a new term, forgets all earlier times. */
-  see(nodeIds: readonly string[], { announced, term, thresholdMs }: Sight): readonly Health[] {
+  /** Updates the health of these nodes, and returns it in the given order. A new term discards all earlier times. */
+  see(nodeIds: readonly string[], { announced, term, thresholdMs }: Observation): readonly Health[] {
     const ms = this.#clock.monotonic()
     const before = this.#term === term ? this.#byNode : new Map<string, Contact>()
     this.#term = term
@@ -60,7 +61,7 @@ export class Contacts {
   }
 }
 
-/** A node, and how long it has been healthy without interruption. */
+/** A node with the time for which it has been healthy without interruption, in ms. */
 export interface WatchedServer extends RaftServer {
   readonly stableMs: number
 }
@@ -68,9 +69,11 @@ export interface WatchedServer extends RaftServer {
 const MS = 1000
 
 /**
- * Returns the dead node to remove now; undefined if there is none, or if removal is not allowed. Only one at a time, so that
- * each decision considers the remaining nodes. A voter is removed only while healthy nodes hold a majority of the votes, and
- * while enough nodes remain that have been healthy for long enough.
+ * Returns the ID of the dead node to remove now. Returns undefined if no node is dead, or if no removal is allowed.
+ * Returns only one node at a time, so that each decision considers the remaining nodes. A voter is removed only if both
+ * conditions hold:
+ * - Healthy nodes hold a majority of the votes.
+ * - At least `min_quorum` voters have been healthy for `server_stabilization_time`.
  */
 export const findDeadServer = (
   servers: readonly WatchedServer[],

@@ -12,29 +12,32 @@ interface EtcdChildOptions extends Pick<Facilities, 'clock' | 'random'> {
   readonly program: string
   /** All flags except the client address. */
   readonly flags: readonly string[]
-  /** The URL for clients. Default: a socket file that only this user can access. */
+  /** The URL at which etcd serves clients. Default: a socket file that only this user can access. */
   readonly clientUrl?: string
-  /** Called with each line of its log. */
+  /** Called with each line of etcd's log. */
   readonly onLine: (line: string) => void
-  /** Called each time etcd has exited by itself. After a pause, it is restarted. */
+  /** Called each time etcd exits by itself. etcd is restarted after a pause. */
   readonly onRestart: (ended: EtcdEnding) => void
-  /** Called when the other members have permanently removed this member. It is not restarted. */
+  /** Called when the other members have removed this member permanently. etcd is not restarted then. */
   readonly onRemoved?: () => void
 }
 
 interface EtcdEnding {
-  /** The exit status: 128 + n after signal n. Null if it could not be started. */
+  /** The exit status: 128 + n after signal n; null if etcd could not be started. */
   readonly code: number | string | null
-  /** The last messages of its log. */
+  /** The last messages of etcd's log, one per line. */
   readonly lines: string
   readonly pauseMs: number
 }
 
 /**
- * A shell script that runs etcd. When it reads a line from its standard input, it stops etcd. When the input closes, it
- * kills etcd and removes the directory, so that nothing remains of a killed server. If etcd exits first, it kills nothing.
+ * A shell script that runs etcd. The server process writes to its standard input:
+ * - When the script reads a line, it sends SIGTERM to etcd.
+ * - When it reads another line or the input closes, it kills etcd and removes the working directory. The input also
+ *   closes when the server process is killed, so etcd never outlives the server.
+ * - If etcd exits by itself, the script exits with the same status.
  */
-const WATCH = [
+const SCRIPT = [
   'exec 3<&0',
   '"$0" "$@" </dev/null 3<&- &',
   'etcd=$!',
@@ -49,19 +52,23 @@ const WATCH = [
 const SOCKET = 'client:1'
 
 const RESTART = { initialMs: 250, maxMs: 10_000 }
-/** Time in ms after which a process counts as successfully started. */
-const SOUND_MS = 30_000
-/** Time for the member to hand over its Raft leadership. */
-const END_MS = 3000
+/** Time in ms after which a running etcd counts as successfully started. */
+const STARTED_MS = 30_000
+/** Time in ms for the member to hand over its Raft leadership before it is killed. */
+const HANDOVER_MS = 3000
+/** Number of log lines that are reported when etcd exits. */
 const LINES_KEPT = 5
-/** Matches the log line of a member that the other members have removed. The member then exits as if it was stopped. */
+/** Matches the log line of a member that the other members have removed. The member then exits normally. */
 const REMOVED = /data-dir used by this member must be removed|permanently removed from the cluster/
 
 /** An etcd child process. It is restarted when it exits, and stopped when this process exits for any reason. */
 export class EtcdChild {
   readonly #options: EtcdChildOptions
   readonly #stop = new AbortController()
-  /** Outside the data directory: some container file systems do not support sockets. */
+  /**
+   * The working directory of etcd. It is outside the data directory, since some container file systems do not support
+   * sockets.
+   */
   readonly #directory = makeTemporaryDirectory('etcd')
   #child: ChildProcess | undefined
   #running: Promise<void> = Promise.resolve()
@@ -73,7 +80,7 @@ export class EtcdChild {
     this.#options = options
   }
 
-  /** The address of the socket file in gRPC format. */
+  /** The address of the socket file, in the format of gRPC. */
   get address(): string {
     return `unix:${path.join(this.#directory, SOCKET)}`
   }
@@ -87,7 +94,7 @@ export class EtcdChild {
   async stop(): Promise<void> {
     this.#stop.abort(new Error('this process is stopping'))
     this.#child?.stdin?.write('end\n')
-    const late = this.#options.clock.setTimer(END_MS, () => this.#child?.stdin?.end())
+    const late = this.#options.clock.setTimer(HANDOVER_MS, () => this.#child?.stdin?.end())
     await this.#running
     late.cancel()
     await rm(this.#directory, { recursive: true, force: true })
@@ -103,7 +110,7 @@ export class EtcdChild {
       const lines = this.#lines.join('\n')
       this.#onEnd(`etcd exited with ${code}: ${lines}`)
       if (this.#isRemoved) return onRemoved?.()
-      if (clock.monotonic() - sinceMs > SOUND_MS) backoff.reset()
+      if (clock.monotonic() - sinceMs > STARTED_MS) backoff.reset()
       const pauseMs = backoff.next()
       onRestart({ code, lines, pauseMs })
       await clock.sleep(pauseMs, this.#stop.signal).catch(() => undefined)
@@ -117,18 +124,18 @@ export class EtcdChild {
       const client = ['--listen-client-urls', clientUrl, '--advertise-client-urls', clientUrl]
       // A killed process leaves its socket file, which prevents a new process from listening.
       rmSync(path.join(this.#directory, SOCKET), { force: true })
-      // Keeps the server's environment from configuring etcd.
+      // A minimal environment, so that the environment of the server does not configure etcd.
       const unsupported = ARCHITECTURES[process.arch]
       const env = {
         PATH: '/usr/local/bin:/usr/bin:/bin',
         SOCKET,
         ...(unsupported === undefined ? {} : { ETCD_UNSUPPORTED_ARCH: unsupported }),
       }
-      const child = spawn('/bin/sh', ['-c', WATCH, program, ...flags, ...client], {
+      const child = spawn('/bin/sh', ['-c', SCRIPT, program, ...flags, ...client], {
         stdio: ['pipe', 'ignore', 'pipe'],
         env,
         cwd: this.#directory,
-        // A terminal's Ctrl+C stops the server, and must not stop etcd before it.
+        // Ctrl+C in a terminal signals the whole process group. It must not stop etcd before the server.
         detached: true,
       })
       this.#child = child
@@ -153,10 +160,10 @@ export class EtcdChild {
   }
 }
 
-/** Architectures on which etcd requires an explicit opt-in, since it is not fully tested there. */
+/** Values of ETCD_UNSUPPORTED_ARCH per architecture. On these architectures etcd starts only with this variable. */
 const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = { arm64: 'arm64', arm: 'arm' }
 
-/** Returns the message of a log line, which is JSON. */
+/** Returns the message of a JSON log line. Returns any other line unchanged. */
 const messageOf = (line: string): string =>
   attempt(() => {
     const { msg, error } = JSON.parse(line) as { msg?: string; error?: string }

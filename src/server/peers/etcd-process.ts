@@ -28,11 +28,12 @@ export interface MemberTls {
   readonly revoked?: string | undefined
 }
 
-/** `serial` is the serial number of the certificate in hex. */
+/** A new certificate. `serial` is its serial number in hex. */
 export interface IssuedTls extends MemberTls {
   readonly serial: string
 }
 
+/** Prefix of all keys that this server writes to etcd. */
 export const PREFIX = '/understudy/'
 
 const FILES = { ca: 'ca.pem', certificate: 'certificate.pem', privateKey: 'key.pem' } as const
@@ -40,12 +41,12 @@ const REVOKED = 'revoked.der'
 const ADDRESSES = 'cluster-addresses'
 const DATA = 'data'
 const REQUEST_TIMEOUT_MS = 2000
-/** etcd's default is 2 GiB; this is the maximum it recommends. */
+/** Maximum size of etcd's database. etcd's default is 2 GiB. This value is the maximum that etcd recommends. */
 const QUOTA_BYTES = 8 * 1024 ** 3
-/** etcd's default. */
+/** Maximum election timeout in ms, which is etcd's default. */
 const ELECTION_MS_MAX = 1000
 
-/** Returns etcd's name for a node: hex, so that no character is special to etcd. */
+/** Returns the name of a node in etcd. The name is in hex, since etcd treats some characters of a name specially. */
 export const memberName = (nodeId: string): string => Buffer.from(nodeId).toString('hex')
 
 export const nodeIdOf = (name: string): string => Buffer.from(name, 'hex').toString('utf8')
@@ -59,6 +60,7 @@ interface EtcdProcessParts {
   readonly members: EtcdMembers
 }
 
+/** The etcd process of this server, which is a member of the cluster's etcd. */
 export class EtcdProcess {
   readonly members: EtcdMembers
   readonly connection: EtcdConnectionOptions
@@ -70,18 +72,21 @@ export class EtcdProcess {
     this.members = parts.members
   }
 
-  /** Creates an empty member directory with the required certificates. */
+  /** Creates an empty etcd directory that contains the certificates. Deletes an existing one. */
   static async prepare({ directory }: PeersOptions, tls: MemberTls): Promise<void> {
-    const place = placeOf(directory)
-    await rm(place, { recursive: true, force: true })
-    makeDirectory(place, 0o700)
+    const target = etcdHome(directory)
+    await rm(target, { recursive: true, force: true })
+    makeDirectory(target, 0o700)
     for (const [name, file] of Object.entries(FILES)) {
-      await writeFile(path.join(place, file), tls[name as keyof typeof FILES], { mode: 0o600 })
+      await writeFile(path.join(target, file), tls[name as keyof typeof FILES], { mode: 0o600 })
     }
     if (tls.revoked !== undefined) await writeRevoked(directory, tls.revoked)
   }
 
-  /** Starts the member on existing data. Rejects if it cannot start; later failures are logged. */
+  /**
+   * Starts etcd in the directory that `prepare` created. Rejects with LogicalError 503 if etcd is not installed. If
+   * etcd exits later, the process is restarted and the exit is logged.
+   */
   static async start(
     options: PeersOptions,
     member: MemberRecord,
@@ -90,9 +95,9 @@ export class EtcdProcess {
   ): Promise<EtcdProcess> {
     const { config, directory, clock, random, log } = options
     const program = path.resolve(findEtcd(config.own.etcdPath))
-    if (!existsSync(path.join(placeOf(directory), REVOKED))) await writeEmptyList(directory, clock.now())
+    if (!existsSync(path.join(etcdHome(directory), REVOKED))) await writeEmptyList(directory, clock.now())
     const flags = [
-      ...flagsOf(placeOf(directory), member, await peerBindAddress(config)),
+      ...flagsOf(etcdHome(directory), member, await peerBindAddress(config)),
       ...electionFlags(config.own.leaderLeaseMs),
     ]
     const { EtcdMembers } = await import('../../storage/shared-log/etcd/etcd-members.js')
@@ -106,7 +111,7 @@ export class EtcdProcess {
     return new EtcdProcess({ options, connection, child, members: new EtcdMembers(connection) })
   }
 
-  /** Resolves when this member takes part in the consensus. */
+  /** Opens the log in etcd. Resolves when this member takes part in the consensus. */
   async openLog(signal: AbortSignal): Promise<EtcdSharedLog> {
     const { config, log } = this.#parts.options
     const { leaderLeaseMs: leaseMs } = config.own
@@ -122,24 +127,24 @@ export class EtcdProcess {
 
 /** Reads the certificates written by `prepare`. */
 export const readMemberTls = async (directory: string): Promise<MemberTls> => {
-  const read = (name: keyof typeof FILES) => readFile(path.join(placeOf(directory), FILES[name]), 'utf8')
+  const read = (name: keyof typeof FILES) => readFile(path.join(etcdHome(directory), FILES[name]), 'utf8')
   return { ca: await read('ca'), certificate: await read('certificate'), privateKey: await read('privateKey') }
 }
 
-/** Replaces the certificate revocation list, which etcd rereads on each connection. `list` is base64 of its DER. */
+/** Replaces the certificate revocation list (DER in base64). etcd reads the list again for each connection. */
 export const writeRevoked = (directory: string, list: string): Promise<void> =>
-  writeFileDurably(path.join(placeOf(directory), REVOKED), Buffer.from(list, 'base64'))
+  writeFileDurably(path.join(etcdHome(directory), REVOKED), Buffer.from(list, 'base64'))
 
-/** Saves the cluster addresses of the other nodes, in case etcd becomes unavailable. */
+/** Saves the cluster addresses of the other nodes. This node reads them while etcd is unavailable. */
 export const writeAddresses = (directory: string, addresses: readonly string[]): Promise<void> =>
-  writeFileDurably(path.join(placeOf(directory), ADDRESSES), addresses.map((address) => `${address}\n`).join(''))
+  writeFileDurably(path.join(etcdHome(directory), ADDRESSES), addresses.map((address) => `${address}\n`).join(''))
 
 export const readAddresses = async (directory: string): Promise<readonly string[]> =>
-  (await readFile(path.join(placeOf(directory), ADDRESSES), 'utf8').catch(absent))?.split('\n').filter(Boolean) ?? []
+  (await readFile(path.join(etcdHome(directory), ADDRESSES), 'utf8').catch(absent))?.split('\n').filter(Boolean) ?? []
 
 /**
- * Writes an empty revocation list. etcd requires the file but does not check its signature: before the first removal, the
- * member signs it itself.
+ * Writes an empty revocation list. etcd requires the file, but does not verify its signature. Before the first removal
+ * of a node, this member therefore signs the list itself.
  */
 const writeEmptyList = async (directory: string, nowMs: number): Promise<void> => {
   const { certificate, privateKey } = await readMemberTls(directory)
@@ -149,8 +154,8 @@ const writeEmptyList = async (directory: string, nowMs: number): Promise<void> =
 }
 
 /**
- * Starts the first member of the cluster, and resolves when it responds. If it exits or `signal` aborts, stops the process
- * and rejects with the reason.
+ * Starts the first etcd member of the cluster. Resolves when etcd responds. If etcd exits or `signal` aborts, stops
+ * etcd and rejects with the reason.
  */
 export const startFirst = async (
   options: PeersOptions,
@@ -172,10 +177,11 @@ export const startFirst = async (
   }
 }
 
-const placeOf = (directory: string): string => path.resolve(directory, 'etcd')
+const etcdHome = (directory: string): string => path.resolve(directory, 'etcd')
 
 /**
- * Returns etcd's timing flags. Without a leader, etcd does not respond: it must elect a new leader before a lease expires.
+ * Returns etcd's timing flags. etcd does not respond without a leader, so a new leader must be elected before a lease
+ * expires.
  */
 const electionFlags = (leaseMs: number): readonly string[] => {
   const electionMs = Math.min(ELECTION_MS_MAX, Math.round(leaseMs / 4))
@@ -183,22 +189,23 @@ const electionFlags = (leaseMs: number): readonly string[] => {
 }
 
 const flagsOf = (
-  place: string,
+  directory: string,
   { nodeId, peerAddress, initialCluster, token, isFirst }: MemberRecord,
   peerBound: string,
 ): readonly string[] => {
-  const file = (name: keyof typeof FILES) => path.join(place, FILES[name])
+  const file = (name: keyof typeof FILES) => path.join(directory, FILES[name])
   return [
-    ...['--name', memberName(nodeId), '--data-dir', path.join(place, DATA)],
+    ...['--name', memberName(nodeId), '--data-dir', path.join(directory, DATA)],
     ...['--logger', 'zap', '--log-outputs', 'stderr', '--log-level', 'warn'],
     ...['--listen-peer-urls', peerUrl(peerBound), '--initial-advertise-peer-urls', peerUrl(peerAddress)],
     ...['--initial-cluster', initialCluster, '--initial-cluster-token', token],
     ...['--initial-cluster-state', isFirst ? 'new' : 'existing'],
     ...['--quota-backend-bytes', String(QUOTA_BYTES)],
     ...['--peer-client-cert-auth', '--peer-trusted-ca-file', file('ca')],
-    ...['--peer-crl-file', path.join(place, REVOKED)],
+    ...['--peer-crl-file', path.join(directory, REVOKED)],
     ...['--peer-cert-file', file('certificate'), '--peer-key-file', file('privateKey')],
-    // Members are authenticated by the CA of their certificates. Behind a proxy the source address differs.
+    // etcd authenticates members by the CA of their certificates. It must not check the source address, which a proxy
+    // changes.
     '--experimental-peer-skip-client-san-verification',
   ]
 }
@@ -210,14 +217,14 @@ const ANY_HOST = '0.0.0.0'
 export const clusterHost = ({ clusterAddress }: Pick<ServerConfig, 'clusterAddress'>): string =>
   clusterAddress.replace(/^https:\/\//, '')
 
-/** Returns the `host:port` at which other members reach this node's etcd. Default: one port above the cluster port. */
+/** Returns the `host:port` at which other members reach this node's etcd. Default: the port after the cluster port. */
 export const peerAddressOf = (config: AddressConfig): string => {
   if (config.own.etcdPeerAddress !== '') return config.own.etcdPeerAddress
   const { host, port } = parseHostPort(clusterHost(config))
   return formatHostPort(host, port + 1)
 }
 
-/** Returns the bind address with a numeric host, since etcd accepts no host names. */
+/** Returns the bind address of etcd. Its host is numeric, since etcd accepts no host names. */
 const peerBindAddress = async ({ clusterBindAddress, own }: AddressConfig): Promise<string> => {
   const { host, port } = parseHostPort(clusterBindAddress)
   const bound = own.etcdPeerAddress === '' ? port + 1 : parseHostPort(own.etcdPeerAddress).port

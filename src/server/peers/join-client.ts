@@ -11,8 +11,8 @@ import type { PeersContext } from './peers-context.js'
 import { answerTo, openJoinResponse, type JoinResponse } from './proof.js'
 
 /**
- * Called when the cluster has admitted this server. Resolves when the membership is durable. The join then continues in the
- * background.
+ * Called when the cluster has admitted this server. Resolves when this server has stored its membership durably. The
+ * join then continues in the background.
  */
 type Enter = (welcome: JoinResponse) => Promise<void>
 
@@ -22,16 +22,19 @@ interface Pending extends SealJoin {
 }
 
 const RETRY = { initialMs: 500, maxMs: 4000 }
-/** Timeout in ms for the leader to migrate to multiple nodes and to accept another member. */
-const ANSWER_MS = 60_000
+/** Timeout in ms until the leader admits this server. The leader may migrate its storage to several nodes first. */
+const ADMISSION_MS = 60_000
 
-/** A server without data that is joining a cluster: it knows the leader, and waits for the shares or the seal. */
+/**
+ * Joins a server without data to the cluster of a leader. The leader requires a proof that the server has the unseal
+ * key shares or the same seal.
+ */
 export class JoinClient {
   readonly #context: PeersContext
   readonly #enter: Enter
   #pending: Pending | undefined
   #proving: Promise<void> | undefined
-  /** Leaders tried in the background until one of them admits this server. */
+  /** The leaders to which `keepJoining` sends join requests, in this order. */
   #leaders: readonly (() => LeaderAddress)[] = []
   #retrying = false
 
@@ -40,19 +43,19 @@ export class JoinClient {
     this.#enter = enter
   }
 
-  /** Undefined while no leader is waiting for shares. */
+  /** The join that waits for its shares or for the seal; undefined if there is none. */
   get pending(): Pending | undefined {
     return this.#pending
   }
 
-  /** Ends the join once the cluster's data has arrived. */
+  /** Ends the pending join. The caller calls it when the cluster's data has arrived. */
   arrived(): void {
     this.#pending = undefined
   }
 
   /**
-   * Joins this leader. Replaces another leader if no shares were submitted to it yet. Rejects with a LogicalError if the
-   * leader is unreachable or refuses.
+   * Joins the cluster of this leader. A pending join to another leader is replaced unless that leader has admitted this
+   * server or is checking its proof. Rejects with a LogicalError if the leader is unreachable or rejects the request.
    */
   async join(leader: LeaderAddress): Promise<void> {
     const { config, log } = this.#context.options
@@ -85,8 +88,8 @@ export class JoinClient {
   }
 
   /**
-   * Returns true if another join request to this leader would change nothing. Either a join to this leader is pending, or a
-   * leader has already admitted this server or is checking its proof.
+   * Returns true if a new join request to this leader would change nothing. Either a join to this leader is pending, or
+   * a leader has admitted this server, or a leader is checking the proof of this server.
    */
   #isFor({ address }: LeaderAddress): boolean {
     return (
@@ -103,7 +106,7 @@ export class JoinClient {
     )
   }
 
-  /** Tries the leaders in the background until one admits this server or refuses permanently. */
+  /** Sends join requests to the leaders in the background. Stops when one leader admits this server. */
   keepJoining(leaders: readonly (() => LeaderAddress)[]): void {
     this.#leaders = leaders
     if (this.#retrying) return
@@ -120,11 +123,12 @@ export class JoinClient {
     for (;;) {
       for (const readLeader of this.#leaders) {
         try {
-          // Stops if this server was initialized or has joined in the meantime. During a restart, the runtime throws instead.
+          // Stops if this server was initialized or has joined in the meantime. During a restart, `runtime` throws, and
+          // the loop retries.
           if (signal.aborted || this.#pending || this.#context.runtime.seal.isInitialized) return
           return await this.#joinAtEach(await atEachAddress(readLeader(), network))
         } catch (error) {
-          log.info('the join failed and will be retried', { reason: messageOf(error) })
+          log.info('cannot join the cluster, retrying', { reason: messageOf(error) })
         }
       }
       try {
@@ -135,7 +139,7 @@ export class JoinClient {
     }
   }
 
-  /** Rejects with the error of the last leader. */
+  /** Joins the first of these leaders that accepts. Rejects with the error of the last leader if all fail. */
   async #joinAtEach(leaders: readonly LeaderAddress[]): Promise<void> {
     for (const [at, leader] of leaders.entries()) {
       try {
@@ -143,7 +147,7 @@ export class JoinClient {
       } catch (error) {
         if (at === leaders.length - 1) throw error
         const { log } = this.#context.options
-        log.info('the join failed at one of the addresses', { reason: messageOf(error) })
+        log.info('cannot join at this address, trying the next one', { reason: messageOf(error) })
       }
     }
   }
@@ -163,17 +167,20 @@ export class JoinClient {
     return { sealConfig: { shares, threshold }, challenge: Buffer.from(challenge, 'base64') }
   }
 
-  /** Returns false if the share key does not belong to the cluster. */
+  /**
+   * Proves to the leader that this server has the key, and stores the join response. Returns false if the share key is
+   * not that of the cluster.
+   */
   async #prove(pending: Pending, shareKey: Buffer | undefined): Promise<boolean> {
     const welcome = await this.#askToJoin(pending.leader, shareKey)
     if (!welcome) return false
     try {
       await this.#enter(welcome)
     } catch (cause) {
-      throw new LogicalError('internal', `the data for this node could not be stored: ${messageOf(cause)}`, { cause })
+      throw new LogicalError('internal', `cannot store the data of the join response: ${messageOf(cause)}`, { cause })
     }
     pending.shares = 'needless'
-    // Another leader may have been configured in the meantime.
+    // Another join request may have replaced `#pending` in the meantime.
     this.#pending = pending
     return true
   }
@@ -181,7 +188,7 @@ export class JoinClient {
   async #askToJoin(leader: LeaderAddress, shareKey: Buffer | undefined): Promise<JoinResponse | undefined> {
     const { signal, options } = this.#context
     const { clock, random } = options
-    const endMs = clock.monotonic() + ANSWER_MS
+    const endMs = clock.monotonic() + ADMISSION_MS
     const backoff = new Backoff(RETRY, random)
     for (;;) {
       try {
@@ -203,13 +210,13 @@ export class JoinClient {
     const body = { answer, cluster_addr: clusterAddress, peer_addr: peerAddress }
     const { welcome } = await this.#ask(leader, 'answer', body)
     const opened = openJoinResponse(secret, String(welcome))
-    if (!opened) throw new LogicalError('internal', `the join response of ${leader.address} cannot be decrypted`)
+    if (!opened) throw new LogicalError('internal', `cannot decrypt the join response of ${leader.address}`)
     return opened
   }
 
-  #ask(leader: LeaderAddress, what: 'challenge' | 'answer', body: JsonObject): Promise<JsonObject> {
+  #ask(leader: LeaderAddress, step: 'challenge' | 'answer', body: JsonObject): Promise<JsonObject> {
     const { signal, options } = this.#context
-    return askLeader(leader, what, { server_id: options.config.storage.nodeId, ...body }, { ...options, signal })
+    return askLeader(leader, step, { server_id: options.config.storage.nodeId, ...body }, { ...options, signal })
   }
 }
 

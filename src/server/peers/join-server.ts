@@ -27,31 +27,36 @@ import {
 } from './etcd-process.js'
 import type { PeersContext } from './peers-context.js'
 import { answerTo, sealJoinResponse, SECRET_BYTES } from './proof.js'
-import { findPeer, keepPeer, type PeerRecord } from './membership.js'
+import { findPeer, type PeerRecord, writePeer } from './membership.js'
 
-/** Minimum validity of a challenge in ms; the maximum is twice as long. */
+/** Minimum validity of a challenge in ms. A challenge is valid for at most twice this time. */
 const CHALLENGE_MS = 600_000
-/** Time in ms for an admitted server's etcd to start. */
+/** Time in ms within which the etcd of an admitted server must start. */
 const START_MS = 10_000
 const DIAL_MS = 1000
 
+/** Admits servers to this cluster. Runs on the active node. */
 export class JoinServer {
   readonly #context: PeersContext
   /** Deletes the records of nodes without an etcd member, and revokes their certificates. */
-  readonly #dismissGone: () => Promise<void>
-  /** The key of all challenges. Challenges are not stored, so many requests cannot evict the challenge of another server. */
+  readonly #revokeRemoved: () => Promise<void>
+  /**
+   * The key from which all challenges are derived. The server stores no challenges, so many requests cannot displace
+   * the challenge of another server.
+   */
   readonly #key: Buffer
-  /** The number of admissions of each server. An admission invalidates the server's earlier challenges. */
+  /** The number of admissions per server ID. Each admission invalidates the earlier challenges of the server. */
   readonly #admissions = new Map<string, number>()
+  /** The time at which each etcd member without a vote was added, in monotonic ms, by member ID. */
   readonly #learners = new Map<string, number>()
 
-  constructor(context: PeersContext, dismissGone: () => Promise<void>) {
+  constructor(context: PeersContext, revokeRemoved: () => Promise<void>) {
     this.#context = context
-    this.#dismissGone = dismissGone
+    this.#revokeRemoved = revokeRemoved
     this.#key = context.options.random.bytes(SECRET_BYTES)
   }
 
-  /** Returns a secret that only a server with the shares or the seal can decrypt, and the configuration of the seal. */
+  /** Returns a secret that only a server with the shares or the seal can decrypt, and the seal configuration. */
   async challenge(serverId: string): Promise<{ challenge: Buffer; type: string; config: SealConfig }> {
     const { keys, rootKey } = this.#context.runtime.seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
@@ -60,7 +65,10 @@ export class JoinServer {
     return { challenge, type: keys.type, config: keys.config }
   }
 
-  /** Returns the secret of the server's challenge. Throws LogicalError 403 if the answer is wrong or too late. */
+  /**
+   * Returns the secret of the server's challenge. Throws LogicalError 403 if the answer is wrong or the challenge has
+   * expired.
+   */
   requireProof(peer: PeerRecord, answer: string): Buffer {
     const secrets = [this.#period, this.#period - 1].map((period) => this.#secretOf(peer.nodeId, period))
     const secret = secrets.find((one) => isSameSecret(Buffer.from(answerTo(one, peer)), Buffer.from(answer)))
@@ -76,7 +84,10 @@ export class JoinServer {
     return hmacSha256(this.#key, JSON.stringify([serverId, period, this.#admissions.get(serverId) ?? 0]))
   }
 
-  /** Throws LogicalError 400 if another server has this ID or address. Removes members that never became voters. */
+  /**
+   * Checks that the server can become a node. Removes etcd members that never became voters. Throws LogicalError 400 if
+   * a voter already has this ID or address, and 503 if another server is joining.
+   */
   async requireNew({ nodeId, peerAddress }: PeerRecord): Promise<void> {
     const { etcd, options, storage } = this.#context
     const known = findPeer(storage, nodeId)
@@ -84,47 +95,47 @@ export class JoinServer {
     const url = peerUrl(known?.peerAddress ?? peerAddress)
     const member = members.find(({ name, peerURLs }) => name === memberName(nodeId) || peerURLs.includes(url))
     if (nodeId !== options.config.storage.nodeId && (!member || member.isLearner)) {
-      // It was admitted before, but never became a voter.
+      // The server was admitted before, but its member never became a voter.
       if (member) await etcd?.members.remove(member.ID)
-      for (const one of members) if (one.isLearner && one !== member) await this.#makeRoom(one)
-      await this.#dismissGone()
-      return requireFree(this.#context.runtime)
+      for (const one of members) if (one.isLearner && one !== member) await this.#removeStale(one)
+      await this.#revokeRemoved()
+      return requireRevocable(this.#context.runtime)
     }
     const other = member && member.name !== '' ? nodeIdOf(member.name) : nodeId
     throw invalid(
-      `the server "${other}" at ${url} is already a node of this cluster. Set another node_id and address for the new server, or ` +
-        'first remove the old server (operator raft remove-peer)',
+      `the server "${other}" at ${url} is already a node of this cluster. Set another node_id and address for the new ` +
+        'server, or first remove the old server (operator raft remove-peer)',
     )
   }
 
   /**
-   * Removes a stale member without a vote, since etcd allows only one such member. Throws LogicalError 503 if its server may
-   * still start.
+   * Removes a stale etcd member without a vote, since etcd allows only one. Throws LogicalError 503 if the server of
+   * this member may still start.
    */
-  async #makeRoom({ ID, name, peerURLs }: Member): Promise<void> {
+  async #removeStale({ ID, name, peerURLs }: Member): Promise<void> {
     const { etcd, options } = this.#context
     const { clock, network, log } = options
     const nowMs = clock.monotonic()
     const sinceMs = this.#learners.get(ID) ?? nowMs
     this.#learners.set(ID, sinceMs)
     const addresses = peerURLs.map((url) => url.replace(peerUrl(''), ''))
-    if (nowMs - sinceMs < START_MS || (await isThere(network, addresses))) {
+    if (nowMs - sinceMs < START_MS || (await isReachable(network, addresses))) {
       const server = name === '' ? addresses.join(', ') : nodeIdOf(name)
       throw new LogicalError('unavailable', `another server is joining (${server}): try again later`)
     }
-    log.warn('an admitted server did not start and was removed', { addresses })
+    log.warn('removing an admitted server that did not start', { addresses })
     await etcd?.members.remove(ID)
     this.#learners.delete(ID)
   }
 
-  /** Adds the server as a member without a vote. Returns the data it needs, encrypted with its secret. */
+  /** Adds the server to etcd as a member without a vote. Returns the data for the server, encrypted with its secret. */
   async admit(peer: PeerRecord, secret: Buffer, etcd: EtcdProcess, token: string): Promise<string> {
     const { rootKey } = this.#context.runtime.seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
     const { serial: certificate, ...tls } = await this.certify(peer.peerAddress)
     const { ID } = await etcd.members.addLearner(peerUrl(peer.peerAddress))
-    // Adds the member before the record: a record without a member means that the node was removed.
-    await keepPeer(this.#context.storage, { ...peer, certificate })
+    // The member is added before the record. A record without a member would mean that the node was removed.
+    await writePeer(this.#context.storage, { ...peer, certificate })
     this.#learners.set(ID, this.#context.options.clock.monotonic())
     const members = await etcd.members.list()
     const own = (url: string) => url === peerUrl(peer.peerAddress)
@@ -147,15 +158,15 @@ export class JoinServer {
     const { storage, options } = this.#context
     const { random, clock } = options
     const authority = await ensureAuthority(storage, random, clock.now())
-    // Begins with 7, so that the number is positive in every encoding.
+    // The first digit is 7, so that the number is positive in every encoding.
     const serial = `7${random.bytes(16).toString('hex').slice(1)}`
     const tls = await memberTls(authority, { peerAddress, serial, nowMs: clock.now() })
     return { ...tls, serial, revoked: readRevoked(storage)?.list }
   }
 }
 
-/** Returns whether any of these addresses accepts connections. */
-const isThere = async (network: Network, addresses: readonly string[]): Promise<boolean> => {
+/** Returns true if at least one of these addresses accepts connections. */
+const isReachable = async (network: Network, addresses: readonly string[]): Promise<boolean> => {
   for (const address of addresses) {
     const socket = await network.dial(address, { timeoutMs: DIAL_MS }).catch(() => undefined)
     socket?.destroy()
@@ -164,16 +175,16 @@ const isThere = async (network: Network, addresses: readonly string[]): Promise<
   return false
 }
 
-/** Throws LogicalError 400 if the etcd binary, which other nodes require, is missing. */
+/** Throws LogicalError 400 if etcd is not installed on this server. A cluster of several nodes requires etcd. */
 export const requireEtcd = ({ own }: ServerConfig): void => {
   try {
     findEtcd(own.etcdPath)
   } catch (error) {
-    throw invalid(`no server can join this one: ${error instanceof Error ? error.message : String(error)}`)
+    throw invalid(`no server can join this server: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
-/** Throws LogicalError if the cluster cannot admit servers in its current state. */
+/** Throws LogicalError 503 if this server is sealed, or if the first copy of the primary is incomplete. */
 export const requireJoinable = ({ cluster }: Runtime): void => {
   if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
   const { dr, performance } = cluster.replication.view.healthModes
@@ -185,10 +196,8 @@ export const requireJoinable = ({ cluster }: Runtime): void => {
   }
 }
 
-/**
- * Throws LogicalError 400 if the revocation list is full, so that the certificate of a further node could not be revoked.
- */
-const requireFree = ({ barrier }: Runtime): void => {
+/** Throws LogicalError 400 if the revocation list is full, so that a further certificate could not be revoked. */
+const requireRevocable = ({ barrier }: Runtime): void => {
   if ((readRevoked(barrier)?.serials.length ?? 0) >= LIMITS.revokedNodesMax)
     throw invalid(`no server can join this cluster: the maximum of ${LIMITS.revokedNodesMax} removed nodes is reached`)
 }

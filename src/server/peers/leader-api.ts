@@ -6,12 +6,15 @@ import type { JsonObject } from '../../logical/json.js'
 import type { RetryJoin } from '../config/storage.js'
 import { apiUrl, askApi, asObject, readPem } from '../wiring/api-call.js'
 
-/** The API address of the leader, or of a node that forwards to it. Texts are empty if not given. */
+/**
+ * The API address of the leader, or of a node that forwards to the leader, with the TLS settings of the connection. An
+ * absent text is the empty string.
+ */
 export type LeaderAddress = Pick<RetryJoin, 'address' | 'caPem' | 'clientCertPem' | 'clientKeyPem' | 'serverName'>
 
 const READER = 'retry_join names'
 
-/** Returns the leader of a configuration block. Throws LogicalError 503 for an unreadable file. */
+/** Returns the leader of a `retry_join` block. Throws LogicalError 503 if a certificate file cannot be read. */
 export const leaderOf = (join: RetryJoin): LeaderAddress => ({
   ...join,
   caPem: join.caPem || readPem(join.caFile, READER),
@@ -20,8 +23,9 @@ export const leaderOf = (join: RetryJoin): LeaderAddress => ({
 })
 
 /**
- * Returns the leader once per IP address of its host name, since one name may stand for all nodes. One of the addresses may
- * be this server, which rejects the request. If the name does not resolve or has one address, returns the leader unchanged.
+ * Returns the leader once per IP address of its host name, since one name may stand for all nodes. If one of the
+ * addresses is this server, the server rejects the request. If the name does not resolve or has one address, returns
+ * the leader unchanged.
  */
 export const atEachAddress = async (leader: LeaderAddress, { resolve }: Network): Promise<readonly LeaderAddress[]> => {
   if (!URL.canParse(leader.address)) return [leader]
@@ -37,39 +41,39 @@ export const atEachAddress = async (leader: LeaderAddress, { resolve }: Network)
 }
 
 const FORBIDDEN = 403
-/** When the first node joins, the leader's cluster migrates to another storage before it responds. */
-const CALL_MS = 30_000
+/** Timeout of a request to the leader, in ms. The leader may migrate its storage before it responds. */
+const TIMEOUT_MS = 30_000
 
-/** The leader rejected the request permanently: a retry would fail too. */
+/** The leader rejected the join request permanently. A retry would fail too. */
 export class JoinRefused extends LogicalError {}
 
-/** Returns the error for a server that already has a cluster. A join would erase its data. */
+/** Returns the error for a join request to a server that already has a cluster. The join would erase its data. */
 export const hasCluster = (): LogicalError =>
   invalid('this server already belongs to a cluster: to join another cluster, set an empty storage path')
 
 /**
- * Calls `sys/storage/raft/bootstrap/` on the leader. Rejects with `JoinRefused` on a permanent refusal, and with another
- * LogicalError if a retry may succeed.
+ * Calls `sys/storage/raft/bootstrap/<step>` on the leader, and returns the data of the response. Rejects with
+ * `JoinRefused` if the leader rejects the request permanently, and with another LogicalError if a retry may succeed.
  */
 export const askLeader = async (
   { address, caPem, clientCertPem, clientKeyPem, serverName }: LeaderAddress,
-  what: 'challenge' | 'answer',
+  step: 'challenge' | 'answer',
   body: JsonObject,
-  surroundings: { readonly network: Network; readonly clock: Clock; readonly signal: AbortSignal },
+  context: { readonly network: Network; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<JsonObject> => {
   const call = {
-    url: apiUrl(address, `sys/storage/raft/bootstrap/${what}`),
+    url: apiUrl(address, `sys/storage/raft/bootstrap/${step}`),
     method: 'PUT' as const,
     token: '',
     body,
     tls: { caPems: caPem === '' ? [] : [caPem], clientCertPem, clientKeyPem, ...(serverName && { serverName }) },
-    signal: surroundings.signal,
+    signal: context.signal,
     authorityHint: 'check leader_ca_cert',
   }
-  const { status, json, text: reason } = await askApi(call, surroundings, CALL_MS)
+  const { status, json, text: reason } = await askApi(call, context, TIMEOUT_MS)
   if (status === 200) return asObject(json.data)
   const text = `${address} rejected the join request: ${reason}`
-  // A 403 may mean that the challenge has expired or the leader has changed: a new challenge may succeed.
+  // 403 may mean that the challenge has expired or the leader has changed. A new challenge may then succeed.
   const isFinal = status >= 400 && status < 500 && status !== FORBIDDEN
   throw isFinal ? new JoinRefused('internal', text) : new LogicalError('internal', text)
 }

@@ -8,28 +8,28 @@ import type { Runtime } from '../runtime/runtime.js'
 import type { PeersOptions } from './membership.js'
 import type { EtcdProcess } from './etcd-process.js'
 
-/** The parts of the server that node management needs. */
+/** The objects of the server that `Peers` uses. */
 export interface PeersHost {
   readonly host: Pick<
     RuntimeHost,
     'membership' | 'requireRuntime' | 'pauseWrites' | 'resumeWrites' | 'moveData' | 'autoUnseal' | 'admission'
   >
   readonly transport: ClusterTransport
-  /** Makes the server stop serving permanently. */
+  /** Makes the server stop serving requests permanently. */
   beRemoved(): void
-  /** Makes the server a node of the cluster that shares this log. */
+  /** Makes the server a node of the cluster that uses this log. */
   becomeNode(sharedLog: SharedLog): void
 }
 
-/** The state that the parts of node management share: the server, its etcd member, and the stop signal. */
+/** The state that the classes in this directory share: the server, its etcd process and the stop signal. */
 export class PeersContext {
   readonly options: PeersOptions
   /** Called when the other nodes have permanently removed this node. */
   readonly onRemoved: () => void
   readonly #stop = new AbortController()
-  /** Undefined without other nodes. */
+  /** The etcd process of this server; undefined while the storage has no other nodes. */
   etcd: EtcdProcess | undefined
-  /** Undefined until the server is assembled. */
+  /** The server; undefined until it is assembled. */
   known: PeersHost | undefined
 
   constructor(options: PeersOptions, onRemoved: () => void) {
@@ -45,7 +45,7 @@ export class PeersContext {
     this.#stop.abort(new LogicalError('unavailable', 'the server is stopping'))
   }
 
-  /** Throws LogicalError 503 if there is no server yet. */
+  /** The server. Throws LogicalError 503 while the server is starting. */
   get server(): PeersHost {
     if (!this.known) throw new LogicalError('unavailable', 'the server is starting')
     return this.known
@@ -59,7 +59,7 @@ export class PeersContext {
     return this.node?.isServing === true
   }
 
-  /** Throws LogicalError 503 if there is no runtime. */
+  /** The runtime of the server. Throws LogicalError 503 while there is none. */
   get runtime(): Runtime {
     return this.server.host.requireRuntime()
   }

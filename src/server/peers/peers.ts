@@ -13,9 +13,13 @@ import { PeersContext, type PeersHost } from './peers-context.js'
 import type { JoinResponse } from './proof.js'
 import { JoinServer, requireEtcd, requireJoinable } from './join-server.js'
 
+/** The pending unseal of a server that waits for a majority of the nodes. It accepts no shares yet. */
 const AWAITED: SealJoin = { config: { shares: 0, threshold: 0 }, shares: 'too-early', open: async () => false }
 
-/** Manages the other nodes of a server with storage label `raft`: joins, and this server's etcd member. */
+/**
+ * Manages the cluster membership of a server with storage `raft`: joins and removals of nodes, and the etcd process of
+ * this server.
+ */
 export class Peers {
   readonly #context: PeersContext
   readonly #joinClient: JoinClient
@@ -24,16 +28,16 @@ export class Peers {
   readonly #maintenance: ClusterMaintenance
   readonly #autopilot: Autopilot
   #membership: Membership
-  /** Set while too few other nodes are present to read the data of this server's cluster. */
+  /** Set while this server waits for a majority of the nodes. Until then it cannot read the data of its cluster. */
   #awaited: SealJoin | undefined
 
   private constructor(options: PeersOptions, membership: Membership) {
     this.#membership = membership
-    const context = new PeersContext(options, () => this.#removed())
+    const context = new PeersContext(options, () => this.#onRemoved())
     this.#context = context
     this.#autopilot = new Autopilot(context, (nodeId) => this.remove(nodeId))
     this.#joinClient = new JoinClient(context, (welcome) => this.#enter(welcome))
-    this.#joinServer = new JoinServer(context, this.#autopilot.dismissGone)
+    this.#joinServer = new JoinServer(context, this.#autopilot.revokeRemoved)
     this.#migration = new StorageMigration(context, {
       certify: (address) => this.#joinServer.certify(address),
       decide: async (member, etcd) => {
@@ -53,20 +57,24 @@ export class Peers {
     return this.#membership
   }
 
-  /** The cluster whose shares unseal this server, before it has the cluster's data. */
+  /** The cluster whose shares unseal this server before it has the cluster's data; undefined if there is none. */
   get sealJoin(): SealJoin | undefined {
     return this.#joinClient.pending ?? this.#awaited
   }
 
+  /** Connects to the assembled server. Stops the server from serving if this node was removed. */
   serve(host: PeersHost): void {
     this.#context.known = host
     if (this.#membership.state === 'removed') host.beRemoved()
   }
 
-  /** Follows the other nodes once they are reachable. Without a cluster, tries to join the configured nodes. */
+  /**
+   * If this server belongs to a cluster, opens the cluster's data once the nodes are reachable. Otherwise joins the
+   * configured nodes.
+   */
   begin(): void {
     const { etcd } = this.#context
-    if (etcd) void this.#follow(etcd, 'a majority of the nodes is reachable')
+    if (etcd) void this.#openData(etcd, 'a majority of the nodes is reachable')
     else this.#joinConfigured()
   }
 
@@ -76,7 +84,7 @@ export class Peers {
     this.#joinClient.keepJoining(retryJoin.map((one) => () => leaderOf(one)))
   }
 
-  /** Starts this server's etcd member. Its data is available once a majority of the members is running. */
+  /** Starts the etcd process of this server. The data is available once a majority of the members runs. */
   async startNode(): Promise<void> {
     const { options, onRemoved } = this.#context
     if (this.#membership.state !== 'joined') throw new Error('there are no other nodes')
@@ -92,7 +100,8 @@ export class Peers {
   }
 
   /**
-   * Joins the leader's cluster. Returns false if it retries in the background. Rejects with LogicalError 500 with the cause.
+   * Joins the cluster of the leader. Returns false if the first attempt failed and the join continues in the
+   * background. Rejects with LogicalError 500 that names the cause.
    */
   async join(leader: LeaderAddress, { isRetried }: { readonly isRetried: boolean }): Promise<boolean> {
     const { options, runtime } = this.#context
@@ -116,7 +125,8 @@ export class Peers {
   }
 
   /**
-   * Returns the data for a joining server if its answer is right. Throws LogicalError 503 while migrating to multiple nodes.
+   * Returns the data for a joining server. Throws LogicalError 403 if the answer to the challenge is wrong, and 503
+   * while the storage migrates to several nodes.
    */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
     this.#requireProgram()
@@ -134,18 +144,18 @@ export class Peers {
     return welcome
   }
 
-  /** Returns the nodes of the cluster, as known to the active node. */
+  /** Returns the nodes of the cluster with their health. Runs on the active node. */
   async servers(): Promise<readonly RaftServer[]> {
     const { store, cluster } = this.#context.runtime
     const alone = { lastIndex: store.position.index, stableSinceMs: cluster?.openedAtMs }
     return (await this.#autopilot.servers()) ?? [aloneServer(this.#context.options.config, alone)]
   }
 
-  /** Removes a node permanently. Does nothing for an unknown node. */
+  /** Removes a node permanently. Does nothing if the ID is unknown. */
   async remove(nodeId: string): Promise<void> {
     const servers = await this.servers()
     if (!servers.some((server) => server.nodeId === nodeId)) return
-    await removeNode(nodeId, this.#context, servers, this.#autopilot.dismissGone)
+    await removeNode(nodeId, this.#context, servers, this.#autopilot.revokeRemoved)
   }
 
   stop(): void {
@@ -167,11 +177,11 @@ export class Peers {
     if (before.state !== 'alone') throw invalid('this server has already joined a cluster')
     await EtcdProcess.prepare(options, tls)
     try {
-      // Stores the membership first: once its etcd runs, the other members may promote it to a voter and depend on it.
+      // The membership is stored first. Once etcd runs, the other members may promote it to a voter and depend on it.
       await this.#keep({ state: 'joined', member })
       const etcd = await EtcdProcess.start(options, member, onRemoved)
       this.#context.etcd = etcd
-      void this.#follow(etcd, 'this server has joined a cluster', Buffer.from(rootKey, 'base64'))
+      void this.#openData(etcd, 'this server has joined a cluster', Buffer.from(rootKey, 'base64'))
     } catch (error) {
       await this.#keep(before).catch(() => undefined)
       throw error
@@ -179,10 +189,10 @@ export class Peers {
   }
 
   /**
-   * Follows the log once this member takes part in the consensus. Without `rootKey`, unseals the server with its auto-unseal
-   * seal, if any.
+   * Opens the cluster's data once this member takes part in the consensus. Without `rootKey`, unseals the server by its
+   * auto-unseal seal if it has one.
    */
-  async #follow(etcd: EtcdProcess, reason: string, rootKey?: Buffer): Promise<void> {
+  async #openData(etcd: EtcdProcess, reason: string, rootKey?: Buffer): Promise<void> {
     const { options, server, signal } = this.#context
     const { directory, log } = options
     const { host } = server
@@ -200,7 +210,7 @@ export class Peers {
       await removeGenerations(directory)
       if (!rootKey) await host.autoUnseal()
     } catch (error) {
-      if (!signal.aborted) log.error('this node could not open the data of the cluster', { error })
+      if (!signal.aborted) log.error('cannot open the data of the cluster', { error })
     }
   }
 
@@ -209,7 +219,7 @@ export class Peers {
     this.#membership = membership
   }
 
-  #removed(): void {
+  #onRemoved(): void {
     const { known, etcd, options } = this.#context
     const { directory, log } = options
     if (this.#membership.state !== 'joined') return
@@ -217,9 +227,9 @@ export class Peers {
     this.#membership = { state: 'removed', nodeId: this.#membership.member.nodeId }
     known?.beRemoved()
     void etcd?.close()
-    // If the write fails, the others will report the removal again.
+    // If the write fails, this node learns of its removal again after a restart.
     writeMembership(directory, this.#membership).catch((error: unknown) => {
-      log.error('the removal of this node could not be stored', { error })
+      log.error('cannot store the removal of this node', { error })
     })
   }
 

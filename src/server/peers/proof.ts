@@ -1,7 +1,8 @@
 /**
- * How a joining server proves that it has the cluster's shares or seal. The leader sends it an encrypted secret, which only
- * the shares or the seal can decrypt. The server needs the secret to compute its answer. The leader encrypts the join
- * response with the secret too.
+ * How a joining server proves that it has the shares or the seal of the cluster:
+ * - The leader sends an encrypted secret, which only the shares or the seal can decrypt.
+ * - The joining server computes its answer from the secret.
+ * - The leader encrypts the join response with the secret too.
  */
 import type { Random } from '../../base/random.js'
 import { deriveKey, hmacSha256Hex } from '../../crypto/digest.js'
@@ -13,13 +14,16 @@ import type { MemberTls } from './etcd-process.js'
 export interface JoinResponse extends MemberTls {
   readonly initialCluster: string
   readonly token: string
-  /** Base64. */
+  /** The root key in base64. */
   readonly rootKey: string
 }
 
 export const SECRET_BYTES = 32
 
-/** Authenticates the server's identity and addresses, so that a man in the middle cannot change them. */
+/**
+ * Returns the answer to the challenge. The answer authenticates the ID and the addresses of the server, so that a man
+ * in the middle cannot change them.
+ */
 export const answerTo = (secret: Buffer, { nodeId, peerAddress, clusterAddress }: PeerRecord): string =>
   hmacSha256Hex(secret, JSON.stringify(['join', nodeId, peerAddress, clusterAddress]))
 

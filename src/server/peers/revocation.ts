@@ -7,39 +7,39 @@ import { peerUrl, PREFIX, readAddresses, readMemberTls, writeAddresses, writeRev
 import type { PeersContext } from './peers-context.js'
 import { listPeers, peerKey } from './membership.js'
 
-const CALL_MS = 5000
-const TIMES = { keepaliveTimeMs: CALL_MS, keepaliveTimeoutMs: CALL_MS, connectTimeoutMs: CALL_MS }
+const TIMEOUT_MS = 5000
+const TIMES = { keepaliveTimeMs: TIMEOUT_MS, keepaliveTimeoutMs: TIMEOUT_MS, connectTimeoutMs: TIMEOUT_MS }
 
-/** Rejects certificates of removed nodes in the cluster; see SPEC.md. */
+/** Revokes the certificates of removed nodes, and detects the removal of this node; see SPEC.md. */
 export class Revocation {
   readonly #context: PeersContext
-  #dismissing: Promise<void> = Promise.resolve()
-  /** The list last written for this server's etcd. */
+  #revoking: Promise<void> = Promise.resolve()
+  /** The list that was last written for the etcd process of this server. */
   #written: string | undefined
-  /** The cluster addresses of other nodes last written to the file. */
+  /** The cluster addresses that were last written to the file, one per line. */
   #addresses = ''
 
   constructor(context: PeersContext) {
     this.#context = context
   }
 
-  /** Performs the pending work of this node. Call it about once a second, without overlap. */
-  async look(): Promise<void> {
+  /** Performs the pending work of this node. The caller calls it about once a second, and never while a call runs. */
+  async check(): Promise<void> {
     if (!this.#context.etcd) return
-    if (this.#context.isActive) await this.dismissGone()
+    if (this.#context.isActive) await this.revokeRemoved()
     await this.#copyList()
     await this.#askIfRemoved()
   }
 
   /** Deletes the records of nodes without an etcd member, and revokes their certificates. Runs on the active node. */
-  dismissGone(): Promise<void> {
-    // Serialized: each run extends the list of the previous one.
-    const dismissed = this.#dismissing.then(() => this.#dismissGone())
-    this.#dismissing = dismissed.catch(() => undefined)
-    return dismissed
+  revokeRemoved(): Promise<void> {
+    // Runs are serialized, since each run extends the list of the previous run.
+    const revoked = this.#revoking.then(() => this.#revokeRemoved())
+    this.#revoking = revoked.catch(() => undefined)
+    return revoked
   }
 
-  async #dismissGone(): Promise<void> {
+  async #revokeRemoved(): Promise<void> {
     const { known: server, etcd, options } = this.#context
     if (!server || !etcd) return
     const { random, clock } = options
@@ -47,15 +47,15 @@ export class Revocation {
     // A member is added before its record, so a record without a member belongs to a removed node.
     const records = await listPeers(storage)
     const urls = new Set((await etcd.members.list()).flatMap(({ peerURLs }) => peerURLs))
-    const gone = records.filter(({ peerAddress }) => !urls.has(peerUrl(peerAddress)))
-    if (gone.length === 0) return
+    const removed = records.filter(({ peerAddress }) => !urls.has(peerUrl(peerAddress)))
+    if (removed.length === 0) return
     const nowMs = clock.now()
     const authority = await ensureAuthority(storage, random, nowMs)
     const known = readRevoked(storage)?.serials ?? []
-    const serials = [...new Set([...known, ...gone.flatMap((one) => one.certificate ?? [])])]
+    const serials = [...new Set([...known, ...removed.flatMap((one) => one.certificate ?? [])])]
     const list = await createRevocationList(signerOf(authority), { serials, nowMs })
     await storage.write((tx) => {
-      for (const { nodeId } of gone) tx.delete(peerKey(nodeId))
+      for (const { nodeId } of removed) tx.delete(peerKey(nodeId))
       putJson(tx, KEYS.revokedNodes, { serials, list: list.toString('base64') })
     })
     await this.#copyList()
@@ -70,8 +70,8 @@ export class Revocation {
   }
 
   /**
-   * While the other nodes are reachable, saves their cluster addresses. Otherwise asks these addresses whether this node was
-   * removed. Etcd cannot report the removal, since it rejects the certificate of a removed node.
+   * While etcd is available, saves the cluster addresses of the other nodes. Otherwise asks these addresses whether
+   * this node was removed. etcd cannot report the removal, since it rejects the certificate of a removed node.
    */
   async #askIfRemoved(): Promise<void> {
     const { etcd, options, onRemoved } = this.#context
@@ -79,19 +79,19 @@ export class Revocation {
     const nodes = await etcd?.members.findNodes(PREFIX)
     if (nodes) {
       const others = nodes.filter(({ id }) => id !== config.storage.nodeId)
-      return this.#keepAddresses(others.map(({ clusterAddress }) => clusterAddress))
+      return this.#saveAddresses(others.map(({ clusterAddress }) => clusterAddress))
     }
-    for (const address of await readAddresses(directory)) if (await this.#isRefusedBy(address)) return onRemoved()
+    for (const address of await readAddresses(directory)) if (await this.#isRevokedAt(address)) return onRemoved()
   }
 
-  async #keepAddresses(addresses: readonly string[]): Promise<void> {
+  async #saveAddresses(addresses: readonly string[]): Promise<void> {
     const text = addresses.join('\n')
     if (addresses.length === 0 || text === this.#addresses) return
     await writeAddresses(this.#context.options.directory, addresses)
     this.#addresses = text
   }
 
-  async #isRefusedBy(address: string): Promise<boolean> {
+  async #isRevokedAt(address: string): Promise<boolean> {
     const { known, options, signal } = this.#context
     const { ca: caCertificate, certificate, privateKey } = await readMemberTls(options.directory)
     const serverName = findCommonName(caCertificate) ?? ''
@@ -100,7 +100,7 @@ export class Revocation {
     try {
       const connection = await known?.transport.connect(address, connect)
       await connection
-        ?.call('forward', { who: null, payload: Buffer.alloc(0) }, { timeoutMs: CALL_MS })
+        ?.call('forward', { who: null, payload: Buffer.alloc(0) }, { timeoutMs: TIMEOUT_MS })
         .finally(() => connection.close())
     } catch (error) {
       return refusalCodeOf(error) === 'revoked'

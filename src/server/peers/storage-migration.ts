@@ -2,7 +2,7 @@ import { uuid } from '../../base/id.js'
 import { LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import { openCopy } from '../data/shared-storage.js'
-import { keepPeer, type MemberRecord } from './membership.js'
+import { type MemberRecord, writePeer } from './membership.js'
 import {
   clusterHost,
   type IssuedTls,
@@ -16,15 +16,15 @@ import {
 import type { PeersContext } from './peers-context.js'
 
 interface Steps {
-  /** Issues the certificate for an address. */
+  /** Issues the certificate of the etcd member with this address. */
   readonly certify: (peerAddress: string) => Promise<IssuedTls>
-  /** Makes etcd the storage of the data. Resolves when that is durable. */
+  /** Stores durably that the data is in etcd from now on. */
   readonly decide: (member: MemberRecord, etcd: EtcdProcess) => Promise<void>
-  /** Makes the previous decision durable again. */
+  /** Stores durably that the data is in LevelDB as before. */
   readonly undo: () => Promise<void>
 }
 
-/** Migrates a single-node cluster to multiple nodes: from LevelDB to a log in etcd, with one member at first. */
+/** Migrates a single-node cluster to storage for several nodes: from LevelDB to a log in etcd with one member. */
 export class StorageMigration {
   readonly #context: PeersContext
   readonly #steps: Steps
@@ -36,7 +36,7 @@ export class StorageMigration {
     this.#steps = steps
   }
 
-  /** The error for servers that request to join during the migration. */
+  /** The error for servers that send a join request during the migration. */
   get refusal(): LogicalError {
     const failure = this.#failure && `; the last attempt failed: ${this.#failure}`
     return new LogicalError(
@@ -70,14 +70,14 @@ export class StorageMigration {
     const { serial, ...tls } = await this.#steps.certify(peerAddress)
     await EtcdProcess.prepare(options, tls)
     const peer = { nodeId, peerAddress, clusterAddress, certificate: serial }
-    await keepPeer(storage, peer)
+    await writePeer(storage, peer)
     const initialCluster = `${memberName(nodeId)}=${peerUrl(peerAddress)}`
     const member: MemberRecord = { nodeId, peerAddress, initialCluster, token: uuid(random), isFirst: true }
     await this.#move(member, await startFirst(options, member, this.#context))
     await removeGenerations(directory)
   }
 
-  /** Moves the data. Writing the membership is the point of no return. */
+  /** Copies the data to etcd and opens it there. The migration cannot be undone after `decide` has succeeded. */
   async #move(member: MemberRecord, etcd: EtcdProcess): Promise<void> {
     const { signal, options, server } = this.#context
     const { directory, random, log } = options
@@ -90,7 +90,7 @@ export class StorageMigration {
         await beginLog({ ...etcd.connection, prefix: PREFIX }, engine, random, signal)
         const sharedLog = await etcd.openLog(signal)
         const copy = await openCopy(directory, log)
-        // Nothing may fail after this call.
+        // After this call, no step may fail.
         await this.#steps.decide(member, etcd)
         isDecided = true
         server.becomeNode(sharedLog)

@@ -14,17 +14,17 @@ interface AdmissionOptions {
   readonly shell: Pick<ShellView, 'systemRules' | 'peers'>
   readonly inFlight: Pick<InFlightRequests, 'settle'>
   readonly clock: Clock
-  /** Maximum time in ms that a request waits; 0 = it does not wait. */
+  /** Maximum time in ms that a request waits. If 0, requests do not wait. */
   readonly waitMs: number
   readonly isRestarting: () => boolean
 }
 
-/** Admits each request immediately, or after the role change that would affect it. */
+/** Admits each request immediately, or after the change of the cluster that would affect the request. */
 export class Admission {
   readonly #options: AdmissionOptions
   readonly #queue: RequestQueue
   #areWritesPaused = false
-  /** The one request that may currently change a role. */
+  /** The request that may change a role now. All other requests that change a role must wait. */
   #inTurn: IncomingRequest | undefined
 
   constructor(options: AdmissionOptions) {
@@ -37,22 +37,26 @@ export class Admission {
   }
 
   /**
-   * Resolves when the request can be handled: immediately, after the change it waits for, or after a timeout. Throws
-   * LogicalError 503 if the request changes a role while another role change runs. The caller must call `leave` afterwards.
+   * Resolves when the request can be handled: immediately, after the change that it waits for, or when its maximum wait
+   * is over. Throws LogicalError 503 if the request changes a role while another request changes one. The caller must
+   * call `leave` afterwards.
    */
   async admit(request: IncomingRequest): Promise<void> {
-    await this.#queue.pass(request, () => this.#isToWait(request) || !this.#hasTurn(request))
+    await this.#queue.pass(request, () => this.#mustWait(request) || !this.#hasTurn(request))
     if (!this.#hasTurn(request)) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   }
 
-  /** Ends the admission of a request that has been answered. */
+  /** Ends the admission of an answered request, so that another request may change a role. */
   leave(request: IncomingRequest): void {
     if (this.#inTurn !== request) return
     this.#inTurn = undefined
     this.wake()
   }
 
-  /** Returns whether the request may run. Only one request at a time may change a role: it takes the turn if it is free. */
+  /**
+   * Returns true if the request may run. Only one request at a time may change a role. If no request does, this request
+   * becomes that one.
+   */
   #hasTurn(request: IncomingRequest): boolean {
     const { path, operation } = request
     if (!isWrite(operation) || !systemRulesOf(this.#options.shell.systemRules, path).takesTurns) return true
@@ -60,21 +64,21 @@ export class Admission {
     return this.#inTurn === request
   }
 
-  #isToWait(request: IncomingRequest): boolean {
+  #mustWait(request: IncomingRequest): boolean {
     const { shell, isRestarting } = this.#options
     if (shell.peers?.isAwaitingOthers && systemRulesOf(shell.systemRules, request.path).awaitsNodes) return true
     if (isRestarting()) return !this.#isServedWhile('restarting', request)
     return this.#areWritesPaused && this.#isPausedWrite(request)
   }
 
-  /** Admits a large body before it is read: while the runtime is replaced, its token cannot be checked. */
+  /** Waits with a large body while the runtime is replaced, since the client's token cannot be checked then. */
   async admitBody(sender: BodySender, gone: AbortSignal): Promise<void> {
     const waiting = { onGone: goneOf(gone), waitEndMs: sender.waitEndMs }
     await this.#queue.pass(waiting, this.#options.isRestarting)
     sender.waitEndMs = waiting.waitEndMs
   }
 
-  /** Makes new client writes wait. Resolves when the writes in progress have been answered, or after `settleMs`. */
+  /** Makes new client writes wait. Resolves when the writes in progress have been answered, or after `settleMs` ms. */
   pauseWrites(settleMs: number): Promise<void> {
     this.#areWritesPaused = true
     return this.#options.inFlight.settle(settleMs, (request) => this.#isPausedWrite(request))
@@ -85,12 +89,12 @@ export class Admission {
     this.wake()
   }
 
-  /** Makes waiting requests check again. Call it when a change that they wait for may be complete. */
+  /** Makes waiting requests check their condition again. Called after a change that requests may wait for. */
   wake(): void {
     this.#queue.wake()
   }
 
-  /** Returns true for a write that may add to the log while writes are paused. */
+  /** Returns true if the request is a write that must wait while writes are paused. */
   #isPausedWrite(request: IncomingRequest): boolean {
     return isWrite(request.operation) && !this.#isServedWhile('writes-paused', request)
   }
@@ -102,7 +106,7 @@ export class Admission {
 
 interface RequestQueueOptions {
   readonly clock: Clock
-  /** Maximum total time in ms that a request waits, in all queues together; 0 = it does not wait. */
+  /** Maximum time in ms that a request waits in all queues together. If 0, requests do not wait. */
   readonly waitMs: number
 }
 
@@ -117,8 +121,9 @@ export const goneOf =
   }
 
 /**
- * Queue of requests that wait for a change of the cluster instead of being rejected. They stay unmodified, and the caller
- * checks them against the state after the wait. Limited in number and bytes. A request is dropped if its client disconnects.
+ * A queue of requests that wait for a change of the cluster instead of being rejected. The number of requests and their
+ * total size are limited. After the wait, the caller checks the request against the new state. A request whose client
+ * disconnects leaves the queue.
  */
 export class RequestQueue {
   readonly #options: RequestQueueOptions
@@ -134,12 +139,12 @@ export class RequestQueue {
   }
 
   /**
-   * Resolves when one of these conditions is true:
+   * Resolves when one of these conditions is true. Rejects with LogicalError 503 if the client disconnects.
    *
-   * - the request no longer has to wait
-   * - its total time in all queues is over
-   * - it has waited for `ms` in this queue
-   * - this queue is full
+   * - The request no longer has to wait.
+   * - The total time of the request in all queues is over.
+   * - The request has waited for `ms` milliseconds in this queue.
+   * - This queue is full.
    */
   async pass(request: Waiting, mustWait: () => boolean, ms = Number.POSITIVE_INFINITY): Promise<void> {
     if (!mustWait()) return
@@ -147,24 +152,24 @@ export class RequestQueue {
     const endMs = clock.monotonic() + Math.min(ms, this.leftMs(request))
     while (mustWait()) {
       const leftMs = endMs - clock.monotonic()
-      if (leftMs <= 0 || !this.#hasRoom(request)) return
+      if (leftMs <= 0 || !this.#hasSpace(request)) return
       await this.#wait(request, leftMs)
     }
   }
 
-  /** Returns the milliseconds that the request may still wait. The time starts with the first call. */
+  /** Returns the time that the request may still wait, in ms. The time starts with the first call. */
   leftMs(request: Waiting): number {
     const nowMs = this.#options.clock.monotonic()
     request.waitEndMs ??= nowMs + this.#options.waitMs
     return Math.max(0, request.waitEndMs - nowMs)
   }
 
-  /** Makes every waiting request check again. Call it after a change. */
+  /** Makes every waiting request check its condition again. Called after a change. */
   wake(): void {
     for (const check of [...this.#waiting]) check()
   }
 
-  #hasRoom({ bodyBytes = 0 }: Waiting): boolean {
+  #hasSpace({ bodyBytes = 0 }: Waiting): boolean {
     return this.#waiting.size < LIMITS.waitingRequestsMax && this.#bytes + bodyBytes <= LIMITS.waitingBytesMax
   }
 
@@ -196,6 +201,7 @@ export interface InFlight {
   readonly method: string
 }
 
+/** The requests that this server is processing. */
 export class InFlightRequests {
   readonly #clock: Clock
   readonly #ends = new Listeners()
@@ -205,7 +211,7 @@ export class InFlightRequests {
     this.#clock = clock
   }
 
-  /** Returns the function that ends the request. */
+  /** Adds a request. The returned function removes it, and must be called when the request has been answered. */
   begin(request: IncomingRequest): () => void {
     this.#requests.set(request.id, { request, startTimeMs: this.#clock.now() })
     return () => {
@@ -214,7 +220,7 @@ export class InFlightRequests {
     }
   }
 
-  /** Resolves when the selected requests that are in flight now have been answered, or after `timeoutMs`. */
+  /** Resolves when the selected requests that are in flight now have been answered, or after `timeoutMs` ms. */
   async settle(timeoutMs: number, isAwaited: (request: IncomingRequest) => boolean = () => true): Promise<void> {
     const awaited = new Set([...this.#requests].flatMap(([id, { request }]) => (isAwaited(request) ? [id] : [])))
     const isOver = () => {

@@ -7,14 +7,14 @@ import type { NewData, NodeMembership } from '../parts/parts.js'
 
 interface OpenAgainOptions extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly open: () => Promise<Runtime>
-  /** Undefined: the cluster stays sealed. */
+  /** The key that unseals the new runtime. If undefined, the cluster stays sealed. */
   readonly rootKey: Buffer | undefined
   readonly signal: AbortSignal
 }
 
 /**
- * Opens the runtime after a change, and unseals it if there is a key. Logs and retries after a failure, such as a full disk.
- * Until an attempt succeeds, status reads report a restart. Returns undefined if the signal was aborted.
+ * Opens the runtime after a change, and unseals it if there is a root key. Logs a failure, such as a full disk, and
+ * retries. Until an attempt succeeds, status reads report a restart. Returns undefined if the signal was aborted.
  */
 export const openAgain = async (options: OpenAgainOptions): Promise<Runtime | undefined> => {
   const { open, clock, random, log, signal } = options
@@ -26,25 +26,25 @@ export const openAgain = async (options: OpenAgainOptions): Promise<Runtime | un
       return runtime
     } catch (error) {
       const pauseMs = backoff.next()
-      log.error('the cluster could not be started again; it stays closed until the next attempt', { error, pauseMs })
+      log.error('cannot open the data of the cluster, retrying', { error, pauseMs })
       await clock.sleep(pauseMs, signal).catch(() => undefined)
     }
   }
   return undefined
 }
 
-/** Unseals the runtime. If that fails, the runtime stays in place and sealed. */
+/** Unseals the runtime. Logs a failure. The runtime then stays sealed. */
 const unseal = async ({ seal }: Runtime, { rootKey, log }: OpenAgainOptions): Promise<void> => {
   try {
     if (rootKey) await seal.openWith(rootKey)
   } catch (error) {
-    log.error('the cluster could not be opened after a replication change and is sealed', { error })
+    log.error('cannot open the cluster after a replication change; it is sealed', { error })
   }
 }
 
 /**
- * Replaces the data of a server and of the other nodes of its cluster. Throws OutcomeUnknown if this node has published the
- * data but cannot adopt it. The other nodes then adopt the data, and this node gets it later.
+ * Replaces the data of this node and of the other nodes of its cluster. Throws OutcomeUnknown if this node has
+ * published the new data but cannot use it. The other nodes then use the new data, and this node receives it later.
  */
 export const replaceForAll = async (
   source: EngineSource,

@@ -26,8 +26,9 @@ interface RuntimeHostOptions extends Facilities {
 }
 
 /**
- * The data of a server and its runtime, which every role change replaces. Changes run one at a time, and a restart view
- * responds in the meantime. The root key stays in memory during a change, unless the cluster was sealed before.
+ * Holds the data of a server and its runtime. Every role change replaces the runtime. Changes run one at a time. During
+ * a change, a restart view responds to requests. The root key stays in memory during a change unless the cluster was
+ * sealed before.
  */
 export class RuntimeHost implements RuntimeChanges {
   readonly #options: RuntimeHostOptions
@@ -54,7 +55,7 @@ export class RuntimeHost implements RuntimeChanges {
     this.#unsealing = new AutoUnsealing({ ...options, seal: () => this.#runtime?.seal, signal: this.#stop.signal })
   }
 
-  /** Takes ownership of the source: `closeData` closes it. */
+  /** Uses this data. `closeData` closes it. */
   adopt(source: EngineSource): void {
     this.#source = this.#options.watch(source)
   }
@@ -65,7 +66,7 @@ export class RuntimeHost implements RuntimeChanges {
     return runtime
   }
 
-  /** Undefined while it is being replaced, and during startup and shutdown. */
+  /** The current runtime; undefined while it is being replaced, during startup and during shutdown. */
   get runtime(): Runtime | undefined {
     return this.#runtime
   }
@@ -75,8 +76,8 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   /**
-   * True while data removed by a filter may still be readable in the files. The mark is read from the data itself, which is
-   * also available while the runtime is replaced.
+   * True while the files may still contain data that a filter removed. The mark is read directly from the engine, which
+   * is also available while the runtime is replaced.
    */
   get isPurgePending(): boolean {
     const hasMark = this.#source?.engine.get(dataKey(KEYS.purgeMark)) !== undefined
@@ -96,7 +97,10 @@ export class RuntimeHost implements RuntimeChanges {
     return serverStateOf(this.#runtime, this.#restartView?.backend, this.membership)
   }
 
-  /** Returns the limits of an unread body. Waits while the runtime is replaced, because the token cannot be checked then. */
+  /**
+   * Returns the limits of an unread body. Waits while the runtime is replaced, since the client's token cannot be
+   * checked then.
+   */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     await this.admission.admitBody(sender, gone)
     return allowanceIn(this.state, sender)
@@ -109,15 +113,15 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   restart(reason: string): void {
-    // Lets the response that announces the change go through the old runtime.
-    void this.followAnew(reason, { isDrained: true, release: async () => undefined })
+    // The response that announces the restart completes on the old runtime.
+    void this.reopen(reason, { isDrained: true, release: async () => undefined })
   }
 
   /**
-   * Closes the runtime, calls `release`, and opens a new runtime. Resolves when the new runtime is in place. `isDrained`:
-   * requests in progress complete first.
+   * Closes the runtime, calls `release` and opens a new runtime. Resolves when the new runtime is in use. If
+   * `isDrained` is true, requests in progress complete first.
    */
-  async followAnew(reason: string, { isDrained, release }: StepDownOptions): Promise<void> {
+  async reopen(reason: string, { isDrained, release }: StepDownOptions): Promise<void> {
     this.#change(reason, async () => {
       if (isDrained) await this.#options.inFlight.settle(SETTLE_MS)
       await this.#rebuild(release)
@@ -137,20 +141,20 @@ export class RuntimeHost implements RuntimeChanges {
           await replaceForAll(source, this.membership, next)
         } catch (error) {
           reject(error)
-          await this.#startAnew(before)
+          await this.#openNext(before)
           return
         }
         if (next.joining) this.#showBootstrapping(next.joining)
         resolve()
-        await this.#startAnew(next.rootKeyAfter(before))
+        await this.#openNext(next.rootKeyAfter(before))
         if (next.opensItself?.()) await this.#unsealing.begin()
       })
     })
   }
 
   /**
-   * Rebuilds the runtime on another source, which `move` creates from the current one, and unseals it with `rootKey` or the
-   * previous key. If it rejects, nothing has changed.
+   * Opens the runtime on another source, which `move` creates from the current engine. Unseals the runtime with
+   * `rootKey`, or else with the previous key. If `move` rejects, opens the runtime on the previous data and rejects.
    */
   moveData(reason: string, move: (engine: Engine) => Promise<EngineSource>, rootKey?: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -168,7 +172,7 @@ export class RuntimeHost implements RuntimeChanges {
       key = rootKey ?? key
       await old.close()
     } finally {
-      await this.#startAnew(key)
+      await this.#openNext(key)
     }
   }
 
@@ -186,7 +190,7 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#unsealing.begin()
   }
 
-  /** Ends the runtime after the current change. The data stays open. */
+  /** Closes the runtime after the current change. The data stays open. */
   async end(): Promise<void> {
     await this.#changing
     await this.#unsealing.settled()
@@ -208,7 +212,8 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   /**
-   * Runs runtime changes one at a time. Logs errors of `run`, since no caller receives them. A change can set `membership`.
+   * Runs changes of the runtime one at a time. Logs the errors of `run`, since no caller receives them. A change may
+   * set `membership`.
    */
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
@@ -217,9 +222,9 @@ export class RuntimeHost implements RuntimeChanges {
     this.membership?.changing()
     this.#showRestarting()
     this.#changing = this.#changing.then(async () => {
-      // The runtime that the previous change has put in place may already serve requests.
+      // The runtime that the previous change opened may already serve requests.
       this.#showRestarting()
-      await run().catch((error: unknown) => log.error('a change of the cluster failed', { reason, error }))
+      await run().catch((error: unknown) => log.error('cannot complete a change of the cluster', { reason, error }))
       this.membership?.changed()
     })
   }
@@ -243,8 +248,8 @@ export class RuntimeHost implements RuntimeChanges {
     this.#restartView?.showBootstrapping(joining)
   }
 
-  /** Starts a runtime on the live generation, and unseals it if there is a key. */
-  async #startAnew(rootKey: Buffer | undefined): Promise<void> {
+  /** Opens a runtime on the current generation of the data, and unseals it if there is a root key. */
+  async #openNext(rootKey: Buffer | undefined): Promise<void> {
     const runtime = await openAgain({
       ...this.#options,
       open: () => this.#openRuntime(),
@@ -253,7 +258,7 @@ export class RuntimeHost implements RuntimeChanges {
     })
     if (!runtime) return
     this.#show(runtime)
-    // Data published by other nodes may have another key.
+    // Data that another node published may have another root key.
     if (rootKey && runtime.seal.isSealed && this.membership) await this.#unsealing.begin()
   }
 
@@ -262,7 +267,7 @@ export class RuntimeHost implements RuntimeChanges {
     await this.#closeRuntime()
       .finally(release)
       .catch((error: unknown) => this.#options.log.error('the previous runtime did not close cleanly', { error }))
-    await this.#startAnew(rootKey)
+    await this.#openNext(rootKey)
   }
 
   async #closeRuntime(): Promise<void> {
@@ -285,5 +290,5 @@ export class RuntimeHost implements RuntimeChanges {
   }
 }
 
-/** Maximum time in ms that requests in flight may delay a restart. */
+/** Maximum time in ms that requests in flight delay a restart. */
 const SETTLE_MS = 2000

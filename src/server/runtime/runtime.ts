@@ -28,22 +28,22 @@ import { StandbyCopy } from './standby-copy.js'
 import { createStatePaths, sealReplacement } from './state-paths.js'
 
 interface RuntimeOptions extends RuntimeSurroundings {
-  /** Undefined: key shares only. */
+  /** The auto-unseal seal; undefined if the server unseals with key shares. */
   readonly autoSeal: AutoSeal | undefined
-  /** Aborts waits for a shared log. */
+  /** Aborts when the server stops. Ends waits for a shared log. */
   readonly signal: AbortSignal
 }
 
 interface Opened {
   readonly store: Store
   readonly following: FollowerStore | undefined
-  /** The identity of a single-node cluster, known before the cluster is open. */
+  /** The identity of a single-node cluster; undefined on a node of a multi-node cluster. */
   readonly identity: OwnIdentity | undefined
 }
 
 /**
- * Everything derived from one generation of the data: store, barrier, seal and, while unsealed, the open cluster. A role
- * change discards it and rebuilds it from disk, as after a crash.
+ * All state that is derived from one generation of the data: the store, the barrier, the seal and, while unsealed, the
+ * open cluster. A role change discards the runtime and builds a new one from the data on disk, as after a crash.
  */
 export class Runtime implements RuntimeParts {
   readonly store: Store
@@ -58,7 +58,7 @@ export class Runtime implements RuntimeParts {
   #identity: OwnIdentity | undefined
   readonly #copy: StandbyCopy
   #cluster: OpenCluster | undefined
-  /** Settles when the node has become active or failed to. */
+  /** Settles when the last attempt to open the cluster on this node has ended. */
   #opening: Promise<void> = Promise.resolve()
 
   private constructor(options: RuntimeOptions, { store, following, identity }: Opened) {
@@ -114,7 +114,7 @@ export class Runtime implements RuntimeParts {
     }
   }
 
-  /** The identity of the cluster. On a node that never led, it is empty until the leader has written it. */
+  /** The identity of the cluster. On a standby, the cluster ID is empty until the leader has written the identity. */
   get identity(): OwnIdentity {
     const { clusterName } = this.#options.config
     this.#identity ??= findIdentity(this.store)
@@ -127,18 +127,21 @@ export class Runtime implements RuntimeParts {
 
   lead(leadership: Leadership): Promise<void> {
     return this.#inOpening(async () => {
-      // The copy closes in the background, because its audit devices may be slow to close.
-      this.#copy.giveUp()
+      // The copy closes in the background, since its audit devices may close slowly.
+      this.#copy.discard()
       await this.following?.lead(leadership)
       const { rootKey } = this.seal
-      // Another node may have rotated the keyring.
+      // Another node may have rotated the keyring in the meantime.
       if (rootKey) this.barrier.unseal(rootKey)
       this.#identity = await ensureIdentity(this.store, this.#options.config.clusterName, this.#options.random)
       await this.seal.refreshWrapping()
     })
   }
 
-  /** Opens the unsealed cluster. Single-node clusters and a node that becomes active use this. */
+  /**
+   * Opens the cluster. Used on a single-node cluster, and when a node becomes active. Throws LogicalError 503 if it is
+   * sealed.
+   */
   openCluster(): Promise<void> {
     return this.#inOpening(async () => {
       if (this.seal.isSealed) throw sealed()
@@ -146,17 +149,17 @@ export class Runtime implements RuntimeParts {
     })
   }
 
-  /** Undefined while sealed, and on a standby. */
+  /** The open cluster; undefined while sealed and on a standby. */
   get cluster(): OpenCluster | undefined {
     return this.#cluster
   }
 
-  /** The copy from which a performance standby answers; undefined on every other node. */
+  /** The copy from which a performance standby serves reads; undefined on every other node. */
   get copy(): OpenCluster | undefined {
     return this.#copy.readable
   }
 
-  /** The same copy, but undefined during a resync, when it may contain half of a change. */
+  /** The same copy; undefined during a resync, when the copy may contain only some writes of a transaction. */
   get wholeCopy(): OpenCluster | undefined {
     return this.store.isResyncing ? undefined : this.copy
   }
@@ -171,7 +174,7 @@ export class Runtime implements RuntimeParts {
     }
   }
 
-  /** Waits until another node has initialized the cluster, and then unseals with the auto-unseal seal, if any. */
+  /** Waits until another node has initialized the cluster. Then unseals this node if it has an auto-unseal seal. */
   #awaitInitialization(): void {
     const stop = this.store.onChange({
       seal: (key) => {
@@ -194,7 +197,10 @@ export class Runtime implements RuntimeParts {
     return this.#cluster
   }
 
-  /** Makes the node take part in the cluster after an unseal. Checks the license first: data may have arrived late. */
+  /**
+   * Makes this node take part in the cluster after an unseal. Checks the license first, since this node may have
+   * received the data after its start.
+   */
   async #join(membership: NodeMembership): Promise<void> {
     requireLicensedRoles(this.#options.config.own.license, this.store)
     if (this.#options.config.isPerformanceStandby && !membership.isLeading)

@@ -29,8 +29,11 @@ export interface OpenServerState {
 const NOTHING: Backend = { type: 'system', paths: [] }
 
 /**
- * Returns the state of the server. While the runtime is replaced, `substitute` responds: the state is `restarting`, or
- * `standby` if there are other nodes. During startup and shutdown there is no runtime.
+ * Returns the state of the server:
+ *
+ * - While the runtime is replaced, `substitute` responds. The state is then `standby` on a standby, and otherwise
+ *   `restarting`.
+ * - During startup and shutdown there is no runtime. The state is then `stopping`.
  */
 export const serverStateOf = (
   runtime: Runtime | undefined,
@@ -48,15 +51,15 @@ export const serverStateOf = (
   return { name: openStateOf(cluster.replication.view), pipeline: cluster.pipeline }
 }
 
-/** Returns the state of a removed node: it no longer serves, regardless of its runtime. */
+/** Returns the state of a removed node. A removed node serves no requests, regardless of its runtime. */
 export const removedStateOf = (runtime: Runtime | undefined, substitute: Backend | undefined): ServerState => ({
   name: 'removed',
   backend: runtime?.closedBackend ?? substitute ?? NOTHING,
 })
 
 /**
- * Returns the limits of a body, before it is read. A standby cannot check tokens. Its limits apply only to the requests that
- * the standby answers itself.
+ * Returns the limits of an unread body. A standby cannot check tokens. Its limits apply only to requests that the
+ * standby serves itself.
  */
 export const allowanceIn = (state: ServerState, sender: BodySender): BodyAllowance => {
   if ('pipeline' in state) return state.pipeline.allowBody(state.name, sender)
@@ -76,11 +79,12 @@ type RestartShell = Pick<ShellView, 'status' | 'systemRules'> & {
 }
 
 /**
- * Responds while the runtime is rebuilt. Does not access the data, which may be moving to another generation.
+ * Responds to requests while the runtime is replaced. Does not access the data, which may be moving to another
+ * generation.
  *
  * - Status reads return the values from before the change.
- * - Key shares are ignored, unless this node still waits for the other nodes.
- * - Every other request waits, and gets a 503 if the wait times out.
+ * - Submitted key shares are ignored, unless this node still waits for the other nodes.
+ * - Every other request waits. If the wait times out, the server responds with 503.
  */
 export class RestartView {
   readonly backend: Backend
@@ -88,7 +92,7 @@ export class RestartView {
   readonly #kinds: Kinds | undefined
 
   constructor(runtime: Runtime, { status, systemRules, peers }: RestartShell, clock: Clock) {
-    // A standby, and a sealed server, do not know the roles of their cluster. If the storage cannot be read, status reads
+    // A standby and a sealed server do not know the roles of their cluster. If the storage cannot be read, status reads
     // get a 503, and the change still runs.
     const replication = runtime.cluster?.replication
     this.#kinds = replication && attempt(() => kindsOf(replication))
@@ -107,7 +111,10 @@ export class RestartView {
     }
   }
 
-  /** Reports the replication set that the cluster joins. Call it once the old data is permanently discarded. */
+  /**
+   * Makes status reads report the replication set that the cluster joins. The caller calls it after the old data was
+   * discarded.
+   */
   showBootstrapping({ kind, setId }: FreshStart['joining']): void {
     const kinds = { ...(this.#kinds ?? DISABLED), [kind]: { mode: 'bootstrapping', cluster_id: setId } }
     for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)

@@ -4,7 +4,7 @@ import { readRecord } from '../../replication/model/state.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Runtime } from './runtime.js'
 
-/** The facts of the current runtime. During a rebuild, the facts of the previous runtime. */
+/** The facts of the current runtime. While the runtime is replaced, the facts of the previous runtime. */
 interface Facts extends ClusterFacts {
   readonly hasCopy: boolean
 }
@@ -23,13 +23,13 @@ const NOTHING: Facts = {
   hasCopy: false,
 }
 
-/** What the nodes of a cluster know about each other. */
+/** The status of this node in its cluster, and of the other nodes. */
 type Membership = Pick<ClusterStatus, 'isStandby' | 'activeNode' | 'nodes'>
 
-/** The release date of the reported version; clients parse it as a time. */
+/** The build date that the server reports. Clients parse it as a time. */
 const BUILD_DATE = '2025-09-23T13:22:38Z'
 
-/** The status of the server across role changes: available in every state, and switched atomically. */
+/** The status of the server. It is available in every state, also during role changes. */
 export class ServerStatus implements ClusterStatus {
   readonly apiAddress: string
   readonly clusterAddress: string
@@ -55,7 +55,7 @@ export class ServerStatus implements ClusterStatus {
     this.license = config.own.license
   }
 
-  /** Switches to the status of a node in a multi-node cluster. */
+  /** Reports the status of a node in a multi-node cluster from now on. */
   join(membership: Membership): void {
     this.#membership = membership
   }
@@ -65,19 +65,19 @@ export class ServerStatus implements ClusterStatus {
     this.#read = createReader(runtime)
   }
 
-  /** Keeps the current facts until the next `follow`, and reports a restart if the cluster was open. */
+  /** Reports the current facts until the next `follow`. If `isOpen` is true, also reports a restart. */
   freeze({ isOpen }: { readonly isOpen: boolean }): void {
     this.#isRestarting = isOpen
     this.#keep(this.facts)
   }
 
-  /** Shows that the cluster is joining a set. Call it only while frozen. */
+  /** Reports that the cluster is joining a replication set. Requires a call of `freeze` before. */
   showBootstrapping(kind: keyof ClusterFacts['replicationModes']): void {
     const { facts } = this
     this.#keep({ ...facts, replicationModes: { ...facts.replicationModes, [kind]: 'bootstrapping' } })
   }
 
-  /** Reports that the other nodes have permanently removed this one. */
+  /** Reports from now on that the other nodes have removed this node permanently. */
   remove(): void {
     this.#isRemoved = true
   }
@@ -106,7 +106,7 @@ export class ServerStatus implements ClusterStatus {
     this.#read = () => ({ ...facts, hasCopy: false })
   }
 
-  /** The node of a single-node cluster, which is always active. */
+  /** The facts of the only node of a single-node cluster. This node is always active. */
   get #alone(): NodeFacts {
     const { hostname, apiAddress, clusterAddress, reportedVersion: version } = this
     return { hostname, apiAddress, clusterAddress, version, isActive: true, lastEchoMs: undefined }
@@ -121,7 +121,7 @@ const createReader = (runtime: Runtime): (() => Facts) => {
       storedModes = undefined
     },
   })
-  /** A plain standby has no open cluster, but its cluster still has roles. */
+  /** A standby without a readable copy has no open cluster, but its cluster has roles. */
   const modesOfStandby = (): ClusterFacts['replicationModes'] => {
     if (barrier.isSealed || !following) return NOTHING.replicationModes
     const storage = barrier.view('')

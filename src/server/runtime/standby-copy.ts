@@ -11,45 +11,46 @@ interface StandbyCopyOptions<C extends Copy> extends Pick<Facilities, 'clock' | 
   readonly open: () => Promise<C>
 }
 
-/** The open cluster of a performance standby, over the store that follows the log. */
+/** The open cluster of a performance standby. It reads the store that follows the shared log. */
 export class StandbyCopy<C extends Copy = OpenCluster> {
   readonly #options: StandbyCopyOptions<C>
   #cluster: C | undefined
   #stop = new AbortController()
-  /** Attempts after the first one. Never rejects. */
+  /** Settles when the retries of `open` have ended. Never rejects. */
   #opening: Promise<void> = Promise.resolve()
-  /** Settles when discarded copies are closed. Never rejects. */
+  /** Settles when the discarded copies are closed. Never rejects. */
   #closing: Promise<unknown> = Promise.resolve()
 
   constructor(options: StandbyCopyOptions<C>) {
     this.#options = options
   }
 
-  /** Undefined if it is not open, or if the cluster's role allows no reads. */
+  /** The open copy; undefined if it is not open, or if the cluster's role allows no reads. */
   get readable(): C | undefined {
     return this.#cluster?.replication.view.isReadable ? this.#cluster : undefined
   }
 
-  /** Resolves after the first attempt. Until one succeeds, the standby forwards all requests. */
+  /**
+   * Opens the copy. Resolves after the first attempt. If it fails, retries in the background. Until an attempt
+   * succeeds, the standby forwards all requests.
+   */
   async open(): Promise<void> {
     this.#stop = new AbortController()
     const { signal } = this.#stop
     if (!(await this.#try(signal))) this.#opening = this.#tryAgain(signal)
   }
 
-  /**
-   * Discards the copy: its responses are no longer used. Closes its open resources, such as audit files, in the background.
-   */
-  giveUp(): void {
-    this.#stop.abort(new Error('the copy is given up'))
+  /** Discards the copy. Closes its resources, such as audit files, in the background. */
+  discard(): void {
+    this.#stop.abort(new Error('the copy was discarded'))
     const cluster = this.#cluster
     this.#cluster = undefined
     if (cluster) this.#closing = Promise.all([this.#closing, this.#end(cluster)])
   }
 
-  /** Discards the copy, and resolves when all its resources are closed. */
+  /** Discards the copy. Resolves when all its resources are closed. */
   async close(): Promise<void> {
-    this.giveUp()
+    this.discard()
     await this.#opening
     await this.#closing
   }
@@ -61,10 +62,10 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
       await clock.sleep(backoff.next(), signal).catch(() => undefined)
       if (signal.aborted) return
     } while (!(await this.#try(signal)))
-    if (!signal.aborted) log.info('this performance standby answers reads again')
+    if (!signal.aborted) log.info('this performance standby serves reads again')
   }
 
-  /** Returns false if the caller must retry. */
+  /** Opens the copy. Returns false if the attempt failed and the caller must retry. */
   async #try(signal: AbortSignal): Promise<boolean> {
     try {
       const cluster = await this.#options.open()
@@ -72,7 +73,7 @@ export class StandbyCopy<C extends Copy = OpenCluster> {
       else this.#cluster = cluster
       return true
     } catch (error) {
-      const text = 'this performance standby cannot answer reads; retrying'
+      const text = 'cannot open the copy for reads on this performance standby, retrying'
       if (!signal.aborted) this.#options.log.error(text, { error })
       return signal.aborted
     }

@@ -34,7 +34,7 @@ export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
   ]
 }
 
-/** Returns an initializer that leads the multi-node cluster while it initializes it. */
+/** Returns an initializer of a multi-node cluster. This node is the leader during the initialization. */
 const leadingInitializer = (seal: SealManager, membership: NodeMembership): Initializer => ({
   keys: seal.keys,
   get isInitialized() {
@@ -43,14 +43,14 @@ const leadingInitializer = (seal: SealManager, membership: NodeMembership): Init
   initialize: (config, deliver) => membership.whileLeading(() => seal.initialize(config, deliver)),
 })
 
-/** Seals the server after a runtime was sealed. Resolves when the runtime that replaces it is sealed too. */
+/** Seals the server after the runtime `sealed` was sealed. Also seals the runtime that has replaced it, if any. */
 export const sealReplacement = async (
   sealed: NonNullable<RuntimeChanges['runtime']>,
   { membership, changes }: Pick<RuntimeSurroundings, 'membership' | 'changes'>,
 ): Promise<void> => {
   await membership?.sealed()
   if (changes.runtime === sealed) return
-  // The new runtime received the root key before the old runtime was sealed.
+  // The change that opens the new runtime may have read the root key before the old runtime was sealed.
   await changes.settled()
   await changes.runtime?.seal.seal()
 }

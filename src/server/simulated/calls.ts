@@ -3,7 +3,7 @@ import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { type Operation, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { WrappedCall } from '../../replication/host/host.js'
 
-/** The response that a client receives. */
+/** The status and the JSON body of a response. */
 export interface Answer {
   readonly status: number
   readonly json: Readonly<Record<string, unknown>>
@@ -17,7 +17,7 @@ export interface Call {
   readonly token?: string
 }
 
-/** The response that an HTTP client receives. */
+/** A response with its headers and its raw body. */
 export interface WholeAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -29,7 +29,7 @@ const OPERATIONS = { GET: 'read', PUT: 'update', DELETE: 'delete', LIST: 'list' 
   Operation
 >
 
-/** Converts a call to a request, as the HTTP server does. */
+/** Converts a call to a request, as the HTTP server would. */
 export const incomingOf = (id: string, { method, path, body = {}, token }: Call): IncomingRequest => ({
   id,
   operation: OPERATIONS[method],
@@ -54,13 +54,13 @@ export const bytesOf = async (body: Rendered['body']): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-/** Returns the headers as a client receives them, with lower-case names. */
+/** Returns the headers as a client receives them. Header names are in lower case. */
 export const headersOf = ({ contentType, headers }: Rendered): IncomingHttpHeaders => ({
   'content-type': contentType,
   ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
 })
 
-/** Looks up or unwraps a wrapping token on another server, on behalf of the server `from`. */
+/** Looks up or unwraps a wrapping token on the server `other` for the server `from`; 503 without a response. */
 export const fetchWrapped = async (
   other: { call(call: Call, from: string): Promise<Answer | undefined> } | undefined,
   { step, token }: WrappedCall,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** The random numbers of a simulation. Each combination of seed and purpose always gives the same sequence. */
+/** A random number generator. Each seed always gives the same sequence. */
 export class Chance {
   readonly #state: Uint32Array
 
@@ -9,7 +9,7 @@ export class Chance {
     this.#state = Uint32Array.from([0, 4, 8, 12], (at) => digest.readUInt32LE(at))
   }
 
-  /** Returns a number from 0 up to, but not including, 1 (sfc32). */
+  /** Returns a number of at least 0 and less than 1 (algorithm: sfc32). */
   next(): number {
     const [a = 0, b = 0, c = 0, counter = 0] = this.#state
     const sum = (a + b + counter) | 0
@@ -20,7 +20,7 @@ export class Chance {
     return (sum >>> 0) / 2 ** 32
   }
 
-  /** Returns an integer from 0 up to, but not including, `limit`. */
+  /** Returns an integer of at least 0 and less than `limit`. */
   below(limit: number): number {
     return Math.floor(this.next() * limit)
   }
@@ -29,9 +29,9 @@ export class Chance {
     return from + this.next() * (to - from)
   }
 
-  /** Returns true with probability `part`. */
-  happens(part: number): boolean {
-    return this.next() < part
+  /** Returns true with this probability (0 to 1). */
+  happens(probability: number): boolean {
+    return this.next() < probability
   }
 
   pick<T>(choices: readonly T[]): T {
@@ -40,7 +40,7 @@ export class Chance {
     return picked
   }
 
-  /** Returns one of the names, with probability proportional to its weight. */
+  /** Returns one of the names. Its probability is proportional to its weight. */
   weighed<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const rows = Object.entries(weights) as [Name, number][]
     let left = this.next() * rows.reduce((sum, [, weight]) => sum + weight, 0)

@@ -11,10 +11,10 @@ import { SimulatedClock } from './simulated-clock.js'
 
 interface ClusterOptions {
   readonly name: string
-  /** One server, or several that share a log. */
+  /** The servers of the cluster. Several servers share a log. */
   readonly servers: readonly { readonly name: string; readonly config: ServerConfig }[]
   readonly leaseMs: number
-  /** Maximum number of entries in the shared log. Older entries are only in its image. */
+  /** Maximum number of entries in the shared log. Older entries are only in the image of the log. */
   readonly entriesMax?: number | undefined
 }
 
@@ -42,7 +42,7 @@ export class SimulatedCluster {
     return this.hasNodes ? this.serving[0]?.server : this.nodes[0]?.server
   }
 
-  /** The nodes that consider themselves active. */
+  /** The nodes that consider themselves active. There may be several after a change of the leader. */
   get serving(): readonly SimulatedNode[] {
     return this.nodes.filter(({ server }) => server?.node?.isServing)
   }
@@ -51,19 +51,19 @@ export class SimulatedCluster {
     return this.nodes.map(({ clusterAddress }) => clusterAddress)
   }
 
-  /** Resolves to false if a process died during startup. */
+  /** Starts all nodes. Resolves to false if a process died during startup. */
   async start(): Promise<boolean> {
     let areUp = true
     for (const node of this.nodes) if (!(await node.start())) areUp = false
     return areUp
   }
 
-  /** Kills every node, as by SIGKILL. With `isPowerLost`, simulates a loss of power: peers are not notified. */
+  /** Kills every node, as by SIGKILL. With `isPowerLost`, simulates a power failure: peers are not notified. */
   crash(isPowerLost: boolean): void {
     for (const node of this.nodes) node.crash(isPowerLost)
   }
 
-  /** Sends a request to an unsealed node, if there is one. Returns undefined if no response arrives. */
+  /** Sends a request to a random unsealed node, or to any node if all are sealed; undefined without a response. */
   async call(call: Call): Promise<Answer | undefined> {
     return this.#pick()?.call(call)
   }
@@ -77,11 +77,11 @@ export class SimulatedCluster {
 
 interface WorldOptions extends Pick<Surroundings, 'seed' | 'diskDelayMsMax' | 'logDelayMsMax' | 'driftOf'> {
   readonly networkDelayMsMax: number
-  readonly isTold?: boolean
+  readonly isTraced?: boolean
   readonly clusters: readonly ConstructorParameters<typeof SimulatedCluster>[0][]
 }
 
-/** Simulated clusters and their environment, with one clock and one seed. */
+/** Simulated clusters with their network, clock, disks and random numbers. The same seed gives the same run. */
 export class SimulatedWorld {
   readonly clock: SimulatedClock
   readonly history: History
@@ -89,10 +89,10 @@ export class SimulatedWorld {
   readonly clusters: readonly SimulatedCluster[]
   readonly #byApi: ReadonlyMap<string, SimulatedNode>
 
-  constructor({ seed, networkDelayMsMax, isTold = false, clusters, ...more }: WorldOptions) {
+  constructor({ seed, networkDelayMsMax, isTraced = false, clusters, ...more }: WorldOptions) {
     const chance = new Chance(`${seed} schedule`)
     this.clock = new SimulatedClock(chance)
-    this.history = new History(this.clock, isTold)
+    this.history = new History(this.clock, isTraced)
     this.network = new Network({ clock: this.clock, chance, history: this.history, delayMsMax: networkDelayMsMax })
     const { clock, history, network } = this
     const identities = new Identities()
@@ -106,7 +106,7 @@ export class SimulatedWorld {
     return this.clusters.flatMap(({ nodes }) => nodes)
   }
 
-  /** Returns the server whose API has this address. */
+  /** Returns the node whose API has this address. */
   findByApi(address: string): SimulatedNode | undefined {
     return this.#byApi.get(address)
   }

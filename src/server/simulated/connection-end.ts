@@ -3,10 +3,10 @@ import { Inbox, type Wire, type WireMessage } from '../../replication/rpc/simula
 import type { History } from './history.js'
 import type { Host } from './host.js'
 
-/** The links between two hosts. */
-interface Ways {
+/** The network functions that an end of a connection uses. */
+interface LinkProperties {
   isCut(from: string, to: string): boolean
-  /** Returns the latency of a message in milliseconds. `slowMs` returns the additional latency of one direction. */
+  /** Returns the latency of a message, in ms. `slowMs` returns the additional latency of one direction, in ms. */
   delayMs(): number
   slowMs(from: string, to: string): number
 }
@@ -14,12 +14,12 @@ interface Ways {
 interface EndOptions {
   readonly clock: Clock
   readonly history: History
-  readonly network: Ways
+  readonly network: LinkProperties
   readonly name: string
   readonly onGone: (end: End) => void
 }
 
-/** Data sent by one end of a connection and not received yet. */
+/** The data that one end of a connection has sent and the other end has not received yet. */
 export interface Sent {
   readonly from: string
   readonly to: string
@@ -27,12 +27,12 @@ export interface Sent {
   readonly bytes: number
 }
 
-/** One end of a connection, with its data in transit. */
+/** One end of a connection, with the data that it has sent and the other end has not received yet. */
 export class End implements Wire {
   readonly host: Host
   other: End | undefined
   readonly #options: EndOptions
-  readonly #underWay: { readonly dueMs: number; readonly message: WireMessage | 'close' }[] = []
+  readonly #inTransit: { readonly dueMs: number; readonly message: WireMessage | 'close' }[] = []
   readonly #inbox = new Inbox()
   #isTravelling = false
 
@@ -52,20 +52,20 @@ export class End implements Wire {
   close(): void {
     if (!this.#inbox.shut()) return
     this.#put('close')
-    this.#part()
+    this.#removeIfClosed()
   }
 
   /** Breaks the connection and notifies this end. */
-  breakOff(): void {
-    this.#underWay.splice(0)
+  disconnect(): void {
+    this.#inTransit.splice(0)
     this.#inbox.end()
-    this.#part()
+    this.#removeIfClosed()
   }
 
-  /** Detaches the process at this end. Its data in transit still arrives. */
+  /** Detaches the process at this end, which has died. Its data in transit still arrives. */
   forget(): void {
     this.#inbox.forget()
-    this.#part()
+    this.#removeIfClosed()
   }
 
   get isClosed(): boolean {
@@ -73,14 +73,14 @@ export class End implements Wire {
   }
 
   get sent(): Sent {
-    const messages = this.#underWay.length
-    const bytes = this.#underWay.reduce((sum, { message }) => sum + bytesOf(message), 0)
+    const messages = this.#inTransit.length
+    const bytes = this.#inTransit.reduce((sum, { message }) => sum + bytesOf(message), 0)
     return { from: this.host.name, to: this.other?.host.name ?? '', messages, bytes }
   }
 
-  /** Sends the next message, unless one is in transit or the link is cut. */
+  /** Delivers the next message. Does nothing if a message is already being delivered or the link is cut. */
   pump(): void {
-    const [next] = this.#underWay
+    const [next] = this.#inTransit
     const to = this.other
     if (!next || !to || this.#isTravelling || this.#options.network.isCut(this.host.name, to.host.name)) return
     this.#isTravelling = true
@@ -89,7 +89,7 @@ export class End implements Wire {
       this.#isTravelling = false
       if (to.host.frozenMs > 0) return this.pump()
       if (!this.#options.network.isCut(this.host.name, to.host.name)) {
-        this.#underWay.shift()
+        this.#inTransit.shift()
         to.#arrive(next.message)
       }
       this.pump()
@@ -99,12 +99,12 @@ export class End implements Wire {
   #put(message: WireMessage | 'close'): void {
     const { clock, network } = this.#options
     const slowMs = this.other ? network.slowMs(this.host.name, this.other.host.name) : 0
-    this.#underWay.push({ dueMs: clock.monotonic() + network.delayMs() + slowMs, message })
+    this.#inTransit.push({ dueMs: clock.monotonic() + network.delayMs() + slowMs, message })
     this.pump()
   }
 
-  /** Removes the connection once both ends are gone: data in transit has no recipient. */
-  #part(): void {
+  /** Removes the connection once both ends are closed, since data in transit then has no recipient. */
+  #removeIfClosed(): void {
     const { other } = this
     if (!this.isClosed || !other?.isClosed) return
     for (const end of [this, other]) this.#options.onGone(end)
@@ -117,7 +117,7 @@ export class End implements Wire {
     if (message === 'close') {
       history.add(this.host.name, `${name} is closed by ${from}`)
       this.#inbox.end()
-      this.#part()
+      this.#removeIfClosed()
       return
     }
     if (message.is !== 'ping' && message.is !== 'pong')

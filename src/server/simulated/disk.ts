@@ -11,19 +11,19 @@ import type { Host } from './host.js'
 interface DiskOptions {
   readonly chance: Chance
   readonly history: History
-  /** Maximum duration of one step in milliseconds. */
+  /** Maximum latency before and after each step, in ms. */
   readonly delayMsMax: number
 }
 
 /**
- * The disk of one cluster. Every step takes time before it is executed, and again until its completion is reported. A
- * process that dies in between learns the outcome at its next start. A loss of power discards some or all of the writes that
- * were not durable.
+ * The disk of one node. Every step is delayed before it runs, and again before its completion is reported. If a process
+ * dies in between, the process learns the outcome at its next start. A power failure discards some or all of the writes
+ * that were not synced.
  */
 export class Disk {
   readonly #options: DiskOptions
   #directory = new MemoryDirectory()
-  /** `failuresLeft` of the next batches report an error although they are written. `failures` batches have done so. */
+  /** Number of next batches that the disk writes but reports as failed, and number of batches reported so far. */
   failuresLeft = 0
   failures = 0
 
@@ -32,8 +32,8 @@ export class Disk {
   }
 
   /**
-   * Opens the disk for one lifetime of a server. `clock` is the clock of the process: the steps of a dead process never
-   * complete.
+   * Opens the disk for a server process. `clock` is the clock of this process, so that the steps of a dead process
+   * never complete.
    */
   open(host: Host, clock: Clock): EngineSource {
     const { history, chance } = this.#options
@@ -51,48 +51,50 @@ export class Disk {
         if (step === 'batch' && side === 'after' && this.failuresLeft > 0) {
           this.failuresLeft--
           this.failures++
-          history.add(host.name, 'disk: the batch is written, and answered by an error')
+          history.add(host.name, 'disk: the batch is written, but the disk reports an error')
           throw failedDisk(new Error('the disk reported an error'))
         }
       },
     })
   }
 
-  /** Releases the disk after the process died: written data remains. */
+  /** Releases the disk after the process died. Written data remains. */
   release(): void {
     this.#directory.disk.release()
   }
 
+  /** Simulates a power failure: a random number of the batches that were not synced are lost. */
   losePower(): void {
     const { disk } = this.#directory
     const { chance, history } = this.#options
     const kept = disk.unsynced > 0 ? chance.below(disk.unsynced + 1) : 0
-    if (disk.unsynced > 0) history.add('', `disk: ${kept} of ${disk.unsynced} batches are kept that were not synced`)
+    if (disk.unsynced > 0) history.add('', `disk: keeps ${kept} of ${disk.unsynced} batches that were not synced`)
     this.#directory.crash(kept)
   }
 
+  /** Replaces the disk by an empty disk. */
   lose(): void {
     this.#directory = new MemoryDirectory()
   }
 
   /**
-   * Flips a bit of a value whose key has this prefix, while no server is running. Returns undefined if there is none.
-   * `back` restores the bit, unless the value was overwritten since.
+   * Flips a random bit of a stored value whose key has this prefix, while no server runs. Returns undefined if no value
+   * has this prefix. `back` restores the bit unless the value was overwritten in the meantime.
    */
-  turnBit(prefix: string, chance: Chance): { readonly back: () => void } | undefined {
+  flipBit(prefix: string, chance: Chance): { readonly back: () => void } | undefined {
     const { map } = this.#directory.disk
     const keys = map.frozen().flatMap((leaf) => leaf.keys.filter((key) => key.startsWith(prefix)))
     const key = keys.length > 0 ? chance.pick(keys) : ''
     const value = map.get(key)
     if (!value || value.length === 0) return undefined
     const bit = chance.below(value.length * 8)
-    const turned = Buffer.from(value)
-    turned[bit >> 3] = (turned[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-    map.set(key, turned)
-    this.#options.history.add('', `a bit of ${JSON.stringify(key)} is turned over`)
+    const flipped = Buffer.from(value)
+    flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+    map.set(key, flipped)
+    this.#options.history.add('', `disk: a bit of ${JSON.stringify(key)} is flipped`)
     return {
       back: () => {
-        if (map.get(key)?.equals(turned)) map.set(key, value)
+        if (map.get(key)?.equals(flipped)) map.set(key, value)
       },
     }
   }

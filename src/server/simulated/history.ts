@@ -3,21 +3,21 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Host } from './host.js'
 
-/** All events of a simulation, in order. Their hash shows whether two runs were identical; the log is readable. */
+/** Records all events of a simulation in order. Equal hashes show that two runs were identical. */
 export class History {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #hash = createHash('sha256')
   readonly #lines: string[] = []
-  readonly #isTold: boolean
+  readonly #isTraced: boolean
   events = 0
 
-  /** Without `isTold` only the hash is kept. */
-  constructor(clock: Pick<Clock, 'monotonic'>, isTold: boolean) {
+  /** If `isTraced` is false, keeps only the hash and no log. */
+  constructor(clock: Pick<Clock, 'monotonic'>, isTraced: boolean) {
     this.#clock = clock
-    this.#isTold = isTold
+    this.#isTraced = isTraced
   }
 
-  /** Adds an event. `bytes` count for the hash but do not appear in the log. */
+  /** Adds an event to the hash and the log. `bytes` are added to the hash only. */
   add(who: string, what: string, bytes?: Buffer): void {
     this.events++
     this.#hash.update(`${this.#clock.monotonic()} ${who} ${what}\n`)
@@ -25,9 +25,9 @@ export class History {
     this.tell(who, () => what)
   }
 
-  /** Adds a line to the log that follows from earlier events and does not affect the hash. */
+  /** Adds a line to the log but not to the hash, since the line follows from earlier events. */
   tell(who: string, what: () => string): void {
-    if (this.#isTold)
+    if (this.#isTraced)
       this.#lines.push(`${(this.#clock.monotonic() / 1000).toFixed(6).padStart(12)} ${who.padEnd(4)} ${what()}`)
   }
 
@@ -41,10 +41,10 @@ export class History {
   }
 }
 
-/** Returns the log of one lifetime of a server, written into the history. */
-export const toldLog = (history: History, host: Host): Log => {
+/** Returns the log of a server process, which writes to the history. */
+export const tracedLog = (history: History, host: Host): Log => {
   const tell = (level: string) => (message: string, fields?: Record<string, unknown>) => {
-    if (host.isAlive) history.tell(host.name, () => `${level}: ${message}${shown(fields)}`)
+    if (host.isAlive) history.tell(host.name, () => `${level}: ${message}${textOfFields(fields)}`)
   }
   const log: Log = {
     trace: () => undefined,
@@ -57,7 +57,7 @@ export const toldLog = (history: History, host: Host): Log => {
   return log
 }
 
-const shown = (fields: Record<string, unknown> = {}): string =>
+const textOfFields = (fields: Record<string, unknown> = {}): string =>
   Object.entries(fields)
     .map(([name, value]) => ` ${name}=${value instanceof Error ? value.message : JSON.stringify(value)}`)
     .join('')

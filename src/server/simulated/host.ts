@@ -1,10 +1,10 @@
 /**
- * One lifetime of a server, as seen by its environment. Kept minimal: the package's public types refer to it, and must not
- * refer to the server.
+ * A server process, as its simulated environment sees it. This type must not refer to the server, since public types of
+ * the package refer to it.
  */
 export interface Host {
   readonly name: string
   readonly isAlive: boolean
-  /** Remaining time in milliseconds for which the process is suspended. */
+  /** Time for which the process remains suspended, in ms. */
   readonly frozenMs: number
 }

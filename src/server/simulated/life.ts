@@ -10,6 +10,7 @@ import { InlinePasswords } from '../../auth/userpass/inline-passwords.js'
 import { simulatedCertificateKeys, simulatedJwtKeys, simulatedPrivateKeys } from '../../crypto/simulated-keys.js'
 import type { SimulationOverrides } from '../parts/parts.js'
 
+/** A server process, from its start until its exit. */
 export interface Life extends Host {
   isAlive: boolean
   readonly clock: MortalClock
@@ -43,11 +44,11 @@ export const beginLife = (name: string, clock: MortalClock, random: Random): Lif
 interface LogLinkOptions {
   readonly clock: Clock
   readonly chance: Chance
-  /** Maximum latency in ms of each request, response and notification. */
+  /** Maximum latency of each request, response and notification, in ms. */
   readonly delayMsMax: number
 }
 
-/** The link between a node and its shared log, with latency. */
+/** The link between a node and its shared log, with random latency. */
 export class LogLink extends MemoryLink {
   readonly #options: LogLinkOptions
 
@@ -56,9 +57,9 @@ export class LogLink extends MemoryLink {
     this.#options = options
   }
 
-  override async ask<T>(question: () => T): Promise<T> {
+  override async ask<T>(run: () => T): Promise<T> {
     await this.#pass()
-    const answer = await super.ask(question)
+    const answer = await super.ask(run)
     await this.#pass()
     return answer
   }
@@ -73,7 +74,7 @@ export class LogLink extends MemoryLink {
   }
 }
 
-/** Keys and passwords without threads. */
+/** Returns overrides that generate keys and hash passwords without threads and from the seed. */
 export const simulatedSecrets = (random: Random): Omit<SimulationOverrides, 'transport' | 'fetchWrapped'> => ({
   certificateKeys: simulatedCertificateKeys(random),
   jwtKeys: simulatedJwtKeys(random),

@@ -10,13 +10,13 @@ interface NetworkOptions {
   readonly clock: Clock
   readonly chance: Pick<Chance, 'next' | 'happens'>
   readonly history: History
-  /** Maximum latency of a message in milliseconds. */
+  /** Maximum latency of a message, in ms. */
   readonly delayMsMax: number
 }
 
 /**
  * The network between simulated clusters. Each message has a random latency. As in TCP, messages in one direction of a
- * connection stay in order; there is no other ordering. A cut direction holds its messages until it is restored.
+ * connection stay in order. Otherwise there is no order. If a direction is cut, its messages wait until it is restored.
  */
 export class Network {
   readonly #options: NetworkOptions
@@ -25,18 +25,18 @@ export class Network {
   readonly #cuts = new Set<string>()
   readonly #slow = new Map<string, number>()
   #nextConnection = 1
-  /** If false, some messages take far longer than the others. */
+  /** If false, some messages have a much higher latency. */
   isCalm = true
 
   constructor(options: NetworkOptions) {
     this.#options = options
   }
 
-  /** Returns the network as seen by one lifetime of a server. */
+  /** Returns the network of one server process. */
   viewOf(host: Host): MessageNetwork {
     return {
       listen: (address, onWire) => {
-        // The code of a dead process still runs for a moment. It must not reach the network.
+        // The code of a dead process still runs until its next wait. It must not use the network.
         if (!host.isAlive) return { address, close: () => undefined }
         if (this.#listening.has(address)) throw new Error(`the address ${address} is taken`)
         this.#listening.set(address, { host, onWire })
@@ -46,7 +46,7 @@ export class Network {
     }
   }
 
-  /** Stops delivery in this direction until `restore` is called. */
+  /** Cuts this direction: its messages wait until `restore` or `heal` is called. */
   cut(from: string, to: string): void {
     this.#tell(`the path ${pathOf(from, to)} is cut`)
     this.#cuts.add(pathOf(from, to))
@@ -64,7 +64,7 @@ export class Network {
     for (const end of this.#ends) end.pump()
   }
 
-  /** Adds this latency to messages in this direction from now on. */
+  /** Adds this latency in ms to later messages in this direction. Replaces the previous additional latency. */
   slow(from: string, to: string, ms: number): void {
     this.#tell(`the path ${pathOf(from, to)} has ${ms} ms of additional latency`)
     if (ms > 0) this.#slow.set(pathOf(from, to), ms)
@@ -83,32 +83,36 @@ export class Network {
   reset(one: string, other: string): void {
     this.#tell(`the connections ${pathOf(one, other)} break`)
     for (const end of [...this.#ends])
-      if (end.host.name === one && end.other?.host.name === other) for (const each of [end, end.other]) each.breakOff()
+      if (end.host.name === one && end.other?.host.name === other)
+        for (const each of [end, end.other]) each.disconnect()
   }
 
   get cuts(): readonly string[] {
     return [...this.#cuts]
   }
 
-  /** The data sent by all open ends of connections and not received yet. */
-  get underWay(): readonly Sent[] {
+  /** The data in transit, per end of a connection. */
+  get inTransit(): readonly Sent[] {
     return [...this.#ends].map((end) => end.sent)
   }
 
-  /** Removes a server. `areOthersTold`: peers are notified, as after the exit of a process, but not after a loss of power. */
-  bury(host: Host, areOthersTold: boolean): void {
+  /**
+   * Removes a server process. If `arePeersNotified` is true, its connections close, as after the exit of a process.
+   * Otherwise they stay open on the other side, as after a power failure.
+   */
+  removeHost(host: Host, arePeersNotified: boolean): void {
     for (const [address, listening] of this.#listening) if (listening.host === host) this.#listening.delete(address)
     for (const end of this.#ends) {
       if (end.host !== host) continue
-      if (areOthersTold) end.close()
+      if (arePeersNotified) end.close()
       end.forget()
     }
   }
 
-  /** Returns the latency of a message or of a client's request. */
+  /** Returns a random latency of a message or of a client's request, in ms. */
   delayMs(): number {
     const { chance, delayMsMax } = this.#options
-    return chance.next() * delayMsMax * (!this.isCalm && chance.happens(PART_SLOW) ? TIMES_SLOWER : 1)
+    return chance.next() * delayMsMax * (!this.isCalm && chance.happens(SLOW_PROBABILITY) ? SLOW_FACTOR : 1)
   }
 
   #tell(what: string): void {
@@ -140,7 +144,7 @@ export class Network {
   }
 }
 
-const PART_SLOW = 0.01
-const TIMES_SLOWER = 20
+const SLOW_PROBABILITY = 0.01
+const SLOW_FACTOR = 20
 const NEVER_MS = 2 ** 31
 const pathOf = (from: string, to: string): string => `${from}>${to}`

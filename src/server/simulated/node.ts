@@ -18,7 +18,7 @@ import type { MemoryLog } from '../../storage/shared-log/memory-log.js'
 import { MemorySharedLog } from '../../storage/shared-log/memory-shared-log.js'
 import { type Answer, bytesOf, type Call, fetchWrapped, headersOf, incomingOf, type WholeAnswer } from './calls.js'
 import { Disk } from './disk.js'
-import { type History, toldLog } from './history.js'
+import { type History, tracedLog } from './history.js'
 import type { Chance } from './chance.js'
 import { beginLife, type Life, LogLink, simulatedSecrets } from './life.js'
 import type { Network } from './network.js'
@@ -30,24 +30,27 @@ export interface Surroundings extends Pick<Facilities, 'clock'> {
   readonly history: History
   readonly network: Network
   readonly identities: Identities
-  /** Maximum duration in milliseconds of a disk step, and of a message between a node and its shared log. */
+  /** Maximum latency of a disk step, and of a message between a node and its shared log, in ms. */
   readonly diskDelayMsMax: number
   readonly logDelayMsMax: number
-  /** Returns the clock rate of a node in a multi-node cluster. */
+  /** Returns the rate of a node's clock, relative to the simulation. Used in multi-node clusters only. */
   readonly driftOf: (node: string) => number
-  /** Finds a node by the address of its API. */
+  /** Finds a node by its API address. */
   readonly findByApi: (address: string) => SimulatedNode | undefined
 }
 
 interface NodeOptions {
   readonly name: string
-  /** The listen addresses are not bound: requests bypass the HTTP server. */
+  /** The configuration. Requests bypass the HTTP server, so no listener is opened. */
   readonly config: ServerConfig
-  /** The log shared with the other nodes of its cluster; undefined for a single-node cluster. */
+  /** The log that the node shares with the other nodes of its cluster; undefined for a single-node cluster. */
   readonly log: MemoryLog | undefined
 }
 
-/** One server with simulated clock, network, disk and random numbers. Everything else is production code. */
+/**
+ * One server with a simulated clock, network and disk and with random numbers from the seed. Everything else is
+ * production code.
+ */
 export class SimulatedNode {
   readonly name: string
   readonly apiAddress: string
@@ -69,38 +72,38 @@ export class SimulatedNode {
     this.#disk = new Disk({ ...surroundings, delayMsMax: surroundings.diskDelayMsMax })
   }
 
-  /** Undefined while it is stopped. */
+  /** The running server; undefined while it is stopped. */
   get server(): Server | undefined {
     return this.#life?.server
   }
 
-  /** The link to the shared log; undefined if there is none. */
+  /** The link of the running server to the shared log; undefined if there is none. */
   get logLink(): MemoryLink | undefined {
     return this.#life?.shared?.link
   }
 
-  /** The process clock; undefined while it is stopped. */
+  /** The clock of the running process; undefined while it is stopped. */
   get clock(): Pick<MortalClock, 'frozenMs' | 'timers'> | undefined {
     return this.#life?.clock
   }
 
-  /** Suspends the process for `ms`, like a paused machine; its clock advances. */
+  /** Suspends the process for `ms` milliseconds. Its clock continues, as on a paused machine. */
   freeze(ms: number): void {
-    this.#surroundings.history.add(this.name, `stands still for ${ms.toFixed(3)} ms`)
+    this.#surroundings.history.add(this.name, `is suspended for ${ms.toFixed(3)} ms`)
     this.#life?.clock.freeze(ms)
   }
 
-  get disk(): Pick<Disk, 'failuresLeft' | 'failures' | 'turnBit'> {
+  get disk(): Pick<Disk, 'failuresLeft' | 'failures' | 'flipBit'> {
     return this.#disk
   }
 
-  /** Replaces the machine: the next start has an empty disk. */
+  /** Replaces the machine. The next start has an empty disk. */
   loseDisk(): void {
     this.crash(true)
     this.#disk.lose()
   }
 
-  /** Resolves to false if the process died during startup. */
+  /** Starts the server. Resolves to false if the process died during startup. */
   async start(): Promise<boolean> {
     if (this.#life) return true
     const life = this.#beginLife()
@@ -118,7 +121,7 @@ export class SimulatedNode {
     }
   }
 
-  /** Shuts down cleanly, as by SIGTERM. */
+  /** Stops the server cleanly, as by SIGTERM. */
   async stop(): Promise<void> {
     const life = this.#life
     if (!life?.server) return
@@ -130,7 +133,7 @@ export class SimulatedNode {
     this.#end(life, true)
   }
 
-  /** Kills the process, as by SIGKILL. With `isPowerLost`, simulates a loss of power: peers are not notified. */
+  /** Kills the process, as by SIGKILL. With `isPowerLost`, simulates a power failure: peers are not notified. */
   crash(isPowerLost: boolean): void {
     const life = this.#life
     if (!life) return
@@ -140,7 +143,7 @@ export class SimulatedNode {
     else this.#disk.release()
   }
 
-  /** Sends a request as a client; undefined if no response arrives. `from` is the origin of its network path. */
+  /** Sends a request as a client on the host `from`. Returns undefined if no response arrives. */
   async call(call: Call, from?: string): Promise<Answer | undefined> {
     const rendered = await this.#visit(from, (life, server) => this.#answer(life, server, call))
     if (!rendered) return undefined
@@ -150,18 +153,18 @@ export class SimulatedNode {
     return { status: rendered.status, json: body === '' ? {} : (JSON.parse(body) as Answer['json']) }
   }
 
-  /** Sends a message as an HTTP client; undefined if no response arrives. */
+  /** Sends a message as an HTTP client. Returns undefined if no response arrives. */
   async exchange(message: SentMessage): Promise<WholeAnswer | undefined> {
     const { history } = this.#surroundings
     const rendered = await this.#visit(undefined, (life, server) => {
-      history.add(this.name, `is asked for ${message.verb} ${message.url}`, message.body)
+      history.add(this.name, `receives ${message.verb} ${message.url}`, message.body)
       return answerWhole(message, {
         handle: (request) => server.handle(request),
         lab: createLabApi(server, this.#config),
         rulesOf: (path) => systemRulesOf(server.systemRules, path),
         random: life.random,
         id: () => uuid(life.random),
-        onBug: (error) => history.tell(this.name, () => `fails inside: ${inspect(error)}`),
+        onBug: (error) => history.tell(this.name, () => `internal error: ${inspect(error)}`),
       })
     })
     if (!rendered) return undefined
@@ -170,7 +173,10 @@ export class SimulatedNode {
     return { status: rendered.status, headers: headersOf(rendered), bytes }
   }
 
-  /** Simulates the path to the server and back, with its response in between. */
+  /**
+   * Calls `answer` on the running server, with the latency of the request and of the response. Returns undefined if the
+   * server stops or the path from `from` is cut.
+   */
   async #visit(
     from: string | undefined,
     answer: (life: Life, server: Server) => Promise<Rendered>,
@@ -191,13 +197,13 @@ export class SimulatedNode {
     return from !== undefined && (network.isCut(from, this.name) || network.isCut(this.name, from))
   }
 
-  #end(life: Life, areOthersTold: boolean): void {
+  #end(life: Life, arePeersNotified: boolean): void {
     this.#life = undefined
     life.isAlive = false
-    // Its pending requests are never answered, so none of its code continues.
+    // Requests of this process to the log are never answered, so its code does not continue.
     life.shared?.link.cut()
     life.clock.die()
-    this.#surroundings.network.bury(life, areOthersTold)
+    this.#surroundings.network.removeHost(life, arePeersNotified)
     life.die()
   }
 
@@ -210,7 +216,7 @@ export class SimulatedNode {
   #open(life: Life): Promise<Server> {
     const { network, identities, chance, logDelayMsMax } = this.#surroundings
     const { clock, random } = life
-    const log = toldLog(this.#surroundings.history, life)
+    const log = tracedLog(this.#surroundings.history, life)
     const link = new LogLink({ clock, chance, delayMsMax: logDelayMsMax })
     life.shared = this.#log && new MemorySharedLog(this.#log, clock, link)
     const times = replicationTimes(this.#config)
@@ -231,13 +237,13 @@ export class SimulatedNode {
 
   async #answer(life: Life, server: Server, call: Call): Promise<Rendered> {
     const { method, path, body = {} } = call
-    this.#surroundings.history.add(this.name, `is asked for ${method} ${path}`, Buffer.from(JSON.stringify(body)))
+    this.#surroundings.history.add(this.name, `receives ${method} ${path}`, Buffer.from(JSON.stringify(body)))
     const request = incomingOf(uuid(life.random), call)
     try {
       return await server.handle(request)
     } catch (error) {
       if (!(error instanceof LogicalError))
-        this.#surroundings.history.tell(this.name, () => `fails inside: ${inspect(error)}`)
+        this.#surroundings.history.tell(this.name, () => `internal error: ${inspect(error)}`)
       return renderError(error)
     }
   }

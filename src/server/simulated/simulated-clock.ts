@@ -9,7 +9,7 @@ interface Due {
 }
 
 const START_MS = 1_700_000_000_000
-/** Returns a repeating timer: each expiry sets the next one. */
+/** Returns a repeating timer. Each expiry starts the next one. */
 const repeatWith = (clock: Pick<Clock, 'setTimer'>, ms: number, fn: () => void): Timer => {
   let timer: Timer
   const again = () => {
@@ -20,16 +20,20 @@ const repeatWith = (clock: Pick<Clock, 'setTimer'>, ms: number, fn: () => void):
   return { cancel: () => timer.cancel() }
 }
 
-/** Maximum random delay of timers in ms, so that seeds differ in the order of nearly simultaneous timers. */
+/**
+ * Maximum random delay of a timer, in ms. Timers that are due almost at the same time run in a different order for each
+ * seed.
+ */
 const LATE_MS_MAX = 1
+/** Number of consecutive idle turns of the event loop without a timer after which `run` fails. */
 export const IDLE_TURNS_MAX = 10_000
 
-/** Shortest timer in ms that is not due at once. A shorter time would be lost to rounding in the elapsed time. */
+/** Shortest timer that is not due immediately, in ms. Rounding of the elapsed time would lose a shorter time. */
 const RESOLUTION_MS = 0.001
 
 /**
- * A clock that advances when no work is left at the current time. Due timers run one at a time, each to completion. This is
- * possible because the simulated code waits for this clock only.
+ * A clock that advances only when the simulated code has no more work at the current time. Due timers run one after the
+ * other. The simulated code must wait only for this clock.
  */
 export class SimulatedClock implements Clock {
   readonly #chance: Pick<Chance, 'next'>
@@ -74,13 +78,13 @@ export class SimulatedClock implements Clock {
     return sleepWith(this, ms, signal)
   }
 
-  /** Advances time until `main` has settled. Throws if no timer is left that could settle it, or after `limitMs`. */
+  /** Advances the time until `main` has settled. Throws after `limitMs` virtual ms, or if no timer is left. */
   async run<T>(main: Promise<T>, limitMs: number): Promise<T> {
     let isDone = false
     const ended = main.finally(() => {
       isDone = true
     })
-    // The caller that awaits the result handles the error.
+    // The caller handles the error when it awaits the result.
     ended.catch(() => undefined)
     for (let idle = 0; idle < IDLE_TURNS_MAX; ) {
       const isIdle = await idleTurn()
@@ -90,10 +94,10 @@ export class SimulatedClock implements Clock {
       if (this.#elapsedMs > limitMs)
         throw new Error(`the simulation has not ended after ${limitMs} virtual milliseconds`)
     }
-    throw new Error('nothing is left to happen, and the simulation has not ended')
+    throw new Error('no timer is left, and the simulation has not ended')
   }
 
-  /** Runs the timers that are due within `ms`, in order of time, and advances time by `ms`. */
+  /** Runs the timers that are due within `ms` milliseconds, in order, and advances the time by `ms`. */
   advance(ms: number): void {
     const endMs = this.#elapsedMs + ms
     let isLeft = true
@@ -101,7 +105,7 @@ export class SimulatedClock implements Clock {
     this.#elapsedMs = endMs
   }
 
-  /** Runs the next timer that is due by `endMs`, advancing time as needed. Returns false if there is none. */
+  /** Runs the next timer that is due by `endMs`, and advances the time to it. Returns false if there is none. */
   runNext(endMs = Number.POSITIVE_INFINITY): boolean {
     const next = this.#take(endMs)
     if (!next) return false
@@ -155,7 +159,7 @@ export class SimulatedClock implements Clock {
 
 const isBefore = (a: Due, b: Due): boolean => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order)
 
-/** The clock of one process. Its timers never fire after the process dies, nor while it is suspended. */
+/** The clock of one process. While the process is suspended or dead, its timers do not fire. */
 export class MortalClock implements Clock {
   readonly #clock: Clock
   readonly #timers = new Set<Timer>()
@@ -163,7 +167,7 @@ export class MortalClock implements Clock {
   #isDead = false
   #thawsMs = 0
 
-  /** `rate` is the clock's speed relative to the simulation. */
+  /** `rate` is the speed of this clock relative to the simulation. */
   constructor(clock: Clock, rate = 1) {
     this.#clock = clock
     this.#rate = rate
@@ -212,7 +216,7 @@ export class MortalClock implements Clock {
     return this.#timers.size
   }
 
-  /** Suspends all timers for `ms`. Overdue timers then fire. */
+  /** Suspends all timers for `ms` milliseconds. Overdue timers fire afterwards. */
   freeze(ms: number): void {
     this.#thawsMs = this.#clock.monotonic() + ms
   }
@@ -227,7 +231,7 @@ export class MortalClock implements Clock {
     for (const timer of [...this.#timers]) timer.cancel()
   }
 
-  /** Remaining suspension in milliseconds. */
+  /** Remaining time of the suspension, in ms. */
   get frozenMs(): number {
     return Math.max(0, this.#thawsMs - this.#clock.monotonic())
   }

@@ -1,4 +1,4 @@
-/** One request to another server's API, over the injected network. */
+/** Requests to the API of another server, over the injected network. */
 import net from 'node:net'
 import { attempt } from '../../base/attempt.js'
 import type { Clock } from '../../base/clock.js'
@@ -16,7 +16,7 @@ import { type JsonObject, parseJson } from '../../logical/json.js'
 import type { WrappedCall } from '../../replication/host/host.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
-/** Callers with a shorter timeout pass a signal. */
+/** Maximum duration of a call, in ms. A caller that needs a shorter timeout passes a signal. */
 const CALL_TIMEOUT_MS = 60_000
 
 interface ApiCall {
@@ -27,7 +27,7 @@ interface ApiCall {
   readonly body?: object
   readonly tls: ApiTls
   readonly signal?: AbortSignal | undefined
-  /** Advice for the error message if the CA of the server's certificate is unknown. */
+  /** Advice for the error message if the CA of the server's certificate is unknown, such as `check tls_ca_cert`. */
   readonly authorityHint: string
 }
 
@@ -37,13 +37,16 @@ interface ApiTls extends TlsTrust {
 
 interface ApiAnswer {
   readonly status: number
-  /** Empty if the body is not a JSON object. */
+  /** The body; an empty object if the body is not a JSON object. */
   readonly json: JsonObject
-  /** The status, and the errors of the body. */
+  /** The status and the errors of the body, for an error message. */
   readonly text: string
 }
 
-/** Returns a PEM file that a setting names; empty for no file. Throws LogicalError 503 if it is unreadable. */
+/**
+ * Returns the content of a PEM file, or an empty string if `file` is empty. Throws LogicalError 503 if the file is
+ * unreadable; the message begins with `reason`, such as `the seal needs`.
+ */
 export const readPem = (file: string, reason: string): string => {
   if (file === '') return ''
   try {
@@ -55,7 +58,7 @@ export const readPem = (file: string, reason: string): string => {
 
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {})
 
-/** Calls the API as `callApi` does, with a timeout, and parses the JSON body. */
+/** Calls the API as `callApi` does, with a timeout in ms. Parses the JSON body. */
 export const askApi = async (
   call: ApiCall & { readonly signal: AbortSignal },
   { network, clock }: { readonly network: Network; readonly clock: Clock },
@@ -69,7 +72,7 @@ export const askApi = async (
 
 const readObject = (text: string): JsonObject => attempt(() => asObject(parseJson(text))) ?? {}
 
-/** Returns the URL of a path below the API of `address`. Throws 400 for an invalid address. */
+/** Returns the URL of a path of the API at `address`. Throws LogicalError 400 if the address is invalid. */
 export const apiUrl = (address: string, path: string): URL => {
   const text = `${address.replace(/\/+$/, '')}/v1/${path}`
   const isApi = /^https?:\/\/[^/]/i.test(text) && URL.canParse(text)
@@ -77,7 +80,10 @@ export const apiUrl = (address: string, path: string): URL => {
   return new URL(text)
 }
 
-/** Calls the API. Rejects with a LogicalError that names the call and what to check. */
+/**
+ * Calls the API. Rejects with LogicalError 503 if no response arrives. The message names the call, the cause and what
+ * to check.
+ */
 export const callApi = async (call: ApiCall, network: Network): Promise<{ status: number; body: string }> => {
   const { url, signal } = call
   const isTls = url.protocol === 'https:'

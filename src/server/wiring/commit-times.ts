@@ -1,19 +1,21 @@
 import type { Clock } from '../../base/clock.js'
 
-/** Entries written within this interval share one time. */
+/** Entries that are written within this interval, in ms, share one time. */
 const STEP_MS = 100
 
+/** Maximum number of stored times. */
 const MARKS_MAX = 4096
 
 interface Mark {
-  /** The first entry written at or after this time. */
+  /** The index of the first entry that was written at or after `atMs`. */
   readonly index: number
   readonly atMs: number
 }
 
 /**
- * Records when log entries were written, to compute for how long a secondary has lacked an entry. Does not know the times of
- * entries from before its creation. When the maximum number of times is reached, old times become less precise.
+ * Records when log entries were written, to compute for how long a secondary has lacked an entry. For entries from
+ * before its creation, the time of its creation counts. When the maximum number of times is reached, old times become
+ * less precise.
  */
 export class CommitTimes {
   readonly #clock: Clock
@@ -37,8 +39,8 @@ export class CommitTimes {
   }
 
   /**
-   * Returns for how many milliseconds a secondary at `index` has lacked the next entry; 0 if there is none. Exceeds the
-   * actual time by at most one step, or more for old entries.
+   * Returns the time for which a secondary at `index` has lacked the next entry, in ms; 0 if it lacks none. The result
+   * exceeds the actual time by at most one step, or by more for old entries.
    */
   lackingMs(index: number): number {
     if (index >= this.#lastIndex) return 0

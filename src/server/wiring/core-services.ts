@@ -31,7 +31,7 @@ interface CoreServicesOptions extends OpenClusterOptions {
   readonly types: ReadonlyMap<string, BackendType>
 }
 
-/** The services of an open cluster, wired together. They exist until the cluster is sealed or rebuilt. */
+/** The services of an open cluster. They exist until the cluster is sealed or the runtime is replaced. */
 export type CoreServices = ReturnType<typeof createCoreServices>
 
 export const createCoreServices = (options: CoreServicesOptions) => {
@@ -45,7 +45,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     storage: barrier.view(KEYS.identity),
     random,
     clock,
-    // Only the active node knows whether the entity is still replicating.
+    // Only the active node knows whether replication of the entity is still in progress.
     onAbsent: isStandby ? askActiveNode : undefined,
   })
   const primaryEntities = new PrimaryEntities({
@@ -74,7 +74,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     isReadOnly: ({ isLocal }) => isStandby || (!isLocal && replication.isSharedReadOnly),
     presenceOf: (entry) => {
       const presence = replication.presenceOf(entry)
-      // Only the active node knows whether the rest of the data is still replicating.
+      // Only the active node knows whether replication of the rest of the data is still in progress.
       if (isStandby && (presence === 'arriving' || presence === 'stranded')) askActiveNode()
       return presence
     },
@@ -183,7 +183,10 @@ export const createCoreServices = (options: CoreServicesOptions) => {
 
 const NO_CONFIG = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
 
-/** Reads the tables and opens the mounts. Creates missing default mounts and policies, unless they are read-only here. */
+/**
+ * Reads the tables and opens the mounts. Creates missing default mounts and policies unless they are read-only in this
+ * cluster.
+ */
 export const openCoreServices = async (services: CoreServices): Promise<void> => {
   const { namespaces, table, mounts, policies, router, audit } = services
   await namespaces.load()
@@ -209,13 +212,10 @@ const askActiveNode = (): never => {
   throw new ForActiveNode()
 }
 
-/** Maximum bytes waiting for a reader of standard output before lines are rejected. */
+/** Maximum number of unread bytes of standard output. Audit lines beyond this limit are rejected. */
 const BACKLOG_BYTES_MAX = 1 << 20
 
-/**
- * Writes audit lines to standard output. Rejects them while no reader consumes them, since waiting would block every
- * request.
- */
+/** Writes audit lines to standard output. Rejects if no reader consumes them, since a wait would block requests. */
 const writeStandardOutput = async (text: string): Promise<void> => {
   if (process.stdout.writableLength > BACKLOG_BYTES_MAX) throw new Error('standard output is not being read')
   process.stdout.write(text)

@@ -9,7 +9,8 @@ import type { RuntimeParts, ShellView } from '../parts/parts.js'
 const flag = (value: boolean): number => (value ? 1 : 0)
 
 /**
- * Reads the metrics for sys/metrics. Metrics that Vault has too use Vault's names. Others, such as lag, use Understudy's.
+ * Reads the metrics for `sys/metrics`. A metric that Vault has too has the name that Vault uses. The names of other
+ * metrics, such as lag, begin with `understudy.`.
  */
 export const readMetrics = async (
   runtime: Pick<RuntimeParts, 'store' | 'barrier'>,
@@ -47,7 +48,7 @@ export const readMetrics = async (
     { name: 'vault.replication.merkle.commit_index', value: store.position.index },
     { name: 'vault.barrier.encryptions', value: barrier.encryptions },
     { name: 'vault.expire.num_leases', value: await count(runtime, TOKEN_KEYS.times) },
-    // All leases belong to tokens, which this server can always revoke.
+    // All leases belong to tokens, and this server can always revoke tokens.
     { name: 'vault.expire.num_irrevocable_leases', value: 0 },
     { name: 'vault.token.count', value: await count(runtime, TOKEN_KEYS.ids) },
     { name: 'vault.runtime.alloc_bytes', value: memory.heapUsed },
@@ -67,8 +68,8 @@ export const readMetrics = async (
 }
 
 /**
- * Returns the number of log entries that the primary no longer has because it was restored to an earlier state. Replication
- * is stopped meanwhile.
+ * Returns the number of log entries that this secondary has and its primary lost when it was restored to an earlier
+ * state. Replication is stopped until an operator decides.
  */
 const aheadEntries = ({ ahead }: ReplicationView): number => (ahead ? ahead.index - ahead.commonIndex : 0)
 
@@ -94,14 +95,14 @@ export const secondaryLags = ({ store }: Pick<RuntimeParts, 'store'>, { replicat
       kind,
       secondary: secondary.secondaryId,
       entries: Math.max(0, store.position.index - secondary.appliedIndex),
-      /** Age in milliseconds of the oldest entry that it lacks. */
+      /** Age of the oldest entry that the secondary lacks, in ms. */
       ms: commitTimes.lackingMs(secondary.appliedIndex),
-      /** Time of its last heartbeat, in milliseconds since the epoch; 0: never. */
+      /** Time of the secondary's last heartbeat, in ms since the epoch; 0 if there was none. */
       lastHeartbeatMs: secondary.lastHeartbeatMs ?? 0,
     })),
   )
 
-/** Returns how far this secondary is behind the position announced by its primary; undefined if none was announced. */
+/** Returns the lag behind the position that the primary announced; undefined if the primary announced none. */
 export const upstreamLag = ({
   view: { lastRemoteWal, announcedIndex, primary },
 }: Pick<ReplicationParts, 'view'>): Lag | undefined =>

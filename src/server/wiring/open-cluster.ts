@@ -21,7 +21,7 @@ import { createSystemFamilies } from './system-families.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import type { KeyListeners } from '../../storage/keys/replicable.js'
 
-/** An unsealed cluster: core services, replication, and the request pipeline. */
+/** An unsealed cluster: its core services, replication and request pipeline. */
 export class OpenCluster {
   readonly services: CoreServices
   readonly replication: ReplicationParts
@@ -38,7 +38,7 @@ export class OpenCluster {
     const { barrier, store } = runtime
     const tables = createCoreTables(barrier.view(''))
     const replication = new ReplicationParts({ ...options, tables })
-    const forwarder = isStandby ? { forward: handOn } : replication.forwarder
+    const forwarder = isStandby ? { forward: sendToActiveNode } : replication.forwarder
     const types = createBackendTypes(config, shell)
     const services = createCoreServices({ ...options, tables, replication, forwarder, types })
     const { openedAtMs } = this
@@ -49,8 +49,8 @@ export class OpenCluster {
       ...services,
       hidesNamespace: (path) => replication.hidesNamespace(path),
       forwarder,
-      mayForward: (asked) => isStandby || isForwardable(...placeOf(asked)),
-      answersAlone: isStandby ? (asked) => isAnsweredAlone(...placeOf(asked)) : undefined,
+      mayForward: (asked) => isStandby || isForwardable(...forwardingKeyOf(asked)),
+      answersAlone: isStandby ? (asked) => isAnsweredAlone(...forwardingKeyOf(asked)) : undefined,
       refusesWrites: () => replication.view.refusesWrites,
       lastIndex: () => store.position.index,
       clock,
@@ -72,7 +72,7 @@ export class OpenCluster {
     })
   }
 
-  /** Opens and starts the cluster. If it rejects, nothing stays open. */
+  /** Opens and starts the cluster. If a step fails, closes everything and rejects. */
   static async start(options: OpenClusterOptions): Promise<OpenCluster> {
     const cluster = new OpenCluster(options)
     try {
@@ -95,7 +95,7 @@ export class OpenCluster {
     await openCoreServices(this.services)
   }
 
-  /** Starts background work; none on a standby. */
+  /** Starts replication and background work. A standby only follows the state of replication. */
   async #start(): Promise<void> {
     const { config, shell, isStandby } = this.#options
     if (isStandby) return this.replication.replication.follow()
@@ -104,7 +104,7 @@ export class OpenCluster {
       tokens.start(this.#stop.signal)
       this.#inBackground(
         cleanup.resume({ isSharedReadOnly: this.replication.isSharedReadOnly }),
-        'left-over data could not be deleted',
+        'cannot finish an interrupted deletion of data',
       )
     }
     await this.replication.start({
@@ -123,31 +123,32 @@ export class OpenCluster {
   }
 
   /**
-   * Removes the tokens of a mount that was moved or removed. They are already invalid. Does nothing on a DR secondary or a
-   * standby, which receives the removals from its primary or active node.
+   * Removes the tokens of a mount that was moved or removed. The tokens are already invalid. Does nothing on a DR
+   * secondary, which receives the removals from its primary, and on a standby, which receives them from the active
+   * node.
    */
   #removeTokensOf(entry: MountEntry): void {
-    if (entry.kind !== 'auth' || !this.#deletesWhatIsLeft) return
+    if (entry.kind !== 'auth' || !this.#cleansUp) return
     const removal = this.services.tokens.removeStray(entry.namespaceId, routePath(entry))
-    this.#inBackground(removal, 'the tokens of a moved or removed mount could not be removed')
+    this.#inBackground(removal, 'cannot remove the tokens of a moved or removed mount')
   }
 
   /**
-   * Deletes the local data of a mount that the primary has removed. Only this cluster can delete it. Does nothing on a DR
-   * secondary or a standby, which receives the deletions.
+   * Deletes the local data of a mount that the primary has removed. Only this cluster can delete its local data. Does
+   * nothing on a DR secondary and on a standby, which receive the deletions.
    */
   #removeLocalDataOf(entry: MountEntry): void {
-    if (!this.#deletesWhatIsLeft) return
-    this.#inBackground(this.services.cleanup.runLocal(entry), 'the local data of a removed mount could not be deleted')
+    if (!this.#cleansUp) return
+    this.#inBackground(this.services.cleanup.runLocal(entry), 'cannot delete the local data of a removed mount')
   }
 
-  get #deletesWhatIsLeft(): boolean {
+  get #cleansUp(): boolean {
     return !(this.#options.isStandby || this.replication.view.isDrSecondary)
   }
 
   /**
-   * Runs work in the background and logs a failure. If the cluster is closing, unfinished work is not a failure: the next
-   * start resumes it.
+   * Runs work in the background, and logs a failure. Does not log a failure while the cluster is closing, since the
+   * next start resumes the work.
    */
   #inBackground(work: Promise<void>, failure: string): void {
     work.catch((error: unknown) => {
@@ -162,7 +163,7 @@ export class OpenCluster {
   }
 }
 
-/** Creates the types that can be mounted. `generic` is the old name of KV version 1. */
+/** Creates the backend types that can be mounted. `generic` is the old name of KV version 1. */
 const createBackendTypes = (
   config: ServerConfig,
   { passwords, overrides }: Pick<ShellView, 'passwords' | 'overrides'>,
@@ -175,14 +176,14 @@ const createBackendTypes = (
   return new Map(types.map((type) => [type.name, type]))
 }
 
-const placeOf = ({ mount, path, request }: Route & { readonly request: Request }) =>
+const forwardingKeyOf = ({ mount, path, request }: Route & { readonly request: Request }) =>
   [mount.backend.type, findPath(mount.backend, path)?.spec.pattern ?? path, request.operation] as const
 
-const handOn = async (): Promise<never> => {
+const sendToActiveNode = async (): Promise<never> => {
   throw new ForActiveNode()
 }
 
-/** Reads and sets the root token of a -dev server, for another -dev server that replicates with it. */
+/** Returns the access to the root token of a -dev server, for another -dev server that replicates with it. */
 const devServerOf = ({ tokens }: Pick<CoreServices, 'tokens'>, shell: Pick<ShellView, 'devSecrets'>): DevServer => ({
   findRootToken() {
     const id = shell.devSecrets?.rootToken
@@ -195,28 +196,28 @@ const devServerOf = ({ tokens }: Pick<CoreServices, 'tokens'>, shell: Pick<Shell
 })
 
 interface MountEvents {
-  /** The mount was moved or removed. Each cluster must remove its own tokens that the mount has issued. */
+  /** Called when the mount was moved or removed. Each cluster must remove the tokens that it issued for the mount. */
   readonly onLeft: (entry: MountEntry) => void
-  /** The mount was removed. Only this cluster can delete its local data. */
+  /** Called when the mount was removed. Only this cluster can delete its local data. */
   readonly onRemoved: (entry: MountEntry) => void
 }
 
 /**
- * Returns all caches of stored values in the core, by key prefix. They are filled by reads, and invalidated only through
- * this list. Parts that read storage every time are not listed.
+ * Returns all caches of stored values, by key prefix. Reads fill the caches, and only these functions invalidate them.
+ * A class that reads the storage each time has no cache.
  */
 export const coreCaches = (services: CoreServices, { onLeft, onRemoved }: MountEvents) => {
   const { namespaces, table, router, policies, identity, tokens, audit } = services
   return {
     namespaces(key) {
       namespaces.refresh(key)
-      // Its mounts may have arrived first.
+      // The mounts of the namespace may have arrived before the namespace.
       router.openAll(key.slice(KEYS.namespaces.length))
     },
     mounts(key, origin) {
       const before = table.findByKey(key)
       const left = table.refresh(key)
-      // The node that made the change handles its effects on mounts.
+      // The node that made the change performs the cleanup itself.
       if (origin === 'own' || origin === 'followed') return
       if (left) onLeft(left)
       if (before && !table.findByKey(key)) onRemoved(before)

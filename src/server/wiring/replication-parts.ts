@@ -36,7 +36,10 @@ const NOTHING_SHARED: ReadonlySet<Category> = new Set(['ignored'])
 
 type PartsOptions = OpenClusterOptions & { readonly tables: CoreTables }
 
-/** Connects replication to the open cluster: the host it needs, and the facts that the rest of the core queries. */
+/**
+ * Connects replication to the open cluster. Provides the host that replication uses, and the state of replication for
+ * the core.
+ */
 export class ReplicationParts {
   readonly replication: Replication
   readonly forwarder: RequestForwarder
@@ -65,12 +68,15 @@ export class ReplicationParts {
     return 1 + (this.#options.membership?.presence.otherAddresses.length ?? 0)
   }
 
-  /** True if replicated keys cannot be written. */
+  /** True if this cluster cannot write replicated keys, since it is a secondary. */
   get isSharedReadOnly(): boolean {
     return this.view.isPerformanceSecondary || this.view.isDrSecondary
   }
 
-  /** The primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary. */
+  /**
+   * The cluster ID of the primary, and the index of the last entry of its log that this cluster applied; undefined if
+   * this cluster has no primary.
+   */
   get upstream(): { clusterId: string; appliedIndex: number } | undefined {
     const { primaryClusterId, lastRemoteWal } = this.view
     return this.isSharedReadOnly ? { clusterId: primaryClusterId, appliedIndex: lastRemoteWal } : undefined
@@ -83,7 +89,7 @@ export class ReplicationParts {
     return hasPrimary ? 'arriving' : 'stranded'
   }
 
-  /** Returns true if the namespace and its contents are hidden from this performance secondary. */
+  /** Returns true if a filter hides the namespace and its contents from this performance secondary. */
   hidesNamespace(path: string): boolean {
     return this.view.ownFilter?.hiddenNamespaces.has(path) ?? false
   }
@@ -92,7 +98,7 @@ export class ReplicationParts {
     return this.replication.status(kind).data as JsonObject
   }
 
-  /** Restricts the store to keys that this cluster may write. Call it before any write. */
+  /** Restricts the store to keys that this cluster may write. Must be called before the first write. */
   limitWrites(): void {
     const { store } = this.#options.runtime
     store.setWritable(this.#writable())
@@ -115,7 +121,7 @@ export class ReplicationParts {
     }
   }
 
-  /** True while data removed by a filter may still be readable in the files. */
+  /** True while the files may still contain data that a filter removed. */
   get isPurgePending(): boolean {
     return this.destruction.isRunning || this.replication.isPurgePending
   }
@@ -164,7 +170,7 @@ export class ReplicationParts {
       storage: barrier.view(''),
       store,
       commit: async (write) => {
-        // The function runs synchronously, so no other write sees all categories writable.
+        // `barrier.write` calls `write` synchronously, so no other write runs while all categories are writable.
         store.setWritable(ALL)
         try {
           const committed = barrier.write(write)
@@ -198,7 +204,7 @@ export class ReplicationParts {
       destroyDeleted: () => this.destruction.schedule(),
       fetchWrapped: shell.overrides?.fetchWrapped ?? ((call) => fetchWrapped(call, network)),
       certificateKeys: shell.overrides?.certificateKeys,
-      // Filters use pending changes too: entries of a moving mount may be shipped in the batch that moves it.
+      // Filters also use pending changes, since a batch that moves a mount may also contain entries of this mount.
       mounts: () => tables.table.allDecided().flatMap((entry) => mountFact(entry, tables)),
       namespaces: () => tables.namespaces.allDecided(),
       followMounts: ({ mountChanged, namespaceGone }) => {
@@ -227,7 +233,7 @@ const mountFact = (entry: MountEntry, { namespaces }: CoreTables): MountFact[] =
   ]
 }
 
-/** The tables of namespaces and mounts, used by the core and by replication filters. */
+/** The tables of namespaces and mounts. The core and the replication filters use them. */
 export interface CoreTables {
   readonly namespaces: NamespaceStore
   readonly table: MountTable

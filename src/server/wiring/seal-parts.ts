@@ -21,14 +21,14 @@ import { apiUrl, askApi, asObject, readPem } from './api-call.js'
 
 const SEAL_KEYS = FAMILIES.filter(({ owner }) => owner === 'seal').map(({ at }) => at)
 
-/** Creates access to the seal's records in the store, below the barrier. */
+/** Creates the access to the seal's records in the store. The records are not encrypted by the barrier. */
 export const createSealStorage = (store: Store): SealStorage => ({
   get: (key) => store.get(key),
   async write(records) {
     await store.write((tx) => {
       for (const { key, value } of records) tx.put(key, value)
     })
-    // Waits until the write is durable: a cluster that has reported `initialized` must never report the opposite.
+    // Waits until the write is durable, since a cluster that has reported `initialized` must never report the opposite.
     await store.settle()
   },
   async delete(key) {
@@ -36,7 +36,7 @@ export const createSealStorage = (store: Store): SealStorage => ({
   },
   async clear() {
     const left = [...SEAL_KEYS]
-    // Data written by a failed initialization would be unreadable under the next root key.
+    // The next root key could not decrypt data that a failed initialization has written.
     for await (const keys of store.scanKeys({ prefix: '' }))
       left.push(...keys.filter((at) => at !== KEYS.clusterIdentity))
     for (let at = 0; at < left.length; at += 500) {
@@ -72,9 +72,7 @@ export const createAutoSeal = (
 
 const KEY_BYTES = 32
 
-/**
- * Returns the key that simulates a key service: in a file next to the data, or in memory only if there is no data directory.
- */
+/** Returns the key of a simulated key service. The key is in the data directory, or in memory if there is none. */
 const simulatedKey = (dataPath: string | undefined, random: Random): Buffer => {
   if (dataPath === undefined) return random.bytes(KEY_BYTES)
   return keyFile(path.join(dataPath, 'seal.key'), random)
@@ -89,19 +87,22 @@ export const keyFile = (file: string, random: Random): Buffer => {
   return key
 }
 
-/** The transit key of another cluster that a seal uses, and the renewal of its token. */
+/** The transit key of another cluster, which the seal uses, and the renewal of the token for it. */
 
 export interface TransitSurroundings extends Pick<Facilities, 'clock' | 'network' | 'log'> {
-  /** Aborts calls in progress, and the renewal. */
+  /** Aborts calls in progress and the renewal of the token. */
   readonly signal: AbortSignal
 }
 
 type Ask = (method: 'GET' | 'PUT', path: string, body?: object) => Promise<JsonObject>
 
-const CALL_MS = 10_000
+const TIMEOUT_MS = 10_000
 const READER = 'the seal needs'
 
-/** Calls the seal's cluster. Any failure is LogicalError 503, even a 403: the capability may still be granted later. */
+/**
+ * Returns a function that calls the cluster of the seal. Rejects with LogicalError 503 on any failure, even on a 403,
+ * since an operator may grant the capability later.
+ */
 const createAsk = (config: TransitSealConfig, surroundings: TransitSurroundings): Ask => {
   const { address, token, namespace, tls } = config
   const headers = namespace === '' ? {} : { 'X-Vault-Namespace': namespace }
@@ -122,7 +123,7 @@ const createAsk = (config: TransitSealConfig, surroundings: TransitSurroundings)
       },
       authorityHint: 'check tls_ca_cert',
     }
-    const { status, json, text } = await askApi(call, surroundings, CALL_MS)
+    const { status, json, text } = await askApi(call, surroundings, TIMEOUT_MS)
     if (status === 200) return json
     throw new LogicalError('unavailable', `${method} ${address}/v1/${path}: ${text}`)
   }
@@ -137,7 +138,7 @@ export const createTransitKey = (config: TransitSealConfig, surroundings: Transi
     if (typeof value === 'string' && value !== '') return value
     throw new LogicalError('unavailable', `PUT ${config.address}/v1/${path}: the response has no ${wanted}`)
   }
-  if (!config.disableRenewal) void keepToken(ask, surroundings)
+  if (!config.disableRenewal) void renewToken(ask, surroundings)
   return {
     encrypt: (plaintext) => use('encrypt', { plaintext }, 'ciphertext'),
     async decrypt(ciphertext) {
@@ -148,33 +149,33 @@ export const createTransitKey = (config: TransitSealConfig, surroundings: Transi
   }
 }
 
-/** Pause in ms after a failed token lookup. */
-const AGAIN_MS = 10_000
+/** Pause after a failed renewal, in ms. */
+const RETRY_MS = 10_000
 
-/** Renews the token at half of its TTL for as long as the server runs. A token without expiry needs no renewal. */
-const keepToken = async (ask: Ask, { clock, log, signal }: TransitSurroundings): Promise<void> => {
+/** Renews the token at half of its TTL until the server stops. A token without expiry needs no renewal. */
+const renewToken = async (ask: Ask, { clock, log, signal }: TransitSurroundings): Promise<void> => {
   try {
     while (!signal.aborted) await clock.sleep(await renewOnce(ask, log, signal), signal)
   } catch (error) {
     if (signal.aborted) return
     if (error instanceof NotRenewable && error.ttlSeconds === 0) log.info('the seal token does not expire')
-    else log.warn('the seal token cannot be renewed', { error: String(error) })
+    else log.warn('the seal token is not renewable: replace it before it expires', { error: String(error) })
   }
 }
 
-/** Returns the milliseconds until the next renewal; throws if no further one is possible. */
+/** Renews the token. Returns the time until the next renewal, in ms. Throws NotRenewable if it is not renewable. */
 const renewOnce = async (ask: Ask, log: Log, signal: AbortSignal): Promise<number> => {
   try {
     const found = asObject((await ask('GET', 'auth/token/lookup-self')).data)
     if (found.renewable !== true) throw new NotRenewable(Number(found.ttl ?? 0))
     const { lease_duration: seconds } = asObject((await ask('PUT', 'auth/token/renew-self', {})).auth)
     if (!(Number(seconds) > 0)) throw new Error('the renewal response has no lease duration')
-    log.info('the token of the seal was renewed', { seconds: Number(seconds) })
+    log.info('the seal token was renewed', { seconds: Number(seconds) })
     return Math.max(1000, (Number(seconds) * 1000) / 2)
   } catch (error) {
     if (error instanceof NotRenewable || signal.aborted) throw error
-    log.warn('the seal token could not be renewed; retrying', { error: messageOf(error) })
-    return AGAIN_MS
+    log.warn('cannot renew the seal token, retrying', { error: messageOf(error) })
+    return RETRY_MS
   }
 }
 

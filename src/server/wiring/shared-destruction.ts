@@ -15,8 +15,9 @@ interface SharedDestructionOptions {
 const MARK = dataKey(KEYS.purgeMark)
 
 /**
- * Destroys deleted data that the nodes share. The remaining data replaces all data, in the log and on every node. The
- * cluster is closed for a moment. Until this succeeds, the mark that requests it remains, and the next runtime retries.
+ * Destroys data that is deleted but still in the log and the files of the nodes. A copy of the remaining data replaces
+ * all data, in the log and on every node. The cluster is closed for a short time. If the destruction fails, the purge
+ * mark remains, and the next runtime retries.
  */
 export class SharedDestruction {
   readonly #options: SharedDestructionOptions
@@ -30,27 +31,30 @@ export class SharedDestruction {
     return this.#isRunning
   }
 
-  /** Starts the destruction of the data that is marked now. All of it must already be deleted. Returns immediately. */
+  /**
+   * Starts the destruction of the data that the purge mark describes now. All of this data must already be deleted.
+   * Returns immediately.
+   */
   schedule(): void {
     const { source, log } = this.#options
     const mark = source.engine.get(MARK)
     if (!mark || this.#isRunning) return
     this.#isRunning = true
     this.#destroy(mark)
-      .catch((error: unknown) => log.warn('filtered data was not destroyed yet', { error }))
+      .catch((error: unknown) => log.warn('cannot destroy filtered data yet, retrying after the next start', { error }))
       .finally(() => {
         this.#isRunning = false
       })
   }
 
-  /** Does not wait: the destruction itself closes the runtime that requests it. */
+  /** Does nothing: the destruction itself closes the runtime that owns this object. */
   async stop(): Promise<void> {}
 
   #destroy(mark: Buffer): Promise<void> {
     return this.#options.changes.replaceData('filtered data is destroyed', {
       rootKeyAfter: (rootKey) => rootKey,
       prepare: async (fresh, old) => {
-        // If the mark has changed, more data is marked, and it may not be deleted yet.
+        // If the mark has changed, more data must be destroyed, which may not be deleted yet.
         if (!old.get(MARK)?.equals(mark)) throw new LogicalError('unavailable', 'another filter is in effect')
         await copyRest(old, fresh, (key) => key === MARK)
       },

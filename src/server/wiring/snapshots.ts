@@ -16,23 +16,26 @@ import { LIMITS } from '../../base/limits.js'
 import { beginStoreAt } from '../../storage/commit/load.js'
 import type { Store } from '../../storage/store/store.js'
 
-/** The name bound to the encrypted hashes as associated data. */
+/** Associated data of the encrypted hashes. */
 const SUMS_NAME = 'snapshot/SHA256SUMS'
 
-/** The validated plan to restore a snapshot. Nothing has changed yet. */
+/** The validated plan to restore a snapshot. The cluster is still unchanged. */
 interface Restoration {
   readonly file: Buffer
-  /** The root key that stays valid; undefined for a snapshot of another cluster. This cluster is then sealed. */
+  /**
+   * The root key, which stays valid. If the snapshot is from another cluster, it is undefined, and this cluster is
+   * sealed after the restore.
+   */
   readonly rootKey: Buffer | undefined
-  /** The records that this cluster keeps, with plaintext values. */
+  /** The records that this cluster keeps. Their values are not encrypted. */
   readonly kept: readonly PlainRecord[]
-  /** Returns the position at which the new log continues the old log. Called once no more writes are possible. */
+  /** Returns the position at which the new log continues the old log. Called when no more writes are possible. */
   readonly beginAt: () => { readonly index: number; readonly epoch: string }
 }
 
 /**
- * Takes a snapshot of this cluster at one point in time. Omits records of the category `ignored`, with one exception: the
- * root key wrapped by the auto-unseal seal. With it, a new cluster with the same seal can unseal.
+ * Takes a snapshot of this cluster at one point in time. Records of the category `ignored` are omitted, except the root
+ * key that the auto-unseal seal has wrapped. With this key, a new cluster that has the same seal can unseal.
  */
 export const takeSnapshot = (
   runtime: RuntimeParts,
@@ -65,8 +68,8 @@ const FOREIGN =
   'could not verify hash file, possibly the snapshot is using a different set of unseal keys; use the snapshot-force API to bypass this check'
 
 /**
- * Reads and checks the whole file before any change. Throws LogicalError 400 if it is damaged. Unless `isForced`, also throws
- * if it is from another cluster.
+ * Reads and checks the whole file before any change. Throws LogicalError 400 if the file is damaged. Unless `isForced`
+ * is true, also throws if the snapshot is from another cluster.
  */
 export const planRestoration = async (
   { store, seal, barrier }: RuntimeParts,
@@ -95,8 +98,8 @@ export const planRestoration = async (
 }
 
 /**
- * Returns whether a key can be kept under a different root key: only records stored in plaintext, except for the one wrapped
- * by this seal.
+ * Returns true if this cluster can keep the record under a different root key. The record must be stored unencrypted,
+ * and must not be the root key that this cluster's seal has wrapped.
  */
 const isForeignKept = (key: string): boolean => isPlainKey(key) && key !== KEYS.autoWrappedRoot
 
@@ -107,13 +110,16 @@ interface FreshContent extends StoreSurroundings {
   readonly records: readonly PlainRecord[]
 }
 
-/** Fills the new generation of a wiped cluster with its identity, the keys of the set it joins, and its role. */
+/**
+ * Fills the new generation of a wiped cluster with its identity, the keys of the replication set that it joins, and its
+ * role.
+ */
 export const prepareGeneration = async (engine: Engine, content: FreshContent): Promise<void> => {
   const { clock, random, identity, rootKey, sealRecords, records } = content
   const store = await openStore(engine, content, true)
   try {
     await store.write((tx) => tx.put(KEYS.clusterIdentity, Buffer.from(JSON.stringify(identity))))
-    // The primary's records also arrive with the first full sync. Until then, these open the barrier.
+    // The first full sync also contains the primary's seal records. Until then, these records open the barrier.
     await store.importMutations(sealRecords.map(({ key, value }) => ({ key, value })))
     const barrier = new Barrier({ store, clock, random })
     barrier.unseal(rootKey)
@@ -127,8 +133,8 @@ export const prepareGeneration = async (engine: Engine, content: FreshContent): 
 }
 
 /**
- * Returns the records by which nodes of a cluster authenticate each other, with plaintext values. They stay valid when the
- * other data is replaced.
+ * Returns the records with which the nodes of a cluster authenticate each other, with unencrypted values. The records
+ * stay valid when the other data is replaced.
  */
 export const nodeRecords = async (storage: Storage): Promise<readonly PlainRecord[]> =>
   [KEYS.nodeAuthority, KEYS.autopilot, KEYS.revokedNodes, ...(await storage.keys(KEYS.peers))].flatMap((key) => {
@@ -136,14 +142,17 @@ export const nodeRecords = async (storage: Storage): Promise<readonly PlainRecor
     return value ? [{ key, value }] : []
   })
 
-/** Fills a new generation with a snapshot and the records that this cluster keeps. Secondaries see a truncated log. */
+/**
+ * Fills a new generation with a snapshot and the records that this cluster keeps. For secondaries, the new log begins
+ * at the next index of the old log.
+ */
 export const prepareRestored = async (engine: Engine, content: StoreSurroundings & Restoration): Promise<void> => {
   const { clock, random, file, rootKey, kept, beginAt } = content
   await beginStoreAt(engine, random, beginAt())
   const store = await openStore(engine, content, true)
   try {
     for await (const entries of readSnapshot(file)) {
-      // This cluster's own wrapping of the same root key is kept below.
+      // `keep` writes this cluster's own wrapping of the same root key.
       await store.importMutations(entries.filter(({ key }) => !(rootKey && key === KEYS.autoWrappedRoot)))
     }
     await store.forgetRemote()
@@ -161,7 +170,7 @@ const keep = async (
 ): Promise<void> => {
   if (rootKey) barrier.unseal(rootKey)
   const target = rootKey ? barrier : store
-  // Several transactions are safe: this generation is not visible before it is complete.
+  // Several transactions are safe, since this generation is not used before it is complete.
   for (const part of partsOf(kept)) {
     await target.write((tx) => {
       for (const { key, value } of part) tx.put(key, value)

@@ -95,7 +95,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
   ]
 }
 
-/** Returns the paths of access control: policies, token lookups, leases, wrapping, audit. */
+/** Returns the paths of access control: policies, token capabilities, leases, wrapping and audit. */
 const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
   const { policies, tokens, wrapping, audit, router } = services
   return [
@@ -111,7 +111,7 @@ const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
   ]
 }
 
-/** Returns the paths of the server itself: keyring, node, metrics, OpenAPI, storage. */
+/** Returns the paths of the server itself: keyring, node, metrics, OpenAPI and storage. */
 const serverFamilies = (
   { services, config, runtime, shell, changes, clock, random, log, replication, openedAtMs }: FamilyOptions,
   context: PathContext,
@@ -155,7 +155,8 @@ const serverFamilies = (
     isOperationTokenAllowed: (token, request) => isOperationAllowed(context, token, request),
     snapshot: () => takeSnapshot(runtime, { random, clock }),
     restore: async (file, options) => {
-      if (replication.isSharedReadOnly) throw invalid('a secondary copies its primary: restore the primary')
+      if (replication.isSharedReadOnly)
+        throw invalid('cannot restore a snapshot on a secondary: restore it on the primary')
       const restoration = await planRestoration(runtime, file, options)
       await changes.replaceData('a snapshot is restored', {
         rootKeyAfter: () => restoration.rootKey,
@@ -165,7 +166,7 @@ const serverFamilies = (
   }),
 ]
 
-/** Returns the configuration for sys/config/state/sanitized, without secrets and references to them. */
+/** Returns the data of `sys/config/state/sanitized`: the configuration without secrets. */
 const sanitizeConfig = (config: ServerConfig): JsonObject => ({
   api_addr: config.apiAddress,
   cluster_addr: config.clusterAddress,
@@ -188,12 +189,12 @@ const sanitizeConfig = (config: ServerConfig): JsonObject => ({
   },
 })
 
-/** Returns the access rules of the request's token, and the prefix of the request's paths in these rules. */
+/** Returns the policies of the request's token, and the prefix of the request's paths in these policies. */
 const aclOfRequest = (
   services: CoreServices,
   request: Request,
 ): { acl: TokenAcl['acl']; prefix: string } | undefined => {
-  // Already validated by the pipeline: live, with uses left, from an allowed address.
+  // The pipeline has already checked that the token is valid, has uses left, and comes from an allowed address.
   const { token } = request
   const rights = aclOfToken(services, token)
   const prefix = token && aclPath(token.namespace, request.namespace, '')
@@ -231,7 +232,7 @@ const createPathServices = ({ config, runtime, random, services, operationTokens
   }
 }
 
-/** Returns the response to unwrapping an activation token: the usual envelope around the bundle. */
+/** Returns the response to an unwrap of an activation token: the usual response body with `data`. */
 const activationEnvelope = (data: JsonObject): JsonObject => ({
   request_id: '',
   lease_id: '',

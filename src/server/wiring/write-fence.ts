@@ -10,9 +10,9 @@ const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {
 }
 
 /**
- * Pauses new client writes, so that the writes in progress can complete. Then sets a fence, which rejects every write that is
- * not in the log yet. The origin does not matter: a client, this cluster itself, or a secondary that forwards. The returned
- * function removes the pause and the fence.
+ * Pauses new client writes, so that the writes in progress can complete. Then sets a fence, which rejects every write
+ * that is not in the log yet. The fence applies to writes of clients, of this cluster itself and of secondaries that
+ * forward. The returned function removes the pause and the fence.
  */
 export const fenceWrites = async (
   kind: Kind,

@@ -15,11 +15,11 @@ interface BarrierOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random?: Random
-  /** Counter of encrypted values. Set this option if the count must continue across several barriers. */
+  /** Counter of encrypted values (default: a new counter). Barriers that share it continue the same count. */
   readonly encryptions?: EncryptionCount
 }
 
-/** Counts encrypted values. It outlives the barriers that use it, because a metrics counter must not go backwards. */
+/** Counts encrypted values across all barriers of a server, because the counter of a metric must not decrease. */
 export interface EncryptionCount {
   total: number
 }
@@ -31,7 +31,7 @@ interface Unsealed {
 
 /**
  * Encrypts values before they are stored. The barrier is sealed until `unseal` receives the root key, which decrypts
- * the keyring. While sealed, only plain keys can be read and written.
+ * the keyring. While the barrier is sealed, only keys with unencrypted values (plain keys) can be read and written.
  */
 export class Barrier {
   readonly #store: Store
@@ -63,7 +63,7 @@ export class Barrier {
     return this.#store.get(KEYS.keyring) !== undefined
   }
 
-  /** Returns the term of the key that encrypts new values, and the time of its creation in milliseconds. */
+  /** Returns the term of the key that encrypts new values, and the creation time of this key in Unix milliseconds. */
   get activeTerm(): { readonly term: number; readonly sinceMs: number } {
     const { keyring } = this.#requireUnsealed()
     return { term: keyring.activeTerm, sinceMs: keyring.activeSinceMs }
@@ -74,7 +74,7 @@ export class Barrier {
     return this.#encryptions.total
   }
 
-  /** Creates the first keyring. The barrier stays sealed. */
+  /** Creates the first keyring. The barrier stays sealed. Rejects with `LogicalError` if a keyring exists. */
   async initialize(rootKey: Buffer): Promise<void> {
     const record = this.#wrap(rootKey, Keyring.create(this.#random, this.#clock.now()))
     await this.#store.write((tx) => {
@@ -102,7 +102,7 @@ export class Barrier {
     return stored !== undefined && openWithRoot(rootKey, KEYS.keyring, stored) !== undefined
   }
 
-  /** Adds a key that encrypts all new values; old values stay readable. Resolves to the new term. */
+  /** Adds an encryption key for all new values. Old values stay readable. Resolves to the term of the new key. */
   async rotate(): Promise<number> {
     const { rootKey, keyring } = this.#requireUnsealed()
     const rotated = keyring.rotated(this.#random, this.#clock.now())
@@ -123,7 +123,7 @@ export class Barrier {
     return this.#store.has(key)
   }
 
-  /** Writes like `Store.write`. `fn` uses keys without `prefix`, and decrypted values. */
+  /** Runs `fn` in a transaction like `Store.write`. `fn` uses decrypted values and keys relative to `prefix`. */
   write<T>(fn: (tx: Transaction) => T, prefix = ''): Promise<Written<T>> {
     return this.#store.write((tx) =>
       fn({
@@ -134,7 +134,7 @@ export class Barrier {
     )
   }
 
-  /** Returns the committed keys below a prefix, in order. */
+  /** Returns the committed keys below the prefix of `scan`, in order. */
   scanKeys(scan: KeyScan): AsyncIterable<readonly string[]> {
     this.#requireUnsealed()
     return this.#store.scanKeys(scan)
@@ -146,8 +146,8 @@ export class Barrier {
   }
 
   /**
-   * Derives 32 bytes for one purpose. The result is equal on all clusters that share this keyring, and rotation does
-   * not change it.
+   * Derives a secret of 32 bytes for one purpose. The secret is equal on all clusters that share this keyring. A
+   * rotation does not change the secret.
    */
   deriveKey(purpose: string): Buffer {
     const { keyring } = this.#requireUnsealed()
@@ -166,7 +166,7 @@ export class Barrier {
   }
 
   #open(key: string, stored: Buffer): Buffer {
-    // After a rotation on another cluster, values can arrive shortly before the keyring change is announced.
+    // After a rotation on another cluster, a new value can be readable before this barrier reloads the changed keyring.
     if (!knowsTerm(this.#requireUnsealed().keyring, stored)) this.#reloadKeyring()
     const { keyring } = this.#requireUnsealed()
     const known = this.#opened.find(key, stored)
@@ -197,8 +197,8 @@ export class Barrier {
   }
 
   /**
-   * Reloads the stored keyring. If the root key does not decrypt it, the keyring belongs to another replication set, and
-   * the barrier seals itself.
+   * Reloads the stored keyring. If the root key does not decrypt the keyring, the keyring belongs to another
+   * replication set, and the barrier seals itself.
    */
   #reloadKeyring(): void {
     if (this.#unsealed === undefined) return
@@ -211,7 +211,7 @@ export class Barrier {
     this.#forgetDerived()
   }
 
-  /** Drops everything that was derived or decrypted with keys that have changed or been removed. */
+  /** Drops the derived secrets and the decrypted values, because the keyring has changed or the barrier is sealed. */
   #forgetDerived(): void {
     this.#derived.clear()
     this.#opened.clear()

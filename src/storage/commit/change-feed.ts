@@ -5,7 +5,7 @@ import type { Commit, KeyListener, KeyListeners } from '../keys/replicable.js'
 /**
  * Reports the changed keys of every commit to the caches of stored values. Reports a key after its new value is
  * readable, before the writer gets its response, and before other commit listeners run. Reads are synchronous, so a
- * value read before a commit cannot enter a cache after it.
+ * cache cannot store an old value after the commit that replaced this value.
  */
 export class ChangeFeed {
   readonly #subscribed = new Set<KeyListeners>()
@@ -25,16 +25,16 @@ export class ChangeFeed {
     for (const { key } of mutations) {
       const owner = findFamily(key)?.owner
       if (!owner) continue
-      for (const { [owner]: listener } of this.#subscribed) if (listener) this.#tell(listener, key, origin)
+      for (const { [owner]: listener } of this.#subscribed) if (listener) this.#notify(listener, key, origin)
     }
   }
 
-  /** Calls a listener. If it fails, the other listeners still run. */
-  #tell(listener: KeyListener, key: string, origin: Commit['origin']): void {
+  /** Calls a listener. If the listener throws, logs the error, so that the other listeners still run. */
+  #notify(listener: KeyListener, key: string, origin: Commit['origin']): void {
     try {
       listener(key, origin)
     } catch (error) {
-      this.#log.error('a cache could not process a changed key', {
+      this.#log.error('a cache failed to process a changed key and may return old values', {
         owner: findFamily(key)?.owner,
         error,
       })

@@ -1,15 +1,15 @@
 import { LIMITS } from '../../base/limits.js'
 
 export interface QueuedUnit {
-  /** Adjacent units with the same value share a commit. A unit without a value is committed alone. */
+  /** Adjacent units with the same `joins` value share a commit. A unit without a value is committed alone. */
   readonly joins: 'own' | 'applied' | undefined
   readonly bytes: number
   reject(error: unknown): void
 }
 
 /**
- * Runs one commit at a time. Units that arrive during a commit join the next one, in order; a unit is never split. If a
- * commit fails, all queued units fail with the same error, because they may depend on the lost data.
+ * Runs one commit at a time. Units that arrive during a commit join the next commit, in order. A unit is never split.
+ * If a commit fails, all queued units fail with the same error, because they may depend on the lost data.
  */
 export class CommitQueue<U extends QueuedUnit> {
   readonly #commit: (units: readonly U[]) => Promise<void>
@@ -27,7 +27,7 @@ export class CommitQueue<U extends QueuedUnit> {
     this.#running ??= this.#run()
   }
 
-  /** Resolves when nothing is queued or in flight. */
+  /** Resolves when no unit is queued and no commit is running. */
   async drained(): Promise<void> {
     while (this.#running !== undefined) await this.#running
   }

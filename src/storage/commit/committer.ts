@@ -29,9 +29,9 @@ import type { Wal } from '../log/wal.js'
 export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
 
 /**
- * The single writer. All changes of the engine go through its queue, one batch at a time. After a batch is durable, the
- * writer updates state, trees and log, and calls the listeners. If a batch fails after it reached the engine, the writer
- * rejects writes until the engine is reopened and its content is read again. Reads continue.
+ * The single writer. All changes of the engine go through its queue, one batch at a time. After a batch is written, the
+ * writer updates state, trees and log in memory, and calls the listeners. If a batch fails after it reached the engine,
+ * the writer rejects writes until the engine is reopened and its content is loaded. Reads continue.
  */
 export class Committer {
   readonly overlay: Overlay
@@ -46,7 +46,7 @@ export class Committer {
   readonly #recovery: Recovery
   #loaded: Loaded
   #inFlight: Staged | undefined
-  /** Keys of the failed batch. Their values are unknown until the content of the engine is read again. */
+  /** Keys of the failed batch. Their values are unknown until the engine is reopened and its content is loaded. */
   readonly #tried = new Set<string>()
   #failure: LogicalError | undefined
   #isClosed = false
@@ -95,12 +95,12 @@ export class Committer {
     return this.#loaded.wal
   }
 
-  /** The result of the batch that is being written. An engine snapshot may already contain it. */
+  /** The changes of the batch that is being written. An engine snapshot may already contain this batch. */
   get inFlight(): Staged | undefined {
     return this.#inFlight
   }
 
-  /** Returns false during a write and after a failed one: the stored data may be ahead of the log. */
+  /** Returns false during a write and after a failed write: the data on disk may be ahead of the log in memory. */
   readonly isEndKnown = (): boolean => this.#inFlight === undefined && this.#failure === undefined
 
   onCommit(listener: CommitListener): () => void {
@@ -108,12 +108,12 @@ export class Committer {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Calls the listener after a reopening, which invalidates snapshots. It returns the keys whose read values changed. */
+  /** Sets the listener that runs after the engine is reopened. It returns the keys whose values have changed. */
   onReopened(listener: () => Iterable<string>): void {
     this.#onReopened = listener
   }
 
-  /** Throws the error with which a write would fail now. */
+  /** Throws the error that a write would get now. Returns if the store accepts writes. */
   requireWritable(): void {
     this.#requireOpen()
     const { refusal } = this.log
@@ -130,7 +130,7 @@ export class Committer {
     this.#queue.push(unit)
   }
 
-  /** Commits the operations of `stage`, in a new batch or in a batch that was filled in advance. */
+  /** Commits the operations of `stage`. Adds them to `batch`, or to a new batch if `batch` is undefined. */
   async run(stage: StageFunction, pending: readonly Pending[] = [], batch?: EngineBatch): Promise<void> {
     this.requireWritable()
     await new Promise<void>((resolve, reject) => {
@@ -138,7 +138,7 @@ export class Committer {
     })
   }
 
-  /** Runs `work` while no batch is written. An error from `work` does not affect other units. */
+  /** Runs `work` between two batches. If `work` rejects, the call rejects, but other units continue. */
   async pause<T>(work: () => Promise<T>): Promise<T> {
     this.requireWritable()
     return new Promise<T>((resolve, reject) => {
@@ -147,7 +147,7 @@ export class Committer {
     })
   }
 
-  /** Applies another node's entry like a local commit. If this fails, all writes fail until the engine is reopened. */
+  /** Applies an entry that another node wrote to the shared log. A failure stops the writer, like a failed batch. */
   async follow(entry: LogEntry): Promise<void> {
     this.#requireOpen()
     await new Promise<void>((resolve, reject) => {
@@ -156,23 +156,23 @@ export class Committer {
     })
   }
 
-  /** Pins the log: until the returned function is called, the log is trimmed only to its hard limit. */
+  /** Pins the log. Until the caller calls the returned function, the log is trimmed only to its hard limit. */
   pin(): () => void {
     return this.#trimmer.pin()
   }
 
-  /** Commits the queued units and writes a checkpoint. The engine stays open, because its owner closes it. */
+  /** Commits the queued units and writes a checkpoint. The engine stays open, because the caller owns and closes it. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     const isWriter = this.#failure === undefined && this.log.refusal === undefined
     const last = isWriter ? this.run(stageCheckpoint) : undefined
     this.#isClosed = true
-    await last?.catch((error: unknown) => this.#options.log.warn('no checkpoint at close', { error }))
+    await last?.catch((error: unknown) => this.#options.log.warn('cannot write a checkpoint at close', { error }))
     await this.#queue.drained()
     this.#trimmer.close()
     await this.#recovery.end()
     await this.#settler.close()
-    // The lab reads this line as the last position of an orderly stop.
+    // A lab parses this log line to find the last log position before an orderly stop.
     if (isWriter) this.#options.log.info('storage closed', { last_dr_wal: this.state.lastShippedIndex })
   }
 
@@ -182,13 +182,13 @@ export class Committer {
   }
 
   async #write(units: readonly Write[]): Promise<void> {
-    // A batch of large transactions has already used much of this event-loop turn.
+    // Large transactions have already blocked the event loop for long.
     const bytes = bytesOf(units)
     await yieldToEventLoop(bytes)
     const batch = findBatch(units[0]) ?? this.log.batch()
     const before = this.state
     const staged = this.#stage(units, batch)
-    // The engine holds the memory of a batch until it is written or discarded.
+    // An unwritten batch must be discarded, because the engine holds its memory until then.
     if (staged === 'rejected' || staged === undefined) batch.discard()
     if (staged === 'rejected') return
     if (staged !== undefined) {
@@ -207,7 +207,8 @@ export class Committer {
       } finally {
         this.#inFlight = undefined
       }
-      // Commits that a power loss may undo are not recorded as acknowledged, so they are not reported as data loss.
+      // A power loss can undo a commit without sync. Recording such a commit would make the next start report data
+      // loss.
       if (isDurable && this.log.isLocal)
         this.#options.engine.acknowledge({ revision: state.revision, index: state.last.index })
       this.#options.recorder?.record('vault.wal.persistWALs', this.#options.clock.monotonic() - startMs)
@@ -223,7 +224,7 @@ export class Committer {
   async #follow(entry: LogEntry): Promise<void> {
     const { log } = this
     if (!(log instanceof SharedCommitLog)) throw new Error('a store without a shared log follows no leader')
-    // A commit from the time when this store was the leader may have applied the entry already.
+    // If this node wrote the entry as the leader, its own commit has applied the entry already.
     if (entry.index <= log.applied.index) return
     const operations = decodeBatch(entry)
     const { staged, leaves } = readFollowed(operations, this.#options.engine, this.#loaded)
@@ -238,7 +239,7 @@ export class Committer {
     if (staged.commit !== undefined) this.#announce(staged.commit, staged.frame)
   }
 
-  /** Stages units. An error before the batch is written rejects only these units. */
+  /** Adds units to a batch. If this fails, rejects only these units, because nothing was written. */
   #stage(units: readonly Write[], batch: EngineBatch): Staged | undefined | 'rejected' {
     try {
       const first = units[0]
@@ -284,12 +285,12 @@ export class Committer {
     this.#failure =
       error instanceof LogicalError && !(error instanceof NotApplied)
         ? error
-        : new LogicalError('unavailable', 'the storage failed', { cause: error })
+        : new LogicalError('unavailable', 'storage failed: writes are rejected until it is reopened', { cause: error })
     this.#options.log.error('storage writes are rejected until the storage is reopened', { error })
     this.#recovery.begin()
   }
 
-  /** Reads everything again, because the failed batch may have reached the disk. */
+  /** Reopens the engine and loads its content again, because the failed batch may have reached the disk. */
   async #recover(): Promise<void> {
     const knownIndex = this.state.last.index
     await this.#options.engine.reopen()
@@ -302,14 +303,14 @@ export class Committer {
     this.#trimmer.schedule()
   }
 
-  /** Tells caches to read the affected keys again, because their change was never announced. */
+  /** Announces the keys that the failed batch may have changed, so that caches read these keys again. */
   async #announceFound(knownIndex: number): Promise<void> {
     for (const frame of (await this.wal.framesAfter(knownIndex, Number.MAX_SAFE_INTEGER)) ?? []) {
       const mutations = decodeFrame(frame).flatMap(({ operations }) => operations.filter(({ filtered }) => !filtered))
       for (const { key } of mutations) this.#tried.delete(key)
       this.#announce({ lastIndex: frame.lastIndex, mutations, origin: 'recovered' }, frame)
     }
-    // The keys are announced one by one, because frames contain neither ignored keys nor keys of a resync.
+    // The remaining keys are in no frame: frames contain neither ignored keys nor keys of a resync.
     const mutations = [...this.#tried].map((key) => ({ key }))
     this.#tried.clear()
     if (mutations.length > 0) {

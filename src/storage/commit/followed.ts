@@ -22,17 +22,18 @@ import type { Tree } from '../keys/key-families.js'
 import type { Pending } from './overlay.js'
 import type { Staged } from './stage.js'
 
-/** The changes of a store when it applies another node's batch. */
+/** The changes of a store that applies a batch of another node. */
 interface Followed {
   readonly staged: Staged & { readonly state: StoreState }
-  /** Leaves of the changed keys. */
+  /** The new Merkle leaves of the changed keys. */
   readonly leaves: readonly Pending[]
 }
 
 /**
- * Reads another node's batch before it is applied. Derives all changes in memory from the batch's operations on raw
- * keys. The tree changes also depend on the current leaves and filtered hashes. The result has the same effect on the
- * store as a local batch.
+ * Decodes a batch of another node before the store applies it. Derives all changes in memory from the batch's
+ * operations on raw keys. The tree changes also depend on the current leaves and filtered hashes. The result has the
+ * same effect on the store as a local batch. Throws `LogicalError` `internal` if the batch has no state or a damaged
+ * frame.
  */
 export const readFollowed = (operations: readonly RawOperation[], engine: Engine, loaded: Loaded): Followed => {
   const last = new Map(operations.map(({ key, value }) => [key, value]))
@@ -89,7 +90,7 @@ class BatchReader {
       this.trimmed.add(walIndexOf(key))
       return
     }
-    // Copies the frame, because the entry's buffer also holds everything else that was committed with it.
+    // Without a copy, the frame would keep the whole buffer of the shared log entry in memory.
     this.frame = parseFrameAtOnce(Buffer.from(value))
     if (!this.frame) throw new LogicalError('internal', `log frame ${walIndexOf(key)} is damaged`)
   }

@@ -13,10 +13,10 @@ export interface Frozen {
 }
 
 /**
- * Freezes data and trees at one index. The batch in flight is in the engine's snapshot completely or not at all; the
- * state record in the snapshot shows which, and the frozen trees match it. After a failed batch, the snapshot may
- * contain that batch while the trees do not, so no consistent index exists. Throws `LogicalError` `unavailable` until
- * the engine is reopened.
+ * Freezes data and trees at one index. The engine's snapshot contains the batch in flight completely or not at all. The
+ * state record in the snapshot shows which of the two applies, and the frozen trees are adapted to it. After a failed
+ * batch, the snapshot may contain that batch while the trees do not, so no consistent index exists. Until the engine is
+ * reopened, throws `LogicalError` `unavailable` in this case.
  */
 export const freeze = (engine: Engine, committer: Committer): Frozen => {
   const snapshot = engine.snapshot()
@@ -28,7 +28,7 @@ export const freeze = (engine: Engine, committer: Committer): Frozen => {
     const { inFlight } = committer
     if (!inFlight) {
       void snapshot.close().catch(() => undefined)
-      throw new LogicalError('unavailable', 'the storage failed, and its content is unknown until it is reopened')
+      throw new LogicalError('unavailable', 'the storage failed: its content is unknown until it is reopened')
     }
     for (const { tree, subPage, delta } of inFlight.changes) trees[tree].change(subPage, delta)
   }

@@ -20,8 +20,9 @@ type LoadOptions = Pick<
 >
 
 /**
- * Loads the content of an engine: the state, the log with a verified chain, and the trees. The trees come from the last
- * checkpoint plus the frames after it. Writes the initial state to a new engine, unless the store follows another node.
+ * Loads the state, the log and the trees from an engine, and verifies the hash chain of the log. The trees are those of
+ * the last checkpoint plus the frames after it. Without a checkpoint, rebuilds the trees from their leaves. Writes the
+ * initial state to a new engine, unless the store has a shared log. Throws `LogicalError` `internal` for damaged data.
  */
 export const loadStore = async (options: LoadOptions, random: Random): Promise<Loaded> => {
   const { engine, commitLog } = options
@@ -43,13 +44,13 @@ export const loadStore = async (options: LoadOptions, random: Random): Promise<L
   return { state, trees, wal }
 }
 
-/** Returns the state of an engine; undefined if the engine was never used. */
+/** Returns the stored state of an engine, or undefined if the engine has no state record. */
 export const readState = (engine: Engine): StoreState | undefined => {
   const bytes = engine.get(STATE_KEY)
   return bytes === undefined ? undefined : parseState(bytes)
 }
 
-/** Throws if the data is behind the acknowledged position. It may be ahead. */
+/** Throws `LogicalError` `internal` if the data ends before the acknowledged position, so that commits are lost. */
 const requireAcknowledged = (engine: Engine, state: StoreState | undefined): void => {
   const { acknowledged } = engine
   if (!acknowledged) return
@@ -57,15 +58,16 @@ const requireAcknowledged = (engine: Engine, state: StoreState | undefined): voi
   const found = state ? `it ends at index ${state.last.index}` : 'it is empty'
   throw new LogicalError(
     'internal',
-    `the data has lost its latest commits: it was acknowledged up to index ${acknowledged.index} (batch ${acknowledged.revision}) and ${found}` +
-      `${state ? ` (batch ${state.revision})` : ''}. The server does not start with it. Restore the files, or promote a ` +
-      'secondary in its place; to continue with the remaining data, and discard the rest, use "understudy storage adopt"',
+    `the data has lost its latest commits: index ${acknowledged.index} (batch ${acknowledged.revision}) was ` +
+      `acknowledged, but ${found}${state ? ` (batch ${state.revision})` : ''}. Restore the files, or promote a ` +
+      'secondary in its place. To continue without the lost commits, use "understudy storage adopt"',
   )
 }
 
 const beginState = async (engine: Engine, commitLog: CommitLog, random: Random): Promise<StoreState> => {
   for await (const chunk of engine.scan(prefixRange(DATA_PREFIX), { limit: 1 })) {
-    if (chunk.length > 0) throw new LogicalError('internal', 'the storage contains data, but no state record')
+    if (chunk.length > 0)
+      throw new LogicalError('internal', 'the data is damaged: the storage contains data, but no state record')
   }
   const state = freshState(random)
   if (!commitLog.isLocal) return state
@@ -81,8 +83,8 @@ const writeState = async (engine: Engine, state: StoreState): Promise<void> => {
 }
 
 /**
- * Starts the log of a new store after a given index, so that indexes never decrease. No follower has the hash at that
- * index.
+ * Starts the log of a new store after `index`, so that indexes never decrease. The hash at `index` is random, so that
+ * no follower has this position.
  */
 export const beginStoreAt = async (
   engine: Engine,

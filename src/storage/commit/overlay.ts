@@ -5,14 +5,14 @@ import { leafHash } from '../trees/leaf.js'
 import type { LeafFinder } from '../trees/leaf-finder.js'
 import { dataKey } from '../keys/raw-keys.js'
 
-/** A key's value that is queued or being written. */
+/** A change of one key that is queued or being written. An undefined value deletes the key. */
 export interface Pending {
   readonly key: string
   readonly value: Buffer | undefined
   readonly leaf: Buffer | undefined
 }
 
-/** The data as transactions see it: committed values overlaid with queued ones. */
+/** The data that transactions read: the queued value of a key if there is one, otherwise the committed value. */
 export class Overlay {
   readonly #engine: Engine
   readonly #leaves: LeafFinder
@@ -28,7 +28,7 @@ export class Overlay {
     return pending === undefined ? this.#engine.get(dataKey(key)) : pending.value
   }
 
-  /** Returns true if a queued value exists for any of the keys: a transaction may then read uncommitted data. */
+  /** Returns true if any of the keys has a queued change, so that a read of this key returns uncommitted data. */
   hasAnyOf(keys: Iterable<string>): boolean {
     if (this.#pending.size > 0) for (const key of keys) if (this.#pending.has(key)) return true
     return false
@@ -43,18 +43,18 @@ export class Overlay {
     for (const one of pending) this.#pending.set(one.key, one)
   }
 
-  /** Drops values that are durable, unless a newer value is queued. */
+  /** Drops changes that were written, unless a newer change of the key is queued. */
   settle(pending: readonly Pending[]): void {
     for (const one of pending) this.#leaves.remember(one.key, one.leaf)
     this.drop(pending)
   }
 
-  /** Drops values that failed to become durable. */
+  /** Drops changes, for example because their batch failed. Newer changes of the same keys stay queued. */
   drop(pending: readonly Pending[]): void {
     for (const one of pending) if (this.#pending.get(one.key) === one) this.#pending.delete(one.key)
   }
 
-  /** Clears the cached leaves. Needed when leaves changed without an announcement. */
+  /** Clears the cached leaves. Must be called if leaves changed on disk without a call of `settle`. */
   forgetLeaves(): void {
     this.#leaves.clear()
   }
@@ -65,7 +65,7 @@ export class Overlay {
   }
 }
 
-/** Pending changes of one transaction, visible only to it until they are published. */
+/** The changes of one transaction. Other transactions cannot read them until they are published. */
 export class WriteSet {
   readonly #overlay: Overlay
   readonly #pending = new Map<string, Pending>()
@@ -79,7 +79,7 @@ export class WriteSet {
     return [...this.#pending.values()]
   }
 
-  /** Adds a change. `read`: the key's value before all changes of this set, if known; this saves a leaf look-up. */
+  /** Adds a change of a key. `read` is the value of the key before this write set, if known. It saves a leaf lookup. */
   add(key: string, value: Buffer | undefined, read?: Buffer): Change {
     const change = changeOf(key, value, (name, tree, subPage) => {
       const own = this.#pending.get(name)

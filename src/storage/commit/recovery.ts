@@ -4,11 +4,11 @@ import type { Timer } from '../../base/clock.js'
 const INTERVAL_MS = 1000
 
 interface RecoveryOptions extends Pick<Facilities, 'clock' | 'log'> {
-  /** Rejects while the failure persists. */
+  /** Tries to recover the storage. Rejects while the failure persists. */
   readonly attempt: () => Promise<void>
 }
 
-/** Retries the recovery of failed storage once per second, until it succeeds or the store closes. */
+/** Retries the recovery of failed storage once per second until the recovery succeeds or the store closes. */
 export class Recovery {
   readonly #options: RecoveryOptions
   #timer: Timer | undefined
@@ -27,8 +27,8 @@ export class Recovery {
   }
 
   /**
-   * Stops further attempts. Resolves when no attempt is running, because an attempt must not open the engine again after
-   * the owner of the engine has closed it.
+   * Stops further attempts. Resolves when no attempt is running, because an attempt must not open the engine again
+   * after the owner of the engine has closed it.
    */
   async end(): Promise<void> {
     this.#isEnded = true
@@ -41,7 +41,7 @@ export class Recovery {
     try {
       await attempt()
     } catch (error) {
-      log.warn('the storage cannot be reopened yet', { error })
+      log.warn('cannot reopen the storage, trying again in one second', { error })
       this.begin()
     }
   }

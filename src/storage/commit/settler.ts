@@ -2,7 +2,7 @@ import type { Facilities } from '../../base/facilities.js'
 import type { Timer } from '../../base/clock.js'
 import type { Engine } from '../engine/engine.js'
 
-/** Maximum time until the acknowledged position survives a power loss. */
+/** Delay in milliseconds between a commit and the sync of the acknowledged position. */
 const DELAY_MS = 1000
 
 interface SettlerOptions extends Pick<Facilities, 'clock' | 'log'> {
@@ -10,22 +10,22 @@ interface SettlerOptions extends Pick<Facilities, 'clock' | 'log'> {
 }
 
 /**
- * Persists the acknowledged position, outside of the data, so that it survives a power loss. Runs one second after a
- * commit, once for all commits in that time, and never delays a commit.
+ * Syncs the file with the acknowledged position, so that the position survives a power loss. One sync covers all
+ * commits of one second. The sync runs in the background and never delays a commit.
  */
 export class Settler {
   readonly #options: SettlerOptions
   #timer: Timer | undefined
   #running: Promise<void> = Promise.resolve()
   #isClosed = false
-  /** The last revision that is known to be persisted. */
+  /** The last revision that is known to survive a power loss. */
   #settled = 0
 
   constructor(options: SettlerOptions) {
     this.#options = options
   }
 
-  /** Schedules the next persist. Must be called after every commit. */
+  /** Schedules the next sync. Must be called after every commit. */
   schedule(): void {
     if (this.#timer !== undefined || this.#isClosed) return
     this.#timer = this.#options.clock.setTimer(DELAY_MS, () => {
@@ -36,7 +36,7 @@ export class Settler {
     })
   }
 
-  /** Persists the rest. Must be called after the last commit. */
+  /** Syncs a position that is not yet synced. Must be called after the last commit. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
@@ -56,7 +56,7 @@ export class Settler {
       await engine.settleAcknowledged()
       this.#settled = revision
     } catch (error) {
-      log.warn('the acknowledged position could not be synced: a power loss may lose it', { error })
+      log.warn('cannot sync the acknowledged position: after a power loss, lost commits may go unnoticed', { error })
     }
   }
 }

@@ -6,9 +6,9 @@ import type { Trees } from '../trees/trees.js'
 import type { Wal } from '../log/wal.js'
 
 /**
- * Removes the oldest frames, and the stale frames that a cut left. If frames after the checkpoint are removed, also
- * writes the Merkle pages, because a start replays the frames after the checkpoint. Returns undefined if there is
- * nothing to remove.
+ * Adds the removal of frames to a batch: the oldest frames beyond the retention, and the frames that remain from before
+ * the log was cut. If this removes frames after the checkpoint, also writes the Merkle pages as a new checkpoint,
+ * because the next start would need the removed frames. Returns undefined if there is nothing to remove.
  */
 export const stageTrim = (
   batch: EngineBatch,

@@ -7,7 +7,7 @@ import { walKey } from '../keys/raw-keys.js'
 import type { StoreState } from '../state/store-state.js'
 import { nextFiltered, putFiltered, type Trees } from '../trees/trees.js'
 
-/** The changes in memory to apply after a batch is durable. */
+/** The changes that the writer makes in memory after a batch is written. */
 export interface Staged {
   readonly state: StoreState
   readonly changes: Iterable<SubPageChange>
@@ -16,21 +16,21 @@ export interface Staged {
   readonly commit?: Commit
   /** If true, this batch and all earlier batches survive a power loss, regardless of the configuration. */
   readonly isDurable?: boolean
-  /** Runs after the trees are updated. */
+  /** Runs after the trees in memory are updated. */
   readonly after?: () => void
 }
 
-/** Fills the batch and returns the changes in memory; undefined if there is nothing to do. */
+/** Adds operations to the batch. Returns the resulting changes in memory, or undefined if there is nothing to write. */
 export type StageFunction = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
 
-/** One transaction in the form that the log stores. */
+/** One transaction as the log stores it. */
 export interface LoggedEntry {
   readonly content: FrameEntry
   readonly hasReplicated: boolean
   readonly hasLocal: boolean
 }
 
-/** Transactions that become durable together and are in the log. */
+/** Transactions that are committed together and recorded in the log. */
 export interface LoggedUnit {
   readonly joins: 'own' | 'applied'
   readonly bytes: number
@@ -44,7 +44,7 @@ export interface LoggedUnit {
   reject(error: unknown): void
 }
 
-/** Adds units to a batch. Returns undefined if there is nothing to write. */
+/** Adds the changes and the log frame of units to a batch. Returns undefined if there is nothing to write. */
 export const stageLogged = (
   batch: EngineBatch,
   state: StoreState,
@@ -97,7 +97,7 @@ const lastIndexes = (
   }
 }
 
-/** Resolves each unit with its index. */
+/** Resolves each unit with the index of its last entry. */
 export const resolveLogged = (units: readonly LoggedUnit[], before: StoreState, after: StoreState): void => {
   let index = before.last.index
   for (const unit of units) {
@@ -109,7 +109,7 @@ export const resolveLogged = (units: readonly LoggedUnit[], before: StoreState, 
 interface ImportRequest {
   readonly changes: readonly Change[]
   readonly filtered: readonly FilteredHash[]
-  /** Keys whose data and leaves are already in the batch. */
+  /** Changes whose data and leaves are already in the batch. */
   readonly copied: Copied
   readonly remote: RemotePosition | undefined
   /** The hash of the position after which the log continues. It is random, so no follower can have it. */
@@ -122,8 +122,8 @@ export interface Copied {
 }
 
 /**
- * Adds data of a resync to a batch. If there is any data, restarts the log after a position that no follower can have. The
- * stored Merkle pages are invalid until the import that completes the resync writes them.
+ * Adds data of a resync to a batch. If there is any data, cuts the log: the log continues after a position that no
+ * follower can have. The stored Merkle pages are then invalid until the last import of the resync writes them.
  */
 export const stageImport = (
   batch: EngineBatch,
@@ -150,7 +150,7 @@ export const stageImport = (
 
 export const stageState = (state: StoreState): Staged => ({ state, changes: [], filtered: [] })
 
-/** Stages a cut of the log without a data change: all frames are removed. The remote position and the trees stay. */
+/** Cuts the log without a change of data: all frames are removed. The remote position and the trees stay. */
 export const stageCut = (batch: EngineBatch, state: StoreState, trees: Trees, cutHash: Buffer): Staged => {
   const { isResyncing, remote } = state
   const next = cutState(state, cutHash)
@@ -177,8 +177,8 @@ export const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> =
 })
 
 /**
- * Returns the state after a cut: the log continues after a position that no follower can have, and the stored pages are
- * invalid.
+ * Returns the state after a cut of the log. The log continues after a position that no follower can have. The stored
+ * Merkle pages are invalid.
  */
 const cutState = (state: StoreState, hash: Buffer): StoreState => {
   const base = { index: state.last.index + 1, hash }

@@ -3,15 +3,15 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import type { Transaction } from '../../logical/storage.js'
 import { type Category, categoryOf } from '../keys/key-families.js'
 
-/** Error text for writes during the demotion of a primary. */
+/** Error text for client writes while this primary is being demoted. */
 const FENCED_TEXT = 'this primary is being demoted and rejects writes, try again'
 
 const NONE: ReadonlySet<Category> = new Set()
 
-/** A transaction over committed and queued data. Rejects keys that cannot be written on this cluster. */
+/** A transaction over committed and queued data. Throws `LogicalError` for keys that this cluster must not write. */
 export class StoreTransaction implements Transaction {
   readonly writes = new Map<string, Buffer | undefined>()
-  /** Values that the transaction read from the store. The transaction is valid while these values are unchanged. */
+  /** Values that the transaction read from the store. If one of them changes before the commit, `writes` is invalid. */
   readonly reads = new Map<string, Buffer | undefined>()
   readonly #read: (key: string) => Buffer | undefined
   readonly #writable: ReadonlySet<Category>

@@ -5,15 +5,15 @@ import type { StageFunction } from './stage.js'
 import { stageTrim } from './stage-trim.js'
 import type { Wal } from '../log/wal.js'
 
-/** Delay between a commit that exceeds the retention and the trim. The contract allows one second. */
+/** Delay in milliseconds between a commit that exceeds the retention and the trim. It must be less than one second. */
 const DELAY_MS = 500
 
 interface TrimmerOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly recorder?: Recorder | undefined
   readonly wal: () => Wal
-  /** Returns false while nothing can be written. */
+  /** Returns false while the store rejects writes. */
   readonly isWritable: () => boolean
-  /** Commits the operations of the stage. */
+  /** Commits the operations of a stage function. */
   readonly run: (stage: StageFunction) => Promise<void>
 }
 
@@ -27,7 +27,7 @@ export class Trimmer {
     this.#options = options
   }
 
-  /** Pins the log: until the returned function is called, the log is trimmed only to its hard limit. */
+  /** Pins the log. Until the caller calls the returned function, the log is trimmed only to its hard limit. */
   pin(): () => void {
     this.#pins++
     let isPinned = true
@@ -46,7 +46,9 @@ export class Trimmer {
     this.#timer = clock.setTimer(DELAY_MS, () => {
       this.#timer = undefined
       if (!isWritable()) return
-      this.#trim().catch((error: unknown) => log.warn('the log was not trimmed', { error }))
+      this.#trim().catch((error: unknown) =>
+        log.warn('cannot trim the log, trying again after the next commit', { error }),
+      )
     })
   }
 

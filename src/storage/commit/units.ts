@@ -6,19 +6,19 @@ import type { Pending } from './overlay.js'
 import type { LoggedUnit, StageFunction } from './stage.js'
 
 /**
- * A write that is committed alone. Its function fills the batch and returns the changes, or undefined if there is
- * nothing to do.
+ * A write that is committed alone. `stage` adds operations to the batch and returns the changes, or undefined if there
+ * is nothing to write.
  */
 interface Task extends QueuedUnit {
   readonly joins: undefined
   readonly pending: readonly Pending[]
   readonly stage: StageFunction
-  /** A batch that was filled in advance; otherwise `stage` gets an empty one. */
+  /** A batch with earlier operations. If undefined, `stage` gets an empty batch. */
   readonly batch: EngineBatch | undefined
   resolve(): void
 }
 
-/** Work that needs exclusive access to the engine between two batches. */
+/** Work that runs between two batches, because no batch may be written during this work. */
 interface Pause extends QueuedUnit {
   readonly joins: undefined
   readonly pending: readonly []
@@ -38,7 +38,7 @@ export const findBatch = (unit: Write | undefined): EngineBatch | undefined =>
 
 export const isLogged = (unit: Unit): unit is LoggedUnit => unit.joins !== undefined
 
-/** Returns true if nothing of the failed batch reached the engine. */
+/** Returns true if a batch failed with this error before it reached the engine. */
 export const isUntouched = (error: unknown): boolean =>
   !(error instanceof NotApplied) &&
   [NothingWritten, LeadershipLost, OutcomeUnknown, LogRefused].some((kind) => error instanceof kind)

@@ -2,14 +2,14 @@ import { open, rm, stat, statfs } from 'node:fs/promises'
 import { LogicalError } from '../../logical/errors.js'
 
 export const BALLAST_BYTES = 8 * 1024 * 1024
-/** Size of each write. A single large write would keep its memory allocated. */
+/** Bytes of each write. A single large write would keep its memory allocated. */
 const PIECE_BYTES = 256 * 1024
-/** Minimum free bytes on a full disk before it counts as usable. */
-const ROOM_BYTES = 32 * 1024 * 1024
+/** Free bytes that a disk must have before the storage accepts writes again. */
+const FREE_BYTES_MIN = 32 * 1024 * 1024
 
 /**
- * A file that reserves disk space. Deleting it on a full disk frees the space needed to reopen the database. The file
- * is not sparse.
+ * A file that reserves disk space. If the disk is full, deleting this file frees the space that LevelDB needs to reopen
+ * the database. The file is not sparse.
  */
 export class Ballast {
   readonly #path: string
@@ -20,10 +20,10 @@ export class Ballast {
     this.#path = path
   }
 
-  /** Throws while too little space is free for writes. */
-  async requireRoom(): Promise<void> {
+  /** Rejects with `LogicalError` `unavailable` if the disk has less than 32 MiB of free space. */
+  async requireFreeSpace(): Promise<void> {
     const { bavail, bsize } = await statfs(this.#directory)
-    if (bavail * bsize < ROOM_BYTES) {
+    if (bavail * bsize < FREE_BYTES_MIN) {
       throw new LogicalError('unavailable', 'no space left on the storage device: nothing can be written')
     }
   }
@@ -32,7 +32,7 @@ export class Ballast {
     await rm(this.#path, { force: true })
   }
 
-  /** Recreates the file. Resolves to false, and leaves no partial file, if there is not enough space. */
+  /** Recreates the file. If this fails, for example for lack of space, leaves no partial file and resolves to false. */
   async restore(): Promise<boolean> {
     const found = await stat(this.#path).catch(() => undefined)
     if (found?.size === BALLAST_BYTES) return true

@@ -9,13 +9,13 @@ export const absent = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== 'ENOENT') throw error
 }
 
-/** Makes the names in a directory survive a power loss. */
+/** Syncs a directory, so that created, renamed and removed files in it survive a power loss. */
 export const syncDirectory = async (directory: string): Promise<void> => {
   await using handle = await open(directory, 'r')
   await handle.sync()
 }
 
-/** Replaces a small file atomically: after a crash it has either its old or its new content. */
+/** Replaces a file atomically and durably. After a crash, the file has either its old or its new content. */
 export const writeFileDurably = async (path: string, text: string | Buffer): Promise<void> => {
   const temporary = `${path}.tmp`
   {
@@ -29,12 +29,12 @@ export const writeFileDurably = async (path: string, text: string | Buffer): Pro
 
 const OTHERS = 0o077
 
-/** Ignores the error of a mode change: the volume may belong to another user, or the file may be gone. */
+/** Ignores the error of a mode change: the volume may belong to another user, or the file may no longer exist. */
 const ownedByOthers = (_: unknown): undefined => undefined
 
 /**
- * Restricts a directory and its files to their owner. LevelDB and earlier versions create them readable for all users.
- * With `mayMake`, creates the directory if it is missing.
+ * Restricts a directory and its files to their owner, because LevelDB and earlier versions of Understudy create files
+ * that all users can read. With `mayMake`, creates the directory if it is missing.
  */
 export const closeToOthers = async (directory: string, mayMake: boolean): Promise<void> => {
   if (mayMake) makeDirectory(directory, 0o700)
@@ -43,7 +43,7 @@ export const closeToOthers = async (directory: string, mayMake: boolean): Promis
   if ((found.mode & OTHERS) !== 0) await chmod(directory, 0o700).catch(ownedByOthers)
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const file = join(directory, entry.name)
-    // A file that is replaced in the meantime has the mode that its creator set.
+    // If another process replaces the file after the check, the new file keeps the mode of its creator.
     const facts = entry.isFile() ? await lstat(file).catch(absent) : undefined
     if (facts?.isFile() && (facts.mode & OTHERS) !== 0) await chmod(file, 0o600).catch(ownedByOthers)
   }

@@ -1,50 +1,50 @@
 /**
- * The only module that accesses the disk: an ordered map from string keys to bytes, with synchronous point reads, scans
- * and one atomic batch. The two implementations, LevelDB and a Map, pass one conformance suite.
+ * An ordered map from string keys to bytes, with synchronous point reads, scans and atomic batches. All stored data
+ * goes through this interface. The two implementations, on LevelDB and in memory, pass the same conformance suite.
  */
 export interface Engine {
   readonly name: 'level' | 'memory'
   /**
-   * Changes when batches that were created earlier must no longer be written, because they would reach the wrong
-   * generation or would not be recorded. Undefined if this never happens.
+   * A number that changes when existing batches become invalid: they would write to a replaced generation, or their
+   * keys would not be recorded. Undefined if batches never become invalid.
    */
   readonly engineVersion?: number | undefined
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined
   /** Returns true if the key has a value, without reading it. */
   has(key: string, snapshot?: EngineSnapshot): boolean
-  /** Returns the entries of the range in key order (UTF-8 byte order), in chunks. Shows the state at the first read. */
+  /** Returns the entries of a range in chunks, in UTF-8 byte order of the keys, as they are at the first read. */
   scan(range: KeyRange, options?: ScanOptions): AsyncIterable<readonly Entry[]>
   batch(): EngineBatch
   /** Creates a view that later writes do not change. The caller must close it. */
   snapshot(): EngineSnapshot
-  /** The last acknowledged commit, stored outside of the data. Data older than this has lost commits. */
+  /** The last acknowledged commit, stored outside of the data. If the data ends before it, commits are lost. */
   readonly acknowledged: Acknowledged | undefined
   /**
-   * Records an acknowledged commit. Must be called when a batch is durable, before the result is reported. Undefined
-   * clears the record. The cost is negligible.
+   * Records an acknowledged commit. Must be called after a batch is durable and before the caller reports success.
+   * Undefined clears the record.
    */
   acknowledge(next: Acknowledged | undefined): void
   /** Resolves when the acknowledged position survives a power loss. */
   settleAcknowledged(): Promise<void>
-  /** Returns the names of damaged files. Reads all data; runs beside normal work. */
+  /** Resolves to the names of damaged files. Reads all data. Can run during normal operation. */
   findDamage(): Promise<readonly string[]>
-  /** Returns the bytes on disk, or in memory. */
+  /** Resolves to the size of the data in bytes, on disk or in memory. */
   sizeBytes(): Promise<number>
   /**
-   * Makes an engine writable after a failed batch, by closing and reopening it. During this time reads fail, and
-   * snapshots are lost. Rejects while reopening is impossible, for example on a full disk; can be retried.
+   * Closes and reopens the database, so that it is writable after a failed batch. Reads fail in the meantime, and
+   * all snapshots become invalid. If the call rejects, for example because the disk is full, it can be repeated.
    */
   reopen(): Promise<void>
   close(): Promise<void>
 }
 
-/** The last acknowledged state: the number of a batch, and the end of the log after this batch. */
+/** An acknowledged batch: its number, and the last index of the log after it. */
 export interface Acknowledged {
   readonly revision: number
   readonly index: number
 }
 
-/** `gte <= key < lt`. An absent bound means no bound. */
+/** A range of keys. If a bound is absent, the range is unlimited on that side. */
 export interface KeyRange {
   readonly gte?: string
   readonly gt?: string
@@ -56,7 +56,7 @@ export interface ScanOptions {
   readonly limit?: number
   readonly reverse?: boolean
   readonly snapshot?: EngineSnapshot
-  /** If false, `value` is empty, which is faster. */
+  /** If false, the scan returns empty values, which is faster (default true). */
   readonly values?: boolean
   /** Approximate maximum bytes per chunk. */
   readonly chunkBytes?: number
@@ -71,7 +71,7 @@ export interface EngineSnapshot {
   close(): Promise<void>
 }
 
-/** Collects operations. `write` applies all of them or none. */
+/** Collects operations. `write` applies either all operations or none. */
 export interface EngineBatch {
   put(key: string, value: Buffer): void
   delete(key: string): void

@@ -9,8 +9,8 @@ import {
 } from './generation-record.js'
 
 /**
- * The live generation and the condemned generations of an open data directory. Each step is recorded before it is
- * executed, so that the next start after a crash can continue from the record.
+ * The live generation and the condemned generations of an open data directory. A generation is condemned if it must be
+ * removed. Each step is recorded on disk before it is executed, so that the next start after a crash can continue.
  */
 export class GenerationManifest {
   readonly #path: string
@@ -29,7 +29,7 @@ export class GenerationManifest {
     return this.#live
   }
 
-  /** Reserves and condemns a new generation until it is live. Returns its number. */
+  /** Reserves the number of a new generation, which is condemned until it is live. Resolves to the number. */
   async begin(): Promise<number> {
     const found = await findGenerations(this.#path)
     const number = Math.max(this.#live, ...found) + 1
@@ -39,7 +39,8 @@ export class GenerationManifest {
   }
 
   /**
-   * Makes a generation live and condemns the previous one. If it rejects, nothing has changed in memory; see `write`.
+   * Makes a generation live and condemns the previous one. If the call rejects, memory is unchanged, but the file may
+   * have changed: see `write`.
    */
   async commit(generation: number): Promise<void> {
     await syncDirectory(generationDirectory(this.#path, generation))
@@ -49,9 +50,9 @@ export class GenerationManifest {
   }
 
   /**
-   * Makes a generation live like `commit`. If the write reports an error but the record on disk has changed, accepts the
-   * change, as the next start would, and resolves to false. The caller must then write the record again before it
-   * destroys a generation.
+   * Makes a generation live like `commit`. If the write fails but the record on disk names the new generation, accepts
+   * the change, as the next start would, and resolves to false. The caller must then call `write` successfully before
+   * it destroys a generation.
    */
   async commitOrFind(generation: number): Promise<boolean> {
     try {
@@ -64,9 +65,7 @@ export class GenerationManifest {
     }
   }
 
-  /**
-   * Writes the record from memory. Repeat this after a failed write, because the file may then differ from memory.
-   */
+  /** Writes the record to disk. Must be repeated after a failure, because the file may then differ from memory. */
   write(): Promise<void> {
     return writeGenerationRecord(this.#path, { live: this.#live, condemned: [...this.#condemned] })
   }
@@ -84,15 +83,12 @@ export class GenerationManifest {
     await this.write()
   }
 
-  /**
-   * Logs the generations that are neither live nor condemned. They stay, because they may be the only copy of some
-   * data.
-   */
-  async tellStrangers(): Promise<void> {
+  /** Logs the generations that are neither live nor condemned. They may be the only copy of data, so they are kept. */
+  async logUnknown(): Promise<void> {
     for (const generation of await findGenerations(this.#path)) {
       if (generation === this.#live || this.#condemned.has(generation)) continue
       const directory = generationDirectory(this.#path, generation)
-      this.#log.warn('found an unknown storage generation: it is not removed, because it may contain data', {
+      this.#log.warn('found an unknown storage generation: remove it if you do not need its data', {
         directory,
       })
     }

@@ -5,9 +5,9 @@ import { LogicalError } from '../../logical/errors.js'
 import { absent, writeFileDurably } from './durable-file.js'
 
 /**
- * The file that records which generation of a data directory is live, and which generations are condemned. A new
- * generation is condemned until it is live. A replaced generation is condemned until it is destroyed. Only condemned
- * generations are removed from the directory.
+ * Content of the file that records which generation of a data directory is live, and which are condemned (must be
+ * removed). A new generation is condemned until it is live. A replaced generation is condemned until it is destroyed.
+ * Only condemned generations are removed from the directory.
  */
 interface GenerationRecord {
   /** Undefined while the very first generation is being created. */
@@ -35,7 +35,7 @@ export const findGenerations = async (path: string): Promise<number[]> => {
   return (names ?? []).flatMap((name) => generationOf(name) ?? []).sort((a, b) => a - b)
 }
 
-/** Removes all generations from a directory whose data has moved elsewhere. Other files stay. */
+/** Removes all generations from a data directory, because its data has moved elsewhere. Other files stay. */
 export const removeGenerations = async (path: string): Promise<void> => {
   for (const generation of await findGenerations(path)) {
     await rm(generationDirectory(path, generation), { recursive: true, force: true })
@@ -49,8 +49,8 @@ export const writeGenerationRecord = (path: string, { live, condemned }: Generat
 }
 
 /**
- * Reads the record. Returns undefined if no server has ever started on the directory. Throws `LogicalError` if the
- * record is missing or invalid.
+ * Reads the record. Resolves to undefined if the directory has neither a record nor a generation: no server has started
+ * on it. Rejects with `LogicalError` if the record is invalid, or missing although there are generations.
  */
 export const readGenerationRecord = async (path: string): Promise<GenerationRecord | undefined> => {
   const text = await readFile(join(path, RECORD), 'utf8').catch(absent)
@@ -68,7 +68,7 @@ export const readGenerationRecord = async (path: string): Promise<GenerationReco
   return record
 }
 
-/** Returns the number of the live generation; undefined if it is unknown, for whatever reason. */
+/** Resolves to the number of the live generation, or to undefined if the record is missing, invalid or unreadable. */
 export const findLive = (path: string): Promise<number | undefined> =>
   readGenerationRecord(path).then(
     (record) => record?.live,

@@ -15,16 +15,16 @@ import { createSuccessor } from './successor.js'
 const FIRST = 1
 
 /**
- * Opens the live generation of a data directory, or creates the first generation in an empty directory. Removes
- * condemned generations. LevelDB's lock on the live generation excludes other processes. Only the holder of this lock
- * can change the record or remove files. Throws `LogicalError` if the live generation is unknown, unreadable, or open in
- * another process.
+ * Opens the live generation of a data directory, or creates the first generation in an empty directory. Removes the
+ * condemned generations. LevelDB's lock on the live generation excludes other processes, and only the holder of this
+ * lock may change the record or remove files. Throws `LogicalError` if the live generation is unknown, unreadable, or
+ * open in another process.
  */
 export const openGenerations = async (path: string, log: Log): Promise<EngineSource> => {
   makeDirectory(path, 0o700)
   const ballast = new Ballast(path, join(path, 'ballast'))
   const record = await readGenerationRecord(path)
-  // If a crash interrupted the first start, the generation is created again: nothing in it was ever acknowledged.
+  // If a crash interrupted the first start, the generation is created again, because no write in it was acknowledged.
   const isNew = record?.live === undefined
   const generation = record?.live ?? FIRST
   if (!record) await writeGenerationRecord(path, { live: undefined, condemned: [FIRST] })
@@ -33,12 +33,13 @@ export const openGenerations = async (path: string, log: Log): Promise<EngineSou
   try {
     if (isNew) await manifest.commit(generation)
     await manifest.removeCondemned()
-    await manifest.tellStrangers()
+    await manifest.logUnknown()
   } catch (error) {
     await engine.close()
     throw error
   }
-  if (!(await ballast.restore())) log.warn('no disk space for the ballast file', { path })
+  if (!(await ballast.restore()))
+    log.warn('cannot create the ballast file: if the disk is full, the storage may fail to reopen', { path })
   return new Generations({ path, manifest, engine, ballast, log })
 }
 
@@ -60,7 +61,7 @@ const openWithBallast = async (
   }
 }
 
-/** Throws if the log is missing. Without it, LevelDB would open the directory as an empty database. */
+/** Throws `LogicalError` if the log file is missing, because LevelDB would open the directory as an empty database. */
 const requireLog = async (directory: string): Promise<void> => {
   const names = await readdir(directory).catch(() => undefined)
   if (names === undefined) throw unreadable(`the live generation ${directory} is missing`)
@@ -133,7 +134,7 @@ class Generations implements EngineSource {
     let isSettled = true
     return createSuccessor(this.#live, {
       engine: next.engine,
-      requireRoom: () => this.#parts.ballast.requireRoom(),
+      requireFreeSpace: () => this.#parts.ballast.requireFreeSpace(),
       commit: async () => {
         await next.engine.settleAcknowledged()
         isSettled = await this.#manifest.commitOrFind(next.number)

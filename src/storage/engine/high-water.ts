@@ -8,8 +8,8 @@ import type { Acknowledged } from './engine.js'
 import { damagedData } from './level-failure.js'
 
 /**
- * Two slots that are written alternately, so that a torn write leaves the previous one intact. A slot holds a write
- * counter, the revision, the index and a hash over them. The slots are one page apart.
+ * The file has two slots that are written alternately, so that an incomplete write leaves the previous slot intact. A
+ * slot holds a write counter, the revision, the index and a hash over these fields. The slots are one page apart.
  */
 const SLOT_BYTES = 4096
 const FIELDS_BYTES = 24
@@ -19,7 +19,7 @@ const FILE_BYTES = SLOTS.length * SLOT_BYTES
 
 interface HighWaterOptions {
   readonly mayBeNew: boolean
-  readonly isDamageTaken?: boolean
+  readonly isDamageAccepted?: boolean
 }
 
 interface Slot extends Acknowledged {
@@ -28,12 +28,12 @@ interface Slot extends Acknowledged {
 
 /**
  * A small file that records the last acknowledged position of a database. LevelDB cannot distinguish a truncated log
- * from a log whose end was never written, so the record is outside of the database. A write survives a process crash at
- * once, and a power loss after the next `settle`. Commits therefore need no second sync.
+ * from a log whose end was never written, so this record is outside of the database. A write survives a crash of the
+ * process immediately, and a power loss after the next `settle`. Commits therefore need no second sync.
  */
 export class HighWater {
   readonly #path: string
-  /** Undefined if the file is missing and was not written yet, or is closed. */
+  /** Undefined before the first write if the file was missing, and after `close`. */
   #descriptor: number | undefined
   /** False if the file may be shorter than its full size. */
   #isWhole = false
@@ -48,18 +48,18 @@ export class HighWater {
   }
 
   /**
-   * Opens the file, or creates it for a database that may be new. Throws `LogicalError` `internal` if the file of an
-   * existing database is missing or both slots are invalid, unless `isDamageTaken` accepts this as "nothing
-   * acknowledged". A missing file is then created only by the first write, so that a read-only inspection does not hide
-   * the damage.
+   * Opens the file. With `mayBeNew`, creates a missing file. Otherwise, if the file is missing, truncated or has no
+   * valid slot, rejects with `LogicalError` `internal`. `isDamageAccepted` treats such a file as if nothing was
+   * acknowledged. In this case only the first write creates a missing file, so that a read-only inspection does not
+   * hide the damage.
    */
-  static async open(path: string, { mayBeNew, isDamageTaken = false }: HighWaterOptions): Promise<HighWater> {
+  static async open(path: string, { mayBeNew, isDamageAccepted = false }: HighWaterOptions): Promise<HighWater> {
     const bytes = await readFile(path).catch(absent)
     if (!bytes && mayBeNew) await create(path)
     // The file is truncated if a crash interrupted its creation, or if another program changed it.
     const isCut = !mayBeNew && (bytes?.length ?? 0) < FILE_BYTES
     const found = findNewest(bytes ?? EMPTY)
-    if ((isCut || found === 'unreadable') && !isDamageTaken) {
+    if ((isCut || found === 'unreadable') && !isDamageAccepted) {
       const what = bytes ? 'cannot be read' : 'is missing'
       throw damagedData(`the data is damaged: ${path}, which records the acknowledged position, ${what}`)
     }
@@ -77,11 +77,12 @@ export class HighWater {
     this.#last = next
     const record = Buffer.alloc(RECORD_BYTES)
     record.writeBigUInt64BE(BigInt(this.#turn), 0)
-    // Only the first batch of a store has revision 0.
+    // Revision 0 means that nothing is acknowledged. Only the initial state of a store has it, which is never
+    // acknowledged.
     record.writeBigUInt64BE(BigInt(next?.revision ?? 0), 8)
     record.writeBigUInt64BE(BigInt(next?.index ?? 0), 16)
     shortHash(record.subarray(0, FIELDS_BYTES)).copy(record, FIELDS_BYTES)
-    // Takes a few microseconds. The file is preallocated, so it always has space, and the write is not synced.
+    // The write takes a few microseconds: it is not synced. It works on a full disk, because the file is preallocated.
     this.#descriptor ??= openSync(this.#path, 'wx+', 0o600)
     if (!this.#isWhole) ftruncateSync(this.#descriptor, FILE_BYTES)
     this.#isWhole = true
@@ -112,7 +113,7 @@ const create = async (path: string): Promise<void> => {
 
 const EMPTY = Buffer.alloc(0)
 
-/** Returns the newest valid slot; undefined if none was ever written. */
+/** Returns the newest valid slot, `unreadable` if no written slot is valid, or undefined if no slot was written. */
 const findNewest = (bytes: Buffer): Slot | 'unreadable' | undefined => {
   const written = SLOTS.map((slot) => bytes.subarray(slot * SLOT_BYTES, slot * SLOT_BYTES + RECORD_BYTES)).filter(
     (record) => record.some((byte) => byte !== 0),

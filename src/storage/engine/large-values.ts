@@ -7,12 +7,12 @@ import { findKind } from './regular-file.js'
 import { isValueFileSound, readKeyOf, readValue, readValueInTurns, writeValueFile } from './value-file.js'
 import { isReference, makeReference, nameOf, numberOf, parseReference, type Reference } from './value-reference.js'
 
-/** Values of at least this size are stored in separate files. */
+/** Values of at least this size in bytes are stored in separate files. */
 export const LARGE_VALUE_BYTES = 1024 * 1024
 
 const EMPTY = Buffer.alloc(0)
 
-/** A large value that a batch will write. */
+/** A large value with the number of the file for it. */
 export interface LargeValue {
   readonly number: number
   readonly value: Buffer
@@ -24,29 +24,29 @@ interface LargeValuesOptions {
   readonly find: (key: string) => Buffer | undefined
   /** Reads the values and references of all keys. */
   readonly all: () => AsyncIterable<readonly [string, Buffer]>
-  /** If true, reads return the readable part of a value whose file is damaged. */
-  readonly isDamageTaken: boolean
+  /** If true, a value whose file is unreadable is read as empty, and no file is removed. If false, the read fails. */
+  readonly isDamageAccepted: boolean
 }
 
 /**
- * The large values of a database, each in a file in its directory. Inside the database, a large value would be copied into
- * the log, into memory, and again by each compaction, and would stay mapped after a read. A file is on disk before the
- * batch that refers to it is written, and never changes. It is removed when no state refers to it: not the current state,
- * no open snapshot, and no older state that a power loss can restore.
+ * The large values of a database, each in a file in the directory of the database. Inside the database, a large value
+ * would be copied into the log, into memory and by each compaction, and would stay mapped after a read. A file is
+ * durable before the batch that refers to it is written, and never changes. A file is removed when nothing refers to
+ * it: neither the current state, nor an open snapshot, nor an older state that a power loss can restore.
  */
 export class LargeValues {
   readonly #options: LargeValuesOptions
-  /** Numbers of the files that the newest state of the database refers to, by key. */
+  /** By key, the number of the file that the newest state of the database refers to. */
   readonly #live = new Map<string, number>()
   #next = 1
   #isClosed = false
   /** Open snapshots and scans that may read replaced values. */
   #readers = 0
-  /** Files replaced by batches that a power loss may undo. */
+  /** Files whose values were replaced by batches that a power loss may undo. */
   #replaced: number[] = []
-  /** Files that are permanently replaced. */
+  /** Files whose values were replaced durably. They can be removed when no reader is open. */
   #unused: number[] = []
-  /** Files that are referenced but missing, or whose key cannot be read from them. */
+  /** Numbers of referenced files that are missing or do not contain the key of the reference. */
   #lost: readonly number[] = []
   readonly #removals = new Set<Promise<void>>()
 
@@ -54,37 +54,37 @@ export class LargeValues {
     this.#options = options
   }
 
-  /** Finds the referenced files, and removes files that a crash left without a reference. */
+  /** Finds the referenced files. Removes files that a crash left without a reference. */
   static async open(options: LargeValuesOptions): Promise<LargeValues> {
     const values = new LargeValues(options)
     const strays: number[] = []
-    let isJudged = false
+    let mustCompare = false
     for (const entry of await readdir(options.directory, { withFileTypes: true })) {
       const number = numberOf(entry.name)
       if (number === undefined) continue
       values.#next = Math.max(values.#next, number + 1)
-      // An entry that is not a regular file was not created here, but may have replaced a value file.
-      if (!entry.isFile()) isJudged = true
+      // This class creates only regular files. Another entry may have replaced a value file.
+      if (!entry.isFile()) mustCompare = true
       else if (!(await values.#find(number))) strays.push(number)
     }
-    if (isJudged || strays.length > 0) await values.#judge(strays)
+    if (mustCompare || strays.length > 0) await values.#removeStrays(strays)
     return values
   }
 
-  /** Returns true if a value must be stored in a file. */
+  /** Returns true if a value must be stored in a file: it is large, or it has the form of a reference. */
   takes(value: Buffer): boolean {
     return value.length >= LARGE_VALUE_BYTES || isReference(value)
   }
 
-  /** Reserves a file for a value. Nothing is written yet. */
+  /** Reserves a file number for a value. Returns the value with this number, and the reference for the database. */
   place(value: Buffer): { readonly placed: LargeValue; readonly reference: Buffer } {
     const number = this.#next++
     return { placed: { number, value }, reference: makeReference({ number, bytes: value.length }) }
   }
 
   /**
-   * Makes values durable and yields to the event loop between them. On failure, removes the written files, except after
-   * `close`, because another instance may then use the same file numbers.
+   * Writes values to durable files. If this fails, removes the written files, except after `close`, because another
+   * instance may then use the same file numbers. Rejects with `LogicalError` `unavailable` after `close`.
    */
   async write(values: ReadonlyMap<string, LargeValue>): Promise<void> {
     try {
@@ -99,7 +99,7 @@ export class LargeValues {
     }
   }
 
-  /** Records that a batch changed these keys and contains these large values. */
+  /** Records a written batch: its changed keys and its large values. Removes files that are no longer used. */
   note(keys: readonly string[], values: ReadonlyMap<string, LargeValue>, isDurable: boolean): void {
     if (this.#live.size > 0) {
       for (const key of keys) {
@@ -116,7 +116,7 @@ export class LargeValues {
     this.#sweep()
   }
 
-  /** Pins the files: nothing is removed until the returned function is called. */
+  /** Pins all files: none is removed until the caller calls the returned function. */
   pin(): () => void {
     this.#readers++
     let isPinned = true
@@ -128,7 +128,7 @@ export class LargeValues {
     }
   }
 
-  /** Returns the value for a stored value or reference. Throws `LogicalError` `internal` if the file is damaged. */
+  /** Returns `stored`, or the value that it refers to. Throws `LogicalError` `internal` if the file is unreadable. */
   resolve(key: string, stored: Buffer): Buffer {
     const reference = parseReference(stored)
     if (!reference) return stored
@@ -142,11 +142,11 @@ export class LargeValues {
   }
 
   #replaceDamaged(path: string): Buffer {
-    if (this.#options.isDamageTaken) return EMPTY
+    if (this.#options.isDamageAccepted) return EMPTY
     throw new LogicalError('internal', `the data is damaged: ${describe(path, path)} failed verification`)
   }
 
-  /** Replaces references with their values, in chunks of about `chunkBytes`. Yields to the event loop between reads. */
+  /** Replaces references with their values. Returns the entries in chunks of about `chunkBytes`. */
   async *chunks(entries: readonly Entry[], chunkBytes: number): AsyncGenerator<readonly Entry[]> {
     if (!entries.some(({ value }) => isReference(value))) return yield entries
     let chunk: Entry[] = []
@@ -164,7 +164,7 @@ export class LargeValues {
     if (chunk.length > 0) yield chunk
   }
 
-  /** Returns the names of damaged files. */
+  /** Verifies all value files. Resolves to the names of damaged or missing files. */
   async findDamage(): Promise<string[]> {
     const damaged = this.#lost.map((number) => this.#describe(number))
     for (const [key, number] of [...this.#live]) {
@@ -174,7 +174,7 @@ export class LargeValues {
     return damaged
   }
 
-  /** Returns the keys whose values cannot be read, with their file names. No batch may be written during the call. */
+  /** Resolves to the keys with unreadable values, and their file names. No batch may be written during the call. */
   async findUnreadable(): Promise<ReadonlyMap<string, string>> {
     const unreadable = new Map<string, string>()
     for await (const [key, stored] of this.#options.all()) {
@@ -187,13 +187,13 @@ export class LargeValues {
     return unreadable
   }
 
-  /** Resolves when no removal is pending. */
+  /** Stops the removal of files. Resolves when no removal is pending. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all(this.#removals)
   }
 
-  /** Checks whether the database refers to a file under the key that the file names. */
+  /** Records a file as live and resolves to true if the database refers to it under the key in the file. */
   async #find(number: number): Promise<boolean> {
     const key = await readKeyOf(this.#path(number))
     if (key === undefined || parseReference(this.#options.find(key))?.number !== number) return false
@@ -202,10 +202,10 @@ export class LargeValues {
   }
 
   /**
-   * Removes files that are not referenced under their key. If a referenced file is missing, keeps the stray files: one of
-   * them may contain its value.
+   * Removes stray files, which are not referenced under their key. If a referenced file is missing, keeps all stray
+   * files, because one of them may contain the missing value.
    */
-  async #judge(strays: readonly number[]): Promise<void> {
+  async #removeStrays(strays: readonly number[]): Promise<void> {
     const referred = new Set<number>()
     for await (const [, stored] of this.#options.all()) {
       const reference = parseReference(stored)
@@ -217,7 +217,7 @@ export class LargeValues {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new LogicalError('unavailable', 'the storage was reopened')
+    if (this.#isClosed) throw new LogicalError('unavailable', 'the storage was reopened; try again')
   }
 
   #sweep(): void {
@@ -225,9 +225,9 @@ export class LargeValues {
     for (const number of this.#unused.splice(0)) this.#remove(number)
   }
 
-  /** Removes a file. If this fails, the next open removes it. */
+  /** Removes a file in the background. If this fails, the next open removes the file. */
   #remove(number: number): void {
-    if (this.#options.isDamageTaken) return
+    if (this.#options.isDamageAccepted) return
     const removal = rm(this.#path(number), { force: true })
       .catch(() => undefined)
       .finally(() => this.#removals.delete(removal))

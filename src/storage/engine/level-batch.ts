@@ -9,24 +9,22 @@ type Operation =
   | { readonly type: 'put'; readonly key: string; readonly value: Buffer }
   | { readonly type: 'del'; readonly key: string }
 
-/** Number of operations that are collected here. Beyond it, operations go directly into the binding's batch. */
+/** Number of operations that `LevelBatch` collects itself. Further operations go into a batch of the binding. */
 const FEW_OPERATIONS = 64
 
-/** Batches of at least this size are passed to the binding in one call, because their memory must be freed promptly. */
+/** Batches with few operations and at least this many bytes are passed to the binding in one call. */
 const AT_ONCE_BYTES_MIN = 256 * 1024
 
 /**
  * A batch of LevelDB operations. The binding frees the memory of an incrementally filled batch only on garbage
- * collection, and the collector does not know its size. A few large operations are therefore passed in one call, and
- * their memory is freed after the write. Many small operations are cheaper one by one.
+ * collection, and the garbage collector does not know the size of this memory. A few large operations are therefore
+ * passed in one call, which frees their memory after the write. Many small operations are cheaper one by one.
  */
 export class LevelBatch implements EngineBatch {
   readonly #db: Native
   readonly #largeValues: LargeValues
   readonly #recent: RecentValues
-  /**
-   * All keys except leaf keys, which are short and not cached. Each leaf key belongs to a data key of the same batch.
-   */
+  /** The changed keys, for the caches. Leaf keys are left out, because leaves are small and not cached. */
   readonly #keys: string[] = []
   readonly #large = new Map<string, LargeValue>()
   #few: Operation[] = []
@@ -101,7 +99,7 @@ export class LevelBatch implements EngineBatch {
     this.#large.set(key, placed)
   }
 
-  /** Drops an earlier write of this batch to the same key. */
+  /** Drops an earlier large value of this batch for the same key. */
   #forget(key: string): void {
     if (this.#large.size > 0) this.#large.delete(key)
   }

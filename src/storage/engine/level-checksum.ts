@@ -1,6 +1,6 @@
 /**
- * CRC-32C (Castagnoli), the checksum of storage formats: eight bytes per step with eight tables. Implemented here
- * because `node:zlib` only has CRC-32.
+ * CRC-32C (Castagnoli), the checksum of LevelDB files. The implementation handles eight bytes per step with eight
+ * tables. `node:zlib` has only CRC-32.
  */
 const POLYNOMIAL = 0x82f63b78
 const TABLES = 8
@@ -38,10 +38,10 @@ const crc32c = (data: Buffer): number => {
   return (crc ^ -1) >>> 0
 }
 
-/** LevelDB rotates and offsets its checksums, because a CRC over data that contains its own CRC is weak. */
+/** LevelDB rotates each checksum and adds this number, because a CRC over data that contains CRCs is weak. */
 const MASK_DELTA = 0xa282ead8
 
-/** Returns true if LevelDB would store this checksum for these bytes. */
+/** Returns true if `masked`, a checksum as LevelDB stores it, matches the bytes. */
 export const isChecksumRight = (masked: number, bytes: Buffer): boolean => {
   const rotated = (masked - MASK_DELTA) >>> 0
   return crc32c(bytes) === ((rotated >>> 17) | (rotated << 15)) >>> 0

@@ -34,7 +34,7 @@ export class Cursor {
     return offset === undefined || size === undefined ? undefined : { offset, size }
   }
 
-  /** Skips length-prefixed bytes. */
+  /** Skips length-prefixed bytes. Returns their number, or undefined if the input ends first. */
   skipBytes(): number | undefined {
     const length = this.varint()
     if (length === undefined || this.position + length > this.#bytes.length) return undefined

@@ -14,7 +14,7 @@ import { damagedData, hasCode } from './level-failure.js'
 import { isReference } from './value-reference.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
-/** Limits of one fetch of a scan: entries, and bytes held by the iterator. */
+/** Maximum entries and approximate maximum bytes of one read of a scan. */
 const CHUNK_ENTRIES = 1000
 const CHUNK_BYTES = 1024 * 1024
 class LevelSnapshot implements EngineSnapshot {
@@ -35,17 +35,17 @@ const nativeOf = (snapshot: EngineSnapshot | undefined): { snapshot: NativeSnaps
   return { snapshot: snapshot.native }
 }
 
-/** Returns the lock file that another process holds, if that caused the open error. */
+/** Returns the path of the lock file if another process has the database open (empty if unknown), else undefined. */
 export const findLockFile = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined
   if (!hasCode(error, 'LEVEL_LOCKED')) return findLockFile(error.cause)
   return /lock (.+LOCK):/.exec(error.message)?.[1] ?? ''
 }
 
-const openLarge = (db: Native, directory: string, isDamageTaken: boolean): Promise<LargeValues> =>
+const openLarge = (db: Native, directory: string, isDamageAccepted: boolean): Promise<LargeValues> =>
   LargeValues.open({
     directory,
-    isDamageTaken,
+    isDamageAccepted,
     find: (key) => getStored(db, key, undefined),
     all: () => db.iterator(),
   })
@@ -63,13 +63,13 @@ interface Opened {
 
 interface LevelEngineOptions {
   readonly directory: string
-  /** If false, a directory without a database is rejected. */
+  /** If false, `open` rejects a directory without a database. */
   readonly createIfMissing: boolean
-  /** If true, damaged tables are opened as well, for inspection. */
-  readonly isDamageTaken?: boolean
-  /** If true, files that differ from their seal are opened. */
+  /** If true, a damaged database is opened too, for inspection. */
+  readonly isDamageAccepted?: boolean
+  /** If true, the seal is not verified, so that files that differ from it can be opened. */
   readonly isSealIgnored?: boolean
-  /** Disk space that is reserved for a full disk. */
+  /** Reserved disk space that `reopen` frees if the disk is full. */
   readonly ballast?: Ballast
 }
 
@@ -98,20 +98,20 @@ export class LevelEngine implements Engine {
     this.#highWater = highWater
   }
 
-  /** Opens a database. Throws `LogicalError` if another process has the directory open, or if it cannot be read. */
+  /** Opens a database. Rejects with `LogicalError` if the database is open in another process, or unreadable. */
   static async open(options: LevelEngineOptions): Promise<LevelEngine> {
-    const { directory, createIfMissing, isDamageTaken = false, isSealIgnored = false } = options
+    const { directory, createIfMissing, isDamageAccepted = false, isSealIgnored = false } = options
     await closeToOthers(directory, createIfMissing)
     const isSealed = !isSealIgnored && (await checkSeal(directory))
     if (isSealed || isSealIgnored) await breakSeal(directory)
-    if (!isSealed && !isDamageTaken) requireSound(directory, await findDamagedTables(directory))
+    if (!isSealed && !isDamageAccepted) requireSound(directory, await findDamagedTables(directory))
     const db = await openNative(directory, createIfMissing)
     try {
-      const large = await openLarge(db, directory, isDamageTaken)
-      if (!isSealed && !isDamageTaken) requireSound(directory, await large.findDamage())
+      const large = await openLarge(db, directory, isDamageAccepted)
+      if (!isSealed && !isDamageAccepted) requireSound(directory, await large.findDamage())
       const highWater = await HighWater.open(join(directory, 'acknowledged'), {
         mayBeNew: createIfMissing,
-        isDamageTaken,
+        isDamageAccepted,
       })
       return new LevelEngine(options, !isSealed, { db, large, highWater })
     } catch (error) {
@@ -135,7 +135,7 @@ export class LevelEngine implements Engine {
     const known = snapshot === undefined ? this.#recent.find(key) : undefined
     if (known !== undefined) return known !== ABSENT
     const stored = getStored(this.#db, key, nativeOf(snapshot))
-    // The caller usually reads the value next.
+    // The value is cached, because the caller usually reads it next.
     if (snapshot === undefined && !(stored && isReference(stored))) this.#recent.add(key, stored)
     return stored !== undefined
   }
@@ -179,7 +179,7 @@ export class LevelEngine implements Engine {
     return [...(await findDamagedTables(this.#options.directory)), ...(await this.#large.findDamage())]
   }
 
-  /** Returns the keys whose values cannot be read, with their file names. No batch may be written during the call. */
+  /** Resolves to the keys with unreadable values, and their file names. No batch may be written during the call. */
   findUnreadable(): Promise<ReadonlyMap<string, string>> {
     return this.#large.findUnreadable()
   }
@@ -199,7 +199,7 @@ export class LevelEngine implements Engine {
   async sizeBytes(): Promise<number> {
     let total = 0
     for (const name of await readdir(this.#options.directory)) {
-      // Compaction may remove the file in the meantime.
+      // A compaction may have removed the file since the directory was read.
       const found = await stat(join(this.#options.directory, name)).catch(() => undefined)
       total += found?.size ?? 0
     }
@@ -207,16 +207,16 @@ export class LevelEngine implements Engine {
   }
 
   async reopen(): Promise<void> {
-    const { directory, ballast, isDamageTaken = false } = this.#options
+    const { directory, ballast, isDamageAccepted = false } = this.#options
     if (this.#db.status === 'open') {
-      await ballast?.requireRoom()
+      await ballast?.requireFreeSpace()
       await ballast?.drop()
       await this.#db.close()
     }
     await this.#large.close()
     this.#recent.clear()
     this.#db = await openNative(directory, false)
-    this.#large = await openLarge(this.#db, directory, isDamageTaken)
+    this.#large = await openLarge(this.#db, directory, isDamageAccepted)
     await ballast?.restore()
   }
 
@@ -229,7 +229,7 @@ export class LevelEngine implements Engine {
     await sealFiles(this.#options.directory).catch(() => undefined)
   }
 
-  /** Closes a database without a seal, because it will be removed or must stay unchecked. */
+  /** Closes a database without a seal, because the database will be removed or must count as unverified. */
   async discard(): Promise<void> {
     await this.#db.close()
     await this.#large.close()
@@ -237,7 +237,7 @@ export class LevelEngine implements Engine {
   }
 
   #requireOpen(): void {
-    if (this.#db.status !== 'open') throw new LogicalError('unavailable', 'the storage is being reopened')
+    if (this.#db.status !== 'open') throw new LogicalError('unavailable', 'the storage is being reopened; try again')
   }
 }
 

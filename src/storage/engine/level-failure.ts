@@ -12,26 +12,26 @@ export const noSpace = (cause: unknown): LogicalError =>
 
 const WAYS_BACK = 'Restore the files, or promote a secondary in its place'
 
-/** Returns the error of a database that LevelDB cannot open or read. No command repairs it. */
+/** Returns the error of a database that LevelDB cannot open or read. `what` is a sentence without its final period. */
 export const unreadable = (what: string, cause?: unknown): LogicalError =>
   new LogicalError('internal', `${what}. ${WAYS_BACK}`, { cause })
 
-/** Returns true if LevelDB could not read data. Synchronous reads fail with a message but without a code. */
+/** Returns true if LevelDB failed to read data. Recognizes the message, because such an error has no code. */
 export const isUnreadable = (error: unknown): error is Error =>
   error instanceof Error && /^(?:IO error|Corruption): /.test(error.message)
 
-/** Returns the error of damaged data, with possible next steps. `what`: a sentence without its final period. */
+/** Returns the error of damaged data, with possible next steps. `what` is a sentence without its final period. */
 export const damagedData = (what: string): LogicalError =>
   new LogicalError(
     'internal',
     `${what}. ${WAYS_BACK}; to continue with the remaining data, use "understudy storage adopt --force"`,
   )
 
-/** Returns the error of a failed write for clients. */
+/** Returns the error that a client gets after a failed write. */
 export const failedDisk = (error: unknown): LogicalError =>
   isNoSpace(error) ? noSpace(error) : new LogicalError('unavailable', 'the storage device failed', { cause: error })
 
-/** A write that failed before it reached the database. Further writes are possible. */
+/** The error of a write that failed before it reached the database. The database accepts further writes. */
 export class NothingWritten extends LogicalError {
   constructor(cause: unknown) {
     const { code, message } = failedDisk(cause)

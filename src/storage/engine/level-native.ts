@@ -5,8 +5,9 @@ export type Native = Level<string, Buffer>
 export type NativeSnapshot = ReturnType<Native['snapshot']>
 
 /**
- * The binding copies keys of point reads into a fixed buffer, and loses the end of a key whose last character does not
- * fit. The buffer is allocated large enough once; longer keys use a separate buffer.
+ * Size in bytes of the buffer into which the binding copies the key of a point read. If the last character of a key
+ * does not fit, the binding cuts off the end of the key. `openNative` makes the binding allocate the buffer with this
+ * size. Reads of longer keys pass their own buffer.
  */
 export const FAST_KEY_BYTES = 48 * 1024
 const FAST_KEY_LENGTH = FAST_KEY_BYTES / 3

@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
-/** An engine that a live engine uses or has used, with the number of its open snapshots and scans. */
+/** The current or a previous engine of a `LiveEngine`, with the number of its open snapshots and scans. */
 class EngineHandle {
   readonly engine: Engine
   #readers = 0
@@ -19,7 +19,7 @@ class EngineHandle {
     if (--this.#readers === 0) this.#onIdle()
   }
 
-  /** Resolves when no snapshot or scan is open. Call this once, when no new snapshot or scan can be opened. */
+  /** Resolves when no snapshot or scan is open. May be called only once, when no new snapshot or scan can be opened. */
   idle(): Promise<void> {
     if (this.#readers === 0) return Promise.resolve()
     return new Promise((resolve) => {
@@ -52,8 +52,8 @@ const liveOf = (snapshot: EngineSnapshot): LiveSnapshot => {
 }
 
 /**
- * The engine of a data directory whose generation may change while it is in use. Calls go to the current engine.
- * Snapshots and scans opened before a change continue on their own engine.
+ * The engine of a data directory. A generation change replaces the engine behind it during operation. Calls go to the
+ * current engine. Snapshots and scans that were opened before the change continue on the previous engine.
  */
 export class LiveEngine implements Engine {
   #handle: EngineHandle
@@ -135,7 +135,7 @@ export class LiveEngine implements Engine {
     return this.#handle.engine.close()
   }
 
-  /** Starts recording written keys. Batches created before this call are not recorded. */
+  /** Starts to record written keys. Batches that were created before this call are not recorded. */
   follow(): void {
     this.#engineVersion++
     this.#written = new Set()
@@ -167,8 +167,8 @@ export class LiveEngine implements Engine {
   }
 }
 
-/** Reports the keys of a batch after its write, even if it failed: a failed batch may have reached the disk. */
-const recordKeys = (inner: EngineBatch, tell: (key: string) => void): EngineBatch => {
+/** Wraps a batch. Reports its keys after the write, even after a failed write, which may have reached the disk. */
+const recordKeys = (inner: EngineBatch, report: (key: string) => void): EngineBatch => {
   const keys: string[] = []
   return {
     put: (key, value) => {
@@ -186,7 +186,7 @@ const recordKeys = (inner: EngineBatch, tell: (key: string) => void): EngineBatc
       try {
         await inner.write(options)
       } finally {
-        for (const key of keys) tell(key)
+        for (const key of keys) report(key)
       }
     },
     discard: () => inner.discard(),

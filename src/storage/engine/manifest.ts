@@ -4,7 +4,7 @@ import { isChecksumRight } from './level-checksum.js'
 import { Cursor } from './level-cursor.js'
 
 /**
- * LevelDB's record of its tables: a log of edits, each of which adds and removes tables
+ * Reader of LevelDB's manifest, a log of edits. Each edit adds and removes tables of the database
  * (https://github.com/google/leveldb/blob/main/doc/log_format.md and doc/impl.md).
  */
 const BLOCK_BYTES = 32 * 1024
@@ -25,7 +25,7 @@ const FIELD = {
 } as const
 
 /**
- * Returns the numbers of the live tables. Returns undefined if the manifest is unreadable: LevelDB then cannot open the
+ * Resolves to the numbers of the live tables, or to undefined if the manifest is unreadable. LevelDB cannot open such a
  * database either. An incomplete last record is not damage, because a killed process can leave one.
  */
 export const readLiveTables = async (directory: string): Promise<ReadonlySet<number> | undefined> => {
@@ -39,7 +39,7 @@ export const readLiveTables = async (directory: string): Promise<ReadonlySet<num
   return tables
 }
 
-/** Returns the complete records of a log. A damaged record is returned as undefined and ends the iteration. */
+/** Yields the complete records of a log. Yields undefined for a damaged record and then ends. */
 function* recordsOf(log: Buffer): Generator<Buffer | undefined> {
   let pieces: Buffer[] = []
   for (let at = 0; at + HEADER_BYTES <= log.length; ) {
@@ -59,7 +59,7 @@ function* recordsOf(log: Buffer): Generator<Buffer | undefined> {
   }
 }
 
-/** Applies an edit to the set of tables. Returns false if the bytes are not an edit. */
+/** Applies an edit to the set of tables. Returns false if the bytes are not a valid edit. */
 const applyEdit = (tables: Set<number>, edit: Buffer): boolean => {
   const at = new Cursor(edit)
   while (!at.isAtEnd) {

@@ -3,7 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 import { compareKeys, type FrozenLeaves, findIn, leafOf, lowerBound, OrderedMap } from './ordered-map.js'
 
-/** Entries per chunk of a scan, after which it yields to the event loop. */
+/** Maximum entries per chunk of a scan. The scan yields to the event loop after each chunk. */
 const CHUNK_ENTRIES = 1000
 const CHUNK_BYTES = 1024 * 1024
 const EMPTY = Buffer.alloc(0)
@@ -27,17 +27,17 @@ interface Operation {
 }
 
 /**
- * A simulated disk, which several engines can open one after another. To simulate a power loss, it can undo the writes
- * after the last durable write.
+ * A simulated disk. Several engines can open it, one after another. `crash` simulates a power loss: it undoes the
+ * writes after the last durable write.
  */
 export class MemoryDisk {
   readonly map = new OrderedMap()
   acknowledged: Acknowledged | undefined
   /** The last acknowledged position that survives a power loss. */
   settled: Acknowledged | undefined
-  /** The engine that has the disk open. */
+  /** The engine that has the disk open; undefined if none has. */
   owner: Engine | undefined
-  /** The values that each batch replaced, since the last durable batch. */
+  /** For each batch since the last durable batch, the values that it replaced. */
   #undo: Operation[][] = []
 
   apply(operations: readonly Operation[], isDurable: boolean): void {
@@ -46,7 +46,7 @@ export class MemoryDisk {
       if (!isDurable) replaced.push({ key, value: this.map.get(key) })
       this.#set(key, value)
     }
-    // As in a log file, a sync makes all earlier writes durable.
+    // A sync makes all earlier writes durable too, like the sync of a log file.
     if (isDurable) this.#undo = []
     else this.#undo.push(replaced)
   }
@@ -56,14 +56,14 @@ export class MemoryDisk {
     return this.#undo.length
   }
 
-  /** Ends the process that had the disk open. All its writes remain. */
+  /** Simulates the end of the process that has the disk open. All writes of the process remain. */
   release(): void {
     this.owner = undefined
   }
 
   /**
-   * Simulates a power loss: keeps only the first `kept` batches that were not durable, as after a torn log file, and
-   * releases the disk.
+   * Simulates a power loss, and releases the disk. Of the batches that are not durable, keeps only the first `kept`, as
+   * if the log file were truncated there.
    */
   crash(kept = 0): void {
     const lost = this.#undo.slice(kept).flat()
@@ -85,7 +85,8 @@ export class MemoryEngine implements Engine {
   readonly #disk: MemoryDisk
 
   constructor(disk: MemoryDisk = new MemoryDisk()) {
-    if (disk.owner !== undefined) throw new LogicalError('unavailable', 'the data directory in memory is in use')
+    if (disk.owner !== undefined)
+      throw new LogicalError('unavailable', 'the data directory in memory is in use by another server')
     disk.owner = this
     this.#disk = disk
   }

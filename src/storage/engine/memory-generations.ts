@@ -3,16 +3,14 @@ import { LiveEngine } from './live-engine.js'
 import { MemoryDisk, MemoryEngine } from './memory-engine.js'
 import { createSuccessor } from './successor.js'
 
-/**
- * A data directory in memory. It outlives the sources that are opened on it, so a restart or a crash can be simulated.
- */
+/** A data directory in memory. Engine sources open it one after another, to simulate restarts and crashes. */
 export class MemoryDirectory {
   generation = 1
   disk = new MemoryDisk()
 
   /**
-   * Simulates a power loss: undoes all batches that were not durable except the first `keptBatches`, and frees the
-   * directory for the next process.
+   * Simulates a power loss, and releases the directory for the next process. Of the batches that are not durable, keeps
+   * only the first `keptBatches`.
    */
   crash(keptBatches = 0): void {
     this.disk.crash(keptBatches)
@@ -49,14 +47,14 @@ export const openMemoryGenerations = (directory = new MemoryDirectory()): Engine
       const engine = new MemoryEngine(disk)
       return createSuccessor(live, {
         engine,
-        requireRoom: async () => undefined,
+        requireFreeSpace: async () => undefined,
         commit: async () => commit(disk),
         discard: () => engine.close(),
         destroyOld: async () => old?.close(),
       })
     },
     close: () => live.close(),
-    // The directory simulates all other effects of a process death.
+    // The methods of the simulated disk simulate the death of a process.
     die: () => undefined,
   }
 }

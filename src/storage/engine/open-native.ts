@@ -3,7 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 import { hasCode, isNoSpace, noSpace, unreadable } from './level-failure.js'
 import { FAST_KEY_BYTES, type Native } from './level-native.js'
 
-/** Opens a LevelDB directory. Throws `LogicalError` if another process has it open, or if it cannot be read. */
+/** Opens a LevelDB directory. Rejects with `LogicalError` if another process has it open, or if it cannot be read. */
 export const openNative = async (directory: string, createIfMissing: boolean): Promise<Native> => {
   const db: Native = new Level<string, Buffer>(directory, { keyEncoding: 'utf8', valueEncoding: 'buffer' })
   try {

@@ -2,16 +2,18 @@ import { LIMITS } from '../../base/limits.js'
 import { RecentCache } from '../../base/recent-cache.js'
 import { DATA_PREFIX } from '../keys/raw-keys.js'
 
-/** Marks a key that was read and does not exist. */
+/** Marks a key that was read and has no value. */
 export const ABSENT = 'absent'
 
 /**
- * Cache of recently read stored values and of absent keys, maintained by the engine: every change of a key goes through
- * one of its batches. While a batch is being written, its keys are neither read from the cache nor added to it. A
- * cached value is therefore never older than the value on disk. Holds at least the values of the
- * `recentValuesMax` most recently used keys and at most twice as many. No value is larger than `recentValueBytesMax`
- * including its key. Absent keys are kept separately, at most `recentAbsencesMax`, so that requests for random keys
- * evict no values. Callers must not change a returned value.
+ * Cache of recently read stored values and of keys without a value. The engine keeps it up to date, because every
+ * change goes through a batch of the engine. While a batch is being written, the cache holds none of its keys. A cached
+ * value is therefore never older than the value on disk.
+ *
+ * The cache holds the `recentValuesMax` most recently used values, and at most twice as many. A key and its value
+ * together have at most `recentValueBytesMax` characters and bytes. Keys without a value have their own cache
+ * (`recentAbsencesMax`), so that requests for random keys do not evict values. Callers must not change a returned
+ * value.
  */
 export class RecentValues {
   readonly #values = new RecentCache<Buffer>(LIMITS.recentValuesMax)
@@ -19,7 +21,7 @@ export class RecentValues {
   /** The keys of batches that are being written, one set per batch. */
   readonly #writing: Pick<ReadonlySet<string>, 'has'>[] = []
 
-  /** Returns undefined if the value is not cached. */
+  /** Returns the cached value, `ABSENT` if the key has no value, or undefined if the key is not cached. */
   find(key: string): Buffer | typeof ABSENT | undefined {
     return this.#values.get(key) ?? this.#absent.get(key)
   }
@@ -31,7 +33,7 @@ export class RecentValues {
     else this.#values.set(key, value)
   }
 
-  /** Must be called before a batch with these keys is written. Call the result when the write has ended. */
+  /** Drops keys that a batch is about to change. The returned function must be called when the write has ended. */
   begin(keys: readonly string[]): () => void {
     const isLarge = keys.length > LIMITS.recentValuesMax
     if (isLarge) this.clear()
@@ -60,5 +62,5 @@ export class RecentValues {
 /** The key set of a batch with too many keys to list. */
 const EVERYTHING = { has: () => true }
 
-/** Returns true for data. The log, leaves and pages are cached elsewhere or read once. */
+/** Returns true for data records. Log frames, leaves and pages are cached elsewhere or read only once. */
 const isData = (key: string): boolean => key.startsWith(DATA_PREFIX)

@@ -2,15 +2,15 @@ import { constants, lstatSync, type Stats } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 
 /**
- * Flags for files that another program may have replaced: opening a named pipe can block forever, and a device has no
- * end. The code first checks the entry. In case the entry changes after the check, these flags open it without blocking
- * and without following links.
+ * Flags to open a file that another program may have replaced: opening a named pipe can block forever, and reading a
+ * device may never end. Callers first check the kind of the entry. If the entry changes after this check, the flags
+ * prevent blocking and following links.
  */
 export const READ_REGULAR = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 
 /**
- * Returns the kind of an entry that is not a regular file; undefined for a regular file. A link counts as a file,
- * regardless of its target.
+ * Returns the kind of an entry that is not a regular file, `missing` if there is no entry, or undefined for a regular
+ * file. Does not follow links: a symbolic link is not a regular file.
  */
 export const findKind = (path: string): string | undefined => {
   const found = lstatSync(path, { throwIfNoEntry: false })
@@ -25,14 +25,12 @@ const kindOf = (found: Stats): string | undefined => {
   return found.isSocket() ? 'a socket' : 'a device'
 }
 
-/**
- * Opens a regular file. Returns undefined if there is none or the entry is not a regular file; rethrows other errors.
- */
+/** Opens a regular file. Resolves to undefined if the entry is missing or not a regular file. */
 export const openRegular = async (path: string): Promise<FileHandle | undefined> =>
   findKind(path) === undefined ? open(path, READ_REGULAR) : undefined
 
-/** Reads a whole file, and follows links. Returns undefined if it is missing, not a file, or unreadable. */
-export const readBehind = async (path: string): Promise<Buffer | undefined> => {
+/** Reads a whole file, and follows links. Resolves to undefined if the entry is missing, not a file, or unreadable. */
+export const readFollowingLinks = async (path: string): Promise<Buffer | undefined> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined)
   try {
     return (await file?.stat())?.isFile() ? await file?.readFile() : undefined

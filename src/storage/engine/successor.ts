@@ -2,11 +2,11 @@ import type { Engine } from './engine.js'
 import type { Successor } from './engine-source.js'
 import type { LiveEngine } from './live-engine.js'
 
-/** Steps of a generation change that differ between a directory and memory. */
+/** The steps of a generation change whose implementation differs between a directory and memory. */
 interface SuccessionSteps {
   readonly engine: Engine
-  readonly requireRoom: () => Promise<void>
-  /** The point of no return. */
+  readonly requireFreeSpace: () => Promise<void>
+  /** Makes the new generation live. */
   readonly commit: () => Promise<void>
   readonly discard: () => Promise<void>
   readonly destroyOld: () => Promise<void>
@@ -19,7 +19,7 @@ export const createSuccessor = (live: LiveEngine, steps: SuccessionSteps): Succe
     return live.writtenCount
   },
   takeWritten: () => live.takeWritten(),
-  requireRoom: steps.requireRoom,
+  requireFreeSpace: steps.requireFreeSpace,
   async takeOver() {
     await steps.commit()
     const before = live.switchTo(steps.engine)

@@ -6,19 +6,19 @@ import { isChecksumRight } from './level-checksum.js'
 import { readLiveTables } from './manifest.js'
 
 /**
- * LevelDB writes a checksum after every block of a table but does not verify it on reads. A wrong bit in a key can hide
- * that key or many after it. Tables never change after they are written, so they can be verified from outside, even
- * while in use.
+ * Verifies the checksums of LevelDB tables. LevelDB writes a checksum after every block of a table but does not verify
+ * it on reads. A wrong bit in a key can hide that key or many keys after it. Tables never change after they are
+ * written, so they can be verified without LevelDB, even while the database is open.
  */
 const FOOTER_BYTES = 48
 const MAGIC = 0xdb4775248b80fb57n
-/** After each block: the compression type, and the checksum over both. */
+/** Bytes after each block: the compression type (1 byte), and the checksum of the block and the type (4 bytes). */
 const TRAILER_BYTES = 5
 
 /**
- * Returns the names of damaged tables in a directory. A process killed during a compaction leaves an unfinished table,
- * which belongs to no database and which LevelDB removes on open. If the manifest cannot be read, all tables are
- * checked.
+ * Resolves to the names of damaged tables in a directory. Ignores tables that the manifest does not name: a process
+ * that is killed during a compaction leaves such a table, and LevelDB removes it on the next open. If the manifest
+ * cannot be read, checks all tables.
  */
 export const findDamagedTables = async (directory: string): Promise<string[]> => {
   const damaged: string[] = []
@@ -28,7 +28,7 @@ export const findDamagedTables = async (directory: string): Promise<string[]> =>
     const number = /^(\d+)\.(?:ldb|sst)$/.exec(name)?.[1]
     if (number === undefined) continue
     if (live && !live.has(Number(number))) continue
-    // If the read fails, a compaction has replaced the table.
+    // If the read fails, a compaction has removed the table.
     const bytes = await readFile(join(directory, name)).catch(() => undefined)
     if (bytes && !(await isTableSound(bytes))) damaged.push(name)
   }
@@ -57,7 +57,7 @@ const isTableSound = async (table: Buffer): Promise<boolean> => {
   return true
 }
 
-/** Bytes to verify before yielding to the event loop. */
+/** Number of verified bytes after which the check yields to the event loop. */
 const TURN_BYTES = 512 * 1024
 
 const isBlockSound = (table: Buffer, { offset, size }: Handle): boolean => {
@@ -67,8 +67,8 @@ const isBlockSound = (table: Buffer, { offset, size }: Handle): boolean => {
 }
 
 /**
- * Returns the block handles of a valid index block; undefined for an invalid one. Keys are stored as differences to the
- * previous key.
+ * Yields the block handles of an index block. Yields undefined if the index block is invalid. An entry consists of the
+ * length that its key shares with the previous key, the lengths of key and value, the rest of the key, and the value.
  */
 function* handlesOf(table: Buffer, { offset, size }: Handle): Generator<Handle | undefined> {
   const block = table.subarray(offset, offset + size)

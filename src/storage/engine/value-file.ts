@@ -5,13 +5,13 @@ import { createSha256 } from '../../crypto/digest.js'
 import { failedDisk } from './level-failure.js'
 import { findKind, openRegular, READ_REGULAR } from './regular-file.js'
 
-/** A file with one value: key length 4 bytes, key, value, SHA-256 of everything before. It never changes. */
+/** Format of a file with one value: key length (4 bytes, big endian), key, value, SHA-256 of all preceding bytes. */
 const LENGTH_BYTES = 4
 const DIGEST_BYTES = 32
 
 /**
- * Writes a value file. Resolves when its content survives a power loss; the caller must sync the directory. Rejects if
- * the file exists.
+ * Writes a value file. Resolves when the content of the file survives a power loss. The caller must then sync the
+ * directory. Rejects if the file exists.
  */
 export const writeValueFile = async (path: string, key: string, value: Buffer): Promise<void> => {
   await using file = await open(path, 'wx', 0o600)
@@ -31,7 +31,7 @@ const headOf = (key: string): Buffer => {
   return Buffer.concat([length, bytes])
 }
 
-/** Returns the key of the value in a file; undefined if the key is incomplete or the entry is not a file. */
+/** Resolves to the key in a value file, or to undefined if the key is incomplete or the entry is not a regular file. */
 export const readKeyOf = async (path: string): Promise<string | undefined> => {
   await using file = await openRegular(path)
   if (!file) return undefined
@@ -47,8 +47,8 @@ const readAt = async (file: FileHandle, position: number, count: number): Promis
 }
 
 /**
- * Reads the value of a key with the given size. Returns undefined if the file is missing or too short; throws
- * `LogicalError` for other errors.
+ * Reads a value with a size of `bytes` from a file. Does not verify the digest. Returns undefined if the entry is
+ * missing, not a regular file, or too short. Throws `LogicalError` `unavailable` for other errors.
  */
 export const readValue = (path: string, key: string, bytes: number): Buffer | undefined => {
   try {
@@ -65,7 +65,7 @@ export const readValue = (path: string, key: string, bytes: number): Buffer | un
   }
 }
 
-/** Reads a value like `readValue`, but yields to the event loop after each piece. For callers that read many values. */
+/** Reads a value like `readValue`, but does not block the event loop. Suits callers that read many values. */
 export const readValueInTurns = async (path: string, key: string, bytes: number): Promise<Buffer | undefined> => {
   try {
     await using file = await openRegular(path)
@@ -102,7 +102,7 @@ const readWhole = (file: number, into: Buffer, position: number): boolean => {
   return true
 }
 
-/** Verifies the checksum of a file. Yields to the event loop after each piece. */
+/** Resolves to true if the digest of a value file is correct. */
 export const isValueFileSound = async (path: string): Promise<boolean> => {
   const file = await openRegular(path).catch(() => undefined)
   try {

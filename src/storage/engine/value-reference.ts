@@ -1,6 +1,7 @@
 /**
- * The reference that the database stores in place of a large value: a marker, the file number and the size of the value.
- * Any other value that has the form of a reference is also stored in a file, so that it cannot be read as a reference.
+ * Start of a reference, which the database stores in place of a large value. The file number and the size of the value
+ * follow. A small value that has the form of a reference is stored in a file too, so that it is not read as a
+ * reference.
  */
 const MARK = Buffer.from('c4a1f3e2967d4b58a90e57d2186bcf03', 'hex')
 const REFERENCE_BYTES = MARK.length + 16
@@ -29,7 +30,7 @@ export const parseReference = (stored: Buffer | undefined): Reference | undefine
 /** Returns the file name of a value. */
 export const nameOf = (number: number): string => `${String(number).padStart(6, '0')}.value`
 
-/** Parses a file name created by `nameOf`. The number has at most as many digits as a reference can hold. */
+/** Returns the number in a file name of `nameOf`, or undefined. A number has at most 14 digits in a reference. */
 export const numberOf = (name: string): number | undefined => {
   const digits = /^(\d{6}|[1-9]\d{6,13})\.value$/.exec(name)?.[1]
   return digits === undefined ? undefined : Number(digits)

@@ -1,21 +1,24 @@
 import type { Engine, EngineBatch } from './engine.js'
 import type { EngineSource, Predecessor, Successor } from './engine-source.js'
 
-/** Steps that change a disk: one batch, and the steps of a generation change. */
+/** Steps that change a disk: the write of one batch, and the three steps of a generation change. */
 export type DiskStep = 'batch' | 'new generation' | 'move pointer' | 'destroy generation'
 
-/** Called before each disk access. If it throws, the caller gets the error and the disk stays unchanged. */
+/**
+ * Its methods run before a disk access. If one of them throws, the disk access does not happen, and the caller gets the
+ * error. Exception: `replace` reports `destroy generation` after the destruction.
+ */
 interface DiskWatch {
   beforeRead(): void
   beforeStep(step: DiskStep): void
-  /** Returns a promise to wait for before or after a step, to simulate disk latency. */
+  /** Returns a promise that delays a step (`before`) or its result (`after`), to simulate disk latency. */
   delay?(step: DiskStep, side: 'before' | 'after'): Promise<void> | undefined
   beforeReopen?(): void
 }
 
 /**
- * Wraps an engine source with a watch. If a watch throws at every step after a chosen one, it simulates a dead process:
- * the remaining code can no longer read or change the disk.
+ * Wraps an engine source, so that `watch` is called before each disk access. A watch that throws from a certain step on
+ * simulates a dead process: the remaining code can no longer read or change the disk.
  */
 export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource => {
   let engine = watchEngine(inner.engine, watch)
@@ -46,7 +49,7 @@ export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource
   }
 }
 
-/** Returns undefined if there is nothing to wait for, so that a synchronous write completes when the call returns. */
+/** Returns undefined without a delay, so that the caller can continue in the same event-loop turn. */
 const begin = (watch: DiskWatch, step: DiskStep): Promise<void> | undefined => {
   const delay = watch.delay?.(step, 'before')
   if (delay) return delay.then(() => watch.beforeStep(step))
@@ -61,7 +64,7 @@ const watchSuccessor = (inner: Successor, watch: DiskWatch): Successor => ({
     return inner.writtenCount
   },
   takeWritten: () => inner.takeWritten(),
-  requireRoom: () => inner.requireRoom(),
+  requireFreeSpace: () => inner.requireFreeSpace(),
   takeOver: async () => {
     await begin(watch, 'move pointer')
     return watchPredecessor(await inner.takeOver(), watch)

@@ -5,28 +5,28 @@ import { findGenerations, findLive, generationDirectory, writeGenerationRecord }
 import { LevelEngine } from '../engine/level-engine.js'
 import { numberOf } from '../engine/value-reference.js'
 import { readState } from '../commit/load.js'
-import { findBreak, giveUpLog } from '../log/give-up.js'
+import { findBreak, discardLogUpTo } from '../log/give-up.js'
 import { WAL_PREFIX } from '../keys/raw-keys.js'
 import type { WalPosition } from '../keys/replicable.js'
 import type { StoreState } from '../state/store-state.js'
 
 export interface Adopted {
   readonly generation: number
-  /** Last index of its log; undefined if the generation is empty. */
+  /** Last index of the generation's log; undefined if the generation is empty. */
   readonly lastIndex: number | undefined
   /** Other generations, which stay on disk. */
   readonly others: readonly number[]
-  /** Damaged files of the data. Reads of their values fail. */
+  /** Names of damaged files. Reads of the values in these files fail. */
   readonly damaged: readonly string[]
-  /** The index up to which the log was discarded because of unreadable frames; undefined if the log is complete. */
-  readonly logGivenUpTo: number | undefined
+  /** Last discarded index of the log, if frames were unreadable or missing; undefined if the log is complete. */
+  readonly logDiscardedUpTo: number | undefined
 }
 
 /**
- * Makes a generation of a data directory live. The server must be stopped. Use this if the generation record is lost or
- * the data lost its latest commits. Destroys no generation, now or at the next start. Rejects an empty or damaged
- * generation unless `isForced`, because any client could initialize a server with an empty generation. If the log is
- * damaged, `isForced` discards its frames up to the damage; only lagging secondaries need these frames.
+ * Makes a generation of a data directory live, for example after the generation record or the latest commits were lost.
+ * The server must be stopped. No generation is removed, neither now nor at the next start. Unless `isForced` is true,
+ * rejects a damaged generation, and an empty one, because any client could initialize its server. If the log is
+ * damaged, `isForced` discards the frames up to the damage. Only lagging secondaries need these frames.
  */
 export const adoptGeneration = async (
   path: string,
@@ -35,13 +35,15 @@ export const adoptGeneration = async (
 ): Promise<Adopted> => {
   const found = await findGenerations(path)
   if (!found.includes(generation))
-    throw invalid(`${generationDirectory(path, generation)} is not a generation of the data`)
+    throw invalid(
+      `generation ${generation} does not exist in ${path}. To list the generations, use "understudy storage list"`,
+    )
   await requireStopped(path, generation)
   const directory = generationDirectory(path, generation)
   const engine = await LevelEngine.open({
     directory,
     createIfMissing: false,
-    isDamageTaken: true,
+    isDamageAccepted: true,
     isSealIgnored: isForced,
   })
   let isAdopted = false
@@ -50,25 +52,22 @@ export const adoptGeneration = async (
     const base = state && (await findBreak(engine, state))
     const damaged = await findDamagedData(engine)
     const reason = describeProblem(generation, state, base, damaged)
-    if (reason !== undefined && !isForced) throw invalid(`${reason} (see --force)`)
+    if (reason !== undefined && !isForced) throw invalid(`${reason}. To adopt it anyway, use --force`)
     if (isForced) await putAside(path, generation)
-    const next = state && base ? await giveUpLog(engine, state, base) : state
+    const next = state && base ? await discardLogUpTo(engine, state, base) : state
     engine.acknowledge(next && { revision: next.revision, index: next.last.index })
     await engine.settleAcknowledged()
     await writeGenerationRecord(path, { live: generation, condemned: [] })
     isAdopted = true
     const others = found.filter((one) => one !== generation)
-    return { generation, lastIndex: next?.last.index, others, damaged, logGivenUpTo: base?.index }
+    return { generation, lastIndex: next?.last.index, others, damaged, logDiscardedUpTo: base?.index }
   } finally {
-    // Sealing a rejected generation would make its damage look verified.
+    // A rejected generation gets no new seal, because the seal would mark its damaged files as verified.
     await (isAdopted || !engine.isUnchecked ? engine.close() : engine.discard())
   }
 }
 
-/**
- * Moves entries out of the generation if they have the name of a value file but are not regular files. Such entries
- * cannot be sealed.
- */
+/** Moves entries out of a generation that have the name of a value file but are not files, and cannot be sealed. */
 const putAside = async (path: string, generation: number): Promise<void> => {
   const directory = generationDirectory(path, generation)
   for (const entry of await readdir(directory, { withFileTypes: true })) {
@@ -77,7 +76,7 @@ const putAside = async (path: string, generation: number): Promise<void> => {
   }
 }
 
-/** Returns the names of damaged files, except for files that hold frames of the log. */
+/** Resolves to the names of damaged files, except files that contain frames of the log. */
 const findDamagedData = async (engine: LevelEngine): Promise<string[]> => {
   const unreadable = [...(await engine.findUnreadable())]
   const ofLog = new Set(unreadable.flatMap(([key, name]) => (key.startsWith(WAL_PREFIX) ? [name] : [])))
@@ -85,7 +84,7 @@ const findDamagedData = async (engine: LevelEngine): Promise<string[]> => {
   return [...names].filter((name) => !ofLog.has(name)).sort()
 }
 
-/** Returns why adopting the generation requires force, and the resulting loss; undefined if force is not required. */
+/** Returns the problem because of which the adoption must be forced, with its consequences, or undefined. */
 const describeProblem = (
   generation: number,
   state: StoreState | undefined,
@@ -97,7 +96,7 @@ const describeProblem = (
   if (damaged.length > 0) problems.push(`is damaged in ${damaged.join(', ')}: keys may be missing`)
   if (base) {
     problems.push(
-      `has lost a part of its log. Adopting it discards the log up to index ${base.index} of ${state.last.index}. ` +
+      `has a damaged log. The adoption discards the log up to index ${base.index} of ${state.last.index}. ` +
         'This loses no data, but secondaries behind this index must compare Merkle trees, and a failover cannot list ' +
         'losses before this index',
     )
@@ -105,11 +104,11 @@ const describeProblem = (
   return problems.length === 0 ? undefined : `generation ${generation} ${problems.join('; it ')}`
 }
 
-/** Throws if a server has the live generation open, because the server would continue to use it. */
+/** Rejects if a server has the live generation open, because that server would continue to use it. */
 const requireStopped = async (path: string, generation: number): Promise<void> => {
   const live = await findLive(path)
   if (live === undefined || live === generation) return
-  const options = { directory: generationDirectory(path, live), createIfMissing: false, isDamageTaken: true }
+  const options = { directory: generationDirectory(path, live), createIfMissing: false, isDamageAccepted: true }
   const engine = await LevelEngine.open(options).catch((error: unknown) => {
     if (error instanceof LogicalError && error.code === 'unavailable') throw error
     return undefined

@@ -7,9 +7,9 @@ import { dataKey } from '../keys/raw-keys.js'
 import type { Store } from '../store/store.js'
 import { KEYS } from '../keys/key-families.js'
 
-/** Maximum time to wait for readers of the old generation, for example a resync of a secondary. */
+/** Maximum time in milliseconds to wait for readers of the old generation, for example a resync of a secondary. */
 const READERS_MS = 2000
-/** Pause between two checks whether a resync has ended. */
+/** Interval in milliseconds between two checks whether a resync of this store has ended. */
 const RESYNC_PAUSE_MS = 50
 
 const MARK = dataKey(KEYS.purgeMark)
@@ -19,14 +19,15 @@ interface GenerationMoveOptions extends Pick<Facilities, 'clock' | 'random' | 'l
   readonly store: Pick<Store, 'pauseWrites' | 'isResyncing'>
 }
 
-/** Aborts a copy: since it began, more data was marked for destruction, or the mark was removed. */
+/** Aborts a copy: after the copy began, more data was marked for destruction, or the mark was removed. */
 class Overtaken extends Error {}
 
 /**
- * Destroys deleted data by moving the remaining data to a new generation while the store is in use. The mark that
- * requests the move is not copied. If more data must be destroyed, the caller sets a new mark before it deletes
- * this data. The new mark aborts the running copy. The next copy starts with `schedule`, after this data is deleted. A
- * failed attempt is retried with backoff. The mark survives a crash, and the next start schedules the move again.
+ * Destroys deleted data: moves the remaining data to a new generation while the store is in use, and removes the old
+ * generation. A stored mark requests the move. The mark is not copied. If more data must be destroyed, the caller sets
+ * a new mark before it deletes this data. The new mark aborts the running copy. After this data is deleted, the caller
+ * calls `schedule`, which starts the next copy. A failed attempt is retried with backoff. The mark survives a crash,
+ * and the next start schedules the move again.
  */
 export class GenerationMove {
   readonly #options: GenerationMoveOptions
@@ -43,7 +44,7 @@ export class GenerationMove {
     return this.#running !== undefined
   }
 
-  /** Requests the destruction of all marked data, which must already be deleted. Returns at once. */
+  /** Starts the move in the background if a mark requests it. All marked data must already be deleted. */
   schedule(): void {
     if (this.#stop.signal.aborted) return
     const mark = this.#options.source.engine.get(MARK)
@@ -52,7 +53,7 @@ export class GenerationMove {
     this.#running ??= this.#run()
   }
 
-  /** Aborts a running move, or waits for it if it is past the point of no return. */
+  /** Aborts a running move. If the new generation is already live, completes the move without a wait for readers. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('stopped'))
     await this.#running
@@ -70,10 +71,10 @@ export class GenerationMove {
   }
 
   #destroy(mark: Buffer): Promise<void> {
-    return this.#untilDone('filtered data was not destroyed yet', () => this.#destroyOnce(mark))
+    return this.#untilDone('cannot destroy filtered data yet, trying again', () => this.#destroyOnce(mark))
   }
 
-  /** Retries until the work succeeds, throws `Overtaken`, or `stop` is called. */
+  /** Retries `work` with backoff until it succeeds, it throws `Overtaken`, or `stop` is called. */
   async #untilDone(failure: string, work: () => Promise<void>): Promise<void> {
     const { clock, random, log } = this.#options
     const { signal } = this.#stop
@@ -113,7 +114,7 @@ export class GenerationMove {
     await this.#end(predecessor)
   }
 
-  /** Switches to the successor. First waits until no resync is running, because a resync reads the old generation. */
+  /** Switches to the successor. First waits for the end of a resync, because a resync uses the old generation. */
   async #takeOver(copy: LiveCopy, successor: Successor, check: () => void): Promise<Predecessor> {
     const { store, clock } = this.#options
     for (;;) {
@@ -135,6 +136,6 @@ export class GenerationMove {
     void predecessor.unread().then(() => unread.abort())
     using either = linkSignals([this.#stop.signal, unread.signal])
     await clock.sleep(READERS_MS, either.signal).catch(() => undefined)
-    await this.#untilDone('the old generation was not destroyed yet', () => predecessor.destroy())
+    await this.#untilDone('cannot destroy the old generation yet, trying again', () => predecessor.destroy())
   }
 }

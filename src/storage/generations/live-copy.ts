@@ -4,30 +4,31 @@ import type { Successor } from '../engine/engine-source.js'
 import { readState } from '../commit/load.js'
 import { APPLIED_KEY, WAL_PREFIX, walIndexOf } from '../keys/raw-keys.js'
 
-/** Maximum bytes of one batch. Small enough that writes of the live generation do not wait long for the disk. */
+/** Approximate maximum bytes of one batch. It is small, so that writes of the live generation wait only briefly. */
 const BATCH_BYTES = 1024 * 1024
 const BATCH_KEYS = 512
-/** Approximate maximum of recorded keys before they are copied again. */
+/** If at least this many recorded keys wait, the scan is interrupted and these keys are copied. */
 const WRITTEN_MAX = 8192
 /** `catchUp` stops if at most this many written keys remain. `finish` copies them while writes are blocked. */
 const LEFT_MAX = 256
-/** After this many rounds, writers must wait, because they outpace the copy. */
+/** Maximum rounds of `catchUp`. If more keys remain, clients write faster than the copy, and `finish` blocks them. */
 const ROUNDS_MAX = 12
-/** Start of a full scan. It is less than every key, because no key is empty. */
+/** Start of a full scan. The empty string is less than every key. */
 const BEFORE_ALL = ''
 
 interface LiveCopyOptions {
   readonly from: Engine
   readonly to: Successor
-  /** Returns true for records that are not copied. The log before its cut is never copied. */
+  /** Returns true for records that are not copied. Frames before the start of the log are never copied either. */
   readonly isLeftOut: (rawKey: string) => boolean
   /** Called before each batch. An error from it aborts the copy. */
   readonly check: () => void
 }
 
 /**
- * Copies the live generation to a successor while the live generation is in use. Copies a snapshot first, then several
- * times the keys that were written in the meantime, until few are left. Copies the rest while no batch is written.
+ * Copies the live generation to a successor while the live generation is in use. `copyAll` copies all records.
+ * `catchUp` repeatedly copies the keys that were written in the meantime, until few are left. `finish` copies these
+ * while no batch is written.
  */
 export class LiveCopy {
   readonly #options: LiveCopyOptions
@@ -35,7 +36,7 @@ export class LiveCopy {
   #batch: EngineBatch
   #bytes = 0
 
-  /** The successor must already record the written keys of the live generation. */
+  /** Prepares a copy. `follow` must already have been called on the successor. */
   constructor(options: LiveCopyOptions) {
     this.#options = options
     this.#goesAlong = goesAlongWith(options.from, options.isLeftOut)
@@ -45,7 +46,7 @@ export class LiveCopy {
   async copyAll(): Promise<void> {
     let last: string | undefined = BEFORE_ALL
     while (last !== undefined) {
-      last = await this.#copyBehind(last)
+      last = await this.#copyAfter(last)
       await this.#flush()
       if (last !== undefined) await this.#copyWritten()
     }
@@ -57,7 +58,7 @@ export class LiveCopy {
     }
   }
 
-  /** Copies the rest. Must be called while no batch is written; afterwards the successor is complete. */
+  /** Copies the remaining keys. Must be called while no batch is written. The successor is then complete. */
   async finish(): Promise<void> {
     await this.#copyWritten()
     const { engine } = this.#options.to
@@ -66,11 +67,11 @@ export class LiveCopy {
   }
 
   /**
-   * Copies a snapshot from `last` on, up to the end or until too many keys were written in the meantime. In the second
-   * case, resolves to the last copied key. The caller then copies the written keys and starts a new scan after this key,
-   * because the old scan would overwrite the written keys with older values.
+   * Copies the records after the key `last`. Stops at the end, or when too many keys were written in the meantime. In
+   * the second case, resolves to the last copied key. The caller then copies the written keys and starts a new scan
+   * after this key, because the old scan would overwrite the written keys with older values.
    */
-  async #copyBehind(last: string): Promise<string | undefined> {
+  async #copyAfter(last: string): Promise<string | undefined> {
     const { from, to } = this.#options
     for await (const chunk of from.scan({ gt: last }, { chunkBytes: BATCH_BYTES })) {
       for (const { key, value } of chunk) {
@@ -109,7 +110,7 @@ export class LiveCopy {
     const { to, check } = this.#options
     check()
     if (this.#batch.length === 0) return
-    await to.requireRoom()
+    await to.requireFreeSpace()
     await this.#batch.write({ isDurable: true })
     this.#batch = to.engine.batch()
     this.#bytes = 0
@@ -117,15 +118,15 @@ export class LiveCopy {
   }
 }
 
-/** Returns whether a record is copied: not the log before its cut, and not what `isLeftOut` selects. */
+/** Returns a function that selects the records to copy. Leaves out frames before the log's start, and `isLeftOut`. */
 const goesAlongWith = (from: Engine, isLeftOut: (rawKey: string) => boolean) => {
   const base = readState(from)?.base.index ?? 0
   return (key: string): boolean => !isLeftOut(key) && !(key.startsWith(WAL_PREFIX) && walIndexOf(key) <= base)
 }
 
 /**
- * Copies the data of a store that is not in use, without the log before its cut and without the records that
- * `isLeftOut` selects.
+ * Copies the records of a store that is not in use. Leaves out frames before the start of the log, the applied position
+ * of the shared log, and the records that `isLeftOut` selects.
  */
 export const copyRest = async (from: Engine, to: Engine, isLeftOut: (rawKey: string) => boolean): Promise<void> => {
   const goesAlong = goesAlongWith(from, (key) => key === APPLIED_KEY || isLeftOut(key))

@@ -13,7 +13,7 @@ import { DATA_PREFIX, dataKey } from '../keys/raw-keys.js'
 import type { CorruptPages } from '../keys/replicable.js'
 import { compareTrees, reportPages } from '../trees/tree-sums.js'
 
-/** Inspection of a data directory whose server is stopped. */
+/** Reads a data directory while its server is stopped. */
 
 export interface StoredRecord {
   /** `unknown` marks a damaged key: no family contains it. */
@@ -26,12 +26,12 @@ export interface StoredRecord {
 
 interface OpenGeneration {
   readonly generation: number
-  /** False for generations left by a crash, and for all generations if the live one is unknown. */
+  /** False for generations that a crash has left, and for all generations if the live generation is unknown. */
   readonly isLive: boolean
   readonly engine: Engine
 }
 
-/** Yields every generation of a data directory in order. Each is open until the next one is requested. */
+/** Yields every generation of a data directory in order. A generation is closed when the next one is requested. */
 export async function* openForInspection(path: string): AsyncGenerator<OpenGeneration> {
   const found = await findGenerations(path)
   if (found.length === 0)
@@ -39,7 +39,7 @@ export async function* openForInspection(path: string): AsyncGenerator<OpenGener
   const live = await findLive(path)
   for (const generation of found) {
     const directory = generationDirectory(path, generation)
-    const engine = await LevelEngine.open({ directory, createIfMissing: false, isDamageTaken: true })
+    const engine = await LevelEngine.open({ directory, createIfMissing: false, isDamageAccepted: true })
     try {
       yield { generation, isLive: generation === live, engine }
     } finally {
@@ -61,21 +61,21 @@ export async function* listStored(engine: Engine): AsyncGenerator<StoredRecord> 
 
 export interface Verification {
   readonly isSound: boolean
-  /** The first error of the state or log; undefined if there is none. */
+  /** Message of the first error in the state or the log; undefined if there is none. */
   readonly logProblem: string | undefined
-  /** Damaged files, and other damage found in the data. */
+  /** Names of damaged files, and messages about other damage in the data. */
   readonly damage: readonly string[]
   readonly firstIndex: number
   readonly lastIndex: number
   /** Empty if the log could not be read. */
   readonly corruptPages: Readonly<Record<Tree, CorruptPages>>
-  /** Undefined without a root key: values were not decrypted. */
+  /** Number of decrypted values, and keys whose values cannot be decrypted; undefined without a root key. */
   readonly values: { readonly opened: number; readonly damaged: readonly string[] } | undefined
 }
 
 /**
- * Verifies the log's hash chain, the Merkle trees against the data, and with a root key the decryption of every value.
- * Throws `LogicalError` if the root key does not decrypt the keyring.
+ * Verifies the files, the hash chain of the log, and the Merkle trees against the data. With a root key, also decrypts
+ * every value. Rejects with `LogicalError` if the root key does not decrypt the keyring.
  */
 export const verifyStored = async (engine: Engine, rootKey?: Buffer): Promise<Verification> => {
   const values = rootKey === undefined ? undefined : await openAll(engine, rootKey)

@@ -1,6 +1,6 @@
 /**
- * The only definition of all key families in the database. A family is one key, or all keys below a prefix that ends
- * with `/`. Families do not overlap. The owner of a family defines the keys within it.
+ * Whether replication sends the keys of a family. This file is the only definition of all key families in the database.
+ * A family is one key, or all keys below a prefix that ends with `/`. Families do not overlap.
  *
  * - `replicated`: sent to performance and disaster-recovery secondaries
  * - `local`: sent to disaster-recovery secondaries only; each performance cluster has its own
@@ -12,12 +12,13 @@ export type Category = 'replicated' | 'local' | 'ignored'
 export type Tree = Exclude<Category, 'ignored'>
 
 /**
- * Whether the barrier encrypts the value. Plain values are needed while the barrier is sealed, or contain no information
- * in addition to their key. No plain value is an unencrypted secret: root keys and keyring are encrypted with other keys.
+ * Whether the barrier encrypts the values. A plain value is needed while the barrier is sealed, or contains no
+ * information beyond its key. No plain value is an unencrypted secret: root keys and keyring are encrypted with other
+ * keys.
  */
 type Form = 'encrypted' | 'plain'
 
-/** The component that writes the keys, and is notified when replication changes one. */
+/** The component that defines and writes the keys of a family. Its listener is notified of every committed change. */
 export type Owner =
   | 'seal'
   | 'cluster'
@@ -126,12 +127,10 @@ export const FAMILIES: readonly Family[] = Object.values(TABLE).map(([at, catego
   isFolder: at.endsWith('/'),
 }))
 
-/**
- * Records that are identical in every cluster of a replication set. A new secondary needs them before its first sync.
- */
+/** Records that are equal on every cluster of a replication set. A new secondary needs them before its first sync. */
 export const SHARED_SEAL_KEYS = [KEYS.sealConfig, KEYS.shareWrappedRoot, KEYS.keyring] as const
 
-/** A prefix tree of all families, because each read and write looks up the family of its key. */
+/** A node of the prefix tree of all families. Each read and write looks up the family of its key in this tree. */
 interface Branch {
   readonly next: Branch[]
   family?: Family
@@ -170,7 +169,7 @@ const PLAIN_LETTERS = new Set(FAMILIES.filter(({ isPlain }) => isPlain).map(({ a
 export const isPlainKey = (key: string): boolean =>
   PLAIN_LETTERS.has(key.charCodeAt(0)) && findFamily(key)?.isPlain === true
 
-/** Returns the mount of a key, and the key within that mount; undefined if the key is not data of a mount. */
+/** Returns the mount of a key and the key within that mount, or undefined if the key is not data of a mount. */
 export const findMountOf = (
   key: string,
 ): { readonly category: Category; readonly uuid: string; readonly rest: string } | undefined => {

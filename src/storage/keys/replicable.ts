@@ -1,25 +1,26 @@
 import type { Category, Owner, Tree } from './key-families.js'
 
 /**
- * The replication interface of the store: log positions, frames, snapshots for a resync, and the two ways to apply
- * changes of another cluster. All values are stored bytes; nothing is decrypted.
+ * The interface of the store for replication: log positions, frames, snapshots for a resync, and two methods to apply
+ * changes of another cluster. All values are the stored bytes. Nothing is decrypted.
  */
 
-/** A key's stored value after a transaction; undefined if deleted. */
+/** A changed key with its stored value after a transaction. The value is undefined if the key was deleted. */
 export interface Mutation {
   readonly key: string
   readonly value: Buffer | undefined
 }
 
-/** Announced when a batch is durable. */
+/** The changes of one batch. Announced to listeners after the batch is written. */
 export interface Commit {
   /** Last index of the log after this batch; unchanged if the batch changed ignored keys only. */
   readonly lastIndex: number
-  /** The changed keys. For a copy, the objects are created on iteration. */
+  /** The changed keys. During a resync, the iterator may create the objects one by one, to save memory. */
   readonly mutations: Iterable<Pick<Mutation, 'key'>>
   /**
-   * The source of the commit. `recovered`: the batch failed for all its callers, but may have reached the disk.
-   * `followed`: another node of this cluster.
+   * The source of the commit. `own`: this cluster. `applied`: the log of the source cluster. `resynced`: a resync.
+   * `recovered`: a batch that failed for all its callers, but may have reached the disk. `followed`: another node of
+   * this cluster.
    */
   readonly origin: 'own' | 'applied' | 'resynced' | 'recovered' | 'followed'
 }
@@ -30,15 +31,15 @@ export type KeyListener = (key: string, origin: Commit['origin']) => void
 /** Listeners by the owner of the keys. */
 export type KeyListeners = { readonly [O in Owner]?: KeyListener }
 
-/** A position in a cluster's log. Transactions are numbered from 1; `hash` is the hash of the frame that ends there. */
+/** A position in a cluster's log. `index` counts transactions from 1. `hash` is that of the frame that ends there. */
 export interface WalPosition {
   readonly index: number
   readonly hash: Buffer
 }
 
 /**
- * One frame: the transactions of one durable batch. `bytes` is the header and body as stored; `body` is the part after
- * the header, equal on every cluster.
+ * One frame: the log record of one batch, with one or more transactions. `bytes` is the stored header and body. `body`
+ * follows the header.
  */
 export interface Frame {
   readonly firstIndex: number
@@ -48,14 +49,14 @@ export interface Frame {
   readonly timeMs: number
   readonly bytes: Buffer
   readonly body: Buffer
-  /** False if no entry of the frame changes a key of that tree. */
+  /** Whether an entry of the frame changes a key of the tree of replicated or local keys. */
   readonly hasReplicated: boolean
   readonly hasLocal: boolean
 }
 
 /**
- * One decoded transaction of a frame. `bytes` is its encoding in the frame's body, if the entry came from a frame
- * unchanged; it can then be logged without encoding it again. Code that changes `operations` must omit `bytes`.
+ * One decoded transaction of a frame. `bytes` is its encoding in the body of the frame. The store logs these bytes
+ * instead of encoding the operations again. Code that changes `operations` must omit `bytes`.
  */
 export interface WalEntry {
   readonly index: number
@@ -64,9 +65,9 @@ export interface WalEntry {
 }
 
 /**
- * `delta` is the XOR of the key's old and new leaf hash, and is applied to its sub-page. An operation with `filtered`
- * replaces an operation on a key that is not sent to this cluster: `key` is empty, `value` is undefined, and the delta
- * changes the filtered hash of the sub-page.
+ * A change of one key. `delta` is the XOR of the old and the new leaf hash of the key, and changes the hash of the
+ * key's sub-page. If a path filter withholds a key from this cluster, the operation has `filtered`: `key` is then
+ * empty, `value` is undefined, and `delta` changes the filtered hash of the sub-page.
  */
 export interface WalOperation {
   readonly key: string
@@ -77,7 +78,8 @@ export interface WalOperation {
 }
 
 /**
- * The XOR of the leaf hashes of keys that belong to a sub-page but are not stored here. All zero = nothing filtered.
+ * The XOR of the leaf hashes of the keys of a sub-page that a path filter withholds from this cluster. The hash is zero
+ * if nothing is withheld.
  */
 export interface FilteredHash {
   readonly tree: Tree
@@ -85,25 +87,23 @@ export interface FilteredHash {
   readonly hash: Buffer
 }
 
-/** A follower's position in the log of its source cluster. Stored in the same batch as the applied data. */
+/** The position of a secondary in the log of its source cluster. Stored in the same batch as the applied data. */
 export interface RemotePosition extends WalPosition {
   readonly epoch: string
 }
 
 export interface SubPageKeys {
   readonly subPage: number
-  /** Leaf hash of every key, with the key. */
+  /** All stored keys of the sub-page, with their leaf hashes. */
   readonly leaves: readonly { readonly key: string; readonly leaf: Buffer }[]
-  /** 20 bytes; absent if nothing is filtered here. */
+  /** Filtered hash of the sub-page (20 bytes); absent if nothing is withheld. */
   readonly filtered?: Buffer
 }
 
-/**
- * The Merkle hashes of one tree at one point in time. 65,536 sub-pages, 16 per group, 16 groups per page, 256 pages.
- */
+/** The Merkle hashes of one tree: 256 pages of 16 groups of 16 sub-pages (65,536 sub-pages). A hash has 20 bytes. */
 export interface TreeHashes {
   root(): Buffer
-  /** 256 hashes of 20 bytes. */
+  /** Returns the 256 page hashes. */
   pages(): Buffer
   /** Returns the 16 group hashes of a page. */
   groups(page: number): Buffer
@@ -112,17 +112,18 @@ export interface TreeHashes {
 }
 
 /**
- * A frozen view of data and trees at one index, for a follower that resyncs. While it is open, log trimming is
- * deferred.
+ * A frozen view of data and trees at one index, from which a secondary resyncs. While the snapshot is open, the log is
+ * trimmed only to its hard limit.
  */
 export interface SyncSnapshot {
   readonly position: WalPosition
   readonly trees: Readonly<Record<Tree, TreeHashes>>
+  /** Resolves to the keys and leaf hashes of sub-pages. */
   leaves(tree: Tree, subPages: readonly number[]): Promise<SubPageKeys[]>
-  /** Returns all nonzero filtered hashes: 20 bytes by sub-page. */
+  /** Resolves to all nonzero filtered hashes (20 bytes) by sub-page. */
   filtered(tree: Tree): Promise<ReadonlyMap<number, Buffer>>
   get(key: string): Buffer | undefined
-  /** Returns all data of a tree, in key order, in chunks. With `after`, continues after that key. */
+  /** Returns the data of a tree in chunks, in key order. With `after`, starts after that key. */
   scan(tree: Tree, after?: string): AsyncIterable<readonly { readonly key: string; readonly value: Buffer }[]>
   close(): Promise<void>
 }
@@ -137,35 +138,37 @@ export interface ReplicableStore extends MaintainedTrees {
   readonly firstIndex: number
   readonly trees: Readonly<Record<Tree, TreeHashes>>
   /**
-   * For caches of stored values: calls the listener for every key that a commit changed, before the commit is announced
-   * and before its writer gets the result. Returns the unsubscribe function.
+   * Calls the listeners of caches for every key that a commit changed. The calls precede the listeners of `onCommit`
+   * and the result of the writer. Returns the unsubscribe function.
    */
   onChange(listeners: KeyListeners): () => void
-  /** Calls the listener after each durable batch, in order. Returns the unsubscribe function. */
+  /** Calls the listener after each commit, in order. Returns the unsubscribe function. */
   onCommit(listener: (commit: Commit, frame: Frame | undefined) => void): () => void
-  /** Returns true if a frame that ends at this index with this hash is in the log or is its end. */
+  /** Returns true if the log contains a frame that ends at this index with this hash, or starts after this position. */
   hasPosition(position: WalPosition): boolean
   /**
-   * Returns true if the log covers this position (and is not trimming it now) but does not contain it. While a batch is in
-   * flight or has failed, returns false for a position beyond the end, because the position may be stored already.
+   * Returns true if the log reaches back to this position, also after a running trim, but does not contain it: the
+   * follower has diverged. While a batch is in flight or has failed, returns false for a position after the end,
+   * because this position may already be on disk.
    */
   isAstray(position: WalPosition): boolean
   /**
-   * Returns the frames after `index`, from memory if they are recent, otherwise from disk, up to `maxBytes`. Empty at
-   * the end of the log; undefined if the frames were trimmed.
+   * Resolves to frames after `index`, of at most `maxBytes` but at least one frame. Reads recent frames from memory and
+   * older frames from disk. Resolves to an empty list at the end of the log, and to undefined if the frames were
+   * trimmed.
    */
   framesAfter(index: number, maxBytes: number): Promise<readonly Frame[] | undefined>
   snapshot(): SyncSnapshot
 
   /**
-   * Applies entries of another cluster as one durable batch with one local frame, and stores `remote` in the same batch.
-   * If a delta shows that this store has diverged, changes nothing and resolves to false.
+   * Applies entries of another cluster in one batch with one local frame, and stores `remote` in the same batch. If a
+   * delta shows that this store has diverged, changes nothing and resolves to false.
    */
   applyEntries(entries: readonly WalEntry[], remote: RemotePosition): Promise<boolean>
   /**
-   * Writes data of a resync without log entries: the log is cut, so followers of this store must resync too. With
-   * `remote`, the resync is complete and the position is stored. `filtered` sets filtered hashes to new values. If
-   * there is nothing to write, the log is not cut. Also writes the entries added to `copy` since the last import.
+   * Writes data of a resync without log entries: `mutations`, the new values of filtered hashes (`filtered`), and the
+   * entries that were added to `copy` since the last import. If there is data, cuts the log, so that secondaries of
+   * this store must resync too. With `remote`, also stores this position and completes the resync.
    */
   importMutations(
     mutations: readonly Mutation[],
@@ -173,21 +176,18 @@ export interface ReplicableStore extends MaintainedTrees {
     filtered?: readonly FilteredHash[],
     copy?: FirstCopy,
   ): Promise<void>
-  /** Begins to copy whole trees of another store. This store must be nearly empty. */
+  /** Starts to copy whole trees of another store. This store must be nearly empty. */
   firstCopy(): FirstCopy
   /**
-   * Until the import that completes the resync, reads of replicated keys return the state before the next import, so
-   * that no reader sees half a transaction.
+   * Freezes reads of replicated keys: until the resync is complete, they return the state before the next import, so
+   * that clients never read a half-applied transaction.
    */
   holdReads(): void
-  /**
-   * True from the first import of a resync until the last import. In this time, the stored data is a mixture of old and
-   * new data.
-   */
+  /** True from the first to the last import of a resync. Meanwhile, the store contains both old and new data. */
   readonly isResyncing: boolean
   /** Deletes the remote position, as a promotion requires. */
   forgetRemote(): Promise<void>
-  /** Removes the whole log, so that followers of this store must resync. The data and the remote position stay. */
+  /** Removes the whole log, so that secondaries of this store must resync. The data and the remote position stay. */
   cutLog(): Promise<void>
   /** The epoch of new frames; empty until it is set. At most 36 ASCII characters. */
   readonly epoch: string
@@ -199,40 +199,40 @@ export interface ReplicableStore extends MaintainedTrees {
   readonly remotePosition: RemotePosition | undefined
 }
 
-/** Entries of another store that are copied into this one, as steps of a resync. */
+/** Collects entries of another store during a resync. `importMutations` writes them. */
 export interface FirstCopy {
-  /** Entries and bytes that wait for an import. */
+  /** Number and bytes of the entries that wait for an import. */
   readonly length: number
   readonly bytes: number
-  /** Added keys that already existed here. */
+  /** Added keys that already existed in this store. */
   readonly replaced: ReadonlySet<string>
-  /** Adds entries of a tree in the format of `storage/sync/packed.ts`, each key once. Throws if they are damaged. */
+  /** Adds entries of a tree, each key once, in the format of `storage/sync/packed.ts`. Throws if they are damaged. */
   add(tree: Tree, packed: Buffer): void
   /** Drops the entries that were not imported. */
   discard(): void
 }
 
 export interface RebuildOptions {
-  /** Keeps the rebuilt pages in memory; the next checkpoint writes them. */
+  /** If true, keeps the rebuilt pages in memory until the next checkpoint writes them (default false). */
   readonly skipFlush?: boolean
   readonly onProgress?: (done: number, total: number) => void
   readonly signal?: AbortSignal
 }
 
-/** Sub-pages whose hash does not match the stored data, by page. */
+/** By page, the sub-pages whose hash does not match the stored data. */
 export type CorruptPages = ReadonlyMap<number, readonly number[]>
 
 export interface TreeReport {
   readonly pages: Readonly<Record<Tree, CorruptPages>>
-  /** Messages about lost or changed data. A rebuild of the trees would accept this data as correct. */
+  /** Messages about lost or changed data. A rebuild of the trees would hide this damage. */
   readonly damage: readonly string[]
 }
 
-/** Maintenance of the trees against the data. Runs beside normal work. */
+/** Repair and verification of the trees. Both run during normal operation. */
 export interface MaintainedTrees {
-  /** Recomputes both trees from the data and repairs differences in memory and on disk. Resolves to the differences. */
+  /** Recomputes both trees from the data and repairs differences. Resolves to the sub-pages that were wrong. */
   rebuild(options?: RebuildOptions): Promise<Readonly<Record<Tree, CorruptPages>>>
-  /** Checks the trees, the data and the files. Changes nothing. */
+  /** Verifies the trees, the data and the files. Changes nothing. */
   examine(signal?: AbortSignal): Promise<TreeReport>
   /** Corrupts a page's hashes in memory, for fault injection. */
   corruptPage(tree: Tree, page: number): void

@@ -7,7 +7,7 @@ import type { Frame, WalEntry, WalOperation } from '../keys/replicable.js'
  * Codec of log frames. Big endian.
  *
  * Header, with sizes in bytes (104 in total):
- * - hash 20: SHA-256 of everything after it, truncated
+ * - hash 20: truncated SHA-256 of all following bytes, including the body
  * - magic 2, version 1, flags 1, number of entries 4, first index 8, time in milliseconds 8 (float)
  * - hash of the previous frame 20, epoch 36 (ASCII, zero padded), body length 4
  *
@@ -54,7 +54,7 @@ const writeOperation = (out: Buffer, start: number, operation: WalOperation): nu
   return at + 4 + operation.value.copy(out, at + 4)
 }
 
-/** Encodes one transaction of a body. */
+/** Encodes one transaction as an entry of a frame's body. */
 export const encodeEntry = (operations: readonly WalOperation[]): Buffer => {
   const out = Buffer.allocUnsafe(entryBytes(operations))
   writeEntry(out, 0, operations)
@@ -126,8 +126,8 @@ const frameOf = (bytes: Buffer): Frame => {
 }
 
 /**
- * Returns undefined if the bytes are not a frame or their hash is wrong. Yields to the event loop while it hashes a
- * large frame.
+ * Parses a frame. Resolves to undefined if the bytes are not a frame or their hash is wrong. Yields to the event loop
+ * while it hashes a large frame.
  */
 export const parseFrame = async (bytes: Buffer): Promise<Frame | undefined> =>
   bytes.length <= PIECE_BYTES
@@ -136,7 +136,7 @@ export const parseFrame = async (bytes: Buffer): Promise<Frame | undefined> =>
       ? withHash(bytes, await shortHashInTurns(bytes.subarray(SHORT_HASH_BYTES)))
       : undefined
 
-/** Parses a frame like `parseFrame`, but synchronously: hashing blocks the event loop. */
+/** Parses a frame like `parseFrame`, but synchronously, which blocks the event loop for a large frame. */
 export const parseFrameAtOnce = (bytes: Buffer): Frame | undefined =>
   isShaped(bytes) ? withHash(bytes, shortHash(bytes.subarray(SHORT_HASH_BYTES))) : undefined
 
@@ -150,7 +150,7 @@ const isShaped = (bytes: Buffer): boolean =>
 const withHash = (bytes: Buffer, hash: Buffer): Frame | undefined =>
   hash.equals(bytes.subarray(0, SHORT_HASH_BYTES)) ? frameOf(bytes) : undefined
 
-/** Returns the epoch in which a frame was written. */
+/** Returns the epoch that was current when the frame was written. */
 export const epochOf = (frame: Frame): string => {
   const text = frame.bytes.toString('latin1', AT.epoch, AT.epoch + EPOCH_BYTES)
   const end = text.indexOf('\0')
@@ -158,15 +158,19 @@ export const epochOf = (frame: Frame): string => {
 }
 
 /**
- * Decodes the transactions of a frame from `parseFrame` or from this store's log. Throws `LogicalError` if the hash is
- * valid but the body is not: another version wrote it.
+ * Decodes the transactions of a parsed frame. Throws `LogicalError` `internal` if the body is invalid although the hash
+ * is correct: an incompatible version wrote the frame.
  */
 export const decodeFrame = (frame: Frame): readonly WalEntry[] => {
   try {
     return [...entriesOf(frame)]
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new LogicalError('internal', `log frame ${frame.firstIndex} cannot be decoded`, { cause: error })
+    throw new LogicalError(
+      'internal',
+      `cannot decode log frame ${frame.firstIndex}: an incompatible version wrote it`,
+      { cause: error },
+    )
   }
 }
 
@@ -175,7 +179,7 @@ function* entriesOf(frame: Frame): Generator<WalEntry> {
   let at = 0
   for (let index = frame.firstIndex; index <= frame.lastIndex; index++) {
     const end = at + 4 + body.readUInt32BE(at)
-    if (end > body.length) throw new RangeError('an entry ends behind its frame')
+    if (end > body.length) throw new RangeError('an entry ends after the end of its frame')
     const bytes = body.subarray(at, end)
     yield { index, operations: decodeOperations(bytes), bytes }
     at = end
@@ -204,7 +208,7 @@ const decodeOperations = (entry: Buffer): WalOperation[] => {
       value = entry.subarray(at + 4, valueEnd)
       at = valueEnd
     }
-    if (at > entry.length) throw new RangeError('an operation ends behind its entry')
+    if (at > entry.length) throw new RangeError('an operation ends after the end of its entry')
     operations.push({ key, category, value, delta })
   }
   return operations

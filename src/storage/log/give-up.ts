@@ -5,9 +5,10 @@ import { type StoreState, serializeState } from '../state/store-state.js'
 import { parseFrame } from './frame.js'
 
 /**
- * Returns the position after the last break in the chain. The log can be discarded up to this position, because the data
- * and the leaf records, from which the trees are computed, are stored outside of the log. Returns undefined if there is
- * no break. Also returns undefined if the log continues past the end in the state: the state is then damaged.
+ * Resolves to the position after the last break in the hash chain of the log, or to undefined if there is no break. The
+ * log can be discarded up to this position, because the data and the leaf records (from which the trees are computed)
+ * are stored outside of the log. Also resolves to undefined if the log continues after the last index of `state`,
+ * because the state is then damaged.
  */
 export const findBreak = async (engine: Engine, state: StoreState): Promise<WalPosition | undefined> => {
   let base = state.base
@@ -27,8 +28,8 @@ export const findBreak = async (engine: Engine, state: StoreState): Promise<WalP
   return base === state.base ? undefined : base
 }
 
-/** Cuts the log: deletes the frames up to `base` and records the new start of the log in one durable batch. */
-export const giveUpLog = async (engine: Engine, state: StoreState, base: WalPosition): Promise<StoreState> => {
+/** Deletes the frames up to `base` and records the new start of the log in one batch. Resolves to the new state. */
+export const discardLogUpTo = async (engine: Engine, state: StoreState, base: WalPosition): Promise<StoreState> => {
   const isReplayable = state.checkpoint !== undefined && state.checkpoint >= base.index
   const next: StoreState = {
     ...state,

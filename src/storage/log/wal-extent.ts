@@ -1,6 +1,6 @@
 /**
- * The frames on disk: the last index and the size of each, as two plain arrays of numbers, because there can be
- * hundreds of thousands.
+ * The last index and the size in bytes of each frame on disk. Two arrays of numbers need less memory than objects:
+ * there can be hundreds of thousands of frames.
  */
 export class WalExtent {
   #baseIndex = 0
@@ -9,7 +9,7 @@ export class WalExtent {
   #head = 0
   #bytes = 0
 
-  /** The kept log begins after this index. */
+  /** The index after which the log starts. */
   get baseIndex(): number {
     return this.#baseIndex
   }
@@ -37,8 +37,8 @@ export class WalExtent {
   }
 
   /**
-   * Returns the last indexes of the oldest frames to remove to meet both limits, at most `countMax`. Keeps the newest
-   * frame.
+   * Returns the last indexes of the oldest frames, at most `countMax`, that must be removed to meet both limits. Never
+   * includes the newest frame.
    */
   excess(entriesMax: number, bytesMax: number, countMax: number): number[] {
     const found: number[] = []

@@ -1,9 +1,9 @@
 import type { Frame } from '../keys/replicable.js'
 
-/** The most recent frames that fit in `bytesMax`. */
+/** Cache of the most recent log frames, of at most `bytesMax` in total. */
 export class WalRing {
   readonly #bytesMax: number
-  /** Dropped frames are undefined until the array is compacted. */
+  /** Frames in log order. A dropped frame is undefined until the array is compacted. */
   #frames: (Frame | undefined)[] = []
   #head = 0
   #bytes = 0
@@ -44,22 +44,22 @@ export class WalRing {
     this.#bytes = 0
   }
 
-  /** Returns the frame that ends at `index`. */
+  /** Returns the frame that ends at `index`, or undefined if it is not cached. */
   find(index: number): Frame | undefined {
-    const frame = this.#frames[this.#firstBehind(index - 1)]
+    const frame = this.#frames[this.#firstAfter(index - 1)]
     return frame?.lastIndex === index ? frame : undefined
   }
 
   /**
-   * Returns the frames that end after `index`, up to `bytesMax` but at least one. Returns undefined if the first of these
-   * frames is no longer in memory.
+   * Returns frames that end after `index`, of at most `bytesMax` but at least one frame. Returns an empty list if no
+   * later frame exists, and undefined if the first of these frames is no longer cached.
    */
   after(index: number, bytesMax: number): Frame[] | undefined {
     const oldest = this.#frames[this.#head]
     if (oldest === undefined || oldest.firstIndex > index + 1) return undefined
     const found: Frame[] = []
     let bytes = 0
-    for (let at = this.#firstBehind(index); at < this.#frames.length; at++) {
+    for (let at = this.#firstAfter(index); at < this.#frames.length; at++) {
       const frame = this.#frames[at]
       if (frame === undefined) break
       bytes += frame.bytes.length
@@ -69,7 +69,7 @@ export class WalRing {
     return found
   }
 
-  #firstBehind(index: number): number {
+  #firstAfter(index: number): number {
     let low = this.#head
     let high = this.#frames.length
     while (low < high) {

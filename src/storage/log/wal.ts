@@ -20,8 +20,8 @@ interface WalOptions {
 }
 
 /**
- * The log of committed frames: tracks the frames on disk, keeps recent ones in memory, reads frames, and selects frames
- * to trim. The store writes the frames in its own batches.
+ * The log of committed frames. Tracks the frames on disk, caches recent frames, reads frames, and selects frames to
+ * trim. The store adds and deletes frames on disk as part of its batches.
  */
 export class Wal {
   readonly #engine: Engine
@@ -30,14 +30,11 @@ export class Wal {
   readonly #ring: WalRing
   /** Hashes of frames that are slow to read, by their last indexes. */
   readonly #largeHashes = new Map<number, Buffer>()
-  /** Stale frames that a cut left on disk. */
+  /** Last indexes of frames on disk that no longer belong to the log, because the log was cut. */
   #stale: readonly number[] = []
   #base: WalPosition = { index: 0, hash: Buffer.alloc(0) }
   #last: WalPosition = this.#base
-  /**
-   * The start of the log after the pending batch. Frames before this start may already be deleted while the batch is
-   * pending.
-   */
+  /** The start of the log after the trim that is being written, which may already have deleted earlier frames. */
   #nextBase: WalPosition = this.#base
 
   constructor(options: WalOptions) {
@@ -61,15 +58,15 @@ export class Wal {
     return this.#extent.bytes
   }
 
-  /** The end of the log that is kept in memory, for followers with a small lag. */
+  /** Number and bytes of the frames in memory, from which secondaries with a small lag are served. */
   get recent(): { readonly frames: number; readonly bytes: number; readonly bytesMax: number } {
     const { length, bytes, bytesMax } = this.#ring
     return { frames: length, bytes, bytesMax }
   }
 
   /**
-   * Reads the whole kept log and verifies that each frame is intact and follows the previous one, up to the end in the
-   * state. Calls `onFrame` for every frame. Throws `LogicalError` with the location of a break in the chain.
+   * Reads the log from disk and verifies that each frame is intact and follows the previous one, up to the last index
+   * of `state`. Calls `onFrame` for every frame. Rejects with `LogicalError` `internal` and the index of a break.
    */
   async load(state: StoreState, onFrame: (frame: Frame) => void): Promise<void> {
     this.reset(state.base)
@@ -80,7 +77,7 @@ export class Wal {
     }
   }
 
-  /** Adds a durable frame. */
+  /** Adds a frame that is stored on disk. */
   append(frame: Frame): void {
     this.#extent.push(frame.lastIndex, frame.bytes.length)
     this.#ring.push(frame)
@@ -88,7 +85,7 @@ export class Wal {
     this.#last = { index: frame.lastIndex, hash: frame.hash }
   }
 
-  /** Drops every frame: the log continues after `base`. The frames on disk are stale from now on. */
+  /** Drops all frames: the log continues after `base`. The frames stay on disk as stale frames until a trim. */
   reset(base: WalPosition): void {
     this.#stale = [...this.#stale, ...this.#extent.ends()]
     this.#base = base
@@ -99,7 +96,7 @@ export class Wal {
     this.#largeHashes.clear()
   }
 
-  /** Returns true if the kept log covers this position but does not contain it. */
+  /** Returns true if the log reaches back to this position but does not contain it. */
   isAstray(position: WalPosition): boolean {
     return position.index >= Math.max(this.#base.index, this.#nextBase.index) && !this.hasPosition(position)
   }
@@ -115,11 +112,11 @@ export class Wal {
     const recent = this.#ring.after(index, bytesMax)
     if (recent !== undefined) return recent
     const found = await this.#read(index, bytesMax)
-    // The frame, and the end of the log before it, may have been trimmed during the read.
+    // A trim may have removed the frames during the read.
     return index < this.#base.index ? undefined : found
   }
 
-  /** Returns the last indexes of stale frames that can be removed in one batch. */
+  /** The last indexes of stale frames to delete in one batch. */
   get stale(): readonly number[] {
     return this.#stale.slice(0, TRIM_FRAMES_MAX)
   }
@@ -128,7 +125,7 @@ export class Wal {
     this.#stale = this.#stale.slice(count)
   }
 
-  /** Returns the last indexes of the frames to trim now, oldest first. A pinned log can grow to its hard limit. */
+  /** Returns the last indexes of the frames to trim, oldest first. Applies the hard limit to a pinned log. */
   excess(isPinned: boolean): readonly number[] {
     const { entries, bytes } = this.#bounds(isPinned)
     return this.#extent.excess(entries, bytes, TRIM_FRAMES_MAX)
@@ -147,12 +144,12 @@ export class Wal {
     }
   }
 
-  /** Marks the frames up to `base` as about to be removed: `isAstray` no longer covers them. */
+  /** Announces a trim up to `base` before its batch is written. `isAstray` then ignores earlier positions. */
   leave(base: WalPosition): void {
     this.#nextBase = base
   }
 
-  /** Drops the oldest `count` frames; the last of them ended at `base`. */
+  /** Drops the oldest `count` frames, of which the last ended at `base`. */
   dropOldest(count: number, base: WalPosition): void {
     this.#extent.dropOldest(count)
     this.#base = base
@@ -164,11 +161,11 @@ export class Wal {
   trimmed(gone: ReadonlySet<number>, base: WalPosition): void {
     this.#stale = this.#stale.filter((index) => !gone.has(index))
     if (base.index > this.#base.index) this.dropOldest(this.#extent.countUpTo(base.index), base)
-    // The log is empty on both nodes, but has a new start.
+    // The log is empty on this node and on the other node, but has a new start.
     else if (this.#last.index === base.index) this.reset(base)
   }
 
-  /** Returns the hash of the frame that ends at `index`; undefined if there is none. */
+  /** Returns the hash of the frame that ends at `index`, or undefined if the log has no such frame. */
   hashAt(index: number): Buffer | undefined {
     if (index === this.#last.index) return this.#last.hash
     if (index === this.#base.index) return this.#base.hash
@@ -177,7 +174,7 @@ export class Wal {
     return this.#largeHashes.get(index) ?? (this.#ring.find(index) ?? this.#readFrame(index))?.hash
   }
 
-  /** Reads the frame that ends at `index` from disk; undefined if there is none. */
+  /** Reads the frame that ends at `index` from disk. Returns undefined if there is none. */
   #readFrame(index: number): Frame | undefined {
     const bytes = this.#engine.get(walKey(index))
     return bytes === undefined ? undefined : requireIntact(parseFrameAtOnce(bytes), index)
@@ -199,11 +196,11 @@ export class Wal {
 }
 
 const requireIntact = (frame: Frame | undefined, where: number | string): Frame => {
-  if (frame === undefined) throw new LogicalError('internal', `log frame ${where} is damaged`)
+  if (frame === undefined) throw new LogicalError('internal', `cannot read log frame ${where}: it is damaged`)
   return frame
 }
 
-/** Returns frames before the kept log that a crash left behind. */
+/** Resolves to the last indexes of frames on disk that precede the log, because a crash interrupted their removal. */
 const readStale = async (engine: Engine, baseIndex: number): Promise<number[]> => {
   const found: number[] = []
   const range = { gte: WAL_PREFIX, lte: walKey(baseIndex) }
@@ -213,7 +210,7 @@ const readStale = async (engine: Engine, baseIndex: number): Promise<number[]> =
   return found
 }
 
-/** Yields the kept frames in order, up to the end in `state`. Verifies each against the previous one. */
+/** Yields the frames of the log in order, up to the last index of `state`. Verifies the hash chain. */
 async function* readChain(engine: Engine, state: StoreState): AsyncGenerator<Frame> {
   let end = state.base
   const range = { gt: walKey(state.base.index), lt: `${WAL_PREFIX}~` }
@@ -245,5 +242,5 @@ const broken = (index: number, reason: string): LogicalError =>
   new LogicalError(
     'internal',
     `the write-ahead log is broken at index ${index}: ${reason}. Restore the files. To discard the log up to the ` +
-      'break, which only lagging secondaries need, use "understudy storage adopt --force"',
+      'break, use "understudy storage adopt --force"; only lagging secondaries need the discarded frames',
   )

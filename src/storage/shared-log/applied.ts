@@ -5,8 +5,8 @@ import { LOG_START, type RawOperation } from './raw-batch.js'
 import type { LogPosition } from './shared-log.js'
 
 /**
- * Returns the log position that an engine has applied: `LOG_START` if it was never used. Returns undefined if the
- * engine does not hold a consistent copy.
+ * Resolves to the position of the last log entry that an engine has applied, or to `LOG_START` for an empty engine.
+ * Resolves to undefined if the engine has other data or an incomplete copy.
  */
 export const findApplied = async (engine: Engine): Promise<LogPosition | undefined> => {
   if (engine.has(APPLIED_KEY)) return readApplied(engine)
@@ -14,7 +14,7 @@ export const findApplied = async (engine: Engine): Promise<LogPosition | undefin
   return LOG_START
 }
 
-/** Returns the applied position of an engine that holds a consistent copy. */
+/** Returns the position of the last log entry that a consistent copy has applied, or `LOG_START` if it has none. */
 export const readApplied = (engine: Engine): LogPosition => {
   const bytes = engine.get(APPLIED_KEY)
   if (!bytes) return LOG_START
@@ -22,11 +22,11 @@ export const readApplied = (engine: Engine): LogPosition => {
     const [index, hash] = JSON.parse(bytes.toString('utf8')) as [number, string]
     return { index, hash: Buffer.from(hash, 'hex') }
   } catch (cause) {
-    throw new LogicalError('internal', 'the applied position of the shared log is damaged', { cause })
+    throw new LogicalError('internal', 'cannot read the applied position of the shared log: it is damaged', { cause })
   }
 }
 
-/** Adds the applied position to the batch that applies the entry. */
+/** Adds the new applied position to the batch that applies an entry. */
 export const putApplied = (batch: EngineBatch, { index, hash }: LogPosition): void =>
   batch.put(APPLIED_KEY, Buffer.from(JSON.stringify([index, hash.toString('hex')])))
 

@@ -1,20 +1,20 @@
 import type { LogicalError } from '../../logical/errors.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 
-/** Makes the batches of a store's single writer durable, and decides whether the store can write. */
+/** Commits the batches of the writer of a store, and decides whether this store may write. */
 export interface CommitLog {
-  /** True if acknowledged writes exist on this engine only. */
+  /** True if only this engine holds the acknowledged writes; false if other nodes have copies. */
   readonly isLocal: boolean
-  /** The error with which a write would fail now; undefined while this store is the writer. */
+  /** The error that a write would get now; undefined while this store may write. */
   readonly refusal: LogicalError | undefined
   batch(): EngineBatch
-  /** Resolves when a batch of `batch()` is applied, or with `isDurable` when it survives a power loss. */
+  /** Commits a batch of `batch()`. With `isDurable`, resolves when the batch survives a power loss. */
   commit(batch: EngineBatch, options: { readonly isDurable: boolean }): Promise<void>
-  /** Must be called after the engine is reopened: the engine may have applied a batch whose write failed. */
+  /** Must be called after the engine is reopened, because the engine may contain a batch whose write failed. */
   reopened(): void
 }
 
-/** The commit log of a standalone store: the batch itself is the log. */
+/** The commit log of a standalone store. It writes batches to the engine only. */
 export class LocalCommitLog implements CommitLog {
   readonly isLocal = true
   readonly refusal = undefined

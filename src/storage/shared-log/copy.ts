@@ -7,14 +7,14 @@ import { ImageNeeded, type Leadership, type LogImage, type LogPosition, type Sha
 
 type Source = Pick<EngineSource, 'engine' | 'replace'>
 
-/** Maximum size of one published chunk. */
+/** Approximate maximum bytes of one published chunk. */
 const CHUNK_BYTES = 1024 * 1024
 
 /**
- * Prepares an engine so that the log can bring it up to date. Must be called before a store is opened on the engine. If
- * the log still has all entries after the engine's copy, does nothing. Otherwise reads the image. If the engine holds
- * other data, reads the image into a new generation. After a crash, the read starts over. Resolves to true if the image
- * was read.
+ * Prepares an engine so that the shared log can bring it up to date. Must be called before a store is opened on the
+ * engine. If the log still has all entries after the engine's copy, does nothing and resolves to false. Otherwise,
+ * reads the image of the log and resolves to true. If the engine contains other data, reads the image into a new
+ * generation. After a crash, the read starts again.
  */
 export const prepareCopy = async (source: Source, log: SharedLog, signal: AbortSignal): Promise<boolean> => {
   const { engine } = source
@@ -29,7 +29,7 @@ export const prepareCopy = async (source: Source, log: SharedLog, signal: AbortS
 const readCopy = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<void> =>
   markCopy(engine, await readWhole(engine, log, signal))
 
-/** Replaces all data of the cluster with the content of an engine, which becomes the first copy of the new data. */
+/** Replaces all data of the cluster with the content of an engine. The engine is then a copy of the new data. */
 export const publishCopy = async (engine: Engine, leadership: Leadership): Promise<void> =>
   markCopy(engine, await leadership.replace(engine.scan({}, { chunkBytes: CHUNK_BYTES })))
 
@@ -50,13 +50,13 @@ const readWhole = async (engine: Engine, log: SharedLog, signal: AbortSignal): P
     try {
       return await replay(engine, image, signal)
     } catch (error) {
-      // The read took so long that its image was compacted: a newer image exists.
+      // A compaction removed log entries after this image during the read, so a newer image exists.
       if (!(error instanceof ImageNeeded)) throw error
     }
   }
 }
 
-/** Deletes the applied position first: without it, the remaining data is ignored. */
+/** Deletes all data. Deletes the applied position first, because data without it counts as incomplete. */
 const empty = async (engine: Engine): Promise<void> => {
   await write(engine, { isDurable: true }, (batch) => batch.delete(APPLIED_KEY))
   for await (const chunk of engine.scan({}, { values: false })) {
@@ -73,7 +73,7 @@ const readChunks = async (engine: Engine, image: LogImage, signal: AbortSignal):
   }
 }
 
-/** Applies the entries after the image. The image may contain some of them, but applying an entry twice is harmless. */
+/** Applies the entries after the image. The image may contain some of them, but it is harmless to apply them twice. */
 const replay = async (engine: Engine, image: LogImage, signal: AbortSignal): Promise<LogPosition> => {
   let { position } = image
   for await (const entry of image.rest()) {

@@ -5,25 +5,25 @@ import { type Leadership, LeadershipLost, type LogEntry, type LogPosition, type 
 
 interface FollowedStore {
   follow(entry: LogEntry): Promise<void>
-  /** Commits a marker that the store exists, and nothing else. */
+  /** Commits an empty batch, which becomes the first entry of this leader in the log. */
   settle(): Promise<void>
 }
 
 interface FollowerOptions {
   readonly store: FollowedStore
-  /** The commit log of the same store. */
+  /** The commit log of `store`. */
   readonly commitLog: SharedCommitLog
   readonly sharedLog: SharedLog
 }
 
 /**
- * Keeps the store of one node up to date with the shared log: applies the entries of other nodes until this node becomes
- * the leader. Runs one operation at a time: each call ends the previous call.
+ * Applies the entries of other nodes to the store of this node, until this node becomes the leader. Only one operation
+ * runs at a time: each call of a method stops the previous call.
  */
 export class Follower {
   readonly #options: FollowerOptions
   readonly #listeners = new Listeners()
-  /** Calls the listener whenever `seen` changes. Returns the unsubscribe function. */
+  /** Calls the listener when `seen` changes. Returns the unsubscribe function. */
   readonly onSeen = this.#listeners.add
   #seen: number
   #stop = new AbortController()
@@ -38,14 +38,14 @@ export class Follower {
     return this.#options.commitLog.applied
   }
 
-  /** The last entry that was applied and announced to all caches of stored values. */
+  /** The index of the last entry that was applied and announced to the caches of stored values. */
   get seen(): number {
     return this.#seen
   }
 
   /**
-   * Applies all entries until the signal or another call ends it. Throws `ImageNeeded` if the log no longer has the
-   * next entry. The caller must then close the store, run `prepareCopy`, and open the store again.
+   * Applies existing and new entries until the signal or another call stops it. Rejects with `ImageNeeded` if the log
+   * no longer has the next entry. The caller must then close the store, run `prepareCopy`, and open the store again.
    */
   follow(signal: AbortSignal): Promise<void> {
     return this.#next(async (stop) => {
@@ -64,9 +64,9 @@ export class Follower {
   }
 
   /**
-   * Applies the rest of the log and makes the store the writer. The first entry of the term is a marker. Rejects with
-   * `LeadershipLost` if the leadership is lost, or if another call ends this one; `follow` can be called after that. If
-   * `lead` fails, the caller must resign the leadership.
+   * Applies the remaining entries and makes the store the writer. Commits an empty batch as the first entry of the
+   * term. Rejects with `LeadershipLost` if the leadership is lost or another call stops this call. The caller can then
+   * call `follow`. After other errors, the caller must resign the leadership.
    */
   lead(leadership: Leadership): Promise<void> {
     return this.#next(async (stop) => {

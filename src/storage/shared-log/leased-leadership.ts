@@ -6,16 +6,16 @@ import { LeadershipLost, type Leadership, type LogPosition, LogRefused, OutcomeU
 
 type Content = AsyncIterable<readonly Entry[]>
 
-/** A leader's requests to the consensus engine. Each request waits for its response. It is retried if this is safe. */
+/** The requests of a leader to the consensus engine. Each resolves after the response. Safe requests are retried. */
 interface LeaderCalls {
   /**
-   * Resolves to false if this node is not the leader: nothing was appended. Rejects with `LogRefused` if the log accepts
-   * no entries: nothing was appended. After any other error, the outcome is unknown.
+   * Appends an entry. Resolves to false if another node is the leader. Rejects with `LogRefused` if the log accepts no
+   * entries now. In both cases, nothing was appended. After any other error, the outcome is unknown.
    */
   append(index: number, entry: Buffer): Promise<boolean>
-  /** Resolves to undefined if this node is not the leader. */
+  /** Replaces all data of the cluster. Resolves to undefined if another node is the leader. */
   replace(content: Content): Promise<LogPosition | undefined>
-  /** Resolves to false if the lease has expired. A response that arrives after the lease time is ignored. */
+  /** Renews the lease. Resolves to false if the lease has expired. */
   renew(): Promise<boolean>
   /** Revokes the lease. */
   release(): Promise<void>
@@ -24,7 +24,7 @@ interface LeaderCalls {
 interface LeasedLeadershipOptions {
   readonly clock: Clock
   readonly leaseMs: number
-  /** The monotonic time before the lease was requested. */
+  /** The monotonic time, in milliseconds, before this node requested the lease. */
   readonly sentMs: number
   readonly term: number
   readonly end: LogPosition
@@ -32,11 +32,13 @@ interface LeasedLeadershipOptions {
 }
 
 /**
- * A leadership that is bound to a lease. The lease is renewed after each third of its time. The leadership ends
- * permanently in these cases. A late response does not restore it.
- * - The lease has expired according to this node's clock or to the engine.
+ * A leadership that is bound to a lease. The lease is renewed three times per lease time. The leadership ends in these
+ * cases:
+ * - The lease has expired by the clock of this node or in the consensus engine.
  * - Another node is the leader.
  * - The outcome of an append is unknown.
+ *
+ * A late response does not restore the leadership.
  */
 export class LeasedLeadership implements Leadership {
   readonly term: number
@@ -45,13 +47,13 @@ export class LeasedLeadership implements Leadership {
   readonly #lease: OwnLease
   readonly #renewal: Timer
   #lose: (reason: string) => void = () => undefined
-  /** Pending waits. A set is used because racing with a long-lived promise leaks one reaction per race. */
+  /** Callbacks of pending requests, called if the leadership is lost. `Promise.race` with `lost` would leak memory. */
   readonly #waiting = new Set<(reason: string) => void>()
   #isResigning = false
-  /** Appends are sent one at a time, which fixes their order. */
+  /** The last queued append. Appends are sent one at a time, to keep their order. */
   #appends: Promise<unknown> = Promise.resolve()
   #end: LogPosition
-  /** The last refusal of the log. Pending appends after the refused entry fail with the same error. */
+  /** The last `LogRefused` error. Appends that were queued after the refused entry fail with the same error. */
   #refusal: LogRefused | undefined
 
   constructor(options: LeasedLeadershipOptions) {
@@ -87,12 +89,12 @@ export class LeasedLeadership implements Leadership {
   async resign(): Promise<void> {
     this.#isResigning = true
     await this.#appends
-    // If no member answers, the lease expires by itself.
+    // If no member responds, the lease expires by itself.
     await Promise.race([this.#options.calls.release().catch(() => undefined), this.lost])
     this.finish('it was resigned')
   }
 
-  /** Ends the leadership locally. The engine notices when the lease expires. */
+  /** Ends the leadership on this node. The consensus engine notices when the lease expires. */
   finish(reason: string): void {
     this.#renewal.cancel()
     this.#lease.end()
@@ -110,8 +112,8 @@ export class LeasedLeadership implements Leadership {
     if (!this.#lease.isHeld) throw new LeadershipLost()
     if (index !== this.#end.index + 1) throw this.#refusal ?? new Error(`entry ${index} is not the next one`)
     const position = positionOf({ index, bytes: entry })
-    const isThere = await this.#outcome(this.#options.calls.append(index, entry))
-    if (!isThere) throw this.#overtaken()
+    const isAppended = await this.#outcome(this.#options.calls.append(index, entry))
+    if (!isAppended) throw this.#overtaken()
     this.#end = position
   }
 
@@ -123,7 +125,7 @@ export class LeasedLeadership implements Leadership {
     return position
   }
 
-  /** Resolves to the response if it arrives before the leadership is lost. Otherwise rejects with the reason. */
+  /** Resolves to the response of a request. Rejects if the log refuses the entry, or the leadership is lost first. */
   async #outcome<T>(asked: Promise<T>): Promise<T> {
     const answer = await this.#untilLost(asked.catch(refusalOf))
     if (answer instanceof LogRefused) this.#refusal = answer
@@ -148,17 +150,14 @@ export class LeasedLeadership implements Leadership {
     return new LeadershipLost()
   }
 
-  /**
-   * Renews the lease after each third of its time, even if earlier renewals are pending: a slow response still renews
-   * the lease.
-   */
+  /** Sends a renewal even if earlier renewals are pending, because a slow response extends the lease too. */
   async #renew(): Promise<void> {
     const sentMs = this.#options.clock.monotonic()
     try {
       if (await this.#options.calls.renew()) this.#lease.renew(sentMs)
       else this.finish('its lease has expired')
     } catch {
-      // The next renewal retries, until the lease has expired by this node's own clock.
+      // The next renewal retries. Without a successful renewal, the lease ends by the clock of this node.
     }
   }
 }

@@ -1,18 +1,18 @@
 /**
- * A simulated connection between a node and an in-memory engine: working, cut, or losing responses. Requests are
- * delayed, never dropped.
+ * A simulated connection between a node and a shared log in memory. A fault delays requests or responses but never
+ * drops them.
  */
 export class MemoryLink {
   #canAsk = new Gate()
   #canAnswer = new Gate()
 
-  /** Blocks all traffic until it is healed. */
+  /** Blocks requests and responses until `heal`. */
   cut(): void {
     this.#canAsk.shut()
     this.#canAnswer.shut()
   }
 
-  /** Executes requests but withholds their responses until it is healed. */
+  /** Executes requests but withholds their responses until `heal`. */
   loseAnswers(): void {
     this.#canAnswer.shut()
   }

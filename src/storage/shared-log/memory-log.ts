@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import { Listeners } from '../../base/listeners.js'
 import type { Entry } from '../engine/engine.js'
 import { OrderedMap } from '../engine/ordered-map.js'
-import { decodeBatch, LOG_START, positionBehind, positionOf, previousHashOf } from './raw-batch.js'
+import { decodeBatch, LOG_START, positionAfter, positionOf, previousHashOf } from './raw-batch.js'
 import { ImageNeeded } from './shared-log.js'
 import type * as Shared from './shared-log.js'
 
@@ -10,15 +10,15 @@ interface MemoryLogOptions {
   /** The clock that expires leases. */
   readonly clock: Clock
   readonly leaseMs: number
-  /** Older entries exist only in the image. */
+  /** Maximum number of entries in the log (default 65,536). Older entries are merged into the image. */
   readonly entriesMax?: number
 }
 
 const CHUNK_ENTRIES = 1000
 
 /**
- * The shared log of one cluster in memory, in place of a consensus engine. It answers at once and keeps its data. Nodes
- * connect through `MemorySharedLog`.
+ * The shared log of one cluster in memory, without a consensus engine. Responds immediately. Nodes connect through
+ * `MemorySharedLog`.
  */
 export class MemoryLog {
   readonly clock: Clock
@@ -27,9 +27,9 @@ export class MemoryLog {
   #image = new OrderedMap()
   readonly #entries: Shared.LogEntry[] = []
   readonly #nodes = new Map<string, { readonly node: Shared.AnnouncedNode; readonly expiry: Timer }>()
-  readonly #news = new Listeners()
+  readonly #changes = new Listeners()
   /** Calls the listener after each change of the leader or the log. Returns the unsubscribe function. */
-  readonly onNews = this.#news.add
+  readonly onChange = this.#changes.add
   #base = LOG_START
   #term = 0
   #leader: { readonly record: Shared.LeaderRecord; expiry: Timer } | undefined
@@ -49,12 +49,12 @@ export class MemoryLog {
     return last ? positionOf(last) : this.#base
   }
 
-  /** Makes the candidate the leader. Returns undefined if there is a leader already. */
+  /** Makes the candidate the leader. Returns its record, or undefined if there is a leader already. */
   tryLead(candidate: Shared.Candidate, activeSinceMs: number): Shared.LeaderRecord | undefined {
     if (this.#leader) return undefined
     const record = { ...candidate, term: ++this.#term, activeSinceMs }
     this.#leader = { record, expiry: this.#expireLeader() }
-    this.#news.tell()
+    this.#changes.tell()
     return record
   }
 
@@ -77,17 +77,17 @@ export class MemoryLog {
     }
     this.#entries.push(entry)
     while (this.#entries.length > this.#entriesMax) this.#fold()
-    this.#news.tell()
+    this.#changes.tell()
     return true
   }
 
   replace(term: number, content: readonly Entry[]): Shared.LogPosition | undefined {
     if (this.#leader?.record.term !== term) return undefined
-    this.#base = positionBehind(this.end)
+    this.#base = positionAfter(this.end)
     this.#entries.length = 0
     this.#image = new OrderedMap()
     for (const { key, value } of content) this.#image.set(key, value)
-    this.#news.tell()
+    this.#changes.tell()
     return this.#base
   }
 
@@ -107,11 +107,11 @@ export class MemoryLog {
       .frozen()
       .flatMap(({ keys, values }) => keys.map((key, at) => ({ key, value: values[at] })))
     const entries = pairs.flatMap(({ key, value }) => (value ? [{ key, value }] : []))
-    const behind = [...this.#entries]
+    const rest = [...this.#entries]
     return {
       position: this.#base,
       async *rest() {
-        yield* behind
+        yield* rest
       },
       async *chunks() {
         for (let at = 0; at < entries.length; at += CHUNK_ENTRIES) yield entries.slice(at, at + CHUNK_ENTRIES)
@@ -141,7 +141,7 @@ export class MemoryLog {
   #dropLeader(): void {
     this.#leader?.expiry.cancel()
     this.#leader = undefined
-    this.#news.tell()
+    this.#changes.tell()
   }
 
   /** Merges the oldest entry into the image. */

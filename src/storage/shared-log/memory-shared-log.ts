@@ -9,7 +9,7 @@ import type { Entry } from '../engine/engine.js'
 import { positionOf } from './raw-batch.js'
 import type * as Shared from './shared-log.js'
 
-/** A node's connection to a shared log in memory. For clusters whose nodes all run in one process. */
+/** The connection of one node to a shared log in memory, for clusters whose nodes run in one process. */
 export class MemorySharedLog implements Shared.SharedLog {
   /** Controls the connection between the node and the log, for fault injection. */
   readonly link: MemoryLink
@@ -23,13 +23,13 @@ export class MemorySharedLog implements Shared.SharedLog {
   #announced: { readonly id: string; readonly renewal: Timer } | undefined
   #leadership: LeasedLeadership | undefined
 
-  /** `clock` is the node's clock. */
+  /** Connects a node to `log`. `clock` is the clock of this node. */
   constructor(log: MemoryLog, clock: Clock, link = new MemoryLink()) {
     this.link = link
     this.#log = log
     this.#clock = clock
     this.#leader = log.leader
-    this.#unsubscribe = log.onNews(() => void this.#learn())
+    this.#unsubscribe = log.onChange(() => void this.#learn())
   }
 
   get leader(): Shared.LeaderRecord | undefined {
@@ -52,7 +52,7 @@ export class MemorySharedLog implements Shared.SharedLog {
     using either = linkSignals([signal, this.#ended.signal])
     const ends = either.signal
     for (;;) {
-      const news = this.#news(ends)
+      const change = this.#nextChange(ends)
       const sentMs = this.#clock.monotonic()
       const tried = this.link.ask(() => (ends.aborted ? undefined : this.#log.tryLead(candidate, this.#clock.now())))
       const record = await unlessAborted(tried, ends).catch((reason: unknown) => {
@@ -60,7 +60,7 @@ export class MemorySharedLog implements Shared.SharedLog {
         throw reason
       })
       if (record) return this.#lead(record.term, sentMs)
-      await news
+      await change
       ends.throwIfAborted()
     }
   }
@@ -70,7 +70,7 @@ export class MemorySharedLog implements Shared.SharedLog {
     const ends = either.signal
     let position = after
     while (!ends.aborted) {
-      const news = this.#news(ends)
+      const change = this.#nextChange(ends)
       const from = position
       const asked = this.link.ask(() => this.#log.entriesAfter(from))
       const entries = await unlessAborted(asked, ends).catch((error: unknown) => {
@@ -82,7 +82,7 @@ export class MemorySharedLog implements Shared.SharedLog {
         position = positionOf(entry)
         yield entry
       }
-      if (entries.length === 0) await news
+      if (entries.length === 0) await change
     }
   }
 
@@ -162,7 +162,7 @@ export class MemorySharedLog implements Shared.SharedLog {
   }
 
   /** Resolves at the next change of the log or its leader, or when the signal is aborted. */
-  #news(ends: AbortSignal): Promise<void> {
-    return nextChange(this.#log.onNews, ends)
+  #nextChange(ends: AbortSignal): Promise<void> {
+    return nextChange(this.#log.onChange, ends)
   }
 }

@@ -1,12 +1,12 @@
 import type { Clock, Timer } from '../../base/clock.js'
 
-/** The fraction of a lease that its holder relies on, because the clocks of two machines differ in speed. */
+/** The fraction of a lease on which its holder relies, because the clocks of two machines may differ in speed. */
 const TRUSTED_PART = 0.9
 
 /**
- * The part of a lease on which its holder can rely. It is measured with the holder's monotonic clock, from before each
- * renewal was sent, and is 10% shorter than granted. It therefore ends before the lease can expire in the consensus
- * engine, even if responses are lost.
+ * The time during which the holder of a lease can rely on it. Each renewal counts from before it was sent, by the
+ * monotonic clock of the holder, and 10% are deducted. This time therefore ends before the lease can expire in the
+ * consensus engine, even if responses are lost.
  */
 export class OwnLease {
   readonly #clock: Clock
@@ -15,7 +15,7 @@ export class OwnLease {
   #endsMs: number
   #timer: Timer | undefined
 
-  /** `sentMs`: the monotonic time before the lease was requested. */
+  /** Starts a lease. `sentMs` is the monotonic time before the lease was requested. */
   constructor(clock: Clock, leaseMs: number, sentMs: number, onEnd: () => void) {
     this.#clock = clock
     this.#leaseMs = leaseMs
@@ -28,14 +28,12 @@ export class OwnLease {
     return this.#clock.monotonic() < this.#endsMs
   }
 
-  /**
-   * Extends the lease after a renewal that was sent at this monotonic time. Has no effect on a lease that has ended.
-   */
+  /** Extends the lease after a successful renewal that was sent at this monotonic time. Ignores an ended lease. */
   renew(sentMs: number): void {
     if (this.isHeld) this.#endsMs = Math.max(this.#endsMs, sentMs + this.#leaseMs * TRUSTED_PART)
   }
 
-  /** Ends the lease locally. */
+  /** Ends the lease for its holder. The consensus engine is not notified. */
   end(): void {
     this.#endsMs = Number.NEGATIVE_INFINITY
     this.#timer?.cancel()

@@ -3,17 +3,18 @@ import { LogicalError } from '../../logical/errors.js'
 import type { LogEntry, LogPosition } from './shared-log.js'
 
 /**
- * Codec of log entries: the operations of one batch on the raw keys of an engine, in order. Big endian.
+ * Codec of an entry of the shared log: the operations of one batch on the raw keys of an engine, in order. Big endian.
  *
  * Sizes in bytes:
- * - header: hash 20 (SHA-256 of everything after it, truncated), version 1, hash of the previous entry 20, operations 4
- * - each operation: key length 4, key, (value length + 1) 4, value; 0 in place of the value length deletes the key
+ * - header: hash 20 (truncated SHA-256 of all following bytes), version 1, hash of the previous entry 20, number of
+ *   operations 4
+ * - each operation: key length 4, key, (value length + 1) 4, value. 0 instead of the value length deletes the key
  */
 const VERSION = 1
 const AT = { version: SHORT_HASH_BYTES, previous: SHORT_HASH_BYTES + 1, count: 2 * SHORT_HASH_BYTES + 1 }
 const HEADER_BYTES = AT.count + 4
 
-/** An undefined value deletes the key. */
+/** One operation of a batch. An undefined value deletes the key. */
 export interface RawOperation {
   readonly key: string
   readonly value: Buffer | undefined
@@ -49,19 +50,19 @@ export const positionOf = ({ index, bytes }: LogEntry): LogPosition => ({
   hash: Buffer.from(bytes.subarray(0, SHORT_HASH_BYTES)),
 })
 
-/** Returns the start of a log whose content was replaced at `end`: a position that no entry has. */
-export const positionBehind = (end: LogPosition): LogPosition => ({
+/** Returns the position at which the log continues after its content was replaced at `end`. No entry has it. */
+export const positionAfter = (end: LogPosition): LogPosition => ({
   index: end.index + 1,
   hash: shortHash(Buffer.concat([Buffer.from('replaced'), end.hash])),
 })
 
 export const previousHashOf = (entry: Buffer): Buffer => entry.subarray(AT.previous, AT.previous + SHORT_HASH_BYTES)
 
-/** Decodes an entry. Throws `LogicalError` `internal` if the bytes are damaged. */
+/** Decodes the operations of an entry. Throws `LogicalError` `internal` if the bytes are damaged. */
 export const decodeBatch = ({ index, bytes }: LogEntry): RawOperation[] => {
   const isWhole = bytes.length >= HEADER_BYTES && bytes[AT.version] === VERSION
   if (!isWhole || !shortHash(bytes.subarray(SHORT_HASH_BYTES)).equals(bytes.subarray(0, SHORT_HASH_BYTES))) {
-    throw new LogicalError('internal', `entry ${index} of the shared log is damaged`)
+    throw new LogicalError('internal', `cannot read entry ${index} of the shared log: it is damaged`)
   }
   const operations: RawOperation[] = []
   let at = HEADER_BYTES

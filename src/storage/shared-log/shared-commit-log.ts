@@ -16,9 +16,8 @@ import {
 } from './shared-log.js'
 
 /**
- * Commit log of a store that is one of several replicas. The leader appends a batch to the shared log, then applies it.
- * Applying does not wait for the local disk, because the log is durable. Other nodes apply the same entries in the same
- * order.
+ * Commit log of a store that is one of several copies. The leader appends a batch to the shared log, then applies it to
+ * its engine without a sync, because the log is durable. Other nodes apply the same entries in the same order.
  */
 export class SharedCommitLog implements CommitLog {
   readonly isLocal = false
@@ -26,7 +25,7 @@ export class SharedCommitLog implements CommitLog {
   #applied: LogPosition
   #leadership: Leadership | undefined
 
-  /** The engine must be empty, or hold a copy of the cluster's data at some index (see `copy.ts`). */
+  /** Opens the log for an engine that is empty or contains a consistent copy of the cluster's data (see `copy.ts`). */
   constructor(engine: Engine) {
     this.#engine = engine
     this.#applied = readApplied(engine)
@@ -41,7 +40,7 @@ export class SharedCommitLog implements CommitLog {
     return this.#leadership.isHeld ? undefined : new LeadershipLost()
   }
 
-  /** Makes this store the writer. Throws if it has not applied all earlier entries. */
+  /** Makes this store the writer. Throws `ImageNeeded` if the store has not applied all entries of the log. */
   lead(leadership: Leadership): void {
     const { index, hash } = leadership.end
     if (this.#applied.index !== index || !this.#applied.hash.equals(hash)) {
@@ -55,8 +54,8 @@ export class SharedCommitLog implements CommitLog {
   }
 
   /**
-   * Commits a batch. If it rejects with `NotApplied`, the engine may have applied the batch. If it rejects with another
-   * error, such as `LeadershipLost` or `OutcomeUnknown`, the engine is unchanged.
+   * Commits a batch. After `NotApplied`, the engine may have applied the batch. After other errors, such as
+   * `LeadershipLost` or `OutcomeUnknown`, the engine is unchanged.
    */
   async commit(batch: EngineBatch): Promise<void> {
     const leadership = this.#leadership
@@ -68,14 +67,15 @@ export class SharedCommitLog implements CommitLog {
     try {
       await this.#write(operations, positionOf(entry))
     } catch (error) {
-      // Other nodes can continue from the log. This node must apply the entry first.
+      // The log contains the entry, so other nodes can continue. This node gives up the leadership, because it lacks
+      // the entry.
       this.#leadership = undefined
       void leadership.resign()
       throw error instanceof NothingWritten ? new OutcomeUnknown(error) : new NotApplied(error)
     }
   }
 
-  /** Applies another node's entry. Rejects with the engine's error. */
+  /** Applies an entry that another node wrote. Rejects with `LogicalError` if the entry is not the next one. */
   async apply(entry: LogEntry, operations: readonly RawOperation[]): Promise<void> {
     const { index, hash } = this.#applied
     if (entry.index !== index + 1 || !previousHashOf(entry.bytes).equals(hash)) {
@@ -97,7 +97,7 @@ export class SharedCommitLog implements CommitLog {
   }
 }
 
-/** Records the operations of a batch, which the engine applies after they are in the log. */
+/** Records the operations of a batch. The engine applies them after they are in the log. */
 class RecordedBatch implements EngineBatch {
   readonly operations: RawOperation[] = []
 
@@ -114,7 +114,7 @@ class RecordedBatch implements EngineBatch {
   }
 
   async write(): Promise<void> {
-    throw new Error('a batch of a shared log is committed by the log')
+    throw new Error('a batch of a shared log cannot be written directly')
   }
 
   discard(): void {

@@ -6,10 +6,10 @@ import type { Engine } from '../engine/engine.js'
 
 export interface StoreOptions extends Pick<Facilities, 'clock' | 'log'> {
   readonly engine: Engine
-  /** The commit log; by default the engine itself, for a standalone store. */
+  /** The commit log (default: a `LocalCommitLog` for a standalone store). */
   readonly commitLog?: CommitLog
   readonly random?: Random
-  /** If false, writes complete before they survive a power loss. */
+  /** If false, commits are acknowledged before they survive a power loss. */
   readonly syncWrites: boolean
   readonly walRetentionEntries: number
   readonly walRetentionBytes: number

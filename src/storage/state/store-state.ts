@@ -3,16 +3,16 @@ import { SHORT_HASH_BYTES } from '../../crypto/digest.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { RemotePosition, WalPosition } from '../keys/replicable.js'
 
-/** The store's own record. It is written with every batch, so it always describes the exact content of the engine. */
+/** The state of a store. Every batch contains the new state, so that it matches the content of the engine. */
 export interface StoreState {
-  /** Counts batches; shows whether a snapshot contains the batch in flight. */
+  /** Number of batches so far. It shows whether a snapshot contains the batch in flight. */
   readonly revision: number
-  /** The kept log begins after this position. */
+  /** The position after which the log starts. */
   readonly base: WalPosition
   readonly last: WalPosition
   readonly lastReplicatedIndex: number
   readonly lastShippedIndex: number
-  /** Log index to which the stored Merkle pages correspond; undefined if the pages must not be used. */
+  /** The log index that the stored Merkle pages match; undefined if the stored pages are invalid. */
   readonly checkpoint: number | undefined
   readonly epoch: string
   readonly remote: RemotePosition | undefined
@@ -26,7 +26,7 @@ interface StateText extends Omit<StoreState, 'base' | 'last' | 'remote' | 'check
   readonly remote: readonly [number, string, string] | null
 }
 
-/** Returns a hash that no frame has, so that no follower of another log has a position of this log. */
+/** Returns a random hash, so that no follower of another log has the same position. */
 export const freshHash = (random: Random): Buffer => random.bytes(SHORT_HASH_BYTES)
 
 export const freshState = (random: Random): StoreState => {
@@ -70,6 +70,6 @@ export const parseState = (bytes: Buffer): StoreState => {
       remote: remote === null ? undefined : { ...position([remote[0], remote[1]]), epoch: remote[2] },
     }
   } catch (error) {
-    throw new LogicalError('internal', 'the state record of the storage is damaged', { cause: error })
+    throw new LogicalError('internal', 'cannot read the storage: its state record is damaged', { cause: error })
   }
 }

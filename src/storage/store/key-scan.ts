@@ -4,12 +4,12 @@ import { DATA_PREFIX, dataKey } from '../keys/raw-keys.js'
 
 export interface KeyScan {
   readonly prefix: string
-  /** Returns only keys after this full key. */
+  /** If set, the scan starts after this storage key. */
   readonly after?: string
   readonly limit?: number
 }
 
-/** Yields the storage keys below a prefix, in order, in chunks. `findSnapshot` is called when the scan begins. */
+/** Yields the storage keys below a prefix in chunks, in order. Calls `findSnapshot` at the first read. */
 export async function* scanKeys(
   engine: Engine,
   { prefix, after, limit }: KeyScan,

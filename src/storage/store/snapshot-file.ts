@@ -8,9 +8,10 @@ import { invalid } from '../../logical/errors.js'
 import type { Entry } from '../engine/engine.js'
 
 /**
- * Format of a cluster snapshot: a gzipped tar archive with `meta.json`, numbered files of stored records, their hashes
- * in `SHA256SUMS`, and those hashes sealed with the root key. Clients treat an archive as complete if that last file is
- * present. Values are the stored ciphertext. A record is two lengths (32 bits, big endian), the key and the value.
+ * Format of a cluster snapshot: a gzipped tar archive. It contains `meta.json`, numbered files of stored records, the
+ * hashes of these files (`SHA256SUMS`), and the same hashes encrypted with the root key (`SHA256SUMS.sealed`). The last
+ * file shows clients that the archive is complete. A record is the key length and the value length (32 bits each, big
+ * endian), the key, and the value as stored ciphertext.
  */
 interface SnapshotMeta {
   readonly clusterId: string
@@ -42,10 +43,12 @@ const FORMAT = { format: 'understudy-snapshot', version: 1 } as const
 const RECORDS_BYTES = 1024 * 1024
 const LENGTHS_BYTES = 8
 
-/** Returns the file as a stream that is created while it is read. Stopping the iteration stops the creation. */
+/**
+ * Returns the snapshot file as a stream, which is created while it is read. If the reader stops, the creation stops.
+ */
 export const writeSnapshot = (content: SnapshotContent): AsyncIterable<Buffer> => {
   const gzip = createGzip({ level: 1 })
-  // An error in the archive destroys the stream, so the reader receives it.
+  // An error of `archive` destroys the stream, so that the reader receives the error.
   pipeline(Readable.from(archive(content)), gzip, () => undefined)
   return gzip
 }
@@ -88,8 +91,8 @@ async function* encode(entries: AsyncIterable<readonly Entry[]>): AsyncGenerator
 }
 
 /**
- * Reads a file to its end and verifies every hash. Throws `LogicalError` with status 400 if it is not a complete
- * snapshot.
+ * Reads a whole snapshot file and verifies every hash. Rejects with `LogicalError` (status 400) if the file is not a
+ * complete snapshot.
  */
 export const verifySnapshot = async (file: Buffer): Promise<VerifiedSnapshot> => {
   const lines: string[] = []
@@ -106,7 +109,7 @@ export const verifySnapshot = async (file: Buffer): Promise<VerifiedSnapshot> =>
   return { meta: parseMeta(found.get(META)), sums, sealedSums }
 }
 
-/** Yields the records of a verified file, in chunks. */
+/** Yields the records of a verified snapshot file, in chunks. */
 export async function* readSnapshot(file: Buffer): AsyncGenerator<Entry[]> {
   for await (const { name, content } of filesOf(file)) if (RECORDS.test(name)) yield decode(content)
 }

@@ -25,7 +25,7 @@ import type { Trees } from '../trees/trees.js'
 
 export type { StoreOptions } from '../state/store-options.js'
 
-/** The result of a write: the function's result, and the log index of this cluster at which it is visible. */
+/** The result of `fn` of a write, and the index of this cluster's log at which the write is visible. */
 export interface Written<T> {
   readonly value: T
   readonly index: number
@@ -34,9 +34,10 @@ export interface Written<T> {
 const ALL_CATEGORIES: ReadonlySet<Category> = new Set(['replicated', 'local', 'ignored'])
 
 /**
- * Stored values by key, with a log and two Merkle trees. Reads return committed data. A write runs a function at once, with
- * committed and queued data. It resolves when the data that the function read and wrote is durable. One transaction is one
- * log entry, unless it changes only ignored keys. Callers must not change a buffer after `put`.
+ * Stored values by key, with a log and two Merkle trees. Reads return committed data. `write` runs a function
+ * immediately, over committed and queued data, and resolves when the data that the function read and wrote is
+ * committed. One transaction is one log entry, unless it changes only ignored keys. Callers must not change a buffer
+ * after `put`.
  */
 export class Store implements Repl.ReplicableStore {
   readonly #committer: Committer
@@ -51,10 +52,10 @@ export class Store implements Repl.ReplicableStore {
     this.#random = random
     this.#committer = committer
     this.#pinned = new PinnedReads(options.engine)
-    committer.onReopened(() => this.#pinned.lose())
+    committer.onReopened(() => this.#pinned.invalidate())
   }
 
-  /** Reads and verifies the content of the engine. Throws `LogicalError` with the location of a break in the log. */
+  /** Loads and verifies the content of the engine. Rejects with `LogicalError` and the index of a break in the log. */
   static async open(options: StoreOptions): Promise<Store> {
     const random = options.random ?? createSystemRandom()
     return new Store(options, random, await Committer.open(options, random))
@@ -64,7 +65,7 @@ export class Store implements Repl.ReplicableStore {
     return this.#options.engine.get(dataKey(key), this.#pinned.snapshotFor(key))
   }
 
-  /** Returns true if the key has a value. Does not read a large value. */
+  /** Returns true if the key has a value, without reading a large value. */
   has(key: string): boolean {
     return this.#options.engine.has(dataKey(key), this.#pinned.snapshotFor(key))
   }
@@ -79,7 +80,7 @@ export class Store implements Repl.ReplicableStore {
     this.#writable = categories
   }
 
-  /** Makes `write` reject keys of these categories until `lift`. Resolves when all earlier writes are durable and logged. */
+  /** Makes `write` reject keys of these categories until `lift`. Resolves when all earlier writes are committed. */
   async fence(categories: ReadonlySet<Category>): Promise<void> {
     this.#fenced = categories
     await this.#committer.pause(async () => undefined)
@@ -89,7 +90,7 @@ export class Store implements Repl.ReplicableStore {
     this.#fenced = new Set()
   }
 
-  /** Runs a transaction. If `fn` throws, writes nothing, and rethrows when the queued data that `fn` read is durable. */
+  /** Runs a transaction. If `fn` throws, writes nothing, and rejects with its error after its reads are committed. */
   async write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     this.#committer.requireWritable()
     const { overlay } = this.#committer
@@ -106,23 +107,23 @@ export class Store implements Repl.ReplicableStore {
     return { value, index: await this.#submit('own', writeSet, loggedOfOwn(writeSet.changes)) }
   }
 
-  /** Resolves when all earlier writes, and the separately stored acknowledged position, survive a power loss. */
+  /** Commits an empty batch and syncs the acknowledged position, so that all earlier writes survive a power loss. */
   async settle(): Promise<void> {
     await this.#committer.run((_batch, state) => ({ state, changes: [], filtered: [], isDurable: true }))
     await this.#options.engine.settleAcknowledged()
   }
 
-  /** Runs `work` while no batch is written to the engine. Reads continue. */
+  /** Runs `work` between two batches. Reads continue meanwhile. */
   pauseWrites<T>(work: () => Promise<T>): Promise<T> {
     return this.#committer.pause(work)
   }
 
-  /** Applies another node's entry. Only `shared-log/follower.ts` calls this. */
+  /** Applies an entry that another node wrote to the shared log. Only `shared-log/follower.ts` calls this. */
   follow(entry: LogEntry): Promise<void> {
     return this.#committer.follow(entry)
   }
 
-  /** Commits the queued writes. The owner of the engine closes it. */
+  /** Commits the queued writes. Does not close the engine, which belongs to the caller. */
   close(): Promise<void> {
     this.#pinned.release()
     return this.#committer.close()
@@ -165,7 +166,7 @@ export class Store implements Repl.ReplicableStore {
     return this.#committer.wal.bytes
   }
 
-  /** The part of the log that is in memory. */
+  /** Number and bytes of the log frames in memory. */
   get recentLog(): { readonly frames: number; readonly bytes: number; readonly bytesMax: number } {
     return this.#committer.wal.recent
   }
@@ -196,7 +197,8 @@ export class Store implements Repl.ReplicableStore {
   }
 
   async setEpoch(epoch: string): Promise<void> {
-    if (!/^[\x21-\x7e]*$/.test(epoch) || epoch.length > EPOCH_BYTES) throw new Error('not an epoch')
+    if (!/^[\x21-\x7e]*$/.test(epoch) || epoch.length > EPOCH_BYTES)
+      throw new Error(`invalid epoch: ${JSON.stringify(epoch)}`)
     await this.#committer.run((_batch, state) => stageState({ ...state, epoch }))
   }
 
@@ -244,7 +246,7 @@ export class Store implements Repl.ReplicableStore {
       return this.#pinned.stage(stageImport(batch, state, trees, request))
     }
     await this.#committer.run(stage, writeSet.pending, step?.batch)
-    // The import may have written leaves that are cached as absent.
+    // The copy has written leaves that the cache may contain as absent.
     if (step) this.#committer.overlay.forgetLeaves()
   }
 
@@ -255,7 +257,7 @@ export class Store implements Repl.ReplicableStore {
   }
 
   holdReads(): void {
-    this.#pinned.want()
+    this.#pinned.request()
   }
 
   rebuild(options: Repl.RebuildOptions = {}): ReturnType<Repl.MaintainedTrees['rebuild']> {
@@ -270,7 +272,7 @@ export class Store implements Repl.ReplicableStore {
     this.trees[tree].change(page * SUB_PAGES_PER_PAGE, Buffer.alloc(SHORT_HASH_BYTES, 0xa5))
   }
 
-  /** Reads for a transaction: queued before committed values, and no data of a pending resync. */
+  /** Reads a value for a transaction. Queued values take precedence, but pinned reads during a resync ignore them. */
   #getQueued(key: string): Buffer | undefined {
     const snapshot = this.#pinned.snapshotFor(key)
     return snapshot ? this.#options.engine.get(dataKey(key), snapshot) : this.#committer.overlay.get(key)

@@ -11,7 +11,7 @@ interface KeyedValues {
   scanKeys(scan: KeyScan): AsyncIterable<readonly string[]>
 }
 
-/** The keys of a barrier below one prefix, as backends see them: without the prefix. */
+/** Gives a backend access to the keys of a barrier below one prefix. The backend uses keys without this prefix. */
 export class StorageView implements Storage {
   readonly #barrier: KeyedValues
   readonly #prefix: string
@@ -60,8 +60,8 @@ export class StorageView implements Storage {
   }
 
   /**
-   * Adds names until all keys are read, or until a folder continues past the end of a chunk. In the second case, returns
-   * the key after the folder, because starting a new scan is cheaper than reading a large folder key by key.
+   * Adds names until all keys are read, or until a folder continues after the end of a chunk. In the second case,
+   * resolves to the key after the folder, because a new scan is cheaper than reading the keys of a large folder.
    */
   async #listUntilLargeFolder(
     below: string,
@@ -90,5 +90,5 @@ const firstName = (rest: string): string => {
   return slash < 0 ? rest : rest.slice(0, slash + 1)
 }
 
-/** Returns the end of a name: for a folder, the key after all its keys; otherwise the name itself. */
+/** Returns the key after all keys of a folder (a name that ends with `/`), or the name itself if it is not a folder. */
 const endOfName = (name: string): string => (name.endsWith('/') ? `${name.slice(0, -1)}/\uffff` : name)

@@ -13,22 +13,22 @@ interface CopiedLeaf {
 }
 
 /**
- * The tree changes of one step of a copy. There are many keys, and they stay in memory until the step is written. They
- * are therefore stored in columns, and change objects are created on iteration. The keys of a tree are contiguous.
+ * The keys and tree changes of one import of a first copy. Stores them in columns and creates change objects on
+ * iteration, because many keys stay in memory until the import is written.
  */
 export class CopiedKeys implements Iterable<SubPageChange> {
   readonly keys: string[] = []
   readonly #subPages: number[] = []
   readonly #hashes: Buffer[] = []
-  /** The buffer that receives the next keys. */
+  /** The buffer for the hashes of the next keys. */
   #pool = Buffer.alloc(0)
   #tree: Tree | undefined
-  /** Start of the keys of each tree. */
+  /** Number of the first key of each run of keys of the same tree. */
   readonly #stretches: { readonly tree: Tree; readonly from: number }[] = []
-  /** Leaf hashes of the few keys that already existed, by number. */
+  /** Leaf hashes of the keys that already existed, by number of the key. Their entry in `#hashes` is the delta. */
   readonly #replacing = new Map<number, Buffer>()
 
-  /** Adds a key. The leaf hash of its packed entry is also its change. */
+  /** Adds a key with its packed entry. The hash of the entry is the leaf hash, and also the delta of a new key. */
   add(tree: Tree, key: string, subPage: number, entry: Buffer): void {
     const n = this.keys.length
     const inPool = n % HASHES_PER_POOL
@@ -42,14 +42,14 @@ export class CopiedKeys implements Iterable<SubPageChange> {
     this.#subPages.push(subPage)
   }
 
-  /** Records that the last added key already existed, with this leaf hash. */
+  /** Records that the last added key already existed with the leaf hash `before`. */
   replace(before: Buffer): void {
     const last = this.keys.length - 1
     this.#replacing.set(last, Buffer.from(this.#hash(last)))
     xorInto(this.#hash(last), 0, before)
   }
 
-  /** Yields the keys of a tree by sub-page, which is the fastest insertion order for the engine. */
+  /** Yields the leaves of a tree in the order of their sub-pages, which is the fastest order for the engine. */
   *leaves(tree: Tree): Generator<CopiedLeaf> {
     for (const { from, to } of this.#stretchesOf(tree)) {
       for (const offset of orderOf(this.#subPages, from, to)) {
@@ -85,7 +85,10 @@ export class CopiedKeys implements Iterable<SubPageChange> {
   }
 }
 
-/** Sorts items by sub-page, counted from `from`. Uses a counting sort, because sub-page numbers are small. */
+/**
+ * Returns the numbers of the items from `from` to `to`, relative to `from` and sorted by sub-page. Uses a counting
+ * sort, because sub-page numbers are small.
+ */
 const orderOf = (subPages: readonly number[], from: number, to: number): Uint32Array => {
   const ends = new Uint32Array(SUB_PAGES)
   for (let n = from; n < to; n++) increase(ends, subPages[n] ?? 0, 1)

@@ -10,19 +10,19 @@ import type * as Repl from '../keys/replicable.js'
 import type { Copied } from '../commit/stage.js'
 import { TREES, type Trees } from '../trees/trees.js'
 
-/** Data that arrived between two imports: a batch with values and leaves, and its tree changes. */
+/** The data between two imports: a batch with values and leaves, and its tree changes. */
 interface CopyStep {
   readonly batch: EngineBatch
-  /** The engine version when the batch was created. A batch of another version must not be written. */
+  /** The engine version at the creation of the batch. If it has changed since, the batch must not be written. */
   readonly engineVersion: number | undefined
   readonly copied: Copied
 }
 
 /**
- * The first copy of another store's trees. Incoming data is hashed in place and added to the next batch while the
- * previous batch is written. Existing keys are looked up only in the few sub-pages that were not empty at the start. No
- * other writer should change keys of these trees during the copy. If one does, the roots differ at the end, and the
- * trees are compared.
+ * Copies the trees of another store into this nearly empty store. Incoming data is hashed and added to the next batch
+ * while the previous batch is written. Existing keys are looked up only in the sub-pages that were not empty at the
+ * start. If another writer changes keys of these trees during the copy, the root hashes differ at the end, and the
+ * caller compares the trees.
  */
 export class FirstCopy implements Repl.FirstCopy {
   readonly replaced = new Set<string>()
@@ -55,7 +55,7 @@ export class FirstCopy implements Repl.FirstCopy {
     this.#bytes += packed.length
   }
 
-  /** Returns the data added since the last call. */
+  /** Returns the data that was added since the last call, or undefined if there is none. */
   take(): CopyStep | undefined {
     const batch = this.#batch
     const copied = this.#copied

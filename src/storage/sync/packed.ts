@@ -1,8 +1,8 @@
 import { LogicalError } from '../../logical/errors.js'
 
 /**
- * Packed keys and values, as replication sends them: key length (32 bits, big endian), key, value length, value. The
- * leaf hash is computed over exactly these bytes, so the receiver hashes each entry in place.
+ * Packs keys and values into the format that replication sends: key length (32 bits, big endian), key, value length (32
+ * bits), value. The leaf hash is the hash of exactly these bytes, so the receiver hashes each entry without a copy.
  */
 const LENGTH_BYTES = 4
 /** Maximum UTF-8 bytes of one UTF-16 code unit. */
@@ -14,7 +14,7 @@ export class Packer {
   #target = NOTHING
   #length = 0
 
-  /** `capacity` is the expected size of each `take`, in bytes. */
+  /** Creates a packer. `capacity` is the expected size of each `take`, in bytes. */
   constructor(capacity: number) {
     this.#capacity = capacity
   }
@@ -35,7 +35,7 @@ export class Packer {
     this.#length = valueAt + value.length
   }
 
-  /** Returns everything added since the last call. */
+  /** Returns the entries that were added since the last call. */
   take(): Buffer {
     const packed = this.#target.subarray(0, this.#length)
     this.#target = NOTHING
@@ -52,7 +52,7 @@ export class Packer {
   }
 }
 
-/** Calls `take` for each entry; `entry` is the whole entry. Throws if the bytes are not packed entries. */
+/** Calls `take` for each packed entry. `entry` has all bytes of the entry. Throws `LogicalError` for damaged bytes. */
 export const unpack = (packed: Buffer, take: (key: string, value: Buffer, entry: Buffer) => void): void => {
   for (let at = 0; at < packed.length; ) {
     const keyAt = at + LENGTH_BYTES
@@ -76,4 +76,5 @@ const lengthAt = (packed: Buffer, at: number): number => {
   return packed.readUInt32BE(at)
 }
 
-const damaged = (): LogicalError => new LogicalError('unavailable', 'entries of the primary are damaged')
+const damaged = (): LogicalError =>
+  new LogicalError('unavailable', 'cannot copy data from the primary: the received entries are damaged')

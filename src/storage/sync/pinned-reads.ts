@@ -5,9 +5,9 @@ import { chain, mutationsOf, type Staged } from '../commit/stage.js'
 const REPLICATED = FAMILIES.filter(({ category }) => category === 'replicated')
 
 /**
- * Pins reads of replicated keys to one snapshot while a resync overwrites these keys in several batches, so that readers
- * never see half a transaction. Only the batch that completes the resync announces the changes. A crash during the
- * resync loses the snapshot.
+ * Pins reads of replicated keys to one snapshot while a resync overwrites these keys in several batches, so that
+ * readers never see a half-applied transaction. Only the batch that completes the resync announces the changes. A crash
+ * during the resync loses the snapshot.
  */
 export class PinnedReads {
   readonly #engine: Engine
@@ -19,22 +19,25 @@ export class PinnedReads {
     this.#engine = engine
   }
 
-  /** Starts pinning with the next batch of a resync. The snapshot is taken when no other batch is in flight. */
-  want(): void {
+  /** Pins reads from the next batch of a resync on. No other batch is in flight when the snapshot is taken. */
+  request(): void {
     this.#isWanted = true
   }
 
-  /** Returns the snapshot from which to read a key; undefined to read the current value. */
+  /** Returns the snapshot from which a key must be read, or undefined if the current value must be read. */
   snapshotFor(key: string): EngineSnapshot | undefined {
     return this.#snapshot && categoryOf(key) === 'replicated' ? this.#snapshot : undefined
   }
 
-  /** Returns the snapshot for all keys below a prefix. */
+  /** Returns the snapshot from which all keys below a prefix must be read, or undefined. */
   snapshotBelow(prefix: string): EngineSnapshot | undefined {
     return this.#snapshot && REPLICATED.some((row) => prefix.startsWith(row.at)) ? this.#snapshot : undefined
   }
 
-  /** Records a batch of a resync just before it is written. */
+  /**
+   * Adapts a batch of a resync before it is written. Removes its announcement, except from the batch that completes the
+   * resync, which announces all changes.
+   */
   stage(staged: Staged): Staged {
     if (staged.state.isResyncing) return this.#stageStep(staged)
     const keys = this.#unannounced
@@ -48,7 +51,7 @@ export class PinnedReads {
     return { ...staged, after, commit: { ...commit, mutations } }
   }
 
-  /** Ends pinning: reads return current values. */
+  /** Stops pinning. Reads return current values. */
   release(): void {
     const snapshot = this.#snapshot
     this.#isWanted = false
@@ -58,10 +61,10 @@ export class PinnedReads {
   }
 
   /**
-   * Drops the snapshot after the engine is reopened. As after a crash, reads return current values until the resync
-   * continues. Returns the keys whose read values change as a result.
+   * Drops the snapshot after the engine was reopened. Reads return current values until the next batch of the resync,
+   * as after a crash. Returns the keys whose values change for readers.
    */
-  lose(): readonly string[] {
+  invalidate(): readonly string[] {
     const shown = this.#snapshot === undefined ? [] : this.#unannounced
     this.#snapshot = undefined
     return shown

@@ -9,7 +9,7 @@ import type { SubPageKeys, SyncSnapshot } from '../keys/replicable.js'
 import type { MerkleTree } from '../trees/merkle.js'
 import { readFiltered } from '../trees/trees.js'
 
-/** Opens a snapshot for a follower that resyncs. The log is not trimmed until it is closed. */
+/** Opens a snapshot from which a secondary resyncs. Until it is closed, the log is trimmed only to its hard limit. */
 export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot => {
   const { snapshot, state, trees } = freeze(engine, committer)
   const release = committer.pin()
@@ -35,12 +35,12 @@ export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot
   }
 }
 
-/** Starting a scan costs about as much as reading the leaves of this many sub-pages. */
+/** Maximum non-empty sub-pages in a gap that one scan reads. Reading more of them costs more than a new scan. */
 const GAP_MAX = 4
-/** A short scan spends most of its time waiting, so several run in parallel. */
+/** Number of parallel scans. A short scan spends most of its time waiting. */
 const SCANS_AT_ONCE = 4
 
-/** Groups ascending sub-pages into runs. Reading the gaps in a run costs less than starting a new scan. */
+/** Groups ascending sub-pages into runs, which are read with one scan each. A run may have small gaps. */
 const runsOf = (subPages: readonly number[], hashes: MerkleTree): (readonly number[])[] => {
   const runs: number[][] = []
   for (const subPage of subPages) {
@@ -52,7 +52,7 @@ const runsOf = (subPages: readonly number[], hashes: MerkleTree): (readonly numb
   return runs
 }
 
-/** Returns true if few sub-pages between the two have keys. In a small store most sub-pages are empty. */
+/** Returns true if few sub-pages between `from` and `to` have keys. In a small store, most sub-pages are empty. */
 const isNear = (from: number, to: number, hashes: MerkleTree): boolean => {
   let used = 0
   for (let subPage = from + 1; subPage < to; subPage++) {
@@ -85,10 +85,10 @@ const readRun = async (
   return rows
 }
 
-/** Look-ups before yielding to the event loop. One takes a few microseconds. */
+/** Number of lookups after which the loop yields to the event loop. A lookup takes a few microseconds. */
 const LOOKUPS_PER_TURN = 256
 
-/** Yields all data of a tree in key order. Scans the prefixes that belong to the tree. */
+/** Yields all data of a tree in chunks, in key order. Scans the key families of the tree one by one. */
 async function* scanTree(
   engine: Engine,
   snapshot: EngineSnapshot,
@@ -103,7 +103,7 @@ async function* scanTree(
     const from = after !== undefined && compareKeys(after, at) >= 0 ? { gt: dataKey(after), lt } : range
     for await (const chunk of engine.scan(from, { snapshot })) {
       const entries = chunk.map(({ key, value }) => ({ key: key.slice(DATA_PREFIX.length), value }))
-      // Other keys can begin with the name of a single-key family.
+      // The key of a single-key family can be the prefix of other keys.
       const mine = isFolder ? entries : entries.filter(({ key }) => key === at)
       if (mine.length > 0) yield mine
     }

@@ -11,7 +11,7 @@ import type { CorruptPages, RebuildOptions, TreeReport } from '../keys/replicabl
 import { compareTrees, reportPages, type SubPages, type Sums } from '../trees/tree-sums.js'
 import { TREES } from '../trees/trees.js'
 
-/** A key whose leaf record differed from the data at the scan; `leaf` is the correct leaf. */
+/** A key whose leaf record did not match the data during the scan. `leaf` is the correct leaf. */
 interface WrongLeaf {
   readonly tree: Tree
   readonly subPage: number
@@ -79,7 +79,7 @@ export class TreeScan {
     return wrong
   }
 
-  /** Returns leaf records of keys that do not exist. */
+  /** Resolves to the leaf records without a stored key. */
   async #findExtraLeaves(snapshot: EngineSnapshot, tree: Tree, subPage: number): Promise<WrongLeaf[]> {
     const wrong: WrongLeaf[] = []
     for await (const chunk of this.#engine.scan(prefixRange(subPagePrefix(tree, subPage)), { snapshot })) {
@@ -92,8 +92,8 @@ export class TreeScan {
   }
 
   /**
-   * Stages the repair. It runs in the writer, several commits after the scan, so it adds the changes of those commits
-   * to the repaired sub-pages.
+   * Returns the function that stages the repair. The writer runs it after further commits, so it adds the changes of
+   * these commits to the repaired sub-pages.
    */
   #stageRepair({ frozen, sums, corrupt, wrong, touched, skipFlush }: Repair): StageFunction {
     return (batch, state, trees) => {
@@ -115,7 +115,8 @@ export class TreeScan {
       }
       if (changes.length === 0) return undefined
       if (skipFlush) {
-        // The pages on disk are invalid until the next checkpoint, so a start before it uses the leaves.
+        // The stored pages are invalid until the next checkpoint. A start before this checkpoint loads the leaves
+        // instead.
         return { state: { ...state, checkpoint: undefined }, changes, filtered: [] }
       }
       const after = trees.putCheckpoint(batch, changes)
@@ -124,7 +125,8 @@ export class TreeScan {
   }
 
   /**
-   * Reads the changed keys before the repair blocks the writer. During the repair, only keys that changed again are read.
+   * Reads the leaves of keys that were committed during the scan, so that the repair, which blocks the writer, has to
+   * read only keys that change again.
    */
   async #readTouched(snapshot: EngineSnapshot, touched: Touched, corrupt: SubPages): Promise<void> {
     await this.#committer.pause(async () => undefined)
@@ -138,7 +140,7 @@ export class TreeScan {
     }
   }
 
-  /** Returns the changes in these sub-pages since the snapshot: old leaf XOR new leaf, by sub-page. */
+  /** Returns, by sub-page, old leaf XOR new leaf of each key that has changed there since the snapshot. */
   #changesSince(
     snapshot: EngineSnapshot,
     touched: Touched,
@@ -167,13 +169,13 @@ export class TreeScan {
   }
 }
 
-/** The leaf of a key at the scan, and now; undefined if the key does not exist. */
+/** The leaf of a key at the time of the scan, and now; undefined if the key does not exist. */
 interface Leaves {
   readonly before: Buffer | undefined
   readonly now: Buffer | undefined
 }
 
-/** Keys of commits since a scan began; undefined if their leaves were not read yet. */
+/** Keys that were committed since a scan began, with their leaves; undefined if the leaves were not read yet. */
 type Touched = Map<string, Leaves | undefined>
 
 type Suspects = Readonly<Record<Tree, ReadonlySet<number>>>
@@ -183,7 +185,7 @@ const suspectsOf = ({ replicated, local }: SubPages): Suspects => ({
   local: new Set(local),
 })
 
-/** Returns the tree and sub-page of a key if it is one of these sub-pages. */
+/** Returns the tree and the sub-page of a key if `suspects` contains the sub-page, otherwise undefined. */
 const placeIn = (suspects: Suspects, key: string): { readonly tree: Tree; readonly subPage: number } | undefined => {
   const tree = findCategory(key) ?? 'ignored'
   const subPage = subPageOf(key)
@@ -195,7 +197,7 @@ interface Repair {
   readonly sums: Sums
   readonly corrupt: SubPages
   readonly wrong: readonly WrongLeaf[]
-  /** Keys of commits since the scan began. */
+  /** Keys that were committed since the scan began. */
   readonly touched: Touched
   readonly skipFlush: boolean
 }

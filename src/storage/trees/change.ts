@@ -5,25 +5,25 @@ import { categoryOf, type Tree } from '../keys/key-families.js'
 import { dataKey, subPagePrefix } from '../keys/raw-keys.js'
 import type { WalOperation } from '../keys/replicable.js'
 
-/** A change of one sub-page of a Merkle tree: `delta` is XORed into its hash. */
+/** A change of one sub-page of a Merkle tree: the hash of the sub-page is XORed with `delta`. */
 export interface SubPageChange {
   readonly tree: Tree
   readonly subPage: number
   readonly delta: Buffer
 }
 
-/** A key's new stored value and the resulting tree change. Ignored keys are in no tree. */
+/** The new stored value of a key and the resulting tree change. The value is undefined if the key is deleted. */
 export interface Change {
   readonly key: string
   readonly value: Buffer | undefined
-  /** `leaf`: undefined if the key is deleted. */
+  /** The tree change and the new leaf (undefined for a deleted key). Undefined for ignored keys. */
   readonly place: (SubPageChange & { readonly leaf: Buffer | undefined }) | undefined
 }
 
 /** Returns the current leaf hash of a key; undefined if the key does not exist. */
 export type FindLeaf = (key: string, tree: Tree, subPage: number) => Buffer | undefined
 
-/** Computes a change. `findLeaf` returns the key's leaf hash before this change. */
+/** Computes the change of a key. `findLeaf` returns the leaf hash of the key before this change. */
 export const changeOf = (key: string, value: Buffer | undefined, findLeaf: FindLeaf): Change => {
   const category = categoryOf(key)
   if (category === 'ignored') return { key, value, place: undefined }
@@ -50,10 +50,10 @@ export const putChange = (batch: EngineBatch, { key, value, place }: Change): vo
   else batch.put(at, place.leaf)
 }
 
-/** Returns the log record of a change; undefined for ignored keys. */
+/** Returns the log record of a change, or undefined for an ignored key. */
 export const operationOf = ({ key, value, place }: Change): WalOperation | undefined =>
   place === undefined ? undefined : { key, category: place.tree, value, delta: place.delta }
 
-/** Estimates the size of a change in a batch: the data twice, the leaf and the frame. */
+/** Estimates the bytes of a change in a batch: the value in data and log, the leaf, and the keys. */
 export const changeBytes = ({ key, value }: Change): number =>
   2 * (key.length + (value?.length ?? 0)) + key.length + 4 * SHORT_HASH_BYTES

@@ -2,16 +2,16 @@ import { type FindLeaf, indexKey } from './change.js'
 import type { Engine } from '../engine/engine.js'
 import type { Tree } from '../keys/key-families.js'
 
-/** Maximum number of leaves in one half of the cache; the cache has a recent and an older half. */
+/** Maximum number of leaves in each of the two halves of the cache (recent and older). */
 const REMEMBERED_MAX = 16_384
 
-/** Finds the committed leaf hash of a key. Recently written keys and empty sub-pages need no disk look-up. */
+/** Finds the committed leaf hash of a key. Recently written keys and keys in empty sub-pages need no disk lookup. */
 export class LeafFinder {
   readonly #engine: Engine
   readonly #isEmpty: (tree: Tree, subPage: number) => boolean
   /**
-   * Leaf hashes as strings of one byte per character; empty for a key without a leaf. A small buffer would keep the
-   * larger buffer it was sliced from in memory.
+   * Leaf hashes by key, as strings of one byte per character; empty for a key without a leaf. Buffers would keep the
+   * larger buffers from which they were sliced in memory.
    */
   #recent = new Map<string, string>()
   #older = new Map<string, string>()
@@ -27,7 +27,7 @@ export class LeafFinder {
     return this.#isEmpty(tree, subPage) ? undefined : this.#engine.get(indexKey(tree, subPage, key))
   }
 
-  /** Caches the leaf of a durable change. */
+  /** Caches the leaf of a committed change. */
   remember(key: string, leaf: Buffer | undefined): void {
     this.#recent.set(key, leaf?.toString('latin1') ?? '')
     if (this.#recent.size < REMEMBERED_MAX) return

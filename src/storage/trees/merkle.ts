@@ -3,10 +3,10 @@ import { xorInto } from './leaf.js'
 import type { TreeHashes } from '../keys/replicable.js'
 
 /**
- * One Merkle tree in memory: 65,536 sub-pages, 16 per group, 16 groups per page, 256 pages. A sub-page's hash is the
- * XOR of its leaf hashes, so a change costs one XOR. A group is the hash of its 16 sub-pages, a page of its 16 groups,
- * and the root of the 256 pages. They are computed on demand, and only if they changed. The sub-pages of a page are
- * allocated with its first key, because a small store uses few pages.
+ * Number of sub-pages of a `MerkleTree`: 16 sub-pages per group, 16 groups per page, 256 pages. The hash of a sub-page
+ * is the XOR of its leaf hashes, so a change costs one XOR. The hash of a group, a page and the root is the hash of its
+ * children. It is computed on demand, and only after a change. The sub-pages of a page are allocated with its first
+ * key, because a small store uses few pages.
  */
 export const SUB_PAGES = 65_536
 const GROUPS = 4096
@@ -15,12 +15,12 @@ const FAN_OUT = 16
 export const SUB_PAGES_PER_PAGE = 256
 export const PAGE_BYTES = SUB_PAGES_PER_PAGE * HASH
 
-/** Bytes of the children of one node. */
+/** Bytes of the hashes of the children of a group or a page. */
 const SPAN = FAN_OUT * HASH
 
 const parentOf = (children: Buffer): Buffer => shortHash(children)
 
-/** Shared by all empty pages. Must not be changed. */
+/** The record of all pages without keys. Must not be changed. */
 const EMPTY_PAGE = Buffer.alloc(PAGE_BYTES)
 const EMPTY_GROUPS = Buffer.alloc(SPAN, parentOf(Buffer.alloc(SPAN)))
 const EMPTY_PAGES = Buffer.alloc(PAGES * HASH, parentOf(EMPTY_GROUPS))
@@ -29,13 +29,13 @@ export const pageOf = (subPage: number): number => subPage >>> 8
 const groupOf = (subPage: number): number => subPage >>> 4
 
 export class MerkleTree implements TreeHashes {
-  /** Sub-page hashes of each page that has, or had, nonzero sub-pages. */
+  /** By page, the sub-page hashes; undefined if the page never had a key. */
   readonly #subPages: (Buffer | undefined)[]
-  /** Group hashes of the same pages. */
+  /** By page, the group hashes; undefined if they were never computed. */
   readonly #groups: (Buffer | undefined)[]
   readonly #pages: Buffer
   #root: Buffer | undefined
-  /** 1 for groups and pages whose hash must be recomputed. */
+  /** 1 for groups and pages (below) whose hash must be recomputed. */
   readonly #dirtyGroups: Uint8Array
   readonly #dirtyPages: Uint8Array
   /** 1 for pages that differ from the last checkpoint. */
@@ -56,7 +56,7 @@ export class MerkleTree implements TreeHashes {
     return new MerkleTree(this)
   }
 
-  /** Changes a sub-page by the XOR of a key's old and new leaf hash. */
+  /** XORs the hash of a sub-page with `delta`, the XOR of the old and the new leaf hash of a key. */
   change(subPage: number, delta: Buffer): void {
     xorInto(this.#keptPage(pageOf(subPage)), placeInPage(subPage), delta)
     this.#touch(subPage)
@@ -75,7 +75,7 @@ export class MerkleTree implements TreeHashes {
     return true
   }
 
-  /** Returns 1 for each nonzero sub-page. Skips zero pages as a whole, which are most pages of a small store. */
+  /** Returns an array with 1 for each nonzero sub-page. Skips pages without keys: a small store has many. */
   usedSubPages(): Uint8Array {
     const used = new Uint8Array(SUB_PAGES)
     for (let page = 0; page < PAGES; page++) {
@@ -86,15 +86,12 @@ export class MerkleTree implements TreeHashes {
     return used
   }
 
-  /** Returns the 256 sub-page hashes of a page, as a checkpoint stores them. Read-only. */
+  /** Returns the 256 sub-page hashes of a page, as a checkpoint stores them. The caller must not change them. */
   pageRecord(page: number): Buffer {
     return this.#subPages[page] ?? EMPTY_PAGE
   }
 
-  /**
-   * Loads a page from a checkpoint and marks it as saved. Unchanged groups, which are most groups of a small store, are
-   * not hashed.
-   */
+  /** Loads a page from a checkpoint. Groups that do not change are not hashed again. */
   loadPage(page: number, record: Buffer): void {
     for (let group = page * FAN_OUT; group < (page + 1) * FAN_OUT; group++) {
       const at = placeInPage(group * FAN_OUT)
@@ -112,7 +109,7 @@ export class MerkleTree implements TreeHashes {
     }
   }
 
-  /** Loads the hashes of all sub-pages, computed from the leaves. The next checkpoint must write all of them. */
+  /** Loads the hashes of all sub-pages, computed from the leaves. The next checkpoint writes all pages. */
   loadSubPages(hashes: Buffer): void {
     for (let page = 0; page < PAGES; page++) {
       this.loadPage(page, hashes.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES))
@@ -148,7 +145,7 @@ export class MerkleTree implements TreeHashes {
     return Buffer.from(this.#childrenOf(group))
   }
 
-  /** Returns the sub-page hashes of a group. Read-only. */
+  /** Returns the sub-page hashes of a group. The caller must not change them. */
   #childrenOf(group: number): Buffer {
     const at = placeInPage(group * FAN_OUT)
     return this.pageRecord(pageOf(group * FAN_OUT)).subarray(at, at + SPAN)
@@ -183,7 +180,7 @@ export class MerkleTree implements TreeHashes {
   }
 }
 
-/** Returns the offset of a sub-page's hash within its page. */
+/** Returns the offset of the hash of a sub-page within its page, in bytes. */
 const placeInPage = (subPage: number): number => (subPage % SUB_PAGES_PER_PAGE) * HASH
 
 const copyOf = (pages: readonly (Buffer | undefined)[]): (Buffer | undefined)[] =>

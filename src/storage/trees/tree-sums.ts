@@ -7,7 +7,7 @@ import { DATA_PREFIX } from '../keys/raw-keys.js'
 import type { CorruptPages, RebuildOptions } from '../keys/replicable.js'
 import { readFiltered, sumLeaves, TREES } from './trees.js'
 
-/** 65,536 hashes per tree. */
+/** The 65,536 sub-page hashes of each tree, concatenated. */
 export type Sums = Readonly<Record<Tree, Buffer>>
 export type SubPages = Readonly<Record<Tree, readonly number[]>>
 
@@ -18,13 +18,11 @@ interface Comparison {
   readonly corrupt: SubPages
   /** Sub-pages that are wrong in the leaf records. */
   readonly unindexed: SubPages
-  /**
-   * Messages about data that was lost, changed or added without an update of leaf records and trees; empty if none.
-   */
+  /** Messages about data that was lost, changed or added after it was written; empty if there is no damage. */
   readonly damage: readonly string[]
 }
 
-/** Compares trees and leaf records with the data of a snapshot, all at the same index. */
+/** Compares the trees and the leaf records with the data of a snapshot. All three must have the same index. */
 export const compareTrees = async (
   engine: Engine,
   snapshot: EngineSnapshot,
@@ -56,7 +54,8 @@ export const compareTrees = async (
     unindexed[tree] = differingHashes(sums[tree], leafSums[tree], SUB_PAGES)
     for (const [subPage, hash] of await readFiltered(engine, tree, snapshot)) xorInto(sums[tree], subPage * HASH, hash)
     const inTree = differingHashes(sums[tree], allSubPages(trees[tree]), SUB_PAGES)
-    // The tree changes only with writes. If it matches the data, only the leaf record is wrong.
+    // Only writes change the tree. If the tree matches the data, the leaf record is wrong. Otherwise, the data is
+    // wrong.
     const lost = unindexed[tree].filter(isAmong(inTree))
     if (lost.length > 0)
       damage.push(`${tree} data has changed since it was written, in ${lost.length} of ${SUB_PAGES} parts`)
@@ -65,7 +64,7 @@ export const compareTrees = async (
   return { sums, corrupt, unindexed, damage }
 }
 
-/** Maximum number of keys that a message names. */
+/** Maximum number of unknown keys that are reported. */
 const STRANGERS_MAX = 10
 
 const isAmong = (subPages: readonly number[]): ((subPage: number) => boolean) => {
@@ -73,7 +72,7 @@ const isAmong = (subPages: readonly number[]): ((subPage: number) => boolean) =>
   return (subPage) => known.has(subPage)
 }
 
-/** Returns the XOR of the leaf hashes of the data, for every sub-page. */
+/** Resolves to the XOR of the leaf hashes of the data, for every sub-page. Calls `onStranger` for unknown keys. */
 const sumData = async (
   engine: Engine,
   snapshot: EngineSnapshot,
@@ -98,7 +97,7 @@ const sumData = async (
 const allSubPages = (tree: MerkleTree): Buffer =>
   Buffer.concat(Array.from({ length: PAGES }, (_, page) => tree.pageRecord(page)))
 
-/** Groups sub-pages by page, each numbered within its page. */
+/** Groups sub-pages by page. The result has their numbers within the page. */
 export const reportPages = (corrupt: SubPages): Readonly<Record<Tree, CorruptPages>> => {
   const pages = (subPages: readonly number[]): CorruptPages => {
     const found = new Map<number, number[]>()

@@ -10,7 +10,7 @@ import type { Frame, FilteredHash } from '../keys/replicable.js'
 
 export const TREES: readonly Tree[] = ['replicated', 'local']
 
-/** Both Merkle trees and the filtered hashes, as of the last commit. */
+/** The two Merkle trees and the filtered hashes in memory, as of the last commit. */
 export class Trees {
   readonly replicated = new MerkleTree()
   readonly local = new MerkleTree()
@@ -20,12 +20,12 @@ export class Trees {
     for (const { tree, subPage, delta } of changes) this[tree].change(subPage, delta)
   }
 
-  /** Returns true if the sub-page contains no stored key. */
+  /** Returns true if the sub-page certainly contains no stored key. A sub-page with a filtered hash may contain one. */
   isEmpty(tree: Tree, subPage: number): boolean {
     return this[tree].isZero(subPage) && !this.#filtered[tree].has(subPage)
   }
 
-  /** Returns 1 for each sub-page that contains a stored key. */
+  /** Returns an array with 1 for each sub-page that may contain a stored key. */
   usedSubPages(tree: Tree): Uint8Array {
     const used = this[tree].usedSubPages()
     for (const subPage of this.#filtered[tree].keys()) used[subPage] = 1
@@ -41,14 +41,14 @@ export class Trees {
     else this.#filtered[tree].set(subPage, hash)
   }
 
-  /** Returns the change of a sub-page when its filtered hash is set. */
+  /** Returns the change of a sub-page hash that results from a new filtered hash. */
   filteredDelta({ tree, subPage, hash }: FilteredHash): SubPageChange {
     return { tree, subPage, delta: xorOf(this.filtered(tree, subPage) ?? NO_LEAF, hash) }
   }
 
-  /** Writes the pages that changed since the last checkpoint. Call the returned function when the batch is durable. */
+  /** Adds the pages changed since the last checkpoint to a batch. The result must be called after the write. */
   putCheckpoint(batch: EngineBatch, pending: readonly SubPageChange[] = []): () => void {
-    // Changes of the same batch are not in the trees yet, but belong in its checkpoint.
+    // Changes of the same batch are not in the trees yet, but must be in the checkpoint.
     const copies = pending.length > 0 ? { replicated: this.replicated.frozen(), local: this.local.frozen() } : this
     for (const { tree, subPage, delta } of pending) copies[tree].change(subPage, delta)
     const saved = TREES.map((tree) => {
@@ -73,7 +73,7 @@ export class Trees {
     }
   }
 
-  /** Computes the trees from the leaf hashes on disk, if there is no usable checkpoint. */
+  /** Computes the trees from the leaf hashes on disk, because there is no valid checkpoint. */
   async loadFromLeaves(engine: Engine): Promise<void> {
     await this.#loadFiltered(engine)
     for (const tree of TREES) {
@@ -83,7 +83,7 @@ export class Trees {
     }
   }
 
-  /** Applies the changes of a frame after the checkpoint. */
+  /** Applies the changes of a frame that is newer than the checkpoint. */
   replay(frame: Frame): void {
     for (const { operations } of decodeFrame(frame)) {
       for (const { key, category, delta, filtered } of operations) {
@@ -97,7 +97,7 @@ export class Trees {
   }
 }
 
-/** Returns all nonzero filtered hashes of a tree by sub-page. */
+/** Resolves to all nonzero filtered hashes of a tree, by sub-page. */
 export const readFiltered = async (
   engine: Engine,
   tree: Tree,
@@ -110,7 +110,7 @@ export const readFiltered = async (
   return filtered
 }
 
-/** Returns the XOR of the leaf hashes on disk for every sub-page of a tree. */
+/** Resolves to the XOR of the leaf hashes on disk, for every sub-page of a tree. */
 export const sumLeaves = async (
   engine: Engine,
   tree: Tree,
@@ -128,7 +128,7 @@ export const sumLeaves = async (
   return hashes
 }
 
-/** Returns the filtered hashes after a batch of changes to them. */
+/** Returns the filtered hashes that result from changes of them. */
 export const nextFiltered = (trees: Trees, deltas: readonly SubPageChange[]): FilteredHash[] => {
   const next = new Map<string, FilteredHash>()
   for (const { tree, subPage, delta } of deltas) {

@@ -82,7 +82,7 @@ describe('a log frame', () => {
         hasReplicated: false,
         hasLocal: true,
       }
-      expect(() => decodeFrame(encodeFrame(head, [lying]))).toThrow('cannot be decoded')
+      expect(() => decodeFrame(encodeFrame(head, [lying]))).toThrow('cannot decode log frame 1')
     }
   })
 })

@@ -74,7 +74,7 @@ describe.each<ProcessEnd>(['killed', 'stopped'])('value files of a server that w
     const refused = end === 'killed' ? /up to index 2.*Merkle.*--force/s : /--force/
     await expect(adopt(false)).rejects.toMatchObject({ message: expect.stringMatching(refused) })
     await requireRefused('--force')
-    expect(await adopt(true)).toEqual({ generation: 1, lastIndex: 3, others: [], damaged: [], logGivenUpTo: 2 })
+    expect(await adopt(true)).toEqual({ generation: 1, lastIndex: 3, others: [], damaged: [], logDiscardedUpTo: 2 })
     for (const next of ['killed', 'stopped', 'killed'] as const) {
       await start(next, async (store) => {
         expect([store.firstIndex, store.position.index >= 3]).toEqual([3, true])
@@ -90,7 +90,7 @@ describe.each<ProcessEnd>(['killed', 'stopped'])('value files of a server that w
     await start(end, (store) => store.write((tx) => tx.put('logical/mount/b', large(1))))
     await rm(file(OF_LOG))
     await requireRefused('storage adopt', '--force')
-    expect(await adopt(true)).toMatchObject({ lastIndex: 1, logGivenUpTo: 1, damaged: [] })
+    expect(await adopt(true)).toMatchObject({ lastIndex: 1, logDiscardedUpTo: 1, damaged: [] })
     await start('killed', async (store) => {
       await store.write((tx) => tx.put('logical/mount/c', bytes('c')))
       expect(store.position.index).toBe(2)
@@ -105,7 +105,7 @@ describe.each<ProcessEnd>(['killed', 'stopped'])('value files of a server that w
     await rename(file(OF_DATA), aside)
     await requireRefused('storage adopt')
     await expect(adopt(false)).rejects.toMatchObject({ message: expect.stringContaining('--force') })
-    expect(await adopt(true)).toMatchObject({ damaged: ['000001.value (missing)'], logGivenUpTo: undefined })
+    expect(await adopt(true)).toMatchObject({ damaged: ['000001.value (missing)'], logDiscardedUpTo: undefined })
     await start('stopped', (store) => {
       expect(() => store.get('logical/mount/b')).toThrow(/the data is damaged: .*000001\.value \(missing\)/)
       expect(store.get('logical/mount/c')).toEqual(bytes('c'))
@@ -120,7 +120,7 @@ describe.each<ProcessEnd>(['killed', 'stopped'])('value files of a server that w
     whole.writeUInt8(whole.readUInt8(5) ^ 1, 5)
     await writeFile(file(OF_DATA), whole)
     await requireRefused('000001.value', 'storage adopt --force')
-    expect(await adopt(true)).toMatchObject({ damaged: ['000001.value'], logGivenUpTo: undefined })
+    expect(await adopt(true)).toMatchObject({ damaged: ['000001.value'], logDiscardedUpTo: undefined })
     expect(await start('stopped', (store) => store.get('logical/mount/c'))).toEqual(bytes('c'))
   })
 })

@@ -48,7 +48,7 @@ export const MISSED_BUGS: readonly (Bug & { readonly why: string })[] = [
   {
     name: 'a store continues from a position of another epoch',
     file: 'replication/roles/settle-store.ts',
-    from: 'if (isForeign || (!record.hasFollowed && place))',
+    from: 'if (isForeign || (!record.hasFollowed && position))',
     to: 'if (!record.hasFollowed && place && isForeign && place.index < 0)',
     why: 'A second line of defense: the hash of the position is not in the log of the new primary, so all data is compared.',
   },

@@ -77,7 +77,7 @@ export const REPLICATION_BUGS: readonly Bug[] = [
   {
     name: 'a write accepted by an overtaken primary is acknowledged',
     file: 'replication/forwarding/forwarder.ts',
-    from: 'if (this.#isGivenUp(index, epochs)) throw',
+    from: 'if (this.#isLost(index, epochs)) throw',
     to: 'if (index < 0 && this.#isGivenUp(index, epochs)) throw',
     needs: ({ hasOvertakenWrite }) => hasOvertakenWrite,
   },

@@ -29,8 +29,8 @@ export const ROLE_BUGS: readonly Bug[] = [
   {
     name: 'a fork is one entry too late',
     file: 'replication/model/epoch.ts',
-    from: 'behind.length === 0) return child && { after: child.forkIndex, isWhole: true }',
-    to: 'behind.length === 0) return child && { after: child.forkIndex + 1, isWhole: true }',
+    from: 'later.length === 0) return child && { after: child.forkIndex, isWhole: true }',
+    to: 'later.length === 0) return child && { after: child.forkIndex + 1, isWhole: true }',
   },
   {
     name: 'an overtaken primary is not fenced',
@@ -94,7 +94,7 @@ export const ROLE_BUGS: readonly Bug[] = [
   {
     name: 'losses are listed under the wrong mount',
     file: 'replication/roles/losses.ts',
-    from: 'const mount = place && paths.get(place.uuid)',
+    from: 'const mount = found && paths.get(found.uuid)',
     to: 'const mount = place && [...paths.values()].at(0)',
     needs: ({ failovers }) => failovers.includes('forced'),
   },

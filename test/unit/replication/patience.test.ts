@@ -5,7 +5,7 @@ import { silentLog } from '../../../src/base/log.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { MessageStream } from '../../../src/replication/rpc/message-stream.js'
 import type { ReceivedDown, ResyncNeeded, StreamUp } from '../../../src/replication/rpc/messages.js'
-import { PATIENCE_MS } from '../../../src/replication/secondary/patience.js'
+import { MESSAGE_TIMEOUT_MS } from '../../../src/replication/secondary/message-timeout.js'
 import { RecentFrames } from '../../../src/replication/model/recent-frames.js'
 import { StreamReader } from '../../../src/replication/secondary/stream-reader.js'
 import type { SecondaryHooks } from '../../../src/replication/model/types.js'
@@ -75,7 +75,7 @@ const OFFER = {
 
 test('a stream without a first response is reopened after 30 s', async () => {
   const { stream, ended, pass } = await begin({})
-  await pass(PATIENCE_MS - 1)
+  await pass(MESSAGE_TIMEOUT_MS - 1)
   expect(stream.ended.aborted).toBe(false)
   await pass(1)
   expect(await ended).toContain('has sent nothing for 30 s')
@@ -85,21 +85,21 @@ test('a comparison without a response is restarted after 30 s', async () => {
   const { call, stream, pass } = await begin({})
   await pass(1_000)
   call.emit('data', OFFER)
-  await pass(PATIENCE_MS - 1)
+  await pass(MESSAGE_TIMEOUT_MS - 1)
   expect(stream.ended.aborted).toBe(false)
   await pass(1)
   expect(String(stream.ended.reason)).toContain('has sent nothing for 30 s')
 })
 
 test('a stream whose announced entries do not arrive is reopened after 30 s', async () => {
-  const { ended, pass } = await begin({ isPlaced: true, lagMs: PATIENCE_MS })
-  await pass(PATIENCE_MS)
+  const { ended, pass } = await begin({ isPlaced: true, lagMs: MESSAGE_TIMEOUT_MS })
+  await pass(MESSAGE_TIMEOUT_MS)
   expect(await ended).toContain('has sent nothing for 30 s')
 })
 
 test('an idle stream with nothing to send stays open', async () => {
   const { stream, pass } = await begin({ isPlaced: true })
-  await pass(10 * PATIENCE_MS)
+  await pass(10 * MESSAGE_TIMEOUT_MS)
   expect(stream.ended.aborted).toBe(false)
   stream.end()
 })

@@ -65,7 +65,7 @@ type Samples<T, Key extends 'is' | 'on'> = {
   >[]
 }
 
-const NEVER = / cannot come while /
+const NEVER = / is impossible in the state /
 
 /**
  * Returns the table of a machine as SPEC.md writes it: `state; effect, effect`, `-` for an impossible event, and `or`
@@ -342,7 +342,7 @@ test('the data state of a follower matches the table', () => {
         { on: 'taken', epoch: 'e' },
         { on: 'taken', epoch: 'f' },
       ],
-      applied: [{ on: 'applied', place: { epoch: 'e', index: 8 } }],
+      applied: [{ on: 'applied', position: { epoch: 'e', index: 8 } }],
       progress: [{ on: 'progress', progress: { totalKeys: 2, doneKeys: 2 } }],
     },
     () => '',

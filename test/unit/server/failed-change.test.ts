@@ -133,7 +133,7 @@ it.each(['replication status', 'seal status'])('a change of the runtime runs alt
     const release = async () => {
       isReleased = true
     }
-    await host.followAnew('a test', { isDrained: true, release })
+    await host.reopen('a test', { isDrained: true, release })
     expect(isReleased).toBe(true)
     expect(await hasMode(scene, KIND, 'primary')).toBe(true)
   }),

@@ -447,7 +447,7 @@ describe('the origin of a setting', () => {
     const env = { UNDERSTUDY_HARTBEAT_INTERVAL: '2s', UNDERSTUDY_RANDOM_PORTS: '20000-20999' }
     const { warningTexts } = load(GOOD, env)
     expect(warningTexts).toEqual([
-      'environment: there is no setting UNDERSTUDY_HARTBEAT_INTERVAL; did you mean UNDERSTUDY_HEARTBEAT_INTERVAL?',
+      'environment: unknown variable UNDERSTUDY_HARTBEAT_INTERVAL: it has no effect; did you mean UNDERSTUDY_HEARTBEAT_INTERVAL?',
     ])
   })
 

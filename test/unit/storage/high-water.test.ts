@@ -13,8 +13,8 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true, force: true }))
 
-const read = async (isDamageTaken = false) => {
-  const found = await HighWater.open(file, { mayBeNew: true, isDamageTaken })
+const read = async (isDamageAccepted = false) => {
+  const found = await HighWater.open(file, { mayBeNew: true, isDamageAccepted })
   found.close()
   return found.last && { revision: found.last.revision, index: found.last.index }
 }
@@ -52,11 +52,11 @@ it('the high-water mark falls back one write after a torn one, and reports an un
 it('a missing high-water mark is an error for an old database, until a write with accepted damage', async () => {
   const refused = expect.stringContaining(`${file}, which records the acknowledged position, is missing`)
   await expect(HighWater.open(file, { mayBeNew: false })).rejects.toMatchObject({ code: 'internal', message: refused })
-  const looked = await HighWater.open(file, { mayBeNew: false, isDamageTaken: true })
+  const looked = await HighWater.open(file, { mayBeNew: false, isDamageAccepted: true })
   await looked.settle()
   looked.close()
   await expect(HighWater.open(file, { mayBeNew: false })).rejects.toMatchObject({ message: refused })
-  const taken = await HighWater.open(file, { mayBeNew: false, isDamageTaken: true })
+  const taken = await HighWater.open(file, { mayBeNew: false, isDamageAccepted: true })
   taken.write({ revision: 3, index: 6 })
   await taken.settle()
   taken.close()
@@ -70,7 +70,7 @@ it('a truncated high-water mark is an error, unless damage is accepted, and a wr
   for (const bytes of [0, 10, 4096, 5000]) {
     await truncate(file, bytes)
     await expect(HighWater.open(file, { mayBeNew: false })).rejects.toMatchObject({ code: 'internal' })
-    const taken = await HighWater.open(file, { mayBeNew: false, isDamageTaken: true })
+    const taken = await HighWater.open(file, { mayBeNew: false, isDamageAccepted: true })
     taken.write({ revision: 3, index: 6 })
     taken.close()
     const again = await HighWater.open(file, { mayBeNew: false })

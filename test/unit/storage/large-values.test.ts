@@ -70,7 +70,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-const open = (isDamageTaken = false) => LevelEngine.open({ directory, createIfMissing: true, isDamageTaken })
+const open = (isDamageAccepted = false) => LevelEngine.open({ directory, createIfMissing: true, isDamageAccepted })
 
 const large = (fill: number): Buffer => Buffer.alloc(LARGE_VALUE_BYTES, fill)
 

@@ -205,7 +205,7 @@ describe('a store that shares its log', () => {
     const { world, leader, standby } = await startTwo()
     leader.alive.engine.failure = new Error('no disk')
     await expect(put(leader.store, A, 'in the log')).rejects.toThrow('outcome unknown')
-    await expect(put(leader.store, B, 'refused')).rejects.toThrow('the storage failed')
+    await expect(put(leader.store, B, 'refused')).rejects.toThrow('storage failed')
     await world.until(() => standby.applied === world.log.end.index)
     expect(textOf(standby.store, A)).toBe('in the log')
     const leading = standby.lead()

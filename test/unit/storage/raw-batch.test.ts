@@ -31,7 +31,7 @@ describe('an entry of the shared log', () => {
       const spoilt = Buffer.from(bytes)
       spoilt[at] = (spoilt[at] ?? 0) ^ 4
       expect(() => decodeBatch({ index: 7, bytes: spoilt }), `byte ${at}`).toThrow(
-        'entry 7 of the shared log is damaged',
+        'cannot read entry 7 of the shared log: it is damaged',
       )
       expect(() => decodeBatch({ index: 7, bytes: bytes.subarray(0, at) }), `${at} bytes`).toThrow('is damaged')
     }

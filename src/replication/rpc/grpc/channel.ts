@@ -10,22 +10,26 @@ import {
 import { ReplicationService } from '../proto.js'
 import { connectionOptions, type KeepaliveTimes } from './silence.js'
 
-/** Bytes in flight on a connection before the receiver must read. The default of 64 KiB halves the throughput. */
+/** Maximum bytes in flight before the receiver must read. The default of 64 KiB halves the throughput. */
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024
-/** A channel closes an idle connection after this time. Here, the owner of the connection closes it instead. */
+/**
+ * Idle time in milliseconds after which a channel closes its connection. It is practically infinite: the owner closes
+ * the connection.
+ */
 const NEVER_IDLE_MS = 2 ** 31 - 1
-/** The channel never resolves or dials an address, but requires a target. */
+/** Target of the channel. The library requires one, although the channel never resolves or dials it. */
 const TARGET = { scheme: 'ipv4', path: '127.0.0.1:1' }
 
 export type ReplicationClient = InstanceType<typeof ReplicationService>
 
 /**
- * Creates a client whose channel is exactly one existing connection. The channel never dials, so that the follower and
- * the injected network control addresses, timers and backoff. Resolves when the peer has responded as an HTTP/2 server,
+ * Creates a client whose channel is one existing connection. The channel never dials, so that the follower and the
+ * injected network control addresses, timers and backoff. Resolves when the peer has responded as an HTTP/2 server,
  * which means that it accepted the client certificate. Rejects with the connection's error.
  *
- * The library has no public API to pass a connection. Two private members are used: the second half of its connector
- * (`createSession`) and the channel's connection pool. A test of this file fails if an update changes them.
+ * The library has no public API for an existing connection. Two private members are used: the second half of its
+ * connector (`createSession`) and the connection pool of the channel. A test of this file fails if an update changes
+ * them.
  */
 export const createClientOver = async (socket: tls.TLSSocket, times: KeepaliveTimes): Promise<ReplicationClient> => {
   const options = {
@@ -52,7 +56,7 @@ export const createClientOver = async (socket: tls.TLSSocket, times: KeepaliveTi
   return new ReplicationService('unused', credentials.createInsecure(), { channelOverride: channel })
 }
 
-/** Returns a connector that returns the given connection once. After that connection is lost, it fails. */
+/** Returns a connector that returns the given connection once, and then fails. */
 const onlyOnce = (transport: Transport): SubchannelConnector => {
   let isTaken = false
   return {

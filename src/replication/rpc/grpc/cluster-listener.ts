@@ -19,20 +19,20 @@ export interface ListenerOptions extends Pick<Facilities, 'clock' | 'network' | 
 
 interface Served {
   readonly context: tls.SecureContext
-  /** Created with the first served identity. */
+  /** The gRPC server of this identity. The library is loaded with the first one. */
   readonly endpoint: Promise<ReturnType<typeof createEndpoint>>
   readonly sockets: Set<tls.TLSSocket>
 }
 
 /**
- * The cluster port as one TCP listener. Each connection presents its certificate, because TLS sessions are never
- * resumed. If a connection does not complete its handshake in time, the port closes it. If too many handshakes are
- * pending, the port closes the oldest connection.
+ * The cluster port: one TCP listener for all served identities. Each connection must present a certificate, because TLS
+ * sessions are never resumed. The port closes a connection that does not complete its handshake in time. If too many
+ * handshakes are pending, the port closes the oldest connection.
  */
 export class ClusterListener implements ClusterPort {
   readonly #options: ListenerOptions
   readonly #served = new Map<string, Served>()
-  /** Connections with a pending handshake, oldest first. */
+  /** Connections with a pending TLS handshake, oldest first. */
   readonly #handshaking = new Map<Duplex, Timer>()
   readonly #open = new Set<Duplex>()
   #listener: NetworkListener | undefined
@@ -88,7 +88,7 @@ export class ClusterListener implements ClusterPort {
   #handshake(raw: Duplex): void {
     const { clock, times } = this.#options
     this.#open.add(raw)
-    // The library's own timeout keeps the underlying connection open, and restarts with every byte.
+    // Node's own handshake timeout keeps the underlying connection open, and restarts with every byte.
     this.#handshaking.set(
       raw,
       clock.setTimer(times.connectTimeoutMs, () => raw.destroy()),
@@ -97,15 +97,13 @@ export class ClusterListener implements ClusterPort {
       this.#open.delete(raw)
       this.#endHandshake(raw)
     })
-    this.#makeRoom()
-    // Only this handler sees the error of a connection before its handshake.
+    this.#closeOldest()
+    // Before the handshake, only this handler receives errors of the connection.
     raw.on('error', () => raw.destroy())
     this.#frontOf(raw).emit('connection', raw)
   }
 
-  /**
-   * Creates a TLS server per connection, because the library does not report which connection a handshake belongs to.
-   */
+  /** Creates one TLS server per connection, because Node does not report which connection a handshake belongs to. */
   #frontOf(raw: Duplex): tls.Server {
     const { clock, times } = this.#options
     const startMs = clock.monotonic()
@@ -115,7 +113,7 @@ export class ClusterListener implements ClusterPort {
         requestCert: true,
         rejectUnauthorized: true,
         ALPNProtocols: ['h2'],
-        // A session ticket issued under one server name would be accepted under another, without a certificate.
+        // With session tickets, a client could use a ticket of one server name for another, without a certificate.
         secureOptions: constants.SSL_OP_NO_TICKET,
         SNICallback: (name, done) => {
           const served = this.#served.get(name)
@@ -136,7 +134,7 @@ export class ClusterListener implements ClusterPort {
     return front
   }
 
-  #makeRoom(): void {
+  #closeOldest(): void {
     const [oldest] = this.#handshaking.keys()
     if (!oldest || this.#handshaking.size <= LIMITS.clusterHandshakesMax) return
     this.#endHandshake(oldest)
@@ -170,7 +168,7 @@ const peerName = (socket: tls.TLSSocket): string | undefined => {
   return typeof name === 'string' ? name : undefined
 }
 
-/** Returns the server name in the client's first message, which Node's server-side types omit. */
+/** Returns the server name that the client requested. Node's types omit this property of a server socket. */
 const socketServerName = (socket: tls.TLSSocket): string => {
   const name: unknown = Reflect.get(socket, 'servername')
   return typeof name === 'string' ? name : ''

@@ -14,9 +14,9 @@ interface DialOptions extends Pick<Facilities, 'clock' | 'network'> {
 }
 
 /**
- * Connects to a cluster port with TLS within the timeout, and destroys the connection on failure. On success, the peer
- * has presented a certificate of the set's CA. Only the first response of the peer shows whether it accepts the client
- * certificate.
+ * Connects to a cluster port with TLS. Rejects, and destroys the connection, after an error or the timeout. On success,
+ * the peer has presented a certificate of the set's CA. Whether the peer accepts the client certificate is known only
+ * after its first response.
  */
 export const dialTls = async (address: string, options: DialOptions): Promise<tls.TLSSocket> => {
   const { network, clock, credentials, contexts, timeoutMs, signal } = options

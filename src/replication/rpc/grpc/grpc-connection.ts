@@ -34,7 +34,7 @@ interface Dialler extends Pick<Facilities, 'clock' | 'network'> {
 
 const SURROUNDINGS = { isTls: true, authorityHint: 'does another replication set use this address?' }
 
-/** A connection that uses gRPC over TLS. */
+/** A connection to a primary with gRPC over TLS. */
 export class GrpcConnection implements PrimaryConnection {
   readonly #opened: Opened
   readonly #lost = new AbortController()
@@ -62,7 +62,7 @@ export class GrpcConnection implements PrimaryConnection {
     const socket = await dialTls(address, { ...dialler, ...options, timeoutMs: times.connectTimeoutMs })
     // The handshake took at least one round trip.
     const roundTripMs = clock.monotonic() - startMs
-    // Without this timer, a peer that accepts the connection and never responds would block forever.
+    // Without this timer, a peer that accepts the connection but never responds would block this call forever.
     const timer = clock.setTimer(times.connectTimeoutMs - (clock.monotonic() - startMs), () => socket.destroy())
     const onAbort = () => socket.destroy()
     options.signal.addEventListener('abort', onAbort, { once: true })
@@ -104,7 +104,7 @@ export class GrpcConnection implements PrimaryConnection {
         if (reason !== undefined) reject(reason)
         else if (error) reject(fromServiceError(error))
         else if (reply !== undefined) resolve(reply)
-        else reject(new Error('a call ended without reply and without error'))
+        else reject(new Error('a gRPC call ended without a reply or an error'))
       }
       const call = this.#opened.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, done)
       const unwatch = watchLimits(limits, { clock: this.#opened.clock, address: this.address }, (why) => {
@@ -132,7 +132,7 @@ export class GrpcConnection implements PrimaryConnection {
     recordCall(this.#opened.recorder, 'streamWals', 0)
     const call = this.#opened.client.StreamWals()
     const stream: FollowerStream = new MessageStream(call, () => call.cancel())
-    // One failure triggers both handlers; the stream uses the first.
+    // One failure triggers both handlers. The stream uses the first reason.
     call.on('error', (error: ServiceError) => stream.markEnded(fromServiceError(error)))
     call.on('end', () => stream.markEnded(new LogicalError('unavailable', 'the primary ended the stream')))
     this.lost.addEventListener('abort', () => stream.markEnded(this.lost.reason), { once: true })

@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto'
 import tls from 'node:tls'
 
-/** PEM texts that one side of a connection presents and trusts. */
+/** The key and certificates of one side of a connection, as PEM texts. */
 interface Material {
   readonly key: string
   readonly cert: string
   readonly ca: string
 }
 
-/** A server presents at most two identities and dials with at most two. Other contexts belong to a former role. */
+/**
+ * Maximum number of cached contexts. A server presents at most two identities and dials with at most two. Further
+ * contexts belong to former roles.
+ */
 const KEPT_MAX = 4
 
 /**
- * Cache of TLS contexts by keys and certificates. Creating a context costs more than the connection that uses it, so
- * contexts are kept while they are in use, even if the runtime is recreated.
+ * Cache of TLS contexts by their keys and certificates. Creating a context costs more than opening a connection with
+ * it. The cache therefore outlives role changes.
  */
 export class SecureContexts {
   readonly #made = new Map<string, tls.SecureContext>()
@@ -24,7 +27,7 @@ export class SecureContexts {
       .update(JSON.stringify([key, cert, ca]))
       .digest('base64')
     const context = this.#made.get(name) ?? tls.createSecureContext({ key, cert, ca, minVersion: 'TLSv1.3' })
-    // Moves the used context to the end of the eviction order.
+    // The context is inserted again, so that it becomes the last one to evict.
     this.#made.delete(name)
     this.#made.set(name, context)
     const [oldest = name] = this.#made.keys()

@@ -21,7 +21,7 @@ const STATUS_OF: Readonly<Record<RefusalCode, status>> = {
 const METADATA_KEY = 'refusal'
 const OVERTAKER_KEY = 'overtaker'
 
-/** Returns the gRPC status for a handler's error. Its trailing metadata contains the reason. */
+/** Returns the gRPC status for the error of a handler. Its trailing metadata contains the refusal code. */
 export const toStatus = (error: unknown): Partial<StatusObject> & { code: status; details: string } => {
   const { code, text, overtaker } = carriedRefusal(error)
   const metadata = new Metadata()
@@ -30,7 +30,7 @@ export const toStatus = (error: unknown): Partial<StatusObject> & { code: status
   return { code: STATUS_OF[code], details: text, metadata }
 }
 
-/** Returns the `LogicalError` for a failed call. Without a reason code, the link has failed. */
+/** Returns the `LogicalError` for a failed call. Without a refusal code, the connection has failed. */
 export const fromServiceError = (error: ServiceError): LogicalError => {
   const [code] = error.metadata?.get(METADATA_KEY) ?? []
   const [overtaker] = error.metadata?.get(OVERTAKER_KEY) ?? []
@@ -40,7 +40,10 @@ export const fromServiceError = (error: ServiceError): LogicalError => {
   )
 }
 
-/** Replaces the library's messages about frames and streams, which do not help callers. */
+/**
+ * Describes a failed connection. Replaces the library's messages about HTTP/2 frames and streams, which do not help
+ * callers.
+ */
 const describeLink = ({ code, details, message }: ServiceError): string => {
   if (code === status.DEADLINE_EXCEEDED) return 'no response arrived in time'
   return /HTTP\/2|RST_STREAM|stream/i.test(details) ? 'the connection was lost' : details || message

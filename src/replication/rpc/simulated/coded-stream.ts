@@ -4,8 +4,8 @@ import { fromCarried } from '../refusal.js'
 import type { CallEnd, WireCall } from './wire-call.js'
 
 /**
- * Wraps a call as the stream type that both transports share. The codec converts messages to the bytes that gRPC would
- * send, and back.
+ * Wraps a simulated call as the stream type of both transports. The codec converts messages to the bytes that gRPC
+ * would send, and back.
  */
 export const codedStream = <Out, In>(
   call: WireCall,
@@ -25,7 +25,7 @@ export const codedStream = <Out, In>(
     finish,
   )
 
-/** Returns the error of an ended call for its caller; undefined if it succeeded. */
+/** Returns the error that the caller of an ended call gets, or undefined if the call succeeded. */
 export const errorOf = (end: CallEnd): LogicalError | undefined => {
   if ('lost' in end) return end.lost
   if (!end.refusal) return undefined

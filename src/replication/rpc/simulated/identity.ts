@@ -5,13 +5,13 @@ import { LogicalError } from '../../../logical/errors.js'
 import type { PrimaryCredentials } from '../../model/types.js'
 
 /**
- * The identity checks of TLS for both sides of a connection. Each throws `LogicalError`. Successful checks are cached,
- * because parsing a certificate takes longer than the rest of an in-process connection.
+ * The identity checks of TLS for both sides of a simulated connection. Each check throws `LogicalError` if it fails.
+ * Successful checks are cached, because parsing a certificate takes longer than opening a simulated connection.
  */
 export class Identities {
   readonly #sound = new Map<string, string>()
 
-  /** Throws unless the private key belongs to the certificate. */
+  /** Throws if the private key does not belong to the certificate. */
   requireOwnKey(certificate: string, privateKey: string): void {
     this.#once(['own', certificate, privateKey], () => {
       const isOwn = read(certificate).checkPrivateKey(createPrivateKey(privateKey))
@@ -20,7 +20,7 @@ export class Identities {
     })
   }
 
-  /** Returns the common name of a caller. Throws unless the authority issued its certificate. */
+  /** Returns the common name of a caller. Throws if another authority issued its certificate. */
   callerName(certificate: string, authority: string): string {
     return this.#once(['caller', certificate, authority], () => {
       const shown = read(certificate)
@@ -30,7 +30,7 @@ export class Identities {
     })
   }
 
-  /** Throws unless the server presents the trusted authority under the requested name. */
+  /** Throws if the server does not present the trusted authority under the requested name. */
   requirePrimary(certificate: string, { caCertificate, serverName }: PrimaryCredentials): void {
     this.#once(['primary', certificate, caCertificate, serverName], () => {
       const shown = read(certificate)

@@ -7,11 +7,11 @@ import { WireCall } from './wire-call.js'
 interface SessionOptions {
   readonly clock: Clock
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
-  /** Called when the other side starts a call. */
+  /** Called when the peer starts a call. */
   readonly onCall?: (method: string, call: WireCall) => void
 }
 
-/** One end of an authenticated connection: its calls, and the detection of an unresponsive peer. */
+/** One end of an authenticated connection. Manages its calls, and detects an unresponsive peer. */
 export class Session {
   readonly #wire: Wire
   readonly #options: SessionOptions
@@ -19,9 +19,9 @@ export class Session {
   readonly #lost = new AbortController()
   #nextId = 1
   #lastHeardMs = Number.NEGATIVE_INFINITY
-  /** Send time of the ping without a response. */
+  /** Monotonic send time, in milliseconds, of the ping that has no response yet. */
   #askedMs: number | undefined
-  /** Duration of the last answered ping; initially the connect timeout. */
+  /** Round-trip time of the last ping in milliseconds; initially the connect timeout. */
   #roundTripMs: number
   #timer: Timer
 
@@ -67,11 +67,11 @@ export class Session {
     if (message.is === 'pong') this.#answered()
     else if (message.is === 'ping') this.#wire.send({ is: 'pong' })
     else if (message.is === 'call') this.#options.onCall?.(message.method, this.#open(message.id))
-    // Ignores messages that arrive after their call has ended.
+    // Messages that arrive after the end of their call are ignored.
     else if ('id' in message) this.#calls.get(message.id)?.take(message)
   }
 
-  /** Sends a ping. Any later message shows that the peer is alive. The timeout allows for the measured round trip. */
+  /** Sends a ping. Closes the connection if no message arrives in time, plus the measured round-trip time. */
   #ping(): void {
     const { clock, times } = this.#options
     const askedMs = clock.monotonic()
@@ -79,7 +79,7 @@ export class Session {
     this.#wire.send({ is: 'ping' })
     this.#timer = clock.setTimer(times.keepaliveTimeoutMs + this.#roundTripMs, () => {
       if (this.#lastHeardMs >= askedMs) this.#pingLater()
-      else this.close(new LogicalError('unavailable', 'the peer no longer responds'))
+      else this.close(new LogicalError('unavailable', 'the connection was closed, because the peer does not respond'))
     })
   }
 

@@ -9,7 +9,7 @@ import type { CallLimits, FollowerStream, PrimaryConnection } from '../transport
 import { codedStream, errorOf } from './coded-stream.js'
 import type { Session } from './session.js'
 
-/** A connection that uses messages within the process. */
+/** A connection to a primary with messages inside the process. */
 export class SimulatedConnection implements PrimaryConnection {
   readonly address: string
   readonly #session: Session
@@ -81,11 +81,11 @@ export class SimulatedConnection implements PrimaryConnection {
     const call = this.#session.call(method)
     return new Promise((resolve, reject) => {
       let reply: ReplyOf<M> | undefined
-      const giveUp = (why: unknown) => {
+      const abort = (why: unknown) => {
         reject(why)
         call.cancel()
       }
-      const unwatch = watchLimits(limits, { clock: this.#clock, address: this.address }, giveUp)
+      const unwatch = watchLimits(limits, { clock: this.#clock, address: this.address }, abort)
       call.listen((payload) => {
         reply = responseDeserialize(payload)
       })
@@ -94,12 +94,12 @@ export class SimulatedConnection implements PrimaryConnection {
         const error = errorOf(end)
         if (error) reject(error)
         else if (reply !== undefined) resolve(reply)
-        else reject(new Error('a call ended without reply and without error'))
+        else reject(new Error('a simulated call ended without a reply or an error'))
       })
       try {
         call.write(requestSerialize(request))
       } catch (error) {
-        giveUp(error)
+        abort(error)
       }
     })
   }

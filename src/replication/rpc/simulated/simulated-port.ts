@@ -25,16 +25,16 @@ interface Served {
 
 const WITHDRAWN = new LogicalError('unavailable', 'this name is no longer served')
 
-/** The cluster port as one address of an in-process network. */
+/** The cluster port: one address of a network inside the process. */
 export class SimulatedPort implements ClusterPort {
   readonly address: string
   readonly #options: PortOptions
   readonly #served = new Map<string, Served>()
-  /** Connections that are not authenticated yet. */
-  readonly #strangers = new Set<Wire>()
+  /** Connections that are not yet authenticated. */
+  readonly #unauthenticated = new Set<Wire>()
   readonly #close: () => void
 
-  /** Throws if the address is in use. */
+  /** Binds the address. Throws if it is in use. */
   constructor(address: string, options: PortOptions) {
     this.#options = options
     const bound = options.network.listen(address, (wire) => this.#handshake(wire))
@@ -62,23 +62,23 @@ export class SimulatedPort implements ClusterPort {
   async close(): Promise<void> {
     this.#close()
     for (const serverName of [...this.#served.keys()]) this.withdraw(serverName)
-    for (const wire of this.#strangers) wire.close()
-    this.#strangers.clear()
+    for (const wire of this.#unauthenticated) wire.close()
+    this.#unauthenticated.clear()
   }
 
   #handshake(wire: Wire): void {
     const { clock, times, log } = this.#options
     const end = () => {
-      this.#strangers.delete(wire)
+      this.#unauthenticated.delete(wire)
       timer.cancel()
       wire.close()
     }
     const timer = clock.setTimer(times.connectTimeoutMs, end)
-    this.#strangers.add(wire)
+    this.#unauthenticated.add(wire)
     wire.listen({
       onClose: end,
       onMessage: (message) => {
-        this.#strangers.delete(wire)
+        this.#unauthenticated.delete(wire)
         timer.cancel()
         try {
           this.#admit(wire, message)
@@ -112,10 +112,10 @@ const answer = (service: ClusterService, commonName: string, method: string, cal
   else call.end({ code: 'invalid', text: `there is no call "${method}"` })
 }
 
-/** Preallocated reason, because each `abort` without a reason creates an error with a stack trace. */
+/** The reason is created once, because each `abort` without a reason creates an error with a stack trace. */
 const ANSWERED = new LogicalError('unavailable', 'the call has been answered')
 
-/** Returns the caller of a call, with a signal for the end of the call. `end` ends only this call. */
+/** Returns the caller of a call, with a signal that is aborted when the connection is lost or `end` is called. */
 const callerOf = (commonName: string, call: WireCall): Caller & { readonly end: () => void } => {
   const gone = new AbortController()
   call.onEnd((end) => {

@@ -8,10 +8,13 @@ import { SimulatedConnection } from './simulated-connection.js'
 import { type PortOptions, SimulatedPort } from './simulated-port.js'
 import type { Wire } from './wire.js'
 
-/** `identities`: transports that connect to each other may share their cache of verified identities. */
+/**
+ * Options of the transport. Transports that connect to each other can share `identities`, the cache of verified
+ * identities.
+ */
 type SimulatedTransportOptions = Omit<PortOptions, 'identities'> & Partial<Pick<PortOptions, 'identities'>>
 
-/** Creates a transport that uses messages within the process. `times` and `log` apply to the port. */
+/** Creates a transport with messages inside the process. `times` and `log` apply to the port. */
 export const createSimulatedTransport = (given: SimulatedTransportOptions): ClusterTransport => {
   const options = { identities: new Identities(), ...given }
   return {
@@ -44,7 +47,10 @@ const connect = async (
   }
 }
 
-/** Calls `begin` with the certificate of the peer before any other message can arrive. */
+/**
+ * Waits for the certificate of the peer and passes it to `begin`. Resolves to its result. `begin` runs before any other
+ * message can arrive.
+ */
 const welcomed = <T>(wire: Wire, address: string, signal: AbortSignal, begin: (certificate: string) => T): Promise<T> =>
   new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

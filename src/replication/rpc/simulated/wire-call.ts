@@ -3,13 +3,13 @@ import { LIMITS } from '../../../base/limits.js'
 import type { CarriedRefusal } from '../refusal.js'
 import type { WireMessage } from './wire.js'
 
-/** Flow-control window of a call in one direction, in bytes. Beyond it, the sender waits for the receiver. */
+/** Flow-control window in bytes for each direction of a call. Beyond it, the sender waits for the receiver. */
 const WINDOW_BYTES = 1024 * 1024
 
 /** How a call ended: successfully, with a refusal, or because the connection was lost. */
 export type CallEnd = { readonly refusal?: CarriedRefusal } | { readonly lost: LogicalError }
 
-/** One end of a call: ordered messages with flow control. It ends once. */
+/** One end of a call: ordered messages with flow control. A call ends only once. */
 export class WireCall {
   readonly #id: number
   readonly #send: (message: WireMessage) => void
@@ -31,12 +31,15 @@ export class WireCall {
   }
 
   /**
-   * Writes a message. Throws `LogicalError` if the message exceeds the size limit. Calls `done` when the flow-control
-   * window has space for the message.
+   * Writes a message, and calls `done` when it fits into the flow-control window. Throws `LogicalError` if the message
+   * exceeds the maximum size.
    */
   write(payload: Buffer, done: () => void = () => undefined): void {
     if (payload.length > LIMITS.rpcMessageBytesMax)
-      throw new LogicalError('unavailable', `a message of ${payload.length} bytes is larger than the maximum`)
+      throw new LogicalError(
+        'unavailable',
+        `cannot send ${payload.length} bytes: a message has at most ${LIMITS.rpcMessageBytesMax} bytes`,
+      )
     if (this.#isEnded || this.#ownEnd) done()
     else this.#unsent.push({ payload, done })
     this.#flush()
@@ -56,19 +59,19 @@ export class WireCall {
     this.#read()
   }
 
-  /** Calls the listener once, after all received messages were read, or at once if the connection is lost. */
+  /** Calls the listener once: after all received messages were read, or immediately if the connection is lost. */
   onEnd(listener: (end: CallEnd) => void): void {
     this.#onEnd = listener
     this.#read()
   }
 
-  /** Ends the call from the answering side, after all its messages are sent. */
+  /** Ends the call on the responding side, after all its messages are sent. */
   end(refusal?: CarriedRefusal): void {
     this.#ownEnd ??= { is: 'end', id: this.#id, ...(refusal && { refusal }) }
     this.#flush()
   }
 
-  /** Cancels the call from the calling side. Nothing is read after that. */
+  /** Cancels the call on the calling side. Further messages are ignored. */
   cancel(): void {
     if (this.#isEnded) return
     this.#send({ is: 'cancel', id: this.#id })

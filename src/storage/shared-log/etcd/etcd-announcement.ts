@@ -16,7 +16,7 @@ export const readNodes = async (
 
 type AnnouncementParts = Pick<EtcdWork, 'connection' | 'layout' | 'clock'> & { readonly leaseMs: number }
 
-/** Publishes the record of a node to the other nodes, for as long as the node lives. */
+/** Publishes the record of this node to the other nodes. A lease removes the record if this node fails. */
 export class EtcdAnnouncement {
   readonly #parts: AnnouncementParts
   #node: AnnouncedNode | undefined
@@ -38,7 +38,7 @@ export class EtcdAnnouncement {
     return readNodes(this.#parts.connection, this.#parts.layout)
   }
 
-  /** Resolves when the announcement is withdrawn, or its lease is certain to expire. */
+  /** Withdraws the announcement. If this fails, the lease expires, because it is no longer renewed. */
   async end(signal: AbortSignal): Promise<void> {
     this.#renewal?.cancel()
     const lease = this.#lease
@@ -54,7 +54,7 @@ export class EtcdAnnouncement {
     this.#lease ??= (await connection.ask('LeaseGrant', { TTL: Math.ceil(leaseMs / 1000) })).ID
     const put = { key: layout.node(node.id), value: Buffer.from(JSON.stringify(node)), lease: this.#lease }
     await connection.ask('Txn', { compare: [], success: [{ request_put: put }] }).catch((error: unknown) => {
-      // An expired lease cannot be renewed.
+      // If the lease has expired, the next attempt needs a new one.
       this.#lease = undefined
       throw error
     })

@@ -11,7 +11,8 @@ import {
 import { loadSync } from '@grpc/proto-loader'
 
 /**
- * The fields of `proto/etcd.proto` that are used here. 64-bit integers are strings, because lease IDs need all 64 bits.
+ * Types of the used messages of `proto/etcd.proto`. 64-bit integers are strings, because IDs of leases need all 64
+ * bits.
  */
 export interface KeyValue {
   readonly key: Buffer
@@ -25,7 +26,7 @@ export interface RangeRequest {
   readonly key: Buffer
   readonly range_end?: Buffer
   readonly limit?: number
-  /** A past revision to read; the newest if absent. */
+  /** The revision to read (default: the newest). */
   readonly revision?: string
   readonly keys_only?: boolean
 }
@@ -67,7 +68,7 @@ export interface WatchResponse {
 }
 
 export interface Member {
-  /** A 64-bit number. */
+  /** ID of the member, a 64-bit number in decimal. */
   readonly ID: string
   /** Empty until the member has started for the first time. */
   readonly name: string
@@ -91,9 +92,9 @@ type Unary<Q, A> = (
 export interface EtcdCalls {
   Range: Unary<RangeRequest, RangeResponse>
   Txn: Unary<TxnRequest, TxnResponse>
-  /** `physical`: the response is sent after the compaction is complete. */
+  /** With `physical`, etcd responds after the compacted data is removed from the database. */
   Compact: Unary<{ readonly revision: string; readonly physical?: boolean }, unknown>
-  /** Returns the free space in the called member's file to the file system. */
+  /** Returns unused space in the member's database file to the file system. */
   Defragment: Unary<object, unknown>
   LeaseGrant: Unary<{ readonly TTL: number }, { readonly ID: string }>
   LeaseRevoke: Unary<{ readonly ID: string }, unknown>
@@ -109,7 +110,7 @@ interface EtcdStreams {
   LeaseKeepAlive(metadata: Metadata): ClientDuplexStream<{ readonly ID: string }, { readonly TTL: string }>
 }
 
-/** Clients of the services of one member, over one connection. */
+/** The calls to one member of etcd. All calls share one connection. */
 export type EtcdMember = {
   readonly [N in keyof EtcdCalls]: (...parameters: Parameters<EtcdCalls[N]>) => ClientUnaryCall
 } & EtcdStreams & { close(): void }
@@ -117,7 +118,7 @@ export type EtcdMember = {
 type Service = new (address: string, credentials: ChannelCredentials, options: object) => Client
 type ServiceName = 'KV' | 'Watch' | 'Lease' | 'Auth' | 'Cluster' | 'Maintenance'
 
-/** The calls of each service that are used here. */
+/** The used calls of each etcd service. */
 const CALLS: Readonly<Record<ServiceName, readonly (keyof EtcdCalls | keyof EtcdStreams)[]>> = {
   KV: ['Range', 'Txn', 'Compact'],
   Watch: ['Watch'],

@@ -18,12 +18,12 @@ interface EtcdCampaignOptions extends Omit<EtcdWork, 'ended'> {
 interface Won {
   readonly term: string
   readonly lease: string
-  /** The monotonic time before the lease was requested. */
+  /** The monotonic time, in milliseconds, before this node requested the lease. */
   readonly sentMs: number
   readonly end: LogMark
 }
 
-/** Resolves when this node is the leader. Rejects with the signal's reason. */
+/** Waits until this node is the leader. Rejects with the signal's reason, or with etcd's error. */
 export const campaign = async (
   options: EtcdCampaignOptions,
   candidate: Candidate,
@@ -42,7 +42,7 @@ export const campaign = async (
       }
     } catch (error) {
       if (ends.aborted || !isFull(error)) throw error
-      log.warn('etcd has no space for a lease', { error })
+      log.warn('cannot campaign for leadership: etcd has no space for a lease, trying again', { error })
       await clock.sleep(leaseMs, ends)
       continue
     }
@@ -50,9 +50,9 @@ export const campaign = async (
   }
 }
 
-/** Removes a leader that has stopped sending heartbeats, unless it sent one in the meantime. */
+/** Removes a leader that sent no heartbeat for the duration of its lease. Does nothing if a heartbeat arrives first. */
 const depose = async ({ connection, layout, watcher, log }: EtcdCampaignOptions, ends: AbortSignal): Promise<void> => {
-  const revision = watcher.silentSince
+  const revision = watcher.missedHeartbeat
   if (revision === undefined) return
   const { succeeded } = await connection.ask(
     'Txn',
@@ -65,7 +65,7 @@ const depose = async ({ connection, layout, watcher, log }: EtcdCampaignOptions,
   if (succeeded) log.info('the leader was removed: it sent no heartbeat for the duration of its lease')
 }
 
-/** Returns undefined if another node became the leader first. */
+/** Tries to become the leader. Resolves to undefined if another node is the leader. */
 const tryLead = async (
   { connection, layout, clock, leaseMs }: EtcdCampaignOptions,
   candidate: Candidate,
@@ -91,7 +91,7 @@ const tryLead = async (
       ends,
     )
     const [leader, end] = responses.map(({ response_range }) => response_range?.kvs[0])
-    // If this is a retry after a lost response, this node itself may already be the leader.
+    // If etcd executed the request before a retry, this node is the leader already.
     if (succeeded || leader?.lease === lease) {
       const term = succeeded ? header.revision : String(leader?.create_revision)
       return { term, lease, sentMs, end: parseMark(end?.value) }

@@ -14,25 +14,25 @@ import { LogRefused } from '../shared-log.js'
 import { createMembers, type EtcdCalls, type EtcdMember, type WatchResponse } from './etcd-api.js'
 
 export interface EtcdConnectionOptions extends Pick<Facilities, 'clock' | 'random'> {
-  /** `host:port` of the members, which are tried in turn. */
+  /** Addresses (`host:port`) of etcd members. If a member fails, the next one is used. */
   readonly addresses: readonly string[]
   /** If undefined, the connection uses plaintext HTTP/2. */
   readonly tls?: Readonly<Record<'ca' | 'cert' | 'key', Buffer | undefined>> | undefined
   readonly login?: { readonly name: string; readonly password: string } | undefined
-  /** After this time without a response, the next member is tried. */
+  /** Timeout of a request to one member, in milliseconds. The request is then sent to the next member. */
   readonly requestTimeoutMs: number
 }
 
 type Request<N extends keyof EtcdCalls> = Parameters<EtcdCalls[N]>[0]
 type Response<N extends keyof EtcdCalls> = NonNullable<Parameters<Parameters<EtcdCalls[N]>[3]>[1]>
 
-/** An unreachable member is retried soon, because it may be the only one. */
+/** Backoff between attempts. It is short, because only one member may be configured. */
 const RECONNECT = { initialMs: 20, maxMs: 500 }
-/** etcd rejects shorter intervals. */
+/** Interval of keepalive pings. etcd rejects pings at shorter intervals. */
 const KEEPALIVE_MS = 10_000
 
-/** Status codes for a failed member or a failed connection to a member. Another member may respond. */
-const IS_OF_WAY: ReadonlySet<status> = new Set([
+/** Status codes of a failed member or connection. The request may succeed at another member. */
+const IS_UNREACHABLE: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
   status.CANCELLED,
@@ -40,11 +40,12 @@ const IS_OF_WAY: ReadonlySet<status> = new Set([
   status.INTERNAL,
 ])
 
-/** Returns true if etcd rejected a request because it reached its storage quota. */
+/** Returns true if etcd rejected a request because its storage quota is exhausted. */
 export const isFull = (error: unknown): boolean => isServiceError(error) && error.code === status.RESOURCE_EXHAUSTED
 
 /**
- * Rethrows etcd's error, as `LogRefused` if etcd is full. Use this only for requests that etcd certainly did not execute.
+ * Rethrows an error of etcd. Converts it to `LogRefused` if etcd is full. May be used only for requests that etcd
+ * certainly did not execute.
  */
 export const refuseWhenFull = (error: unknown): never => {
   throw isFull(error) && error instanceof Error ? new LogRefused(error.message, error) : error
@@ -55,7 +56,7 @@ const isServiceError = (error: unknown): error is ServiceError => error instance
 const createTrust = ({ ca, key, cert }: NonNullable<EtcdConnectionOptions['tls']>): ChannelCredentials =>
   credentials.createSsl(ca ?? Buffer.from(systemRoots().join('\n')), key, cert)
 
-/** Sends requests to one member of an etcd cluster. If the member does not respond, uses the next member. */
+/** Sends requests to one member of an etcd cluster. If the member fails, sends them to the next member. */
 export class EtcdConnection {
   readonly #options: EtcdConnectionOptions
   readonly #members: readonly EtcdMember[]
@@ -94,9 +95,9 @@ export class EtcdConnection {
   }
 
   /**
-   * Sends a request until a member answers. The request may be executed more than once. If the signal or `close` ends
-   * the call, it rejects with their reason, and the request may have been executed. Rejects with etcd's error if etcd
-   * refuses the request. `onRetry` is called before each retry.
+   * Sends a request, and repeats it until a member responds. etcd may execute the request more than once. Rejects with
+   * etcd's error if etcd refuses the request. Rejects with the reason of the signal or of `close` if one of them ends
+   * the call. etcd may have executed the request in this case too. `onRetry` is called before each retry.
    */
   async ask<N extends keyof EtcdCalls>(
     name: N,
@@ -114,7 +115,7 @@ export class EtcdConnection {
       } catch (error) {
         ends.throwIfAborted()
         if (isServiceError(error) && isOldToken(error)) this.#token = undefined
-        else if (!isServiceError(error) || !IS_OF_WAY.has(error.code)) throw error
+        else if (!isServiceError(error) || !IS_UNREACHABLE.has(error.code)) throw error
         this.#at++
       }
       onRetry()
@@ -122,9 +123,7 @@ export class EtcdConnection {
     }
   }
 
-  /**
-   * Sends a request to every configured member in turn. Rejects with the first failure after all members were tried.
-   */
+  /** Sends a request to every configured member, one by one. If some fail, rejects with the first error at the end. */
   async askEach<N extends keyof EtcdCalls>(
     name: N,
     request: Request<N>,
@@ -146,7 +145,7 @@ export class EtcdConnection {
     return this.#member.Watch(metadata)
   }
 
-  /** Renews a lease once. Resolves to its remaining time in seconds, or 0 if it has expired. Rejects on a timeout. */
+  /** Renews a lease once. Resolves to its remaining seconds, or to 0 if it has expired. Rejects after `timeoutMs`. */
   async keepAlive(lease: string, timeoutMs: number): Promise<number> {
     const metadata = await this.#metadata()
     this.ended.throwIfAborted()
@@ -180,7 +179,7 @@ export class EtcdConnection {
     for (const member of this.#members) member.close()
   }
 
-  /** Uses the next member from now on. */
+  /** Sends further requests to the next member. */
   skip(): void {
     this.#at++
   }
@@ -238,6 +237,6 @@ export class EtcdConnection {
   }
 }
 
-/** Returns true if the token is invalid: it is past its TTL, or the member that issued it has restarted. */
+/** Returns true if the token has expired, or was issued by a member that has restarted since. */
 const isOldToken = ({ code, details }: ServiceError): boolean =>
   code === status.UNAUTHENTICATED || /invalid auth token/.test(details)

@@ -3,31 +3,29 @@ import type { Facilities } from '../../../base/facilities.js'
 import { type EtcdConnection, isFull } from './etcd-connection.js'
 import { type EtcdLayout, parseMark } from './etcd-layout.js'
 
-/** The dependencies of an operation in etcd. */
+/** Dependencies of a task that works on the data of this cluster in etcd. */
 export interface EtcdWork extends Pick<Facilities, 'clock' | 'random' | 'log'> {
   readonly connection: EtcdConnection
   readonly layout: EtcdLayout
-  /** Aborts the operation. */
+  /** Aborts the task. */
   readonly ended: AbortSignal
 }
 
-/** Timeout of one defragmentation. A member serves no requests while it defragments. */
+/** Timeout of one defragmentation, in milliseconds. A member serves no requests while it defragments. */
 const DEFRAGMENT_MS = 60_000
-/**
- * TTL of the defragmentation turn. If the node that holds it dies or is partitioned, the other nodes wait this long.
- */
+/** TTL, in seconds, of the lock for defragmentation. If the holder of the lock fails, other nodes wait this long. */
 const TURN_SECONDS = (1.5 * DEFRAGMENT_MS) / 1000
-/** Pause between two attempts to take the turn. */
+/** Backoff between attempts to get the lock. */
 const TURN_BACKOFF = { initialMs: 50, maxMs: 2000 }
 
 /**
- * Removes data that was deleted up to the revision from the files of every configured member. Nodes take turns, because
- * members that defragment at the same time cannot form a quorum.
+ * Removes data that was deleted up to a revision from the database files of all configured members. Nodes do this one
+ * at a time, because members that defragment simultaneously cannot form a quorum. Rejects with etcd's error.
  */
 export const forgetUpTo = async (options: EtcdWork, revision: string): Promise<void> => {
   const { connection, ended } = options
   await connection.ask('Compact', { revision, physical: true }, ended).catch((error: unknown) => {
-    // Another node has requested this compaction. The compaction on this member still completes before the response.
+    // Another node has requested this compaction. etcd still completes it on this member before it responds.
     if (!(error instanceof Error && /compacted/.test(error.message))) throw error
   })
   const turn = await awaitTurn(options)
@@ -38,7 +36,7 @@ export const forgetUpTo = async (options: EtcdWork, revision: string): Promise<v
   }
 }
 
-/** Resolves when this node holds the turn. If etcd is full and cannot store the turn, the node continues without it. */
+/** Waits until this node holds the lock for defragmentation. If etcd has no space for it, continues without it. */
 const awaitTurn = async ({ connection, layout, clock, random, ended }: EtcdWork): Promise<{ end(): void }> => {
   const { turn: key } = layout
   const backoff = new Backoff(TURN_BACKOFF, random)
@@ -61,7 +59,7 @@ const awaitTurn = async ({ connection, layout, clock, random, ended }: EtcdWork)
         revoke(lease)
         throw error
       })
-    // If this is a retry after a lost response, the turn may already belong to this node.
+    // If etcd executed the request before a retry, this node holds the lock already.
     if (succeeded || responses[0]?.response_range?.kvs[0]?.lease === lease) return lease
     revoke(lease)
     return undefined
@@ -79,8 +77,8 @@ const awaitTurn = async ({ connection, layout, clock, random, ended }: EtcdWork)
 }
 
 /**
- * Returns the revision up to which replaced data is deleted. Returns 'nothing' if no data was ever replaced. Returns
- * 'later' if the leader has not deleted the replaced data yet.
+ * Resolves to the revision at which the leader deleted replaced data. Resolves to `nothing` if no data was ever
+ * replaced, and to `later` if the leader has not deleted the replaced data yet.
  */
 export const findForgettable = async ({
   connection,

@@ -4,11 +4,11 @@ import { type EtcdImageLayout, splitValue } from './etcd-layout.js'
 
 type Change = (operations: readonly RequestOp[]) => Promise<unknown>
 
-/** Changes an image key by key in many small transactions. Each transaction can be repeated. */
+/** Changes an image in etcd in many small transactions. Each transaction may be executed more than once. */
 export class EtcdImageWriter {
   readonly #image: EtcdImageLayout
   readonly #change: Change
-  /** Number of parts of each value that is split. */
+  /** By key, the number of parts of each value that is too large for one etcd key. */
   readonly #parts = new Map<string, number>()
 
   /** Creates a writer for an empty image. */
@@ -17,7 +17,7 @@ export class EtcdImageWriter {
     this.#change = change
   }
 
-  /** Opens a writer for an existing image. */
+  /** Creates a writer for an existing image. Rejects with etcd's error. */
   static async open(
     image: EtcdImageLayout,
     connection: Pick<EtcdConnection, 'ask'>,
@@ -57,8 +57,8 @@ interface SizedOperation {
 }
 
 /**
- * Returns the operations that put or delete a key of the image, and the number of parts of its new value. `before` is
- * the number of parts of the old value.
+ * Returns the operations that write or delete a value of the image, and the number of parts of the new value. `before`
+ * is the number of parts of the old value.
  */
 const imageOperations = (
   layout: EtcdImageLayout,
@@ -67,21 +67,21 @@ const imageOperations = (
   before = 0,
 ): { readonly operations: readonly SizedOperation[]; readonly parts: number } => {
   const { first, rest } = value ? splitValue(value) : { first: undefined, rest: [] }
-  const put = (place: Buffer, bytes: Buffer): SizedOperation => ({
-    operation: { request_put: { key: place, value: bytes } },
+  const put = (at: Buffer, bytes: Buffer): SizedOperation => ({
+    operation: { request_put: { key: at, value: bytes } },
     size: bytes.length + key.length,
   })
-  const remove = (place: Buffer): SizedOperation => ({
-    operation: { request_delete_range: { key: place } },
+  const remove = (at: Buffer): SizedOperation => ({
+    operation: { request_delete_range: { key: at } },
     size: key.length,
   })
-  const operations = rest.map((part, at) => put(layout.data(key, at + 1), part))
+  const operations = rest.map((part, index) => put(layout.data(key, index + 1), part))
   operations.push(first ? put(layout.data(key), first) : remove(layout.data(key)))
   for (let part = rest.length + 1; part <= before; part++) operations.push(remove(layout.data(key, part)))
   return { operations, parts: rest.length }
 }
 
-/** Sends the operations in as many sequential transactions as they need. */
+/** Runs the operations in one or more transactions within etcd's limits, one after another. */
 const inTransactions = async (
   all: readonly SizedOperation[],
   run: (operations: readonly RequestOp[]) => Promise<unknown>,

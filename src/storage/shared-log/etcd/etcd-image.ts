@@ -7,8 +7,8 @@ import { EtcdImageWriter } from './etcd-image-writer.js'
 import { encodeMark, EtcdLayout } from './etcd-layout.js'
 
 /**
- * Writes the content of an engine as the image of a new log to an etcd that holds no log. The image becomes valid with
- * the last transaction. Rejects with the signal's reason, or with etcd's error.
+ * Creates a shared log in an etcd without one. Writes the content of an engine as the image. The image becomes valid
+ * with the last transaction. Rejects with the signal's reason, or with etcd's error.
  */
 export const beginLog = async (
   { prefix, ...options }: EtcdConnectionOptions & { readonly prefix: string },
@@ -22,7 +22,7 @@ export const beginLog = async (
   try {
     const writer = new EtcdImageWriter(layout.image(0), change)
     for await (const entries of engine.scan({})) await writer.write(entries.map(({ key, value }) => [key, value]))
-    // No entry has this index and hash. The first entry of the log contains the hash as that of its predecessor.
+    // The log starts after index 1. The first entry contains this hash as the hash of its predecessor.
     const start = encodeMark({ index: 1, hash: random.bytes(SHORT_HASH_BYTES), bytes: 0 })
     await change([layout.base, layout.end].map((key) => ({ request_put: { key, value: start } })))
   } finally {

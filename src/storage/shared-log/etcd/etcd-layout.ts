@@ -5,21 +5,22 @@ import type { RequestOp } from './etcd-api.js'
 import type { LogPosition } from '../shared-log.js'
 
 /**
- * Keys in etcd below the prefix of a cluster. A data life is the time between two replacements of all data.
+ * The keys in etcd below the prefix of a cluster. A data life is the time between two replacements of all data. Data
+ * lives are numbered from 0.
  *
- * - `base`, `end`: position of the image, and end of the log: index, hash, bytes appended so far
- * - `replaced`: a data life; all earlier lives are deleted from etcd, but their data stays in the files of the members
- *   until defragmentation
- * - `turn`: held with a lease by the node that defragments members; the other nodes wait
- * - `leader`: the leader, bound to a lease; the revision of its creation is the term
- * - `heartbeat`: the length of the leader's lease, written with each renewal and bound to the lease; absent while etcd
- *   is full
- * - `log/` + 14 hex digits: an entry, or the number of parts it is split into
+ * - `base`: position of the image: index, hash, bytes appended so far, and the number of the current data life
+ * - `end`: end of the log: index, hash, bytes appended so far
+ * - `replaced`: number of a data life whose predecessors were deleted from etcd; their data stays in the files of the
+ *   members until defragmentation
+ * - `turn`: lock of the node that defragments members, bound to a lease; the other nodes wait
+ * - `leader`: record of the leader, bound to a lease; the revision of its creation is the term
+ * - `heartbeat`: duration of the leader's lease, written with each renewal and bound to the lease; absent while etcd is
+ *   full
+ * - `log/` + 14 hex digits: an entry, or the number of parts of a large entry
  * - `parts/` + 14 hex digits + `/` + 4 hex digits: a part of an entry
- * - `data/` + 4 hex digits + `/` + raw key: the image. The digits number the parts of the value of a key; part 0 holds the
- *   value, or the number of other parts. Later data lives use `data-` + 8 hex digits + `/` instead of `data/`; `base`
- *   contains the number of the current life
- * - `nodes/` + id: a node, bound to its lease
+ * - `data/` + 4 hex digits + `/` + raw key: the image of data life 0. Part 0 is the value of the raw key, or the number
+ *   of the other parts of a large value. Later data lives use `data-` + 8 hex digits + `/` instead of `data/`
+ * - `nodes/` + ID: record of a node, bound to its lease
  */
 export class EtcdLayout {
   readonly base: Buffer
@@ -52,7 +53,7 @@ export class EtcdLayout {
     return this.#key(`parts/${hex(index, 14)}/${hex(part, 4)}`)
   }
 
-  /** Returns the key after all parts of an entry and of earlier entries. */
+  /** Returns the key after all parts of this entry and of earlier entries. */
   afterParts(index: number): Buffer {
     return this.#key(`parts/${hex(index + 1, 14)}/`)
   }
@@ -62,7 +63,7 @@ export class EtcdLayout {
     return new EtcdImageLayout(this.#prefix + (life === 0 ? FIRST_IMAGE : imageName(life)))
   }
 
-  /** Returns the key ranges of all other lives. */
+  /** Returns the key ranges of the images of all other data lives. */
   otherImages(life: number): readonly KeyRange[] {
     const all = rangeOf(this.#key('data-'))
     if (life === 0) return [all]
@@ -70,7 +71,7 @@ export class EtcdLayout {
     return [rangeOf(this.#key(FIRST_IMAGE)), { ...all, range_end: key }, { ...all, key: range_end }]
   }
 
-  /** Returns operations that delete the data of all other lives and record the deletion. */
+  /** Returns operations that delete the images of all other data lives, and record the deletion. */
   withoutOthers(life: number): readonly RequestOp[] {
     const deletions = this.otherImages(life).map((range) => ({ request_delete_range: range }))
     return [...deletions, { request_put: { key: this.forgotten, value: Buffer.from(String(life)) } }]
@@ -97,7 +98,7 @@ interface KeyRange {
   readonly range_end: Buffer
 }
 
-/** Keys of the values of an image and their parts. */
+/** The keys of one image: its values and their parts. */
 export class EtcdImageLayout {
   readonly #prefix: string
 
@@ -117,7 +118,7 @@ export class EtcdImageLayout {
     return rangeOf(Buffer.from(this.#prefix))
   }
 
-  /** The range of the parts of split values. */
+  /** The key range of the parts of large values. */
   get parts(): KeyRange {
     return { ...this.all, key: this.data('', 1) }
   }
@@ -129,21 +130,22 @@ const rangeOf = (prefix: Buffer): KeyRange => ({ key: prefix, range_end: endOf(p
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
 
-/** Returns the key after all keys with this prefix. */
+/** Returns the first key after all keys with this prefix. */
 export const endOf = (prefix: Buffer): Buffer => {
   const end = Buffer.from(prefix)
   end[end.length - 1] = (end.at(-1) ?? 0) + 1
   return end
 }
 
+/** Returns the first key after `key`. */
 export const after = (key: Buffer): Buffer => Buffer.concat([key, Buffer.alloc(1)])
 
-/** A position in the log, and the number of bytes ever appended up to it. */
+/** A position in the log, and the total bytes of all entries up to this position, including deleted entries. */
 export interface LogMark extends LogPosition {
   readonly bytes: number
 }
 
-/** The position of the image, and the data life it belongs to. */
+/** The position of an image, and the number of its data life. */
 export interface ImageMark extends LogMark {
   readonly life: number
 }
@@ -162,8 +164,8 @@ export const encodeMark = ({ index, hash, bytes, life = 0 }: LogMark & Partial<I
   )
 
 /**
- * Parses a mark; `LOG_START` if the value is undefined. Throws `LogicalError` `internal` if another version wrote the
- * mark.
+ * Parses a mark. Returns `START_MARK` if the value is undefined. Throws `LogicalError` `internal` if an incompatible
+ * version wrote the mark.
  */
 export const parseMark = (value: Buffer | undefined): ImageMark => {
   if (!value) return START_MARK
@@ -175,23 +177,23 @@ export const parseMark = (value: Buffer | undefined): ImageMark => {
     life?: number
   }
   if (format !== 1 && format !== 2)
-    throw new LogicalError('internal', `etcd contains data in format ${format} of another version`)
+    throw new LogicalError('internal', `cannot read the data in etcd: format ${format} is unknown to this version`)
   return { index, hash: Buffer.from(hash, 'hex'), bytes, life: life ?? 0 }
 }
 
 export const encodeHeartbeat = (leaseMs: number): Buffer => Buffer.from(JSON.stringify({ leaseMs }))
 
-/** Returns the length of the writer's lease in milliseconds. */
+/** Returns the duration of the leader's lease in milliseconds. */
 export const parseHeartbeat = (value: Buffer): number =>
   (JSON.parse(value.toString('utf8')) as { leaseMs: number }).leaseMs
 
-/** Maximum bytes under one etcd key. Leaves space in etcd's request limit for the rest of the request. */
+/** Maximum bytes of the value of one etcd key. etcd limits a request to 1.5 MiB. */
 const PART_BYTES = 1024 * 1024
 
 const WHOLE = 0
 const IN_PARTS = 1
 
-/** Splits a value into its first part and the parts stored under other keys. */
+/** Prepares a value for etcd. `first` is stored under the key of the value. `rest` are the parts of a large value. */
 export const splitValue = (value: Buffer): { readonly first: Buffer; readonly rest: readonly Buffer[] } => {
   if (value.length <= PART_BYTES) return { first: Buffer.concat([Buffer.from([WHOLE]), value]), rest: [] }
   const rest: Buffer[] = []
@@ -203,11 +205,11 @@ export const splitValue = (value: Buffer): { readonly first: Buffer; readonly re
   return { first, rest }
 }
 
-/** Returns the value, or the number of its parts. */
+/** Returns the value, or the number of parts of a large value. */
 export const openValue = (first: Buffer): Buffer | number =>
   first[0] === IN_PARTS ? first.readUInt32BE(1) : first.subarray(1)
 
-/** Returns the hash of an entry, which is its first field. */
+/** Returns the hash of an entry. The hash is the first field of the entry. */
 export const entryHashOf = (first: Buffer): Buffer => {
   const start = first[0] === IN_PARTS ? 5 : 1
   return first.subarray(start, start + SHORT_HASH_BYTES)

@@ -5,9 +5,9 @@ import type { Member } from './etcd-api.js'
 import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
 import { EtcdLayout } from './etcd-layout.js'
 
-/** Timeout of a request for the members or of a change of members. */
-const PATIENCE_MS = 10_000
-/** Timeout of a read that needs a quorum. */
+/** Timeout of a request that lists or changes members, in milliseconds. */
+const TIMEOUT_MS = 10_000
+/** Timeout of a read that needs a quorum, in milliseconds. */
 const QUORUM_MS = 3000
 
 /** Lists, adds and removes the members of an etcd cluster. Rejects with etcd's error. */
@@ -20,19 +20,19 @@ export class EtcdMembers {
     this.#clock = options.clock
   }
 
-  /** Returns the members as the contacted member knows them. */
+  /** Resolves to the members that the contacted member knows. */
   async list(): Promise<readonly Member[]> {
     return (await this.#inTime((signal) => this.#connection.ask('MemberList', {}, signal))).members
   }
 
-  /** Adds a learner, which has no vote until it is promoted. Returns the existing member if it is already one. */
+  /** Adds a learner, which has no vote until it is promoted. Resolves to the existing learner with this URL, if any. */
   async addLearner(peerUrl: string): Promise<Member> {
     const known = async () => (await this.list()).find(({ peerURLs }) => peerURLs.includes(peerUrl))
     try {
       const request = { peerURLs: [peerUrl], isLearner: true }
       return (await this.#inTime((signal) => this.#connection.ask('MemberAdd', request, signal))).member
     } catch (error) {
-      // The learner may exist already, if this is a retry after a lost response.
+      // The learner may exist already, for example after a retry.
       const member = await known()
       if (!member?.isLearner) throw error
       return member
@@ -48,7 +48,7 @@ export class EtcdMembers {
     await this.#inTime((signal) => this.#connection.ask('MemberRemove', { ID: id }, signal))
   }
 
-  /** Returns the records that the nodes announced below this prefix; undefined if this member cannot reach a quorum. */
+  /** Resolves to the announced nodes of the cluster with this prefix, or to undefined if there is no quorum. */
   async findNodes(prefix: string): Promise<readonly AnnouncedNode[] | undefined> {
     const layout = new EtcdLayout(prefix)
     return this.#inTime((signal) => readNodes(this.#connection, layout, signal), QUORUM_MS).catch(() => undefined)
@@ -58,7 +58,7 @@ export class EtcdMembers {
     this.#connection.close()
   }
 
-  async #inTime<T>(ask: (signal: AbortSignal) => Promise<T>, timeoutMs = PATIENCE_MS): Promise<T> {
+  async #inTime<T>(ask: (signal: AbortSignal) => Promise<T>, timeoutMs = TIMEOUT_MS): Promise<T> {
     using limit = limitSignal(this.#clock, timeoutMs, undefined, 'etcd did not respond in time')
     return await ask(limit.signal)
   }

@@ -13,13 +13,13 @@ import {
   parseMark,
 } from './etcd-layout.js'
 
-/** Entries per request. An entry has at most 1 MiB. */
+/** Maximum log entries per request. Each key in the response has a value of at most 1 MiB. */
 const PAGE_ENTRIES = 32
-/** Keys of the image per request. Small values allow more keys. */
+/** Minimum and maximum keys of the image per request. The number doubles while responses stay below `PAGE_BYTES`. */
 const PAGE_KEYS = { min: 32, max: 2048 }
 const PAGE_BYTES = 4 * 1024 * 1024
 
-/** A past revision, and the signal for its reads. */
+/** A past revision of etcd, and the signal that aborts reads at this revision. */
 interface Past {
   readonly revision: string
   readonly signal: AbortSignal | undefined
@@ -47,17 +47,14 @@ export class EtcdReader {
     return first !== undefined && entryHashOf(first.value).equals(hash)
   }
 
-  /**
-   * Returns the next entries after a position, and the position of the image. Throws `ImageNeeded` if the entries have
-   * been removed.
-   */
+  /** Resolves to the next entries after a position. Rejects with `ImageNeeded` if the log no longer has them. */
   async entriesAfter(position: LogPosition, signal?: AbortSignal): Promise<readonly LogEntry[]> {
-    const { base, found } = await this.#readWithBase(this.#rangeBehind(position), signal)
+    const { base, found } = await this.#readWithBase(this.#rangeAfter(position), signal)
     if (base.index > position.index) throw new ImageNeeded(`the log begins after entry ${base.index}`)
     return this.#openEntries(found.kvs, position, { signal })
   }
 
-  /** Reads the image. The signal also applies to later reads from the result. */
+  /** Resolves to the image of the log. The signal also aborts later reads of the chunks and entries. */
   async readImage(signal: AbortSignal): Promise<LogImage> {
     const { base, end } = this.#layout
     const success = [base, end].map((key) => ({ request_range: { key } }))
@@ -74,7 +71,7 @@ export class EtcdReader {
 
   async *#rest(from: LogPosition, to: LogPosition, past: Past): AsyncGenerator<LogEntry> {
     for (let position = from; position.index < to.index; ) {
-      const { kvs } = await this.#askPast({ ...this.#rangeBehind(position), revision: past.revision }, past.signal)
+      const { kvs } = await this.#askPast({ ...this.#rangeAfter(position), revision: past.revision }, past.signal)
       const entries = await this.#openEntries(kvs, position, past)
       yield* entries
       const last = entries.at(-1)
@@ -83,12 +80,12 @@ export class EtcdReader {
     }
   }
 
-  #rangeBehind({ index }: LogPosition): RangeRequest {
+  #rangeAfter({ index }: LogPosition): RangeRequest {
     const range_end = endOf(this.#layout.log(0).subarray(0, -14))
     return { key: this.#layout.log(index + 1), range_end, limit: PAGE_ENTRIES }
   }
 
-  /** Decodes entries. Throws `ImageNeeded` if they do not continue from the position. */
+  /** Decodes entries. Rejects with `ImageNeeded` if they do not follow the position without a gap. */
   async #openEntries(kvs: readonly KeyValue[], position: LogPosition, when: Partial<Past>): Promise<LogEntry[]> {
     const entries: LogEntry[] = []
     let before = position
@@ -120,7 +117,10 @@ export class EtcdReader {
     }
   }
 
-  /** Reads a value. If its parts come from different revisions, the entries applied on top of the image correct it. */
+  /**
+   * Reads a value of the image. If the value was being written at this revision, the log entries after the image repair
+   * it.
+   */
   async #openData({ key, value }: KeyValue, image: EtcdImageLayout, { revision, signal }: Past): Promise<Entry> {
     const rawKey = image.rawKeyOf(key)
     const opened = openValue(value)
@@ -133,13 +133,13 @@ export class EtcdReader {
     return { key: rawKey, value: Buffer.concat(parts) }
   }
 
-  /** Reads at a past revision, which may be compacted in the meantime. */
+  /** Reads at a past revision. Rejects with `ImageNeeded` if etcd has compacted this revision. */
   async #askPast(request: RangeRequest, signal: AbortSignal | undefined): Promise<RangeResponse> {
     try {
       return await this.#connection.ask('Range', request, signal)
     } catch (cause) {
       if (cause instanceof Error && /compacted/.test(cause.message)) {
-        throw new ImageNeeded('the image has changed while it was read', { cause })
+        throw new ImageNeeded('the image was compacted during the read', { cause })
       }
       throw cause
     }

@@ -15,17 +15,17 @@ import { EtcdReader } from './etcd-reader.js'
 
 export interface EtcdSharedLogOptions extends EtcdConnectionOptions {
   readonly log: Log
-  /** Prefix of all keys of the cluster. */
+  /** Prefix of all keys of this cluster in etcd. */
   readonly prefix: string
   readonly leaseMs: number
   readonly bounds?: Partial<LogBounds>
-  /** True if this node runs its own etcd member, whose files only this node defragments. */
+  /** True if this node runs its own etcd member. Only this node then defragments the files of the member. */
   readonly isOwnMember?: boolean
 }
 
-/** Pause between two checks whether the leader has deleted replaced data. */
+/** Backoff between checks whether the leader has deleted replaced data. */
 const FORGETTING_BACKOFF = { initialMs: 50, maxMs: 5000 }
-/** After this time, a node stops waiting for the deletion and reads the new data. */
+/** Maximum time in milliseconds that a node waits for this deletion before it reads the new data. */
 const FORGETTING_MS_MAX = 60_000
 
 const MIB = 1024 * 1024
@@ -57,7 +57,7 @@ export class EtcdSharedLog implements Shared.SharedLog {
     this.#announcement = new EtcdAnnouncement({ connection: this.#connection, layout: this.#layout, clock, leaseMs })
   }
 
-  /** Connects. Resolves when a member has answered. Rejects with the signal's reason, or with etcd's error. */
+  /** Connects to etcd. Resolves when a member has responded. Rejects with the signal's reason, or with etcd's error. */
   static async open(options: EtcdSharedLogOptions, signal: AbortSignal): Promise<EtcdSharedLog> {
     const shared = new EtcdSharedLog(options)
     using _ = addAbortListener(signal, () => shared.#connection.close())
@@ -77,7 +77,7 @@ export class EtcdSharedLog implements Shared.SharedLog {
 
   onLeader(listener: (leader: Shared.LeaderRecord | undefined) => void): () => void {
     let term = this.leader?.term
-    return this.#watcher.onNews(() => {
+    return this.#watcher.onChange(() => {
       if (this.leader?.term === term) return
       term = this.leader?.term
       listener(this.leader)
@@ -138,15 +138,18 @@ export class EtcdSharedLog implements Shared.SharedLog {
     const { clock, log } = this.#options
     const untilMs = clock.monotonic() + FORGETTING_MS_MAX
     if (await this.#forget(signal, () => this.leader !== undefined && clock.monotonic() < untilMs)) return
-    // If there is no leader, this node does not wait, because it may become the next leader. If there is a leader, it has
-    // not deleted the data in time.
-    log.warn('replaced data will be removed from the files of etcd later')
+    // The leader has not deleted the data in time, or there is no leader. This node does not wait for a leader, because
+    // it may become the leader itself.
+    log.warn('replaced data stays in the files of etcd until a leader deletes it')
     this.#forget(this.#connection.ended, () => true).catch((error: unknown) => {
-      if (!this.#connection.ended.aborted) log.error('replaced data may still be in the files of etcd', { error })
+      if (!this.#connection.ended.aborted) log.error('cannot remove replaced data from the files of etcd', { error })
     })
   }
 
-  /** Removes replaced data from the member's files. Resolves to false if `isAwaited` returned false first. */
+  /**
+   * Removes replaced data from the member's files after the leader has deleted the data. Checks repeatedly while
+   * `isAwaited` returns true, and otherwise resolves to false.
+   */
   async #forget(signal: AbortSignal, isAwaited: () => boolean): Promise<boolean> {
     const { clock, random, log } = this.#options
     const connection = this.#connection

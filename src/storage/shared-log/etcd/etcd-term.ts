@@ -10,8 +10,8 @@ import { replaceContent } from './etcd-replacement.js'
 import { encodeHeartbeat, encodeMark, entryHashOf, type LogMark, parseMark, splitValue } from './etcd-layout.js'
 
 /**
- * `ended` is aborted when the term is over. No request is retried after that, because the writer has already received an
- * unknown outcome.
+ * Options of one term of leadership. `ended` is aborted when the term is over. No request is retried after that,
+ * because its caller has already received an error with an unknown outcome.
  */
 interface EtcdTermOptions extends EtcdWork {
   /** The revision at which this node became the leader. */
@@ -39,11 +39,11 @@ export class EtcdTerm {
   }
 
   /**
-   * Appends one entry, or changes nothing. A retry after a lost response checks whether the log already contains the
-   * entry.
+   * Appends one entry. Resolves to false, without a change, if another node is the leader. Rejects with `LogRefused` if
+   * etcd is full. After a lost response, a retry detects an entry that etcd has already appended.
    */
   async append(index: number, entry: Buffer): Promise<boolean> {
-    await this.#options.compactor.whenRoom()
+    await this.#options.compactor.waitForSpace()
     const { layout } = this.#options
     const hash = Buffer.from(entry.subarray(0, SHORT_HASH_BYTES))
     const end = { index, hash, bytes: this.#end.bytes + entry.length }
@@ -60,13 +60,13 @@ export class EtcdTerm {
     return true
   }
 
-  /** Replaces all data. Resolves to undefined if this node is no longer the leader. */
+  /** Replaces all data of the cluster. Resolves to undefined if another node is the leader. */
   async replace(content: AsyncIterable<readonly Entry[]>): Promise<LogPosition | undefined> {
     const { compactor } = this.#options
     const end = this.#end
     const change = (operations: readonly RequestOp[]) => compactor.change(operations)
     const options = { ...this.#options, end, isEnd: this.#isEnd(), change }
-    const next = await compactor.whileStill((base) => replaceContent(options, base, content)).catch(undefinedWhenLost)
+    const next = await compactor.whilePaused((base) => replaceContent(options, base, content)).catch(undefinedWhenLost)
     if (!next) return undefined
     const { index, hash, bytes } = next
     this.#end = { index, hash, bytes }
@@ -74,14 +74,14 @@ export class EtcdTerm {
     return { index, hash }
   }
 
-  /** Renews the lease in etcd, and writes the heartbeat, which other nodes monitor (`EtcdWatcher.silentSince`). */
+  /** Renews the lease, and writes the heartbeat for other nodes. Resolves to false if the leadership is lost. */
   async renew(): Promise<boolean> {
     const { connection, lease, leaseMs } = this.#options
     const [seconds, isLeader] = await Promise.all([connection.keepAlive(lease, leaseMs), this.#beat()])
     return seconds > 0 && isLeader
   }
 
-  /** Writes the heartbeat. A full etcd rejects it; the other nodes then rely on etcd's lease alone. */
+  /** Writes the heartbeat. If etcd is full, deletes it instead, so that other nodes rely on the lease alone. */
   async #beat(): Promise<boolean> {
     const { layout, lease, leaseMs, clock, ended } = this.#options
     const { heartbeat: key } = layout
@@ -112,18 +112,18 @@ export class EtcdTerm {
           isRetried = true
         },
       })
-      return succeeded || isThere(responses, end)
+      return succeeded || isAppended(responses, end)
     } catch (error) {
       if (!isFull(error)) throw error
-      // etcd may report that it is full for a request that it executed, if that request used the last space.
+      // etcd can execute a request that uses the last free space, and still report that it is full.
       const { responses } = await connection.ask('Txn', { compare: [], success: reads }, ended)
-      if (isThere(responses, end)) return true
-      // An earlier attempt without a response may still be executed.
+      if (isAppended(responses, end)) return true
+      // etcd may still execute an earlier attempt that got no response.
       return isRetried ? Promise.reject(error) : refuseWhenFull(error)
     }
   }
 
-  /** Executes operations if this node is still the leader and the comparisons succeed. */
+  /** Executes operations in one transaction if this node is the leader and all comparisons succeed. */
   #change(
     compare: readonly Compare[],
     success: readonly RequestOp[],
@@ -146,10 +146,10 @@ const undefinedWhenLost = (error: unknown): undefined => {
   if (!(error instanceof OtherLeads)) throw error
 }
 
-/** Returns true if the entry of a failed append is in the log. Throws if this can no longer be determined. */
-const isThere = (responses: TxnResponse['responses'], wanted: LogMark): boolean => {
+/** Returns true if the log contains the entry of a failed append. Throws if only the image may contain the entry. */
+const isAppended = (responses: TxnResponse['responses'], wanted: LogMark): boolean => {
   const [found, end] = responses.map(({ response_range }) => response_range?.kvs[0]?.value)
   if (found) return entryHashOf(found).equals(wanted.hash)
   if (parseMark(end).index < wanted.index) return false
-  throw new Error(`entry ${wanted.index} is part of the image already`)
+  throw new Error(`cannot determine whether entry ${wanted.index} was appended: the image contains it already`)
 }

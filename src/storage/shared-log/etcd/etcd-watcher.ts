@@ -12,8 +12,7 @@ interface EtcdWatcherOptions {
   readonly layout: EtcdLayout
   readonly clock: Clock
   /**
-   * Polling interval. Polling continues beside the watch, because a watch over a silently dropped connection reports
-   * nothing.
+   * Polling interval in milliseconds. Polling detects a silently dropped connection, which the watch does not notice.
    */
   readonly pollMs: number
 }
@@ -27,24 +26,24 @@ const leaderOf = ({ value, create_revision }: KeyValue): LeaderRecord => ({
 interface Heard {
   /** The revision at which the heartbeat was written. */
   readonly revision: string
-  /** When this node received the heartbeat, by its own monotonic clock. */
+  /** The time, in milliseconds of this node's monotonic clock, at which this node received the heartbeat. */
   readonly heardMs: number
   readonly leaseMs: number
 }
 
-/** Tracks the end of the log and the leader with a watch. */
+/** Tracks the leader and the end of the log with a watch and with polling. */
 export class EtcdWatcher {
   leader: LeaderRecord | undefined
   end: LogMark = START_MARK
   #heard: Heard | undefined
   #silence: Timer | undefined
   readonly #options: EtcdWatcherOptions
-  readonly #news = new Listeners()
+  readonly #changes = new Listeners()
   /**
-   * Calls the listener after each change, and when the leader has sent no heartbeat for its lease. Returns the
-   * unsubscribe function.
+   * Calls the listener after each change, and when the leader has sent no heartbeat for the duration of its lease.
+   * Returns the unsubscribe function.
    */
-  readonly onNews = this.#news.add
+  readonly onChange = this.#changes.add
   readonly #poll: Timer
   #isChecking = false
   #stream: ClientDuplexStream<object, WatchResponse> | undefined
@@ -54,18 +53,18 @@ export class EtcdWatcher {
     this.#poll = options.clock.setRepeating(options.pollMs, () => void this.#check())
   }
 
-  /** Resolves when the initial state is read. Tracks changes from then on. */
+  /** Reads the initial state, and then follows changes in the background. */
   async start(): Promise<void> {
     const revision = await this.#read()
     void this.#follow(revision)
   }
 
   /**
-   * The revision of the last heartbeat, if none arrived for a whole lease. By its own clock, the leader has then lost
-   * the lease. etcd may keep the lease longer: after a leader change among its members, every lease restarts with its
-   * full time.
+   * The revision of the last heartbeat if the leader sent none for the duration of its lease; otherwise undefined. In
+   * this case, the leader has lost the lease by its own clock. etcd may keep the lease longer, because an election
+   * among its members restarts every lease.
    */
-  get silentSince(): string | undefined {
+  get missedHeartbeat(): string | undefined {
     const heard = this.#heard
     return heard && this.#options.clock.monotonic() >= heard.heardMs + heard.leaseMs ? heard.revision : undefined
   }
@@ -78,10 +77,10 @@ export class EtcdWatcher {
 
   /** Resolves at the next change, or when the signal is aborted. */
   next(ends: AbortSignal): Promise<void> {
-    return nextChange(this.onNews, ends)
+    return nextChange(this.onChange, ends)
   }
 
-  /** Reads the state. Resolves to the revision of the read. */
+  /** Reads the leader, the heartbeat and the end of the log. Resolves to the revision of the read. */
   async #read(): Promise<string> {
     const { connection, layout } = this.#options
     const { kvs, header } = await connection.ask('Range', { key: layout.end, range_end: after(layout.leader) })
@@ -92,9 +91,7 @@ export class EtcdWatcher {
     return header.revision
   }
 
-  /**
-   * Polls for a change that the watch should have reported. If there is one, replaces the watch. Polls do not overlap.
-   */
+  /** Reads the state, and replaces the watch if it has missed a change. Does nothing while a poll is running. */
   async #check(): Promise<void> {
     if (this.#isChecking) return
     this.#isChecking = true
@@ -116,12 +113,12 @@ export class EtcdWatcher {
         await clock.sleep(RETRY_MS, connection.ended)
         revision = await this.#read()
       } catch {
-        // Either the connection is closed, or this member cannot answer now. `ended` distinguishes the two.
+        // The connection is closed, which ends the loop, or this member does not respond, so the loop continues.
       }
     }
   }
 
-  /** Resolves when the watch has ended. */
+  /** Watches changes from a revision on. Resolves when the watch has ended. */
   async #watch(start: bigint): Promise<void> {
     const { connection, layout } = this.#options
     const stream = await connection.watch()
@@ -157,13 +154,13 @@ export class EtcdWatcher {
     this.#awaitSilence(leaseMs, leaseMs)
   }
 
-  /** Restarts the timer each time, because a timer may fire slightly early, and an election attempt may fail. */
+  /** Notifies listeners when the heartbeat is overdue, and after each further lease time, for a failed election. */
   #awaitSilence(ms: number, leaseMs: number): void {
     const { clock } = this.#options
     this.#silence = clock.setTimer(ms, () => {
       const leftMs = this.#heard ? this.#heard.heardMs + leaseMs - clock.monotonic() : 0
       this.#awaitSilence(leftMs > 0 ? leftMs : leaseMs, leaseMs)
-      if (leftMs <= 0) this.#news.tell()
+      if (leftMs <= 0) this.#changes.tell()
     })
   }
 
@@ -171,7 +168,7 @@ export class EtcdWatcher {
     if (leader?.term === this.leader?.term && end.index === this.end.index) return
     this.leader = leader
     this.end = end
-    this.#news.tell()
+    this.#changes.tell()
   }
 }
 

@@ -12,23 +12,24 @@ import type { EtcdReader } from './etcd-reader.js'
 const RETRY_MS = 1000
 
 /**
- * Limits of the log between the image and the end of the log. If the log exceeds a `Folded` limit, the image advances.
- * If it reaches a maximum, writers wait.
+ * Limits of the log, counted from the position of the image to the end. Beyond a `Folded` limit, the oldest entries are
+ * merged into the image. At a `Max` limit, writers wait until there is space.
  */
 export interface LogBounds {
   readonly entriesFolded: number
   readonly bytesFolded: number
   readonly entriesMax: number
   readonly bytesMax: number
-  /** Time in milliseconds for which etcd keeps old revisions. A reader must read an image within this time. */
+  /** Time in milliseconds for which etcd keeps old revisions. A node must read an image within this time. */
   readonly historyMs: number
 }
 
+/** The error of a change that was not executed because another node is the leader. */
 export class OtherLeads extends Error {
   override readonly name = 'OtherLeads'
 }
 
-/** `ended` is aborted when the term is over. */
+/** Options of the compactor. `ended` is aborted when the term of this leader is over. */
 interface LogCompactorOptions extends EtcdWork {
   readonly reader: EtcdReader
   readonly term: string
@@ -36,9 +37,9 @@ interface LogCompactorOptions extends EtcdWork {
 }
 
 /**
- * Compacts the log into the image while this node is the leader. Merges the oldest entries into the image in many small
- * transactions, each of which may be repeated, then records the new position and deletes the entries. A concurrent
- * reader applies the entries on top, so it sees consistent data.
+ * Compacts the log while this node is the leader: merges the oldest entries into the image in many small transactions,
+ * then records the new position of the image and deletes the entries. Each transaction may be executed more than once.
+ * A node that reads the image meanwhile gets consistent data, because it also applies the entries after the image.
  */
 export class LogCompactor {
   readonly #options: LogCompactorOptions
@@ -47,10 +48,10 @@ export class LogCompactor {
   #end: LogMark
   #replacement: ((base: ImageMark) => Promise<void>) | undefined
   #wake: () => void = () => undefined
-  #onRoom: (() => void)[] = []
-  /** The last error that etcd returned because it had no space for the image. */
+  #waitingWriters: (() => void)[] = []
+  /** The last error of etcd because it had no space for the image. */
   #full: Error | undefined
-  /** The revision that can be compacted after its retention time. */
+  /** The next revision up to which etcd is compacted, and the monotonic time of this revision in milliseconds. */
   #history: { readonly revision: string; readonly atMs: number } | undefined
   #isForgetting = false
 
@@ -60,10 +61,10 @@ export class LogCompactor {
     this.#end = end
   }
 
-  /** Runs until the term is over. */
+  /** Compacts until the term is over. Logs and retries errors. */
   async run(): Promise<void> {
     const { ended, log, clock, bounds } = this.#options
-    // Idle nodes still renew their announcements, so old revisions accumulate.
+    // Old revisions accumulate even without writes, because nodes renew their announcements.
     const forgetting = clock.setRepeating(bounds.historyMs, () => {
       this.#isForgetting = true
       this.#wake()
@@ -74,7 +75,7 @@ export class LogCompactor {
         while (!ended.aborted) await this.#step()
       } catch (error) {
         if (ended.aborted) break
-        log.warn('the image in etcd could not be updated', { error })
+        log.warn('cannot update the image in etcd, trying again in one second', { error })
         if (isFull(error) && error instanceof Error) this.#full = error
         this.#wakeWriters()
         await clock.sleep(RETRY_MS, ended).catch(() => undefined)
@@ -90,27 +91,27 @@ export class LogCompactor {
   }
 
   /**
-   * Runs `replace`, which replaces the image, while compaction is paused. Passes the position of the image, and
-   * continues at the position that `replace` returns.
+   * Pauses compaction while `replace` replaces the image. Passes the current position of the image, and continues at
+   * the position that `replace` returns. Rejects if `replace` rejects.
    */
-  whileStill(replace: (base: ImageMark) => Promise<ImageMark | undefined>): Promise<ImageMark | undefined> {
+  whilePaused(replace: (base: ImageMark) => Promise<ImageMark | undefined>): Promise<ImageMark | undefined> {
     return new Promise((resolve, reject) => {
       this.#replacement = (base) => replace(base).then(resolve, reject)
       this.#wake()
     })
   }
 
-  /** Resolves when the log has space, or when the term is over. Rejects with `LogRefused` while etcd is full. */
-  async whenRoom(): Promise<void> {
+  /** Waits until the log has space or the term is over. Rejects with `LogRefused` if etcd is full. */
+  async waitForSpace(): Promise<void> {
     const { bounds, ended } = this.#options
     while (!ended.aborted && this.#isOver(bounds.entriesMax, bounds.bytesMax)) {
       if (this.#full) throw new LogRefused(this.#full.message, this.#full)
-      await new Promise<void>((resolve) => this.#onRoom.push(resolve))
+      await new Promise<void>((resolve) => this.#waitingWriters.push(resolve))
     }
   }
 
   #wakeWriters(): void {
-    for (const onRoom of this.#onRoom.splice(0)) onRoom()
+    for (const wake of this.#waitingWriters.splice(0)) wake()
   }
 
   #isOver(entries: number, bytes: number): boolean {
@@ -168,7 +169,7 @@ export class LogCompactor {
     })
   }
 
-  /** Advances the position of the image and deletes the entries up to it. */
+  /** Records the new position of the image and deletes the entries up to this position. */
   async #advance(base: ImageMark): Promise<void> {
     const { layout } = this.#options
     const start = layout.log(0)
@@ -184,7 +185,10 @@ export class LogCompactor {
     await this.#forget(revision)
   }
 
-  /** Compacts etcd up to a revision after its retention time, because etcd does not remove old revisions by itself. */
+  /**
+   * Records a revision, and compacts etcd up to the previous recorded revision if that is older than `historyMs`. etcd
+   * does not remove old revisions by itself.
+   */
   async #forget(revision: string): Promise<void> {
     const { bounds, clock, connection, log, ended } = this.#options
     const nowMs = clock.monotonic()
@@ -193,14 +197,14 @@ export class LogCompactor {
     this.#history = { revision, atMs: nowMs }
     if (!known) return
     await connection.ask('Compact', { revision: known.revision }, ended).catch((error: unknown) => {
-      // Another node may have compacted the revision already.
+      // Another node may already have compacted up to this revision.
       if (!ended.aborted && !(error instanceof Error && /compacted/.test(error.message))) {
-        log.warn('old revisions of etcd could not be compacted', { error })
+        log.warn('cannot compact old revisions of etcd', { error })
       }
     })
   }
 
-  /** Resolves to the revision of the change. Rejects with `OtherLeads` if this node is no longer the leader. */
+  /** Executes operations in one transaction. Resolves to its revision. Rejects with `OtherLeads` on another leader. */
   async change(success: readonly RequestOp[]): Promise<string> {
     const { connection, layout, term, ended } = this.#options
     const leads: Compare = { target: 'CREATE', key: layout.leader, create_revision: term }

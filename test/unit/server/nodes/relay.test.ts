@@ -4,7 +4,7 @@ import type { Rendered } from '../../../../src/logical/incoming.js'
 import { encodeRelayFailure, encodeRendered } from '../../../../src/replication/forwarding/relayed-answer.js'
 import { refusalError } from '../../../../src/replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../../../src/replication/rpc/transport.js'
-import { OwnTurn, Relay } from '../../../../src/server/nodes/standby.js'
+import { ServeLocally, Relay } from '../../../../src/server/nodes/standby.js'
 import type { LeaderRecord } from '../../../../src/storage/shared-log/shared-log.js'
 import { request } from './request.js'
 
@@ -41,7 +41,7 @@ const relayFor = (waitMs: number, steps: Step[]) => {
     if (step === 'cut') throw new LogicalError('unavailable', 'the connection was lost')
     if (step === 'unreadable') throw refusalError('invalid', 'a forwarded request has an invalid text')
     if (step === 'failed') throw refusalError('failed', 'a bug')
-    if (step === 'not active') throw refusalError('unavailable', 'this node is not the active one')
+    if (step === 'not active') throw refusalError('unavailable', 'this node is not the active node')
     const payload = step instanceof LogicalError ? encodeRelayFailure(step) : encodeRendered(step as Rendered)
     return { who: null, payload }
   }
@@ -52,7 +52,7 @@ const relayFor = (waitMs: number, steps: Step[]) => {
       seen.waited.push(term)
       seen.leader = seen.becomesActive ? undefined : leader(term + 1)
     },
-    isOwnTurn: () => seen.waited.length > 0 && seen.becomesActive,
+    canServeLocally: () => seen.waited.length > 0 && seen.becomesActive,
     connect: async () => {
       if (steps[0] !== 'unreachable') return { call } as unknown as PrimaryConnection
       steps.shift()
@@ -135,7 +135,7 @@ describe('a request that a standby hands on', () => {
   test('a node that becomes active meanwhile executes a forwarded request itself', async () => {
     const { relay, seen } = relayOver('not active')
     seen.becomesActive = true
-    await expect(relay.send(request('update'))).rejects.toBeInstanceOf(OwnTurn)
+    await expect(relay.send(request('update'))).rejects.toBeInstanceOf(ServeLocally)
     expect(seen.sent).toBe(1)
   })
 

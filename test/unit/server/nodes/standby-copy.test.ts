@@ -74,7 +74,7 @@ test('a discarded copy is not retried, and a pending open is closed', async () =
   })
   await copy.open()
   while (attempts < 2) await pass(clock)
-  copy.giveUp()
+  copy.discard()
   const closed = copy.close()
   const cluster = new FakeCluster()
   opened.resolve(cluster)
@@ -89,7 +89,7 @@ test('discarding a copy does not wait; closing it does', async () => {
   const { copy } = openWorld(async () => new FakeCluster(slow.promise))
   await copy.open()
   const cluster = copy.readable
-  copy.giveUp()
+  copy.discard()
   expect([copy.readable, cluster?.isClosed]).toEqual([undefined, false])
   slow.resolve()
   await copy.close()

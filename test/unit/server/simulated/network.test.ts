@@ -25,8 +25,8 @@ interface Scene {
   readonly wire: Wire
 }
 
-const die = (network: Network, life: Life, areOthersTold: boolean): void => {
-  network.bury(life, areOthersTold)
+const die = (network: Network, life: Life, arePeersNotified: boolean): void => {
+  network.removeHost(life, arePeersNotified)
   life.isAlive = false
 }
 
@@ -46,12 +46,12 @@ const play = async (story: (scene: Scene) => Promise<void> | void): Promise<numb
       .listen(ADDRESS, (wire) => wire.listen({ onMessage: () => undefined, onClose: () => undefined }))
     const wire = await network.viewOf(dialer).dial(ADDRESS, new AbortController().signal)
     wire.listen({ onMessage: () => undefined, onClose: () => undefined })
-    expect(network.underWay).toHaveLength(2)
+    expect(network.inTransit).toHaveLength(2)
     await story({ network, clock, dialer, listener, wire })
     await clock.sleep(LONG_MS)
   }
   await clock.run(begin(), 60_000)
-  return network.underWay.length
+  return network.inTransit.length
 }
 
 it('a connection closed with a notification leaves nothing', async () => {
