@@ -4,8 +4,8 @@ import type { OnAsk } from './actions/lab-actions.js'
 import { Jobs } from './actions/jobs.js'
 import { CurvesView } from './curves/curve.js'
 import { isStale, type PageState } from './feed/state.js'
-import { ClusterTable } from './picture/cluster-table.js'
-import { Picture } from './picture/picture.js'
+import { ClusterTable } from './diagram/cluster-table.js'
+import { Diagram } from './diagram/diagram.js'
 import { Timeline } from './timeline/timeline.js'
 
 interface PageHeaderProps {
@@ -56,12 +56,12 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
   const done = useMemo(() => <Jobs works={works} />, [works])
   return (
     <main hidden={isHidden}>
-      <section class="picture-side" aria-labelledby="picture-title">
-        <h2 id="picture-title" class="unseen">
+      <section aria-labelledby="diagram-title">
+        <h2 id="diagram-title" class="unseen">
           Clusters
         </h2>
         <Verdict state={state} />
-        {survey && <Picture survey={survey} isStale={isStale(state)} onAsk={onAsk} />}
+        {survey && <Diagram survey={survey} isStale={isStale(state)} onAsk={onAsk} />}
         {survey && !isStale(state) && survey.problems.length > 1 && (
           <ul class="problems" aria-label="Other problems">
             {survey.problems.slice(1).map((text) => (
@@ -83,7 +83,7 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
   )
 }
 
-/** The overall status on one line, so that the diagram does not move. Screen readers announce its changes. */
+/** The overall status. Screen readers announce its changes. */
 const Verdict = ({ state: { survey, gone, connection } }: { readonly state: PageState }) => {
   const [first, ...more] = gone === undefined ? (survey?.problems ?? []) : [gone]
   if (!survey && gone === undefined) return <p class="verdict">Loading …</p>

@@ -70,6 +70,7 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   const logged = logOfA().length
   expect((await home.run('crash', 'A')).stderr).toContain('cluster A was killed')
   expect(await home.run('crash', 'A')).toMatchObject({ status: 5 })
+  expect((await look(home)).clusters.find(({ name }) => name === 'A')?.process).toBe('crashed')
   expect((await home.run('seal', 'C')).status).toBe(0)
   expect(await home.run('unseal')).toMatchObject({
     status: 0,

@@ -130,12 +130,11 @@ describe('a lab', () => {
     }))
     writeFileSync(path.join(home.labs, 'one', 'lab.json'), JSON.stringify({ ...record, clusters }))
 
+    const status = () => home.run('status', '--name', 'one')
     expect(await home.run('crash', 'A', '--name', 'one')).toMatchObject({ status: 5 })
+    expect(await status()).toMatchObject({ status: 2, stderr: expect.stringContaining('A has crashed') })
     expect(await home.run('stop', 'A', '--name', 'one')).toMatchObject({ status: 0 })
-    expect(await home.run('status', '--name', 'one')).toMatchObject({
-      status: 2,
-      stderr: expect.stringContaining('A is stopped'),
-    })
+    expect(await status()).toMatchObject({ status: 2, stderr: expect.stringContaining('A is stopped') })
     expect((await home.run('down', 'one')).status).toBe(0)
     expect(stranger.isAlive).toBe(true)
   })

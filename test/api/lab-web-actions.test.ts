@@ -219,7 +219,7 @@ describe('what is done', () => {
   it('an action on servers has the effect of its command', async () => {
     for (const [verb, undo, words] of [
       ['seal', 'unseal', 'is sealed'],
-      ['crash', 'start', 'is stopped'],
+      ['crash', 'start', 'has crashed'],
       ['pause', 'resume', 'is paused'],
       ['stop', 'start', 'is stopped'],
     ] as const) {

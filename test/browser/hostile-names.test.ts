@@ -47,6 +47,7 @@ const surveyOf = (texts: (note: string) => string): PageSurvey => {
       },
     ],
     faults: [{ id: 1, between: [primary, secondary], isCut: false, sign: texts('sign'), text: texts('fault') }],
+    splits: [{ kind: 'dr', between: [primary, secondary] }],
     problems: [texts('first-problem'), texts('second-problem')],
     actions: {},
   }

@@ -40,6 +40,7 @@ const survey: PageSurvey = {
       text: `${NAMES[0]} <-> ${NAMES[1]}, partition`,
     },
   ],
+  splits: [],
   problems: NAMES.map((name) => `${name} ist von seiner Primärreplikationsgruppe abgeschnitten`),
   actions: { lab: [] },
 }

@@ -102,7 +102,7 @@ describe('the page of a lab', () => {
     lab.program.signal('SIGSTOP')
     try {
       await lab.see('.connection.lost')
-      await lab.see('.picture.stale')
+      await lab.see('.diagram.stale')
       expect(await lab.page.getByRole('button', { name: /Actions for/ }).count(), 'nothing can be done').toBe(0)
       await lab.saveScreenshots('silent')
       await lab.expectNoBarrier()
@@ -110,7 +110,7 @@ describe('the page of a lab', () => {
       lab.program.signal('SIGCONT')
     }
     await lab.see('.connection.live')
-    await lab.see('.picture:not(.stale)')
+    await lab.see('.diagram:not(.stale)')
   })
 
   it('the lab page reports the end of its session and continues by the link of the next command', async () => {

@@ -51,10 +51,15 @@ const findBarriers = async (page: Page): Promise<string[]> => {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
 }
 
+/** Resolves when the page has been drawn in its new size: the arrows of the diagram are drawn after its clusters. */
+const DRAWN = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))'
+
 const { UNDERSTUDY_SCREENSHOTS: SCREENSHOTS } = process.env
 
 export const WIDE = { width: 1280, height: 720 } as const
 export const NARROW = { width: 390, height: 844 } as const
+const LARGE = { width: 1920, height: 1080 } as const
+export const SIZES = [WIDE, LARGE, NARROW] as const
 
 interface Size {
   readonly width: number
@@ -100,7 +105,8 @@ export class BrowserPage implements AsyncDisposable {
   async setAppearance(colorScheme: 'light' | 'dark', size: Size): Promise<void> {
     await this.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await this.page.setViewportSize(size)
-    await this.seen(`(document.querySelector('.stage svg')?.clientWidth ?? 0) < ${size.width}`)
+    await this.seen(`innerWidth === ${size.width}`)
+    await this.page.evaluate(DRAWN)
   }
 
   /** Checks accessibility and width of the page in light and dark mode, in a wide and a narrow window. */
@@ -119,7 +125,7 @@ export class BrowserPage implements AsyncDisposable {
     if (SCREENSHOTS === undefined) return
     mkdirSync(SCREENSHOTS, { recursive: true })
     for (const colorScheme of ['light', 'dark'] as const)
-      for (const size of [WIDE, NARROW]) {
+      for (const size of SIZES) {
         await this.setAppearance(colorScheme, size)
         await this.page.screenshot({ path: path.join(SCREENSHOTS, `${name}-${colorScheme}-${size.width}.png`) })
       }

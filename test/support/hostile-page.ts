@@ -22,13 +22,20 @@ const TYPES: Readonly<Record<string, string>> = {
   'icon.svg': 'image/svg+xml',
 }
 
-/** Serves the built page with its own security policy, and sends it data that no lab accepts. */
-export const serveHostilePage = async (messages: {
+interface Messages {
   readonly survey: PageSurvey
   readonly events: readonly PageEvent[]
   readonly work?: PageWork
-}) => {
+}
+
+/** Serves the built page with its own security policy, and sends it data of a test, also data that no lab accepts. */
+export const serveHostilePage = async (messages: Messages) => {
   const requestedPaths: string[] = []
+  const viewers: http.ServerResponse[] = []
+  const send = (changed: Partial<Messages>, to: readonly http.ServerResponse[] = viewers) => {
+    for (const [name, value] of Object.entries(changed))
+      for (const viewer of to) viewer.write(`event: ${name}\ndata: ${JSON.stringify(value)}\n\n`)
+  }
   const server = http.createServer(({ url = '/' }, response) => {
     requestedPaths.push(url)
     for (const [name, value] of Object.entries(PAGE_HEADERS)) response.setHeader(name, value)
@@ -37,14 +44,16 @@ export const serveHostilePage = async (messages: {
       return void response.writeHead(200, { 'Content-Type': TYPES[file] }).end(readFileSync(path.join(WEB, file)))
     if (url !== '/_understudy/v1/events') return void response.writeHead(404).end()
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    for (const [name, value] of Object.entries(messages))
-      response.write(`event: ${name}\ndata: ${JSON.stringify(value)}\n\n`)
+    viewers.push(response)
+    send(messages, [response])
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     /** Paths that the browser requested. */
     requestedPaths,
+    /** Sends changed data to the open pages. */
+    send,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -70,6 +70,7 @@ const surveyAt = (second: number): PageSurvey => ({
     lagSeconds: 0.2,
   })),
   faults: [],
+  splits: [],
   problems: [],
 })
 

@@ -1,9 +1,10 @@
+import { attempt } from '../../base/attempt.js'
 import { counted } from '../../base/counted.js'
-import { isAttached, type LabRecord, serversOfLab } from '../model/cluster.js'
+import { isAttached, type LabRecord, serversOfLab, withProcess } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { claimLab } from '../processes/claim.js'
-import { findConfigFiles, findIntactLab, removeData, removeLab } from '../model/lab-directory.js'
+import { findConfigFiles, findIntactLab, removeData, removeLab, saveLab } from '../model/lab-directory.js'
 import { listLabs } from '../model/state-directory.js'
 import { removeSocket } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -38,6 +39,7 @@ export const downLab = async (
     }
     if (!lab && options.keep)
       throw new LabError('conflict', `cannot read the record of the lab "${name}", so its data cannot be kept`)
+    if (lab && options.keep) recordStop(lab)
     if (lab) await stopLab(lab, options, host)
     await stopAll(host.servers.findAll(findConfigFiles(name)), options, host)
     if (options.keep) return 'down'
@@ -50,6 +52,12 @@ export const downLab = async (
   } finally {
     claim.release()
   }
+}
+
+/** Records that the servers do not crash. A full disk does not prevent the stop. */
+const recordStop = (lab: LabRecord): void => {
+  const stopped = serversOfLab(lab).reduce((rest, { name }) => withProcess(rest, name, null), lab)
+  attempt(() => saveLab(stopped))
 }
 
 /** Removes the link faults, so that servers can close their connections. Then stops the servers, and the lab daemon last. */

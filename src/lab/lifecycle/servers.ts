@@ -14,6 +14,7 @@ import {
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { takesDown } from '../daemon/last-position.js'
 import { LabError } from '../model/lab-error.js'
+import { NO_PROCESS, type ProcessFacts } from '../model/process-table.js'
 import { waitForAnswer } from '../requests/replication.js'
 import { lastLogLines } from '../processes/child-process.js'
 import { unsealWithAny } from '../keys/seals.js'
@@ -150,25 +151,25 @@ const controlsOf = (context: Context, name: string): ServerControls => {
   const endHosted = async (verb: 'stop' | 'crash') => {
     if (!find()) return
     await new LabDaemonClient(lab.keeper.socket).work(name, verb, options.timeoutMs)
-    saveLab(withProcess(lab, name, null))
+    saveLab(withProcess(lab, name, verb === 'crash' ? NO_PROCESS : null))
   }
   if (lab.isInProcess) return { ...shared, stop: () => endHosted('stop'), kill: () => endHosted('crash') }
-  const signal = (which: NodeJS.Signals) => {
+  const signal = (which: NodeJS.Signals): readonly ProcessFacts[] => {
     const running = find()
-    if (running) host.servers.signal(running, which)
-  }
-  const stop = async () => {
-    const running = find()
-    if (running) await stopAll([running], options, host)
+    if (!running) return []
+    host.servers.signal(running, which)
+    return [running]
   }
   return {
     ...shared,
-    stop,
-    kill: async () => {
-      signal('SIGKILL')
-      await stop()
+    stop: async () => {
+      const running = find()
+      // Recorded before the process exits, because an exit without this record is a crash.
+      saveLab(withProcess(lab, name, null))
+      if (running) await stopAll([running], options, host)
     },
-    freeze: async (isFrozen) => signal(isFrozen ? 'SIGSTOP' : 'SIGCONT'),
+    kill: () => stopAll(signal('SIGKILL'), options, host),
+    freeze: async (isFrozen) => void signal(isFrozen ? 'SIGSTOP' : 'SIGCONT'),
     wipe: () => rm(server.dataDir, { recursive: true, force: true }),
   }
 }

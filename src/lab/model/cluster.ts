@@ -54,7 +54,7 @@ export interface ServerRecord {
   readonly logFile: string
   /** A random word in its name identifies the process as this server. */
   readonly configFile: string
-  /** The most recent process. Null before the first start. */
+  /** The most recent process. Null before the first start and after a stop, but not after a crash. */
   readonly process: ProcessIdentity | null
   /** Set if a snapshot of the lab was loaded on other ports. */
   readonly formerly?: Formerly | undefined
@@ -126,7 +126,7 @@ export interface LabRecord extends WiredClusters {
   readonly keeper: LabDaemonRecord
   /** The etcd that the nodes of its clusters share. The lab daemon runs it. */
   readonly etcd?: LabEtcdPlan | undefined
-  /** The servers share the process of the lab daemon. `process` is that process, or null while a server is stopped. */
+  /** The servers share the process of the lab daemon. `process` is that process while a server runs. */
   readonly isInProcess?: boolean | undefined
   readonly clusters: readonly ClusterRecord[]
 }

@@ -77,6 +77,9 @@ export interface ProcessIdentity {
   readonly startTime: string
 }
 
+/** The recorded process of a server that crashed in a process that continues. It never exists. */
+export const NO_PROCESS: ProcessIdentity = { pid: 0, startTime: '' }
+
 export const identify = (table: ProcessTable, pid: number): ProcessIdentity | undefined => {
   const facts = table.find(pid)
   return facts && { pid, startTime: facts.startTime }

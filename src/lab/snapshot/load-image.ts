@@ -190,11 +190,9 @@ const putToRest = async (
     if (isSealed && isNode(name)) await sealCluster(lab, { ...cluster, name, apiAddress: server.apiAddress })
     const running = process === 'running' ? undefined : findServer(lab, server, host)
     if (!running) continue
-    if (!lab.isInProcess) host.servers.signal(running, process === 'paused' ? 'SIGSTOP' : 'SIGKILL')
-    else {
-      await new LabDaemonClient(lab.keeper.socket).work(name, 'crash', timeoutMs)
-      rested = withProcess(rested, name, null)
-    }
+    if (lab.isInProcess) await new LabDaemonClient(lab.keeper.socket).work(name, 'crash', timeoutMs)
+    else host.servers.signal(running, process === 'paused' ? 'SIGSTOP' : 'SIGKILL')
+    if (process === 'stopped') rested = withProcess(rested, name, null)
   }
   return rested
 }

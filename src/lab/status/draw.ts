@@ -3,7 +3,7 @@ import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import type { LinkFault } from '../proxy/link-faults.js'
 import { KIND_WORDS, KINDS } from '../model/kinds.js'
 import { describeFilter } from '../requests/filters.js'
-import type { ClusterView, NodeRow, ProcessState, LabView } from './observe.js'
+import { type ClusterView, isDown, type LabView, type NodeRow, type ProcessState } from './observe.js'
 import { findExpectedLinks, type FollowView, ROOT_SHOWN, rootOf } from './links.js'
 
 const HEADER = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']
@@ -120,7 +120,7 @@ const toRow = (
 }
 
 const describeState = (view: ClusterView): string => {
-  if (view.process === 'stopped' || view.process === 'paused') return view.process
+  if (isDown(view.process) || view.process === 'paused') return view.process
   if (view.health === null) return 'no response'
   if (!view.isInitialized) return 'not initialized'
   if (view.isSealed) return 'sealed'

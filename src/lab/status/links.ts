@@ -139,21 +139,27 @@ export const findProblemsOf = async (
   ask: Ask,
   clock: Clock,
 ): Promise<string[]> => [
+  ...findSplitBrains(clusters).map(
+    ({ kind, primaries }) =>
+      `split brain: ${primaries.join(' and ')} are both ${KIND_WORDS[kind]} primaries of one replication set`,
+  ),
   ...ownProblems(clusters),
-  ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
   ...(await findDifferentRoots(links, clusters, ask, clock)),
 ]
 
-/** Describes the replication sets that have several primaries. */
-const findTwoPrimaries = (clusters: readonly RoleHolder[], kind: Kind): string[] => {
-  const primaries = clusters.filter((view) => view[kind].mode === 'primary' && view[kind].clusterId !== '')
-  return [...new Set(primaries.map((view) => view[kind].clusterId))].flatMap((id) => {
-    const names = primaries.filter((view) => view[kind].clusterId === id).map(({ name }) => name)
-    return names.length > 1
-      ? [`${names.join(' and ')} are both ${KIND_WORDS[kind]} primaries of one replication set`]
-      : []
-  })
+/** A replication set that has several primaries. */
+interface SplitBrain {
+  readonly kind: Kind
+  readonly primaries: readonly string[]
 }
+
+export const findSplitBrains = (clusters: readonly RoleHolder[]): SplitBrain[] =>
+  KINDS.flatMap((kind) => {
+    const all = clusters.filter((view) => view[kind].mode === 'primary' && view[kind].clusterId !== '')
+    return [...new Set(all.map((view) => view[kind].clusterId))]
+      .map((id) => ({ kind, primaries: all.filter((view) => view[kind].clusterId === id).map(({ name }) => name) }))
+      .filter(({ primaries }) => primaries.length > 1)
+  })
 
 /** Reads the current replication status of a cluster. */
 type Ask = (cluster: string, kind: Kind) => Promise<ReplicationStatus>

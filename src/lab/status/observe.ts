@@ -24,7 +24,14 @@ import { isDetached, NO_STATUS, type ReplicationStatuses } from '../requests/rep
 import { findLinks, findProblemsOf, type FollowView } from './links.js'
 import { askNode, describeNodeState, type NodeView } from './node-view.js'
 
-export type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
+/**
+ * The state of a server's process. `crashed`: it exited without a stop by the lab. `elsewhere`: it cannot be observed from this
+ * machine.
+ */
+export type ProcessState = 'running' | 'paused' | 'stopped' | 'crashed' | 'elsewhere'
+
+/** Whether a server has no process. */
+export const isDown = (process: ProcessState): boolean => process === 'stopped' || process === 'crashed'
 
 /** A node of a multi-node cluster. */
 export interface NodeRow extends NodeView {
@@ -36,7 +43,6 @@ export interface NodeRow extends NodeView {
 export interface ClusterView extends ReplicationStatuses {
   readonly name: string
   readonly apiAddress: string
-  /** `elsewhere`: its process cannot be observed from this machine. */
   readonly process: ProcessState
   readonly pid: number | null
   /** The status code of `sys/health`. Null without a timely response. */
@@ -115,7 +121,8 @@ const findRunning = async (lab: AnyLab, host: LabHost): Promise<ReadonlyMap<stri
     return new Map(
       serversOfLab(lab).map((server) => {
         const found = findServer(lab, server, host)
-        return [server.name, found ? { process: found.isFrozen ? 'paused' : 'running', pid: found.pid } : STOPPED]
+        if (!found) return [server.name, server.process ? { ...STOPPED, process: 'crashed' } : STOPPED]
+        return [server.name, { process: found.isFrozen ? 'paused' : 'running', pid: found.pid }]
       }),
     )
   const servers = lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster))
@@ -138,12 +145,12 @@ const surveyNodes = async (
     servers.map(async ({ name, apiAddress }): Promise<NodeRow> => {
       const state = running.get(name) ?? STOPPED
       const ask = (client?: ApiClient) => askNode({ name, apiAddress }, client)
-      const view = state.process === 'stopped' ? ask() : withAnonymousClient({ ...cluster, apiAddress }, ask, ANSWER_MS)
+      const view = isDown(state.process) ? ask() : withAnonymousClient({ ...cluster, apiAddress }, ask, ANSWER_MS)
       return { ...(await view), ...state }
     }),
   )
   const spokesman = nodes.find(({ isActive }) => isActive) ?? nodes.find(({ appliedIndex }) => appliedIndex !== null)
-  const asked = spokesman ?? nodes.find((node) => node.process !== 'stopped')
+  const asked = spokesman ?? nodes.find((node) => !isDown(node.process)) ?? nodes[0]
   const { apiAddress, ...state } = asked ?? { ...cluster, ...STOPPED }
   const view = await surveyCluster({ ...cluster, apiAddress }, state)
   return { ...view, nodes, problems: [...view.problems, ...findNodeProblems(nodes)] }
@@ -165,7 +172,7 @@ export const viewOf = async (
 ): Promise<ClusterView> => {
   const off = { health: null, isInitialized: false, isSealed: false, dr: NO_STATUS, performance: NO_STATUS } as const
   const view = { name, apiAddress, process, pid, ...off }
-  if (process === 'stopped') return { ...view, problems: ['is stopped'] }
+  if (isDown(process)) return { ...view, problems: [process === 'crashed' ? 'has crashed' : 'is stopped'] }
   try {
     return { ...view, ...(await ask()) }
   } catch {

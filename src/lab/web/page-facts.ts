@@ -10,8 +10,10 @@ export interface PageSurvey {
   /** The initial topology. It determines the positions of clusters, even after role changes. */
   readonly planned: readonly PlannedLink[]
   readonly clusters: readonly PageCluster[]
-  /** The current replication topology. */
+  /** The current replication topology, and the last known links of clusters that report no roles. */
   readonly links: readonly PageLink[]
+  /** Pairs of primaries of the same replication set (split brain). */
+  readonly splits: readonly PageSplit[]
   /** Null if the lab daemon, which owns the links, does not respond. */
   readonly faults: readonly PageFault[] | null
   readonly problems: readonly string[]
@@ -31,13 +33,18 @@ export interface PlannedLink {
   readonly secondary: string
 }
 
+interface PageSplit {
+  readonly kind: PageKind
+  readonly between: readonly [string, string]
+}
+
 export interface PageRole {
   readonly mode: string
   readonly state: string
   readonly lastWal: number
 }
 
-type PageProcess = 'running' | 'paused' | 'stopped' | 'elsewhere'
+type PageProcess = 'running' | 'paused' | 'stopped' | 'crashed' | 'elsewhere'
 
 export interface PageCluster {
   readonly name: string

@@ -55,7 +55,9 @@ const Line = ({ line }: { readonly line: AuditLine }) => {
     <>
       <tr>
         {[atMs === undefined ? '' : TIME.format(atMs), type, operation, path, who, error, device].map((cell, index) => (
-          <td key={index}>{cell}</td>
+          <td key={index} data-head={HEADS[index]}>
+            {cell}
+          </td>
         ))}
         <td class="acts">
           <button type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>

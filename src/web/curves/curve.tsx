@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { SHORT_TIME } from '../parts/text.js'
+import { COMPACT } from '../parts/words.js'
 import {
   type Curves,
   describe,
@@ -115,6 +116,8 @@ const optionsFor = (
   return {
     width,
     height: heightNow(),
+    // The label of the last time is centered at the right edge.
+    padding: [null, 32, null, null],
     legend: { show: false },
     cursor: { show: false },
     scales: {
@@ -129,7 +132,13 @@ const optionsFor = (
         font: FONT,
         values: (_, times) => times.map((time) => SHORT_TIME.format(time * 1000)),
       },
-      { ...axis, size: 46, font: FONT, incrs: WHOLE },
+      {
+        ...axis,
+        size: 46,
+        font: FONT,
+        incrs: WHOLE,
+        values: (_, counts) => counts.map((count) => COMPACT.format(count)),
+      },
     ],
     series: [
       {},

@@ -80,6 +80,7 @@ export const surveyOf = (look: OwnLook): PageSurvey => {
     hasEvents: true,
     clusters: [own, ...peers.map(({ cluster }) => cluster)],
     links,
+    splits: [],
     planned: links.map(({ kind, primary, secondary }) => ({ kind, primary: primary ?? own.name, secondary })),
     problems: problemsOf(look, own.name, links),
   }

@@ -23,7 +23,9 @@ export const PlainTable = ({ caption, heads, rows }: TableProps) => (
         <tr key={key} {...attributes}>
           <th scope="row">{name}</th>
           {cells.map((cell, index) => (
-            <td key={index}>{cell}</td>
+            <td key={index} data-head={heads[index + 1]}>
+              {cell}
+            </td>
           ))}
           {acts !== undefined && <td class="acts">{acts}</td>}
         </tr>

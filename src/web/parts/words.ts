@@ -11,7 +11,7 @@ interface ClusterStatusWord {
 
 export const clusterStatusOf = (cluster: PageCluster): ClusterStatusWord => {
   const { process, isAnswering, isInitialized, isSealed, dr, performance } = cluster
-  if (process === 'stopped' || process === 'paused') return { word: process, look: 'away' }
+  if (isProcessWord(process)) return { word: process, look: 'away' }
   if (!isAnswering) return { word: 'unreachable', look: 'away' }
   if (!isInitialized) return { word: 'not initialized', look: 'away' }
   if (isSealed) return { word: 'sealed', look: 'away' }
@@ -23,14 +23,29 @@ export const clusterStatusOf = (cluster: PageCluster): ClusterStatusWord => {
   return isPrimary ? { word: 'primary', look: 'primary' } : { word: 'no replication', look: 'plain' }
 }
 
+/** Whether the state of a process is a status of its own. */
+const isProcessWord = (process: PageCluster['process']): boolean => ['stopped', 'crashed', 'paused'].includes(process)
+
+/** The sign before a status word, so that the signs differ, not only the colors. */
+const SIGNS: Readonly<Record<string, string>> = {
+  stopped: '■',
+  crashed: '✗',
+  paused: '‖',
+  sealed: '⊘',
+  unreachable: '?',
+}
+
+/** Returns the sign of a status. Empty for a cluster or node that serves requests. */
+export const statusSignOf = ({ word, look }: { readonly word: string; readonly look: string }): string =>
+  look === 'away' ? (SIGNS[word] ?? '!') : ''
+
 /** Returns the status of a server of a cluster, and its visual style. */
 export const nodeStatusOf = ({
   process,
   state,
   isActive,
 }: PageNode): { word: string; look: 'active' | 'plain' | 'away' } => {
-  const word =
-    process === 'stopped' || process === 'paused' ? process : (NODE_WORDS[state] ?? state.replaceAll('-', ' '))
+  const word = isProcessWord(process) ? process : (NODE_WORDS[state] ?? state.replaceAll('-', ' '))
   const isOpen = isActive || state === 'standby' || state.endsWith('-standby')
   return { word, look: word === process || !isOpen ? 'away' : isActive ? 'active' : 'plain' }
 }
@@ -73,8 +88,8 @@ export const lagOf = ({ lagEntries, lagSeconds }: Pick<PageLink, 'lagEntries' | 
   return lagSeconds === null ? entries : `${entries}, ${durationOf(lagSeconds)}`
 }
 
-/** Format for 10,000 entries or more: one decimal place and a suffix such as K. */
-const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+/** Format of large numbers: one decimal place and a suffix such as K. */
+export const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 const durationOf = (seconds: number): string => {
   if (seconds < 600) return `${seconds.toFixed(1)} s`
@@ -84,43 +99,58 @@ const durationOf = (seconds: number): string => {
 export interface Arrow {
   readonly key: string
   readonly kind: PageLink['kind']
+  /** In a split brain, both ends are primaries. */
   readonly primary: string
   readonly secondary: string
   /** `well`: entries are streamed. `working`: synchronization is in progress. `cut`: nothing is received. */
-  readonly state: 'well' | 'working' | 'cut'
-  /** A short text: `✂ cut`, `merkle-sync`; empty if healthy. */
+  readonly state: 'well' | 'working' | 'cut' | 'split'
+  /** A short text: `A crashed`, `merkle-sync`; empty if healthy. */
   readonly stateWords: string
+  /** Empty if an end does not respond, and in a split brain. */
   readonly lag: string
   readonly faults: readonly PageFault[]
 }
 
-/** Returns the arrows of the topology. If the primary of a secondary is unknown, uses its last known primary. */
-export const arrowsOf = ({ links, faults, clusters }: PageSurvey): readonly Arrow[] =>
-  links.flatMap((link) => {
+/**
+ * Returns the arrows of the topology. If the primary of a secondary is unknown, uses its last known primary. The primaries of
+ * a split brain have an arrow between them.
+ */
+export const arrowsOf = ({ links, splits, faults, clusters }: PageSurvey): readonly Arrow[] => {
+  const faultsBetween = (one: string, other: string) =>
+    (faults ?? []).filter(({ between }) => between?.includes(one) === true && between.includes(other))
+  const isKnown = (name: string) => clusters.some((cluster) => cluster.name === name)
+  const replicated = links.flatMap((link): Arrow[] => {
     const { kind, secondary, state, connectionState } = link
     const primary = link.primary ?? link.lastPrimary
-    if (primary === undefined || !clusters.some(({ name }) => name === primary)) return []
-    const between = (faults ?? []).filter(
-      (fault) => fault.between?.includes(primary) === true && fault.between.includes(secondary),
-    )
-    const isCut = faults === null || between.some((fault) => fault.isCut) || link.primary === null
+    if (primary === undefined || !isKnown(primary)) return []
+    const between = faultsBetween(primary, secondary)
+    const away = clusters.find((one) => [primary, secondary].includes(one.name) && clusterStatusOf(one).look === 'away')
+    const isCut = away !== undefined || faults === null || between.some((fault) => fault.isCut) || link.primary === null
     const isStreaming = state === 'stream-wals' && ['ready', ''].includes(connectionState)
-    return {
-      key: `${kind} ${secondary}`,
-      kind,
-      primary,
-      secondary,
-      state: isCut ? 'cut' : isStreaming ? 'well' : 'working',
-      stateWords: isStreaming && link.primary !== null ? '' : stateWordsOf(link, between.length > 0),
-      lag: lagOf(link),
-      faults: between,
-    }
+    return [
+      {
+        ...{ key: `${kind} ${secondary}`, kind, primary, secondary, faults: between },
+        state: isCut ? 'cut' : isStreaming ? 'well' : 'working',
+        stateWords: away ? `${away.name} ${clusterStatusOf(away).word}` : stateWordsOf(link, between.length > 0),
+        lag: away ? '' : lagOf(link),
+      },
+    ]
   })
+  const split = splits.map(({ kind, between: [primary, secondary] }): Arrow => {
+    const ends = { primary, secondary, faults: faultsBetween(primary, secondary) }
+    return { ...ends, key: `split ${kind} ${secondary}`, kind, state: 'split', stateWords: '', lag: '' }
+  })
+  return [...replicated, ...split]
+}
+
+/** Whether a cluster is one of several primaries of a replication set. */
+export const isSplit = ({ splits }: PageSurvey, name: string): boolean =>
+  splits.some(({ between }) => between.includes(name))
 
 /** Returns why nothing is streamed, unless a fault on the arrow shows it. */
 const stateWordsOf = ({ primary, state, connectionState }: PageLink, hasFault: boolean): string => {
   if (primary === null) return 'primary unreachable'
-  if (['ready', ''].includes(connectionState)) return state
+  if (['ready', ''].includes(connectionState)) return state === 'stream-wals' ? '' : state
   return hasFault ? '' : connectionState.replaceAll('_', ' ')
 }
 

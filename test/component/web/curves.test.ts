@@ -15,8 +15,8 @@ const cluster = (name: string, requests: PageRequests | null, lastWal: number | 
   dr: { mode: lastWal === undefined ? 'disabled' : 'primary', state: '', lastWal: lastWal ?? 0 },
 })
 const survey = (atMs: number, clusters: readonly PageCluster[] = [], lagEntries: number | null = 0): PageSurvey => ({
-  ...{ lab: 'default', topology: 'dr', atMs, planned: [], clusters, faults: [], problems: [] },
-  ...{ hasEvents: true, actions: {} },
+  ...{ lab: 'default', topology: 'dr', atMs, planned: [], clusters, faults: [], splits: [] },
+  ...{ problems: [], hasEvents: true, actions: {} },
   links: [
     {
       ...{ kind: 'dr', primary: 'A', secondary: 'B', state: 'stream-wals', connectionState: 'ready' },

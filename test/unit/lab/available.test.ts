@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { AnyLab } from '../../../src/lab/model/cluster.js'
 import { availableActions } from '../../../src/lab/web/actions/available.js'
-import { describeSurvey, primariesOf } from '../../../src/lab/web/server/describe-page.js'
-import type { PageCluster, PageLink, PageNode, AvailableAction, PageRole } from '../../../src/lab/web/page-facts.js'
+import { describeSurvey } from '../../../src/lab/web/server/describe-page.js'
+import type {
+  AvailableAction,
+  PageCluster,
+  PageLink,
+  PageNode,
+  PageRole,
+  PageSurvey,
+} from '../../../src/lab/web/page-facts.js'
+import { NO_STATUS } from '../../../src/lab/requests/replication-status.js'
 
 const role = (mode: string, state = ''): PageRole => ({ mode, state, lastWal: 0 })
 const cluster = (name: string, more: Partial<PageCluster> = {}): PageCluster => ({
@@ -27,11 +35,14 @@ const ATTACHED = { state: 'attached', clusters: [{}] } as unknown as AnyLab
 interface Known {
   readonly clusters?: readonly PageCluster[]
   readonly links?: readonly PageLink[]
+  readonly splits?: PageSurvey['splits']
   readonly lab?: AnyLab
 }
 
-const offered = (subject: string, { lab = OWN, clusters = [], links = [] }: Known = {}): readonly AvailableAction[] =>
-  availableActions(lab, { clusters, links })[subject] ?? []
+const offered = (
+  subject: string,
+  { lab = OWN, clusters = [], links = [], splits = [] }: Known = {},
+): readonly AvailableAction[] => availableActions(lab, { clusters, links, splits })[subject] ?? []
 const verbsOf = (name: string, known: Known) =>
   offered(`cluster ${name}`, known).map(({ action: { verb, clusters, kind } }) =>
     [verb, ...(clusters.length === 2 ? clusters : []), ...(kind ? [kind] : [])].join(' '),
@@ -47,7 +58,8 @@ describe('what is offered for a cluster', () => {
     const ends = ['crash', 'stop', 'pause', 'seal']
     expect(verbsOf('A', { clusters: [cluster('A')] })).toEqual(ends)
     expect(verbsOf('A', { clusters: [cluster('A', { isSealed: true })] })).toEqual(['crash', 'stop', 'pause', 'unseal'])
-    expect(verbsOf('A', { clusters: [cluster('A', { process: 'stopped', isAnswering: false })] })).toEqual(['start'])
+    for (const process of ['stopped', 'crashed'] as const)
+      expect(verbsOf('A', { clusters: [cluster('A', { process, isAnswering: false })] })).toEqual(['start'])
     expect(verbsOf('A', { clusters: [cluster('A', { process: 'paused', isAnswering: false })] })).toEqual([
       'resume',
       'crash',
@@ -69,17 +81,47 @@ describe('what is offered for a cluster', () => {
     expect(verbsOf('B', { clusters, links: [lost] }).slice(0, 1), 'its primary is unknown').toEqual(['promote dr'])
   })
 
+  const down = { process: 'crashed', health: null, dr: NO_STATUS, performance: NO_STATUS } as const
+  const leads = (name: string, knownSecondaries: readonly string[] = []) => ({
+    ...{ ...down, name, process: 'running', health: 200 },
+    dr: { ...NO_STATUS, mode: 'primary', clusterId: 'one', knownSecondaries },
+  })
+  const surveyAfter = (before: readonly PageLink[], more: object) => {
+    const survey = { clusters: [], links: [], faults: [], problems: [], ...more } as never
+    return describeSurvey({ topology: 'dr' } as never, survey, { atMs: 0, requests: new Map(), before })
+  }
+
   it('the server of the page remembers the primary of a cluster while that primary does not answer', () => {
-    const linksAfter = (before: readonly PageLink[], primary: string | null): readonly PageLink[] => {
-      const survey = { clusters: [], links: [link(primary, 'B')], faults: [] } as never
-      const lab = { topology: 'dr' } as never
-      return describeSurvey(lab, survey, { atMs: 0, requests: new Map(), primaries: primariesOf(before) }).links
-    }
+    const linksAfter = (before: readonly PageLink[], primary: string | null) =>
+      surveyAfter(before, { links: [link(primary, 'B')] }).links
     const lost = linksAfter(linksAfter([], 'A'), null)
     expect(lost).toMatchObject([{ primary: null, lastPrimary: 'A' }])
     expect(linksAfter(lost, null)).toMatchObject([{ primary: null, lastPrimary: 'A' }])
     expect(linksAfter([], null)[0]).not.toHaveProperty('lastPrimary')
     expect(linksAfter(lost, 'C')[0]).not.toHaveProperty('lastPrimary')
+  })
+
+  it('a cluster that is down keeps its link and the actions of the link', () => {
+    const dead = (name: string) => ({ ...down, name })
+    const expected = surveyAfter([], { clusters: [leads('A', ['dr-b']), dead('B')] })
+    expect(expected.links).toMatchObject([{ primary: 'A', secondary: 'B', lagEntries: null }])
+    const both = surveyAfter([], { clusters: [dead('A'), dead('B')] })
+    expect(both.links, 'as planned').toMatchObject([{ primary: null, lastPrimary: 'A', secondary: 'B' }])
+    const over = surveyAfter([link('B', 'A')], { clusters: [dead('A'), dead('B')] })
+    expect(over.links, 'as last seen').toMatchObject([{ primary: null, lastPrimary: 'B', secondary: 'A' }])
+    expect(surveyAfter([link('A', 'B')], { clusters: [dead('A'), leads('B')] }).links, 'a primary').toEqual([])
+    for (const { links } of [expected, both])
+      expect(offered('link A B', { links }).map(({ label }) => label)).toContain('Heal')
+  })
+
+  it('the primaries of a split brain are a pair with the actions of a link', () => {
+    const { splits } = surveyAfter([], { clusters: [leads('A'), leads('B'), leads('C')] })
+    expect(splits).toEqual([
+      { kind: 'dr', between: ['A', 'B'] },
+      { kind: 'dr', between: ['A', 'C'] },
+    ])
+    expect(offered('link A B', { splits }).map(({ label }) => label)).toContain('Heal')
+    expect(surveyAfter([], { clusters: [leads('A'), { ...down, name: 'B' }] }).splits).toEqual([])
   })
 
   it('the actions of a former primary without secondaries include rejoin', () => {

@@ -29,6 +29,7 @@ const survey = (primary: string | null): PageSurvey => ({
     },
   ],
   faults: [],
+  splits: [],
   problems: [],
   hasEvents: true,
   actions: {},

@@ -1,5 +1,6 @@
 import type { AnyLab } from '../../model/cluster.js'
 import { KINDS } from '../../model/kinds.js'
+import { isDown } from '../../status/observe.js'
 import type {
   PageAction,
   PageCluster,
@@ -12,7 +13,7 @@ import type {
 import { ACTIONS } from './actions.js'
 import { LABS } from './lab-action.js'
 
-type Known = Pick<PageSurvey, 'clusters' | 'links'>
+type Known = Pick<PageSurvey, 'clusters' | 'links' | 'splits'>
 
 /** Returns the actions that a lab supports and that make sense in its current state, by subject. */
 export const availableActions = (lab: AnyLab, known: Known): PageSurvey['actions'] => {
@@ -27,10 +28,10 @@ export const availableActions = (lab: AnyLab, known: Known): PageSurvey['actions
       ],
       ...(cluster.nodes ?? []).map((node) => [`node ${node.name}`, describe(nodeActions(node, cluster))]),
     ]),
-    ...known.links.flatMap(({ primary, lastPrimary, secondary }) => {
-      const ends = [primary ?? lastPrimary ?? '', secondary]
-      return [[`link ${ends.join(' ')}`, describe(actionsOn(ends, 'cut', 'latency', 'heal'))]]
-    }),
+    ...[
+      ...known.links.map(({ primary, lastPrimary, secondary }) => [primary ?? lastPrimary ?? '', secondary]),
+      ...known.splits.map(({ between }) => between),
+    ].map((ends) => [`link ${ends.join(' ')}`, describe(actionsOn(ends, 'cut', 'latency', 'heal'))]),
   ])
 }
 
@@ -66,8 +67,8 @@ const nodeActions = ({ name, process, state, isActive }: PageNode, cluster: Page
 const serverActions = ({ name, process, isAnswering, isSealed, nodes }: Server): readonly PageAction[] => {
   const on = (...verbs: readonly PageVerb[]) => actionsOn([name], ...verbs)
   // Some nodes may run while others are stopped, so each node has its own actions.
-  if (nodes && process !== 'stopped') return on('start', 'unseal', 'crash', 'stop', 'seal')
-  if (process === 'stopped') return on('start')
+  if (nodes && !isDown(process)) return on('start', 'unseal', 'crash', 'stop', 'seal')
+  if (isDown(process)) return on('start')
   if (process === 'paused') return on('resume', 'crash')
   return on('crash', 'stop', 'pause', isAnswering ? (isSealed ? 'unseal' : 'seal') : 'start')
 }

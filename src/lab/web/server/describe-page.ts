@@ -2,25 +2,28 @@ import { type AnyLab, hasDaemon } from '../../model/cluster.js'
 import { wordsOf } from '../../daemon/describe.js'
 import type { LabEvent } from '../../events/event.js'
 import { type ActiveFault, describeFault, describeTarget, isOfLink } from '../../daemon/active-fault.js'
+import { KINDS } from '../../model/kinds.js'
+import { NO_STATUS } from '../../requests/replication-status.js'
 import { CUT, signOf } from '../../status/draw.js'
-import type { FollowView } from '../../status/links.js'
+import { findExpectedLinks, findSplitBrains, type FollowView } from '../../status/links.js'
 import type { ClusterView, NodeRow, LabView } from '../../status/observe.js'
 import { topologyOf } from '../../topology/catalogue.js'
-import type { PageCluster, PageEvent, PageFault, PageLink, PageNode, PageRequests, PageSurvey } from '../page-facts.js'
-
-/** The last known primary of each secondary. A cluster follows at most one primary of each kind. */
-export type Primaries = ReadonlyMap<string, string | undefined>
-
-const keyOf = ({ kind, secondary }: Pick<PageLink, 'kind' | 'secondary'>): string => `${kind} ${secondary}`
-
-/** Keeps an unresponsive primary for as long as a secondary follows it. */
-export const primariesOf = (links: readonly PageLink[]): Primaries =>
-  new Map(links.map((link) => [keyOf(link), link.primary ?? link.lastPrimary]))
+import type {
+  PageCluster,
+  PageEvent,
+  PageFault,
+  PageLink,
+  PageNode,
+  PageRequests,
+  PageSurvey,
+  PlannedLink,
+} from '../page-facts.js'
 
 /** Facts in addition to the survey. */
 interface Besides extends Pick<PageSurvey, 'atMs'> {
   readonly requests: ReadonlyMap<string, PageRequests | null>
-  readonly primaries: Primaries
+  /** The previous links, which tell the primary of a secondary while one of the two does not respond. Default: the topology. */
+  readonly before: readonly PageLink[]
 }
 
 /** Returns a copy with these fields only. Others may be secret, or of no use to the page. */
@@ -31,23 +34,64 @@ const pick = <T extends object, K extends keyof T>(value: T, ...names: readonly 
 export const describeSurvey = (
   lab: AnyLab,
   survey: LabView,
-  { atMs, requests, primaries }: Besides,
-): Omit<PageSurvey, 'actions'> => ({
-  lab: survey.name,
-  atMs,
-  topology: survey.topology,
-  problems: survey.problems,
-  hasEvents: hasDaemon(lab),
-  planned: (topologyOf(lab)?.links ?? []).map((link) => pick(link, 'kind', 'primary', 'secondary')),
-  clusters: survey.clusters.map((view) => describeCluster(view, requests.get(speakerOf(view)) ?? null)),
-  links: survey.links.map((link) => describeLink(link, primaries.get(keyOf(link)))),
-  faults: survey.faults?.map(describeActive) ?? null,
-})
+  { atMs, requests, before }: Besides,
+): Omit<PageSurvey, 'actions'> => {
+  const planned = (topologyOf(lab)?.links ?? []).map((link) => pick(link, 'kind', 'primary', 'secondary'))
+  const known =
+    before.length > 0 ? before.flatMap(withPrimary) : planned.filter(({ primary }) => isMute(survey, primary))
+  return {
+    lab: survey.name,
+    atMs,
+    topology: survey.topology,
+    problems: survey.problems,
+    hasEvents: hasDaemon(lab),
+    planned,
+    clusters: survey.clusters.map((view) => describeCluster(view, requests.get(speakerOf(view)) ?? null)),
+    links: describeLinks(survey, known, atMs),
+    splits: findSplitBrains(survey.clusters).flatMap(({ kind, primaries: [first = '', ...others] }) =>
+      others.map((other) => ({ kind, between: [first, other] as const })),
+    ),
+    faults: survey.faults?.map(describeActive) ?? null,
+  }
+}
 
-const describeLink = (link: FollowView, lastPrimary: string | undefined): PageLink => ({
-  ...pick(link, 'kind', 'primary', 'secondary', 'state', 'connectionState', 'lagEntries', 'lagSeconds'),
-  ...(link.primary === null && lastPrimary !== undefined && { lastPrimary }),
-})
+const withPrimary = ({ kind, primary, lastPrimary, secondary }: PageLink): PlannedLink[] => {
+  const known = primary ?? lastPrimary
+  return known === undefined ? [] : [{ kind, primary: known, secondary }]
+}
+
+/** Whether a cluster reports no roles: it does not respond, or is sealed. */
+const isMute = ({ clusters }: LabView, name: string): boolean =>
+  clusters.some((view) => view.name === name && KINDS.every((kind) => view[kind].mode === NO_STATUS.mode))
+
+/** A cluster follows at most one primary of each kind. */
+const isOf =
+  ({ kind, secondary }: PlannedLink | PageLink | FollowView) =>
+  (other: PlannedLink | PageLink) =>
+    other.kind === kind && other.secondary === secondary
+
+/** Describes the links that clusters report, and the `known` links of secondaries that report no roles. */
+const describeLinks = (survey: LabView, known: readonly PlannedLink[], atMs: number): readonly PageLink[] => {
+  const { clusters, links, faults } = survey
+  const reported = [...links, ...findExpectedLinks(clusters, faults ?? [], atMs)].map((link) =>
+    describeLink(link, known),
+  )
+  const lost = known
+    .filter((link) => isMute(survey, link.secondary) && !reported.some(isOf(link)))
+    .map(({ kind, primary, secondary }) => ({
+      ...{ kind, primary: null, lastPrimary: primary, secondary },
+      ...{ state: '', connectionState: '', lagEntries: null, lagSeconds: null },
+    }))
+  return [...reported, ...lost]
+}
+
+const describeLink = (link: FollowView, known: readonly PlannedLink[]): PageLink => {
+  const lastPrimary = known.find(isOf(link))?.primary
+  return {
+    ...pick(link, 'kind', 'primary', 'secondary', 'state', 'connectionState', 'lagEntries', 'lagSeconds'),
+    ...(link.primary === null && lastPrimary !== undefined && { lastPrimary }),
+  }
+}
 
 const speakerOf = ({ name, nodes }: ClusterView): string => nodes?.find(({ isActive }) => isActive)?.name ?? name
 

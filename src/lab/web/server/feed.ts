@@ -15,9 +15,9 @@ import { followEvents, listEvents } from '../../daemon/lab-daemon-client.js'
 import { requireAnyLab } from '../../model/lab-directory.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import { observe } from '../../status/observe.js'
-import { describeHappened, describeSurvey, type Primaries, primariesOf } from './describe-page.js'
+import { describeHappened, describeSurvey } from './describe-page.js'
 import { availableActions } from '../actions/available.js'
-import type { PAGE_MESSAGES, PageEvent, PageRequests, PageWork } from '../page-facts.js'
+import type { PAGE_MESSAGES, PageEvent, PageLink, PageRequests, PageWork } from '../page-facts.js'
 import type { ClusterOfNodes, NodeAccess } from '../../nodes/nodes.js'
 
 /** Polling interval: lag changes without events. */
@@ -50,7 +50,7 @@ export class Feed {
   readonly #isReadOnly: boolean
   #events: readonly PageEvent[] = []
   #works: readonly PageWork[] = []
-  #primaries: Primaries = new Map()
+  #links: readonly PageLink[] = []
   #wake = new AbortController()
   /** The last cluster state that was sent, and its time. */
   #last = { text: '', atMs: Number.NEGATIVE_INFINITY }
@@ -123,8 +123,8 @@ export class Feed {
     try {
       const lab = requireAnyLab(this.#name)
       const [survey, requests] = await Promise.all([observe(lab, this.#host), askRequests(lab)])
-      const shown = describeSurvey(lab, survey, { atMs: this.#clock.now(), requests, primaries: this.#primaries })
-      this.#primaries = primariesOf(shown.links)
+      const shown = describeSurvey(lab, survey, { atMs: this.#clock.now(), requests, before: this.#links })
+      this.#links = shown.links
       this.#send('survey', { ...shown, actions: this.#isReadOnly ? {} : availableActions(lab, shown) })
     } catch (error) {
       this.#send('gone', { reason: messageOf(error) })
@@ -171,7 +171,7 @@ export class Feed {
 
   #forget(): void {
     this.#events = []
-    this.#primaries = new Map()
+    this.#links = []
     this.#send('reset', {})
   }
 

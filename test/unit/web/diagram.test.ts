@@ -3,15 +3,26 @@ import type { PageCluster, PageLink, PageNode, PageSurvey, PlannedLink } from '.
 import {
   arrowsOf,
   detailOf,
+  isSplit,
   lagOf,
   nodeSignsOf,
   nodeStatusOf,
   rolesOf,
   signsOf,
   clusterStatusOf,
+  statusSignOf,
   walOf,
 } from '../../../src/web/parts/words.js'
-import { layOut, pathBetween, placeClusters } from '../../../src/web/picture/layout.js'
+import { placeClusters, stack } from '../../../src/web/diagram/places.js'
+import {
+  type Box,
+  type Boxes,
+  drawRoutes,
+  fits,
+  gridStyle,
+  type Plan,
+  planRoutes,
+} from '../../../src/web/diagram/routes.js'
 
 const dr = (primary: string, secondary: string): PlannedLink => ({ kind: 'dr', primary, secondary })
 const performance = (primary: string, secondary: string): PlannedLink => ({ kind: 'performance', primary, secondary })
@@ -45,49 +56,110 @@ describe('the places of clusters', () => {
   })
 })
 
-describe('the layout', () => {
-  const places = placeClusters([...'ABCDEF'], SIX)
+/** Lays out a plan as a browser does: each cluster is 200 x 140 pixels, with its labels at the top, 30 pixels each. */
+const layOut = (plan: Plan): Boxes => {
+  const { gridTemplateColumns, gridTemplateRows } = gridStyle(plan)
+  const gaps = (style: string) => [...style.matchAll(/(\d+)px/g)].map(([, px]) => Number(px))
+  const offset = (all: readonly number[], index: number, size: number) =>
+    all.slice(0, index + 1).reduce((sum, gap) => sum + gap, index * size)
+  const boxes = new Map<string, Box>()
+  for (const [name, { column, row }] of plan.places) {
+    const x = offset(gaps(gridTemplateColumns), column, 200)
+    const y = offset(gaps(gridTemplateRows), row, 140)
+    boxes.set(`cluster ${name}`, { x, y, width: 200, height: 140 })
+    plan.routes
+      .filter(({ link }) => link.secondary === name)
+      .forEach(({ link }, index) => {
+        boxes.set(`link ${link.key}`, { x, y: y + 30 * index, width: 200, height: 30 })
+      })
+  }
+  return boxes
+}
 
-  it.each([
-    [358, 0],
-    [500, 3],
-    [820, 0],
-    [820, 5],
-    [1200, 3],
-    [3000, 0],
-  ])('the layout separates boxes within %i pixels, with %i nodes', (width, nodes) => {
-    const { boxes, height } = layOut(places, width, nodes)
-    const all = [...boxes.values()]
-    for (const [index, one] of all.entries()) {
-      expect(one.x).toBeGreaterThanOrEqual(0)
-      expect(one.x + one.width).toBeLessThanOrEqual(width)
-      expect(one.y + one.height).toBeLessThanOrEqual(height)
-      for (const other of all.slice(index + 1)) {
-        const isApart =
-          one.x + one.width < other.x ||
-          other.x + other.width < one.x ||
-          one.y + one.height < other.y ||
-          other.y + other.height < one.y
-        expect(isApart).toBe(true)
-      }
+/** Returns the straight parts of a path with rounded corners, each as its left, top, right and bottom. */
+const partsOf = (line: string) => {
+  const points = [...line.matchAll(/(-?[\d.]+) (-?[\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)] as const)
+  return points.slice(1).map(([x, y], index) => {
+    const [fromX, fromY] = points[index] ?? [x, y]
+    return [Math.min(x, fromX), Math.min(y, fromY), Math.max(x, fromX), Math.max(y, fromY)] as const
+  })
+}
+
+const toLink = ({ kind, primary, secondary }: PlannedLink) =>
+  ({ key: `${kind} ${secondary}`, primary, secondary, state: 'well' }) as const
+
+const SPLIT = { ...toLink(dr('A', 'B')), key: 'split dr B', state: 'split' } as const
+const CHAIN = [performance('A', 'C'), performance('C', 'E'), performance('E', 'G'), dr('G', 'H'), dr('A', 'B')]
+const MANY = [...'BCDEFGHIJKL'].map((name, index) => (index % 2 === 0 ? dr('A', name) : performance('A', name)))
+
+describe('the arrows', () => {
+  const plans = [
+    ['a primary and its secondaries', 'ABCDEF', SIX, SIX.map(toLink)],
+    ['a DR secondary that became the primary', 'ABCDEF', SIX, [dr('B', 'A'), ...SIX.slice(0, 2)].map(toLink)],
+    [
+      'a primary at the edge with secondaries everywhere',
+      'ABCDEF',
+      SIX,
+      [performance('F', 'C'), performance('F', 'D'), performance('F', 'A'), dr('F', 'B'), dr('F', 'E')].map(toLink),
+    ],
+    ['a chain', 'ABCEGH', CHAIN, CHAIN.map(toLink)],
+    ['twelve clusters', 'ABCDEFGHIJKL', MANY, MANY.map(toLink)],
+    ['both kinds between the same clusters', 'AB', [dr('A', 'B')], [dr('A', 'B'), performance('A', 'B')].map(toLink)],
+    ['a split brain', 'ABC', [dr('A', 'B'), performance('A', 'C')], [toLink(performance('B', 'C')), SPLIT]],
+  ] as const
+
+  it.each(plans)('the arrows of %s cross no cluster and no label', (_, names, planned, links) => {
+    const places = placeClusters([...names], planned)
+    for (const plan of [planRoutes(places, links), planRoutes(stack(places), links)]) {
+      const boxes = layOut(plan)
+      const lines = drawRoutes(plan, boxes)
+      expect([...lines.keys()]).toEqual(links.map(({ key }) => key))
+      for (const [key, line] of lines)
+        for (const [left, top, right, bottom] of partsOf(line)) {
+          expect(
+            [left, top].every((side) => side >= 0),
+            `${key} is inside the diagram`,
+          ).toBe(true)
+          for (const [name, { x, y, width, height }] of boxes) {
+            const isOutside = right <= x || left >= x + width || bottom <= y || top >= y + height
+            expect(isOutside, `${key} beside ${name}: ${line}`).toBe(true)
+          }
+        }
     }
   })
 
-  it('the layout stacks clusters on a narrow page', () => {
-    expect([layOut(places, 358).isStacked, layOut(places, 820).isStacked]).toEqual([true, false])
+  it.each(plans)('the arrows of %s have lanes of their own', (_, names, planned, links) => {
+    const places = placeClusters([...names], planned)
+    for (const plan of [planRoutes(places, links), planRoutes(stack(places), links)]) {
+      const lines = [...drawRoutes(plan, layOut(plan)).values()].map(partsOf)
+      for (const [index, line] of lines.entries())
+        for (const [left, top, right, bottom] of line.filter((one) => one[0] === one[2]))
+          for (const other of lines.slice(index + 1).flat()) {
+            const isApart = other[0] !== other[2] || other[0] !== left || other[3] <= top || other[1] >= bottom
+            expect(isApart, `${left} to ${right}, ${top} to ${bottom}`).toBe(true)
+          }
+    }
   })
 
-  it.each([358, 820])('arrows connect any two boxes at %i pixels, with labels inside the diagram', (width) => {
-    const layout = layOut(places, width)
-    for (const from of layout.boxes.values())
-      for (const to of layout.boxes.values()) {
-        if (from === to) continue
-        const { line, words } = pathBetween(layout, from, to, 0)
-        expect(line).toMatch(/^M[-\d. LC]+$/)
-        expect(words.x).toBeGreaterThan(0)
-        expect(words.x).toBeLessThan(width)
-        expect(words.y).toBeLessThan(layout.height)
-      }
+  it('an arrow ends at the label of its link', () => {
+    const plan = planRoutes(placeClusters([...'ABCDEF'], SIX), SIX.map(toLink))
+    const boxes = layOut(plan)
+    const lines = drawRoutes(plan, boxes)
+    const [label, below] = [boxes.get('link performance C'), boxes.get('cluster B')]
+    const end = (key: string) => lines.get(key)?.split(/[ML]/).at(-1)
+    expect(end('performance C')).toBe(`${(label?.x ?? 0) - 12} ${(label?.y ?? 0) + 15}`)
+    expect(end('dr B')).toBe(`${(below?.x ?? 0) + 100} ${(below?.y ?? 0) - 12}`)
+  })
+
+  it('an arrow without boxes is not drawn', () => {
+    const plan = planRoutes(placeClusters(['A', 'B'], [dr('A', 'B')]), [toLink(dr('A', 'B')), toLink(dr('A', 'X'))])
+    expect([...drawRoutes(plan, layOut(plan)).keys()]).toEqual(['dr B'])
+    expect(drawRoutes(plan, new Map()).size).toBe(0)
+  })
+
+  it('columns need a minimum width', () => {
+    const plan = planRoutes(placeClusters([...'ABCDEF'], SIX), SIX.map(toLink))
+    expect([358, 848, 1296].map((width) => fits(plan, width))).toEqual([false, true, true])
   })
 })
 
@@ -112,6 +184,7 @@ const follows = { mode: 'secondary', state: 'stream-wals', lastWal: 9 }
 describe('the words of a cluster', () => {
   it.each([
     [cluster('A', { process: 'stopped', isAnswering: false }), 'stopped', 'away'],
+    [cluster('A', { process: 'crashed', isAnswering: false }), 'crashed', 'away'],
     [cluster('A', { process: 'paused', isAnswering: false }), 'paused', 'away'],
     [cluster('A', { isAnswering: false }), 'unreachable', 'away'],
     [cluster('A', { isInitialized: false }), 'not initialized', 'away'],
@@ -123,6 +196,14 @@ describe('the words of a cluster', () => {
     [cluster('A'), 'no replication', 'plain'],
   ] as const)('the label of a cluster states its condition: %#', (view, word, look) => {
     expect(clusterStatusOf(view)).toEqual({ word, look })
+  })
+
+  it('each status of a cluster that serves no requests has a sign of its own', () => {
+    const words = ['stopped', 'crashed', 'paused', 'unreachable', 'sealed', 'not initialized']
+    const signs = words.map((word) => statusSignOf({ word, look: 'away' }))
+    expect(signs).not.toContain('')
+    expect(new Set(signs).size).toBe(words.length)
+    expect(statusSignOf({ word: 'primary', look: 'primary' })).toBe('')
   })
 
   it('the label of a cluster has its roles and further problems', () => {
@@ -151,6 +232,7 @@ describe('the words of a node', () => {
     [node({ state: 'silent' }), 'unreachable', 'away'],
     [node({ state: 'silent', process: 'paused' }), 'paused', 'away'],
     [node({ state: 'stopped', process: 'stopped' }), 'stopped', 'away'],
+    [node({ state: 'stopped', process: 'crashed' }), 'crashed', 'away'],
   ] as const)('%# is the state label of a node', (one, word, look) => {
     expect(nodeStatusOf(one)).toEqual({ word, look })
   })
@@ -179,6 +261,7 @@ const survey = (more: Partial<PageSurvey>): PageSurvey => ({
   clusters: [cluster('A'), cluster('B')],
   links: [link],
   faults: [],
+  splits: [],
   problems: [],
   hasEvents: true,
   actions: {},
@@ -213,6 +296,30 @@ describe('arrows', () => {
       expect.objectContaining({ primary: 'A', state: 'cut', stateWords: 'primary unreachable', lag: 'lag ?' }),
     ])
     expect(arrowsOf(lost('Z'))).toEqual([])
+  })
+
+  it('arrows stay with a cluster that is down, with the reason and the faults of the link', () => {
+    const cut = { id: 1, between: ['A', 'B'], isCut: true, sign: '✂', text: 'A <-> B, partition' } as const
+    const down = { process: 'crashed', isAnswering: false } as const
+    const lost = { ...link, primary: null, lastPrimary: 'A', lagEntries: null }
+    for (const clusters of [
+      [cluster('A', down), cluster('B')],
+      [cluster('A', down), cluster('B', down)],
+    ]) {
+      const [arrow] = arrowsOf(survey({ clusters, links: [lost], faults: [cut] }))
+      expect(arrow).toMatchObject({ primary: 'A', state: 'cut', stateWords: 'A crashed', lag: '', faults: [cut] })
+    }
+    const [sealed] = arrowsOf(survey({ clusters: [cluster('A'), cluster('B', { isSealed: true })] }))
+    expect(sealed).toMatchObject({ state: 'cut', stateWords: 'B sealed' })
+  })
+
+  it('an arrow connects the primaries of a split brain', () => {
+    const cut = { id: 1, between: ['B', 'A'], isCut: true, sign: '✂', text: 'A <-> B, partition' } as const
+    const split = survey({ links: [], splits: [{ kind: 'dr', between: ['A', 'B'] }], faults: [cut] })
+    expect(arrowsOf(split)).toEqual([
+      expect.objectContaining({ primary: 'A', secondary: 'B', kind: 'dr', state: 'split', faults: [cut] }),
+    ])
+    expect(['A', 'B', 'C'].map((name) => isSplit(split, name))).toEqual([true, true, false])
   })
 
   it('arrows show the lag in entries and seconds', () => {

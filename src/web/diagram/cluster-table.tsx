@@ -2,10 +2,11 @@ import { useState } from 'preact/hooks'
 import type { PageSurvey } from '../../lab/web/page-facts.js'
 import { Button } from '../parts/inputs.js'
 import { PlainTable } from '../parts/table.js'
-import { KIND_WORDS, lagOf, nodeStatusOf, rolesOf, clusterStatusOf, walOf } from '../parts/words.js'
+import { isSplit, KIND_WORDS, lagOf, nodeStatusOf, rolesOf, clusterStatusOf, walOf } from '../parts/words.js'
 
 /** The facts of the diagram as tables: always available to screen readers, and shown to other users on request. */
-export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly survey: PageSurvey }) => {
+export const ClusterTable = ({ survey }: { readonly survey: PageSurvey }) => {
+  const { clusters, links, faults } = survey
   const [isShown, setShown] = useState(false)
   /** Describes the faults of the link between two clusters or nodes. With one name, describes the faults of all its links. */
   const faultsAt = (...places: readonly string[]) =>
@@ -27,7 +28,7 @@ export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly
           rows={clusters.map((cluster) => ({
             cells: [
               cluster.name,
-              clusterStatusOf(cluster).word,
+              `${clusterStatusOf(cluster).word}${isSplit(survey, cluster.name) ? ', split brain' : ''}`,
               rolesOf(cluster),
               walOf(cluster) ?? '',
               cluster.apiAddress,
@@ -59,11 +60,11 @@ export const ClusterTable = ({ survey: { clusters, links, faults } }: { readonly
             key: `${link.kind} ${link.secondary}`,
             cells: [
               link.secondary,
-              link.primary ?? 'unreachable',
+              link.primary ?? ['unreachable', link.lastPrimary].filter(Boolean).join(', last: '),
               KIND_WORDS[link.kind],
               [link.state, link.connectionState].filter((word) => word !== '').join(', '),
               lagOf(link),
-              link.primary === null ? '' : faultsAt(link.primary, link.secondary),
+              faultsAt(link.primary ?? link.lastPrimary ?? '', link.secondary),
             ],
           }))}
         />
