@@ -129,7 +129,7 @@ export const TIERS: readonly Tier[] = [
         ),
         ...files('switchover'),
         ...inProcess('bit-flips drills filtered-moves forwarding identity join-again lab-endpoints lab-library'),
-        ...inProcess('lab-nodes-reset lab-reset live-lab nothing-left orders transit'),
+        ...inProcess('lab-nodes-reset lab-reset live-lab nothing-left orders restored-credentials transit'),
       ],
     },
   },

@@ -12,6 +12,12 @@ type TlsOptions = Pick<
   'ca' | 'cert' | 'key' | 'servername' | 'host' | 'rejectUnauthorized' | 'secureContext'
 >
 
+/**
+ * Marks a request of an observer, such as a page or the lab daemon. Servers leave it out of the request counts in
+ * `GET /_understudy/v1/info`.
+ */
+export const OBSERVER_HEADER = 'x-understudy-observer'
+
 export interface HttpCall {
   readonly method: string
   readonly url: string

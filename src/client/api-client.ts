@@ -1,7 +1,7 @@
 import { textsOfJson } from '../base/json-print.js'
 import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
-import { callHttp } from '../base/http-call.js'
+import { callHttp, OBSERVER_HEADER } from '../base/http-call.js'
 import { parseJsonObject } from '../base/json.js'
 import { trustOf } from '../base/system-roots.js'
 import type { Exchange } from './exchange.js'
@@ -27,6 +27,8 @@ interface ApiClientOptions {
   readonly exchange?: Exchange | undefined
   /** Timeout of a request in milliseconds, including the whole response; default 60,000. */
   readonly timeoutMs?: number | undefined
+  /** Marks the requests as those of an observer, which servers leave out of their request counts. */
+  readonly isObserver?: boolean | undefined
   /** Maximum number of redirects to follow; default 0. */
   readonly redirectsMax?: number | undefined
 }
@@ -192,7 +194,7 @@ export class ApiClient {
   }
 
   async #sendAs(token: string | undefined, method: string, path: string, call: ApiCall): Promise<ApiAnswer> {
-    const { namespace, labApiToken, exchange, timeoutMs = TIMEOUT_MS } = this.#options
+    const { namespace, labApiToken, exchange, isObserver, timeoutMs = TIMEOUT_MS } = this.#options
     const url = this.urlOf(path, call.query)
     const body = call.raw ?? (call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body)))
     const headers: Record<string, string> = {
@@ -200,6 +202,7 @@ export class ApiClient {
       ...(token ? { 'X-Vault-Token': token } : {}),
       ...(labApiToken && path.startsWith('/_understudy/') ? { 'X-Understudy-Token': labApiToken } : {}),
       ...(namespace ? { 'X-Vault-Namespace': namespace } : {}),
+      ...(isObserver ? { [OBSERVER_HEADER]: 'true' } : {}),
       ...(body ? { 'Content-Type': contentType(method) } : {}),
       ...call.headers,
     }

@@ -1,6 +1,7 @@
 import type { Facilities } from '../base/facilities.js'
+import { OBSERVER_HEADER } from '../base/http-call.js'
 import { checkGate, isServedWhile } from '../core/pipeline/gate.js'
-import { HANDLED, type Meter, REFUSED } from '../core/status/metrics.js'
+import { HANDLED, type Meter, OBSERVER_HANDLED, OBSERVER_REFUSED, REFUSED } from '../core/status/metrics.js'
 import { dispatch } from '../logical/dispatch.js'
 import { renderAnswer } from '../logical/envelope.js'
 import { LogicalError } from '../logical/errors.js'
@@ -176,20 +177,25 @@ export class Requests {
     const { inFlight, clock, log, meter } = this.#options
     const done = inFlight.begin(request)
     const startedMs = clock.monotonic()
+    const isOfObserver = request.headers[OBSERVER_HEADER] !== undefined
+    const record = (name: string, observerName: string) => {
+      meter.record(name, clock.monotonic() - startedMs)
+      if (isOfObserver) meter.record(observerName, clock.monotonic() - startedMs)
+    }
     let isCounted = true
     try {
       const rendered = await run()
       isCounted = rendered !== undefined
       return rendered
     } catch (error) {
-      meter.record(REFUSED, clock.monotonic() - startedMs)
+      record(REFUSED, OBSERVER_REFUSED)
       throw error
     } finally {
       // The log omits the path, which may contain secrets and belongs in audit logs. A forwarded request has the same
       // ID on both nodes.
       if (isCounted) log.debug('a request was answered', { request_id: request.id, operation: request.operation })
       done()
-      if (isCounted) meter.record(HANDLED, clock.monotonic() - startedMs)
+      if (isCounted) record(HANDLED, OBSERVER_HANDLED)
     }
   }
 }

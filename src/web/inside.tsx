@@ -27,28 +27,41 @@ const VIEWS: Readonly<Record<string, View>> & { readonly replication: View } = {
   audit: { title: 'Audit', view: Audit },
 }
 
+const viewAt = ({ view }: PageRoute): View => (Object.hasOwn(VIEWS, view) && VIEWS[view]) || VIEWS.replication
+
+/** Returns the title of a view, for the title of the page. */
+export const titleOf = (place: PageRoute): string => viewAt(place).title
+
 interface InsideProps {
   /** The API address of this cluster as seen from this page. */
   readonly root: string
   readonly place: PageRoute
   readonly session: Session | undefined
   readonly canWrite: boolean
+  /** Asks for a root token of the lab. Absent if the user may not have it. */
+  readonly onRootToken?: LoginProps['onRootToken']
   readonly onSession: (session: Session | undefined) => void
 }
 
 /** All views of one cluster that the signed-in user may see. */
-export const Inside = ({ root, place, session, canWrite, onSession }: InsideProps) => {
+export const Inside = ({ root, place, session, canWrite, onRootToken, onSession }: InsideProps) => {
   const anyone = useMemo(() => apiAt(root), [root])
   const ask = useCallback((call: Call) => anyone(call, session), [anyone, session])
-  const context = useMemo(() => ({ ask, session, canWrite }), [ask, session, canWrite])
-  const { view: Shown, isOpen } = VIEWS[place.view] ?? VIEWS.replication
+  const { cluster, view, item } = place
+  const context = useMemo(() => {
+    const onItem = (other: string) => {
+      location.hash = hashOf({ cluster, view, item: other })
+    }
+    return { ask, session, canWrite, item, onItem }
+  }, [ask, session, canWrite, cluster, view, item])
+  const { view: Shown, isOpen } = viewAt(place)
   return (
     <ClusterProvider value={context}>
       <nav class="views" aria-label="Views of this cluster">
         {Object.entries(VIEWS).map(([name, { title }]) => (
           <a
             key={name}
-            href={hashOf({ ...place, view: name })}
+            href={hashOf({ cluster, view: name, item: '' })}
             aria-current={VIEWS[name]?.view === Shown ? 'page' : undefined}
           >
             {title}
@@ -57,7 +70,7 @@ export const Inside = ({ root, place, session, canWrite, onSession }: InsideProp
         {session && <Who session={session} onLeave={() => leave(ask, session, onSession)} />}
       </nav>
       <Gate>
-        {!session && <Entrance ask={anyone} onSession={onSession} isOpen={isOpen === true} />}
+        {!session && <Entrance {...{ onRootToken, onSession }} ask={anyone} isOpen={isOpen === true} />}
         {(isOpen || session) && <Shown />}
       </Gate>
     </ClusterProvider>

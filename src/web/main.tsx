@@ -1,15 +1,15 @@
 import { render } from 'preact'
 import { useLayoutEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/dialog.js'
-import { labAction, type OnAsk, type Subject } from './actions/lab-actions.js'
+import { askRootToken, labAction, type OnAsk, type Subject } from './actions/lab-actions.js'
 import { FIRST_VIEW, hashOf, type PageRoute } from './cluster/route.js'
 import { connect, connectToServer } from './feed/connect.js'
 import { BEGIN, isStale, type PageState, reduce } from './feed/state.js'
-import { Inside, useRoute } from './inside.js'
+import { Inside, titleOf, useRoute } from './inside.js'
 import { Overview, PageHeader } from './overview.js'
 import { apiAt, get, type Session, textOf } from './parts/api.js'
 import { Button } from './parts/inputs.js'
-import { ClusterProvider, LOOK_MS, useRead } from './cluster/context.js'
+import { ClusterProvider, LOOK_MS, NO_CLUSTER, useRead } from './cluster/context.js'
 
 const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
   connecting: 'Connecting …',
@@ -32,7 +32,7 @@ const App = () => {
   const inside = survey?.clusters.some(({ name }) => name === place?.cluster) ? place : undefined
   return (
     <>
-      <Header state={state} current={inside?.cluster} onAsk={onAsk} />
+      <Header state={state} place={inside} onAsk={onAsk} />
       {inside && (
         <main class="inside">
           <h2 class="unseen">{`Cluster ${inside.cluster}`}</h2>
@@ -42,6 +42,7 @@ const App = () => {
             place={inside}
             session={sessions[inside.cluster]}
             canWrite={canWrite}
+            onRootToken={canWrite ? () => askRootToken(inside.cluster) : undefined}
             onSession={(session) => setSessions((before) => ({ ...before, [inside.cluster]: session }))}
           />
         </main>
@@ -50,6 +51,7 @@ const App = () => {
       {asked && survey && (
         <ActionDialog
           title={asked.title}
+          only={asked.only && labAction(asked.only, survey.topology)}
           menu={(survey.actions[asked.key] ?? []).map((one) => labAction(one, survey.topology))}
           onClose={() => ask(undefined)}
         />
@@ -60,23 +62,24 @@ const App = () => {
 
 interface HeaderProps {
   readonly state: PageState
-  /** The open cluster. */
-  readonly current: PageRoute['cluster'] | undefined
+  /** The open view of a cluster. */
+  readonly place: PageRoute | undefined
   readonly onAsk: OnAsk
 }
 
-const Header = ({ state: { survey, connection, gone }, current, onAsk }: HeaderProps) => {
+const Header = ({ state: { survey, connection, gone }, place, onAsk }: HeaderProps) => {
   const isGone = connection === 'live' && gone !== undefined
   return (
     <PageHeader
       name={survey?.lab ?? ''}
+      view={place && `${titleOf(place)} · ${place.cluster}`}
       detail={survey && survey.topology !== survey.lab ? survey.topology : ''}
       look={isGone ? 'lost' : connection}
       text={isGone ? 'No lab' : CONNECTION_TEXTS[connection]}
     >
       {survey && (
         <nav class="clusters" aria-label="Clusters">
-          <a href="#/" aria-current={current === undefined ? 'page' : undefined}>
+          <a href="#/" aria-current={place === undefined ? 'page' : undefined}>
             All clusters
           </a>
           <span class="soft" aria-hidden="true">
@@ -85,8 +88,8 @@ const Header = ({ state: { survey, connection, gone }, current, onAsk }: HeaderP
           {survey.clusters.map(({ name }) => (
             <a
               key={name}
-              href={hashOf({ cluster: name, view: FIRST_VIEW })}
-              aria-current={name === current ? 'page' : undefined}
+              href={hashOf({ cluster: name, view: FIRST_VIEW, item: '' })}
+              aria-current={name === place?.cluster ? 'page' : undefined}
             >
               <span class="unseen">Cluster </span>
               {name}
@@ -101,8 +104,8 @@ const Header = ({ state: { survey, connection, gone }, current, onAsk }: HeaderP
   )
 }
 
-const OWN = { cluster: 'server', view: FIRST_VIEW } as const
-const OVERVIEW = { cluster: 'overview', view: 'all' } as const
+const OWN = { cluster: 'server', view: FIRST_VIEW, item: '' } as const
+const OVERVIEW = { cluster: 'overview', view: 'all', item: '' } as const
 
 const ServerPage = () => {
   const [session, setSession] = useState<Session | undefined>()
@@ -111,10 +114,10 @@ const ServerPage = () => {
   // Connects before the first paint, so that the first message arrives sooner.
   useLayoutEffect(() => connectToServer(dispatch), [])
   const isOverview = place.cluster === OVERVIEW.cluster
-  const anyone = useMemo(() => ({ ask: apiAt(''), session: undefined, canWrite: true }), [])
+  const anyone = useMemo(() => ({ ...NO_CLUSTER, ask: apiAt('') }), [])
   return (
     <ClusterProvider value={anyone}>
-      <ServerHeader isOverview={isOverview} />
+      <ServerHeader place={place} />
       <main class="inside" hidden={isOverview}>
         <h2 class="unseen">This cluster</h2>
         <Inside root="" place={isOverview ? OWN : place} session={session} canWrite onSession={setSession} />
@@ -124,11 +127,13 @@ const ServerPage = () => {
   )
 }
 
-const ServerHeader = ({ isOverview }: { readonly isOverview: boolean }) => {
+const ServerHeader = ({ place }: { readonly place: PageRoute }) => {
+  const isOverview = place.cluster === OVERVIEW.cluster
   const { value = {}, error } = useRead(get('sys/seal-status'), LOOK_MS)
   return (
     <PageHeader
       name={textOf(value, 'cluster_name')}
+      view={isOverview ? 'Topology and events' : titleOf(place)}
       detail={textOf(value, 'version')}
       look={error === '' ? 'live' : 'lost'}
       text={error === '' ? 'Live' : `${error}; retrying`}

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { OnAsk } from './actions/lab-actions.js'
+import { Cards } from './actions/cards.js'
 import { Jobs } from './actions/jobs.js'
 import { CurvesView } from './curves/curve.js'
 import { isStale, type PageState } from './feed/state.js'
@@ -12,16 +13,18 @@ interface PageHeaderProps {
   /** Name of the lab or the server. Empty if unknown. */
   readonly name: string
   readonly detail: string
+  /** The title of the open view. Undefined for the first view. */
+  readonly view?: string | undefined
   readonly look: PageState['connection']
   readonly text: string
   readonly children: ComponentChildren
 }
 
 /** The header of a page: its name, its parts, and whether its data is current. */
-export const PageHeader = ({ name, detail, look, text, children }: PageHeaderProps) => {
+export const PageHeader = ({ name, detail, view = '', look, text, children }: PageHeaderProps) => {
   useEffect(() => {
-    document.title = name === '' ? 'Understudy' : `${name} · Understudy`
-  }, [name])
+    document.title = [view, name, 'Understudy'].filter(Boolean).join(' · ')
+  }, [view, name])
   return (
     <header>
       <h1>
@@ -76,6 +79,7 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
         {survey && <ClusterTable survey={survey} />}
       </section>
       <div class="side">
+        {survey && <Cards survey={survey} onAsk={onAsk} />}
         {done}
         {timeline}
       </div>

@@ -51,6 +51,7 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
 
   expect((await home.run('snapshot', 'save', 'early')).status).toBe(0)
   expect(await call(home, 'A', 'PUT', 'sys/policies/acl/late', POLICY)).toBe(204)
+  expect(await call(home, 'A', 'POST', 'auth/token/create', { id: 'came-back', ttl: '1h' })).toBe(200)
   expect(await home.run('stop', 'C')).toMatchObject({ status: 0 })
   expect((await look(home)).clusters.find(({ name }) => name === 'C')?.process).toBe('stopped')
   expect((await home.run('ls')).stdout).toMatch(/partly running .*2 of 3 +\d problem/)
@@ -66,6 +67,7 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   )
   expect((await home.run('fault', 'partition', 'A', 'B')).status).toBe(0)
   expect(await call(home, 'A', 'PUT', 'sys/policies/acl/lost', POLICY)).toBe(204)
+  expect(await call(home, 'A', 'POST', 'auth/token/revoke', { token: 'came-back' })).toBe(204)
   const logOfA = () => readFileSync(home.record('default').clusters[0]?.logFile ?? '', 'utf8')
   const logged = logOfA().length
   expect((await home.run('crash', 'A')).stderr).toContain('cluster A was killed')
@@ -90,14 +92,18 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   expect(rejoined).toMatchObject({
     status: 0,
     stderr: expect.stringMatching(
-      /A discarded 1 log entry \(.*lost\) that B does not have; to list them: understudy losses A\n/,
+      /A discarded 2 log entries \(.*lost, .*\) that B does not have; credentials that came back: 1 token; to list them: understudy losses A\n/,
     ),
   })
   expect((await home.run('status')).stdout).toMatch(
-    /^A discarded 1 log entry \(.*lost\) after failovers: understudy losses A$/m,
+    /^A discarded 2 log entries \(.*lost, .*\) after failovers: understudy losses A\ncredentials that came back with these losses: 1 token$/m,
   )
-  expect((await home.run('events')).stdout).toMatch(/ A +note +A discarded 1 log entry /)
-  expect((await home.run('losses', 'A')).stdout).toMatch(/^A: 1 log entry lost \(/)
+  expect((await home.run('events')).stdout).toMatch(
+    / A +note +A discarded 2 log entries .* credentials that came back: 1 token/,
+  )
+  expect((await home.run('losses', 'A')).stdout).toMatch(/^A: 2 log entries lost \(/)
+  expect((await home.run('losses', 'A')).stdout).toMatch(/^A +\d+ +delete \(token came back\) +sys\/token\/id\/h/m)
+  expect((await home.run('losses', 'A')).stdout).toMatch(/^Credentials that came back: 1 token\. They are valid on/m)
   expect((await home.run('losses', 'A')).stdout).toMatch(/^A +\d+ +put +.*lost$/m)
   expect((await home.run('losses', 'A')).stdout).toMatch(
     /^A keeps the encrypted log frames .*core\/losses\/\. No command reads them\./m,

@@ -105,6 +105,28 @@ describe('who may do something', () => {
     expect(listener.jobs.size).toBe(0)
   })
 
+  it('the lab page gets the root token of the lab only with its session and from its own origin', async () => {
+    const { rootToken } = home.record('default').clusters.find(({ name }) => name === 'A') ?? { rootToken: '' }
+    for (const [status, headers] of [
+      [401, { cookie: '' }],
+      [403, { origin: 'http://127.0.0.1:1' }],
+      [403, { 'sec-fetch-site': 'same-site' }],
+      [403, { host: 'rebound.example' }],
+      [415, { 'content-type': 'text/plain' }],
+    ] as const) {
+      const refused = await send('POST', '/root-token', { cluster: 'A' }, headers)
+      expect(refused.status, JSON.stringify(headers)).toBe(status)
+      expect(refused.text).not.toContain(rootToken)
+    }
+    expect(await take('POST', '/root-token', { cluster: 'A' })).toEqual({ token: rootToken })
+    expect(await send('POST', '/root-token', { cluster: 'B' })).toMatchObject({
+      status: 502,
+      text: expect.stringContaining('B is a DR secondary: it accepts no token'),
+    })
+    for (const body of [{}, [], { cluster: 7 }, { cluster: 'Q' }])
+      expect((await send('POST', '/root-token', body)).status, JSON.stringify(body)).toBe(400)
+  })
+
   it('the read-only lab page accepts no action', async () => {
     await using second = home.begin('web', '--read-only')
     const only = await enter(second)
@@ -115,6 +137,7 @@ describe('who may do something', () => {
     for (const [method, at] of [
       ['POST', ''],
       ['POST', '/plan'],
+      ['POST', '/root-token'],
       ['GET', ''],
       ['DELETE', '/1'],
     ] as const)
@@ -155,21 +178,19 @@ describe('who may do something', () => {
 })
 
 describe('what would be done', () => {
-  it('the plan of an action shows its calls without secrets and without effects', async () => {
+  it('the plan of an action shows the steps of its runbook without secrets and without effects', async () => {
     const plan = await take<PagePlan>('POST', '/plan', { verb: 'failover', clusters: ['A', 'B'] })
-    expect(plan).toMatchObject({
-      title: 'fail over from A to B',
-      isDestructive: true,
-      command: 'understudy failover A B',
-      lines: [
-        expect.stringContaining('-dr-token -generate-otp'),
-        expect.stringContaining('-dr-token -init -otp="$OTP"'),
-        expect.stringContaining('"$KEY_SHARE" | vault operator generate-root'),
-        expect.stringContaining('-dr-token -decode='),
-        expect.stringContaining('sys/replication/dr/primary/demote'),
-        expect.stringContaining('secondary/promote dr_operation_token="$DR_OPERATION_TOKEN"'),
-      ],
-    })
+    expect(plan).toMatchObject({ isDestructive: true, command: 'understudy failover A B' })
+    expect(plan.steps.map(({ title, command }) => [title, command])).toEqual([
+      ['Generate a one-time password for the token of B', expect.stringContaining('-dr-token -generate-otp')],
+      ['Start the generation of a DR operation token on B', expect.stringContaining('-dr-token -init -otp="$OTP"')],
+      ['Submit key share 1 of 1 on B', expect.stringContaining('"$KEY_SHARE" | vault operator generate-root')],
+      ['Decode the DR operation token of B', expect.stringContaining('-dr-token -decode=')],
+      ['Demote A', expect.stringContaining('sys/replication/dr/primary/demote')],
+      ['Wait for A to be a secondary', expect.stringContaining('-field=mode sys/replication/dr/status')],
+      ['Promote B to DR primary', expect.stringContaining('promote dr_operation_token="$DR_OPERATION_TOKEN"')],
+      ['Wait for B to be the DR primary', expect.stringContaining('-field=mode sys/replication/dr/status')],
+    ])
     expect([modeOf('A'), modeOf('B')]).toEqual(['primary', 'secondary'])
   })
 
@@ -192,7 +213,11 @@ describe('what would be done', () => {
     const { drills, snapshots } = await take<PageChoices>('GET', '')
     expect(snapshots).toEqual(['begin', 'broken'])
     expect(drills.map(({ name }) => name)).toContain('dr-failover')
-    expect(drills.find(({ name }) => name === 'dr-failover')?.topology).toBe('pr-dr')
+    expect(drills.find(({ name }) => name === 'dr-failover')).toMatchObject({
+      topology: 'pr-dr',
+      purpose: expect.stringContaining('The primary is lost without warning'),
+      duration: expect.stringMatching(/^\d+s$/),
+    })
     expect(await run({ verb: 'load', clusters: [], name: 'broken' })).toMatchObject({ state: 'failed' })
     expect(await run({ verb: 'save', clusters: [], name: 'begin' })).toMatchObject({
       state: 'failed',
@@ -244,6 +269,35 @@ describe('what is done', () => {
     await done({ verb: 'demote', clusters: ['A'], kind: 'dr' })
     await done({ verb: 'promote', clusters: ['B'], kind: 'dr' })
     await until(() => modeOf('B') === 'primary')
+  })
+
+  it('after a failover with losses, every browser sees the losses and the credentials that came back', async () => {
+    const env = JSON.parse((await home.run('env', 'B', '--json')).stdout) as Record<
+      'VAULT_ADDR' | 'VAULT_TOKEN',
+      string
+    >
+    const write = async (at: string, body: object) => {
+      const headers = { 'X-Vault-Token': env.VAULT_TOKEN }
+      const answer = await fetch(`${env.VAULT_ADDR}/v1/${at}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      expect(answer.status, at).toBeLessThan(300)
+    }
+    await write('auth/token/create', { id: 'came-back', ttl: '1h' })
+    await done({ verb: 'rejoin', clusters: ['A', 'B'] })
+    await until(() => isWell() && listener.survey?.links.every(({ lagEntries }) => lagEntries === 0) === true)
+    await done({ verb: 'cut', clusters: ['A', 'B'] })
+    await write('auth/token/revoke', { token: 'came-back' })
+    await done({ verb: 'crash', clusters: ['B'] })
+    await done({ verb: 'failover', clusters: ['B', 'A'], acceptsLoss: true })
+    await done({ verb: 'heal', clusters: ['A', 'B'] })
+    await done({ verb: 'start', clusters: ['B'] })
+    await done({ verb: 'rejoin', clusters: ['B', 'A'] })
+    await until(() => (listener.survey?.losses.length ?? 0) > 0)
+    expect(listener.survey?.losses).toEqual([
+      {
+        ...{ cluster: 'B', entries: 1, pathsBeyond: 0, restored: '1 token', command: 'understudy losses B' },
+        paths: expect.arrayContaining([expect.stringMatching(/^sys\/token\/id\//)]),
+      },
+    ])
   })
 
   it('an action on the whole lab restores the lab', async () => {

@@ -267,6 +267,19 @@ describe('what is sent', () => {
     for (const secret of secrets.filter((one) => one !== '')) expect(listener.text).not.toContain(secret)
   })
 
+  it('the request counts of the event stream leave out the requests of the page and of the lab daemon', async () => {
+    using listener = new Listener(origin + EVENTS, { cookie })
+    const counts = () => listener.survey?.clusters[0]?.requests
+    await until(() => counts() != null)
+    const { handled = 0, refused = 0 } = counts() ?? {}
+    const proxied = `${origin}/_understudy/v1/clusters/A/v1/sys/mounts`
+    for (const _ of [1, 2, 3]) expect((await ask(proxied, { cookie })).status).toBe(403)
+    const [A] = home.record('default').clusters
+    expect((await ask(`${A?.apiAddress}/v1/sys/mounts`)).status).toBe(403)
+    await until(() => (counts()?.handled ?? 0) > handled)
+    expect(counts()).toMatchObject({ handled: handled + 1, refused: refused + 1 })
+  })
+
   it('the event stream resumes after the last event that the browser has seen', async () => {
     await new LabDaemonClient(home.record('default').keeper.socket).append({
       kind: 'note',

@@ -49,6 +49,12 @@ const surveyOf = (texts: (note: string) => string): PageSurvey => {
     faults: [{ id: 1, between: [primary, secondary], isCut: false, sign: texts('sign'), text: texts('fault') }],
     splits: [{ kind: 'dr', between: [primary, secondary] }],
     problems: [texts('first-problem'), texts('second-problem')],
+    losses: [
+      {
+        ...{ cluster: primary, entries: 2, paths: [texts('path')], pathsBeyond: 1 },
+        ...{ restored: texts('restored'), command: texts('losses') },
+      },
+    ],
     actions: {},
   }
 }
@@ -101,6 +107,9 @@ describe('hostile text on the lab page', () => {
       'title',
       'drill-step',
       'outcome',
+      'path',
+      'restored',
+      'losses',
     ])
       expect(shown, note).toContain(texts(note))
     await ui.page.getByRole('button', { name: 'Show as table' }).click()
@@ -176,8 +185,7 @@ describe('hostile text on the server page', () => {
     await using ui = new BrowserPage()
     await ui.goTo(address)
     // The title contains the cluster name after a separate request.
-    await ui.seen(`document.title !== 'Understudy'`)
-    expect(await ui.page.title()).toBe(`${image} · Understudy`)
+    await ui.seen(`document.title === ${JSON.stringify(`Replication · ${image} · Understudy`)}`)
     await ui.page.getByLabel('Token *').fill(script)
     await ui.page.getByLabel('Namespace').fill(image)
     await ui.press('Sign in')

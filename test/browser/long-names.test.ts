@@ -42,6 +42,12 @@ const survey: PageSurvey = {
   ],
   splits: [],
   problems: NAMES.map((name) => `${name} ist von seiner Primärreplikationsgruppe abgeschnitten`),
+  losses: [
+    {
+      ...{ cluster: NAMES[0] ?? '', entries: 1_234_567, paths: [`kv/data/${LONG.repeat(3)}`], pathsBeyond: 1_234_566 },
+      ...{ restored: '1234 tokens, 567 SecretIDs', command: `understudy losses ${NAMES[0]} --name ${LONG}` },
+    },
+  ],
   actions: { lab: [] },
 }
 

@@ -47,7 +47,7 @@ describe('a new server', () => {
     await ui.press('Initialize …')
     await ui.page.locator('dialog').getByLabel('Key shares').fill('3')
     await ui.page.locator('dialog').getByLabel('Key threshold').fill('2')
-    await ui.press('Submit')
+    await ui.press('Initialize')
     await ui.see('.gate h3:has-text("shown only once")')
     await ui.saveScreenshots('new-keys')
     await ui.expectNoBarrier()

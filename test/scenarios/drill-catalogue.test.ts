@@ -30,6 +30,10 @@ it.each(playable)('$name', async (drill) => {
   expect(result.expectations.length).toBeGreaterThan(0)
 })
 
-it.each(listDrills())('$name describes its symptom and its fix', ({ purpose, symptom = '', fix = '' }) => {
-  for (const text of [purpose, symptom, fix]) expect(text.trim()).toMatch(/^[A-Z].+\.$/s)
-})
+it.each(listDrills())(
+  '$name describes its symptom, its fix and its duration',
+  ({ duration, purpose, symptom = '', fix = '' }) => {
+    expect(duration).toMatch(/^\d+s$/)
+    for (const text of [purpose, symptom, fix]) expect(text.trim()).toMatch(/^[A-Z].+\.$/s)
+  },
+)

@@ -71,6 +71,7 @@ const surveyAt = (second: number): PageSurvey => ({
   })),
   faults: [],
   splits: [],
+  losses: [],
   problems: [],
 })
 

@@ -30,6 +30,9 @@ export interface MetricReading {
 /** All answered requests, including rejected ones. */
 export const HANDLED = 'vault.core.handle_request'
 export const REFUSED = 'understudy.requests.refused'
+/** The part of these requests that observers sent. */
+export const OBSERVER_HANDLED = 'understudy.requests.observer.handled'
+export const OBSERVER_REFUSED = 'understudy.requests.observer.refused'
 /** Requests to auth methods that need no token. */
 export const LOGINS = 'vault.core.handle_login_request'
 
@@ -89,6 +92,12 @@ export class Meter {
     })
   }
 }
+
+/** Returns the numbers of answered and of rejected requests, without those of observers. */
+export const clientRequests = (meter: Pick<Meter, 'times'>): { handled: number; refused: number } => ({
+  handled: meter.times(HANDLED) - meter.times(OBSERVER_HANDLED),
+  refused: meter.times(REFUSED) - meter.times(OBSERVER_REFUSED),
+})
 
 const promName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
 

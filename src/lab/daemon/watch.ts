@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { callHttp, type HttpCall } from '../../base/http-call.js'
+import { callHttp, type HttpCall, OBSERVER_HEADER } from '../../base/http-call.js'
 import { parseJsonObject } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import type { Clock } from '../../base/clock.js'
@@ -92,7 +92,8 @@ export class Watch {
   }
 
   async #ask({ apiAddress }: WatchedCluster): Promise<Observation> {
-    const question = { method: 'GET', timeoutMs: GIVEN_UP_AFTER_MS, agent: this.#agent } as const
+    const headers = { [OBSERVER_HEADER]: 'true' }
+    const question = { method: 'GET', headers, timeoutMs: GIVEN_UP_AFTER_MS, agent: this.#agent } as const
     const health = await ask({ ...question, url: `${apiAddress}/v1/sys/health` })
     const { initialized, sealed, standby } = health.json
     if (typeof initialized !== 'boolean' || typeof sealed !== 'boolean') return { process: 'running' }

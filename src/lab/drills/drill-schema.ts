@@ -73,6 +73,10 @@ export const DRILL_SCHEMA = {
     purpose: { type: 'string', description: 'The purpose of the drill, in one sentence.' },
     symptom: { type: 'string', description: 'What operators and clients observe.' },
     fix: { type: 'string', description: 'How to fix the problem.' },
+    duration: {
+      ...DURATION,
+      description: 'The usual duration, which lists of drills show. It has no effect on the drill.',
+    },
     topology: {
       type: 'string',
       description: 'A name such as pr-dr, or a topology file relative to this file.',

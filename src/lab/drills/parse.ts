@@ -26,6 +26,8 @@ import { isVerb, rowOf, type Step } from './steps/steps.js'
  */
 export interface Drill
   extends Required<Pick<DrillFile, 'name' | 'purpose' | 'topology' | 'runners' | 'settings' | 'shares' | 'threshold'>> {
+  /** Empty if unknown. */
+  readonly duration: string
   readonly symptom: string | undefined
   readonly fix: string | undefined
   readonly load: LoadPlan | undefined
@@ -42,11 +44,12 @@ export const parseDrill = (text: string, file: string): Drill => {
   const isFile = isDocumentFile(value.topology)
   const topology = isFile ? path.resolve(path.dirname(file), value.topology) : value.topology
   refuseProblems(file, findDrillProblems(document, { ...value, topology }))
-  const { name = path.basename(file).replace(/\.ya?ml$/, ''), purpose = '', symptom, fix, load } = value
+  const { name = path.basename(file).replace(/\.ya?ml$/, ''), purpose = '', duration = '', symptom, fix, load } = value
   const { runners = [], settings = {}, shares = 1, threshold = shares, setup = [], steps, expect = [] } = value
   return {
     name,
     purpose,
+    duration,
     symptom,
     fix,
     topology,

@@ -211,18 +211,23 @@ export const withClient = async <T>(
   }
 }
 
-/** Runs work with a client without a token, which is sufficient for status requests. */
+/**
+ * Runs work with a client without a token, which is sufficient for status requests. Servers leave its requests out of
+ * their request counts.
+ */
 export const withAnonymousClient = <T>(
   cluster: Parameters<typeof clientOf>[0],
   work: (client: ApiClient) => Promise<T>,
   timeoutMs?: number,
-): Promise<T> => withClient({ ...cluster, rootToken: '' }, work, timeoutMs)
+): Promise<T> => withClient({ ...cluster, rootToken: '', isObserver: true }, work, timeoutMs)
 
 /** Default timeout of a request. A demotion responds after up to `demote_drain_timeout`, 10 s by default. */
 const CALL_MS = 30_000
 
 export const clientOf = (
-  cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken' | 'exchange'>,
+  cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken' | 'exchange'> & {
+    readonly isObserver?: boolean
+  },
   timeoutMs = CALL_MS,
 ): ApiClient =>
   new ApiClient({
@@ -231,5 +236,6 @@ export const clientOf = (
     token: cluster.rootToken === '' ? undefined : cluster.rootToken,
     labApiToken: cluster.labApiToken,
     exchange: cluster.exchange,
+    isObserver: cluster.isObserver,
     timeoutMs,
   })

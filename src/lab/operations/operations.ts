@@ -3,7 +3,14 @@ import { KIND_WORDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { describeLoss, expectedLoss } from '../requests/expected-loss.js'
 import { filterPath } from '../requests/filters.js'
-import { countLost, describeEntries, describePaths, newLosses } from '../requests/losses.js'
+import {
+  countLost,
+  describeEntries,
+  describePaths,
+  describeRestored,
+  newLosses,
+  restoredBy,
+} from '../requests/losses.js'
 import {
   generateOperationToken,
   generationInProgress,
@@ -168,9 +175,11 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string, ki
   const losses = newLosses(before, await runbook.losses(name))
   if (losses.length === 0) return
   const lost = describeEntries(countLost(losses)) + describePaths(losses)
+  const restored = describeRestored(restoredBy(losses))
+  const back = restored === '' ? '' : `; credentials that came back: ${restored}`
   await runbook.note(
     name,
-    `${name} discarded ${lost} that ${primary} does not have; to list them: ${runbook.line(`losses ${name}`)}`,
+    `${name} discarded ${lost} that ${primary} does not have${back}; to list them: ${runbook.line(`losses ${name}`)}`,
   )
 }
 

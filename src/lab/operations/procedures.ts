@@ -150,6 +150,7 @@ export const writeRunbook = async (request: RunbookRequest): Promise<WrittenRunb
       timeoutMs: 0,
       onProgress: () => undefined,
       onStep: (step) => void steps.push(step),
+      isWritten: true,
       rootTokenOf: async () => '',
     },
   )

@@ -29,8 +29,10 @@ export interface RunbookOptions {
   readonly onErase?: ((what: string) => Promise<void>) | undefined
   /** Prints the requests without sending them. */
   readonly isDryRun?: boolean | undefined
-  /** Receives the steps of a written runbook: a dry run that asks no server, and knows only the roles that it supposes. */
+  /** Receives the steps of a dry run, as an operator would perform them. */
   readonly onStep?: ((step: ProcedureStep) => void) | undefined
+  /** Writes a runbook: a dry run that asks no server, and knows only the roles that it supposes. */
+  readonly isWritten?: boolean | undefined
   /** Resolves to the position of a DR primary when the lab took it down. */
   readonly findLastPosition?: ((cluster: string) => Promise<LastPosition | undefined>) | undefined
   /** Resolves to a root token that is valid on a cluster now. */

@@ -88,7 +88,7 @@ export class Runbook {
     }
   }
 
-  /** Waits for a condition about the servers. A dry run does not wait. A written runbook gets the steps of `check`. */
+  /** Waits for a condition about the servers. A dry run does not wait: its steps include `check`. */
   async wait(what: string, fact: () => Promise<string | undefined>, check?: Check): Promise<void> {
     const { clock, timeoutMs, onStep } = this.#options
     if (!this.isDryRun) return waitFor(clock, what, fact, timeoutMs)
@@ -212,7 +212,7 @@ export class Runbook {
 
   /** Whether this dry run writes a runbook: it asks no server, and needs no keys. */
   get isWritten(): boolean {
-    return this.#options.onStep !== undefined
+    return this.#options.isWritten === true
   }
 
   /** Returns the sets of key shares to try on a cluster. */

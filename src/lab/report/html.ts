@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DrillEvent, DrillResult, StepResult } from '../drills/context/result.js'
+import { describeRestored } from '../requests/losses.js'
 import { formatDay, formatMs, formatNumber, formatOffset } from '../texts/format.js'
 import { lagFigure, requestFigure, timelineFigure } from './curves.js'
 import { drawCommands, drawFacts, drawTable, type Markup, markup, section, titled } from './markup.js'
@@ -180,8 +181,13 @@ const drawLosses = ({ rpo, tokens, discarded }: DrillResult): Markup | undefined
     titled(
       'Log entries that a former primary discarded',
       drawTable(
-        ['cluster', 'log entries', 'paths'],
-        discarded.map(({ cluster, entries, paths }) => [cluster, formatNumber(entries), paths.join(', ')]),
+        ['cluster', 'log entries', 'paths', 'credentials that came back'],
+        discarded.map(({ cluster, entries, paths, restored }) => [
+          cluster,
+          formatNumber(entries),
+          paths.join(', '),
+          describeRestored(restored) || 'none',
+        ]),
       ),
     ),
     titled('Tokens', drawTable(['token', 'reason'], dead)),

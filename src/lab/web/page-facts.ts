@@ -17,12 +17,28 @@ export interface PageSurvey {
   /** Null if the lab daemon, which owns the links, does not respond. */
   readonly faults: readonly PageFault[] | null
   readonly problems: readonly string[]
+  /** The losses of the clusters that have any. */
+  readonly losses: readonly PageLosses[]
   /** False if no daemon records events, as for an attached lab. */
   readonly hasEvents: boolean
   /**
    * The available actions of `lab`, and for example of `cluster A`, `node A1` and `link A B`. Empty if the page is read-only.
    */
   readonly actions: Readonly<Record<string, readonly AvailableAction[]>>
+}
+
+/** The log entries that a former primary discarded. */
+export interface PageLosses {
+  readonly cluster: string
+  /** Number of log entries. */
+  readonly entries: number
+  /** The first storage paths. Empty if the server does not show paths to a client without a token. */
+  readonly paths: readonly string[]
+  readonly pathsBeyond: number
+  /** Credentials that are valid again, such as `1 token`. Empty if there are none. */
+  readonly restored: string
+  /** The command that lists the entries. */
+  readonly command: string
 }
 
 export type PageKind = 'dr' | 'performance'
@@ -42,6 +58,8 @@ export interface PageRole {
   readonly mode: string
   readonly state: string
   readonly lastWal: number
+  /** The ID of the replication set. Absent if unknown. */
+  readonly clusterId?: string
 }
 
 type PageProcess = 'running' | 'paused' | 'stopped' | 'crashed' | 'elsewhere'
@@ -53,6 +71,8 @@ export interface PageCluster {
   readonly isAnswering: boolean
   readonly isInitialized: boolean
   readonly isSealed: boolean
+  /** True for a primary that knows of a newer primary of its replication set. */
+  readonly isFenced?: boolean
   readonly dr: PageRole
   readonly performance: PageRole
   /** Null if the server does not report it. */
@@ -146,25 +166,42 @@ export interface PageAction {
 
 /** An available action. */
 export interface AvailableAction {
+  /** The label in a list of actions. */
   readonly label: string
+  /** The title of its dialog, such as `Fail over to B`. */
+  readonly title: string
+  /** The label of the button that runs it, such as `Fail over`. */
+  readonly verb: string
   readonly action: PageAction
   /** The input that the action needs. */
   readonly asks?: 'ms' | 'drill' | 'new-snapshot' | 'snapshot'
-  readonly canForce?: true
-  readonly canAcceptLoss?: true
+  /** What the user can accept in addition. */
+  readonly options: readonly PageOption[]
+}
+
+interface PageOption {
+  readonly field: 'isForced' | 'acceptsLoss'
+  readonly label: string
+  /** Its effect on the action. */
+  readonly consequence: string
 }
 
 /** What an action would do. */
 export interface PagePlan {
-  readonly title: string
   /** Whether the user must confirm the action. */
   readonly isDestructive: boolean
   /** The effect on the lab. */
   readonly consequence: string
   /** The equivalent shell command. Null if only requests are equivalent. */
   readonly command: string | null
-  /** The requests that it sends, or the steps of a drill. */
-  readonly lines: readonly string[]
+  /** The steps of the written runbook, or of a drill. Empty if the action is a single command. */
+  readonly steps: readonly PagePlanStep[]
+}
+
+export interface PagePlanStep {
+  readonly title: string
+  /** Null for a step of a drill. */
+  readonly command: string | null
 }
 
 /** The available choices. */
@@ -178,6 +215,8 @@ interface PageDrillChoice {
   readonly purpose: string
   /** The topology for which the drill was written. On other topologies, its expectations may not hold. */
   readonly topology: string
+  /** The usual duration, such as `25s`. Empty if unknown. */
+  readonly duration: string
 }
 
 export interface PageLine {

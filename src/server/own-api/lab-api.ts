@@ -5,15 +5,15 @@ import type { Rendered, SideRequest } from '../../logical/incoming.js'
 import { type JsonObject, parseJson } from '../../logical/json.js'
 import type { Withheld } from '../../logical/request.js'
 import { printJson } from '../../base/json-print.js'
-import { HANDLED, REFUSED, renderPrometheus } from '../../core/status/metrics.js'
+import { clientRequests, renderPrometheus } from '../../core/status/metrics.js'
 import { HOLD_STATES } from '../../replication/host/holds.js'
 import type { Ahead, Registration } from '../../replication/model/state.js'
-import type { LostEntry } from '../../replication/roles/losses.js'
 import { KINDS } from '../../replication/roles/role-records.js'
 import type { ServerConfig } from '../config/config.js'
 import { SKEW_MS_MAX } from '../data/cluster-image.js'
 import { DISK_STATES } from '../faults/disk-faults.js'
 import { describeOwnApi, listOwnApi } from './document.js'
+import { describeLost } from './lost-entries.js'
 import { type OwnOperation, SERVER_OPERATIONS, type ServerOperation } from './server-operations.js'
 import { readMetrics } from '../wiring/metric-reading.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
@@ -141,7 +141,7 @@ async function info(server: LabServer, _: JsonObject, { withheld }: SideRequest)
     purge_pending: server.host.isPurgePending,
     kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
     node: describeNode(server) ?? null,
-    requests: { handled: server.meter.times(HANDLED), refused: server.meter.times(REFUSED) },
+    requests: clientRequests(server.meter),
   }
 }
 
@@ -155,7 +155,7 @@ const aheadOf = ({ epoch, index, commonIndex, primaryIndex, sinceMs }: Ahead): J
 })
 
 /** Describes the newer epoch, and the writes that this primary has accepted and the newer epoch lacks. */
-const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undefined> => {
+const fenceOf = async ({ replication, clock }: OpenCluster): Promise<JsonObject | undefined> => {
   const { fence } = replication.view
   if (!fence) return undefined
   const { entries, entriesBeyond } = await replication.replication.acceptedSinceFence()
@@ -163,22 +163,22 @@ const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undef
     epoch: fence.epoch,
     by_epoch: fence.byEpoch,
     since: new Date(fence.sinceMs).toISOString(),
-    accepted: entries.map(lostEntry),
+    accepted: describeLost(entries, clock.now()),
     accepted_beyond: entriesBeyond,
   }
 }
 
-const lostEntry = ({ index, path, operation }: LostEntry): JsonObject => ({ index, path, operation })
-
 async function losses(server: LabServer): Promise<JsonObject> {
-  const found = (await server.runtime?.cluster?.replication.replication.losses()) ?? []
+  const cluster = server.runtime?.cluster
+  if (!cluster) return { losses: [] }
+  const found = await cluster.replication.replication.losses()
   return {
     losses: found.map(({ epoch, firstIndex, lastIndex, reason, entries, entriesBeyond, framesBeyond }) => ({
       epoch,
       first_index: firstIndex,
       last_index: lastIndex,
       reason,
-      entries: entries.map(lostEntry),
+      entries: describeLost(entries, cluster.clock.now()),
       entries_beyond: entriesBeyond ?? 0,
       frames_beyond: framesBeyond ?? 0,
     })),

@@ -117,7 +117,12 @@ export const PAGE_OPERATIONS = {
     summary: 'Lists the drills that can run on the lab, and the snapshots that can be loaded',
     answer: object({
       drills: listOf(
-        object({ name: text('dr-failover'), purpose: text('The primary is lost.'), topology: text('pr-dr') }),
+        object({
+          name: text('dr-failover'),
+          purpose: text('The primary is lost.'),
+          topology: text('pr-dr'),
+          duration: text('15s'),
+        }),
       ),
       snapshots: listOf(text('before-the-drill')),
     }),
@@ -138,15 +143,19 @@ export const PAGE_OPERATIONS = {
     }),
   },
   'POST actions/plan': {
-    summary: 'Returns the plan of an action: its effect and its API calls. Rejects an action that would fail',
+    summary: 'Returns the plan of an action: its effect and its steps. Rejects an action that would fail',
     body: action,
     answer: object({
-      title,
       isDestructive: flag(false),
       consequence: text('All traffic of the link is delayed until the link is healed.'),
       command,
-      lines: listOf(text()),
+      steps: listOf(object({ title: text(), command: orNull(text()) })),
     }),
+  },
+  'POST actions/root-token': {
+    summary: 'Returns a root token of the lab that is valid on a cluster. A read-only page has no access to it',
+    body: object({ cluster: text('A') }),
+    answer: object({ token: text() }),
   },
   'DELETE actions/{id}': { summary: 'Stops a running drill. The lab keeps its current state' },
   'GET clusters/{cluster}/v1/{path}': {

@@ -3,7 +3,7 @@ import { printJson } from '../../base/json-print.js'
 import { LIMITS } from '../../base/limits.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
-import { HANDLED, REFUSED } from '../../core/status/metrics.js'
+import { clientRequests } from '../../core/status/metrics.js'
 import { secondaryLags, upstreamLag } from '../wiring/metric-reading.js'
 import { describeNode, type LabServer } from './lab-server.js'
 
@@ -86,7 +86,7 @@ const readStatus = (server: LabServer, nowMs: number): JsonObject => {
     initialized: runtime?.seal.isInitialized ?? null,
     sealed: runtime?.seal.isSealed ?? null,
     node: describeNode(server) ?? null,
-    requests: { handled: meter.times(HANDLED), refused: meter.times(REFUSED) },
+    requests: clientRequests(meter),
     dr: runtime?.cluster?.replication.statusData('dr') ?? null,
     performance: runtime?.cluster?.replication.statusData('performance') ?? null,
     lags: lagsOf(server),

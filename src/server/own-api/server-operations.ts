@@ -70,7 +70,16 @@ export const openObject = (fields: Fields, required: readonly string[], more: Js
 }
 
 const kind = oneOf(['dr', 'performance'], 'dr')
-const lost = object({ index: whole(41), path: text('logical/7d0c/greeting'), operation: text('put') })
+
+/** The types of credentials that a lost entry can have revoked. */
+export const CREDENTIALS = ['token', 'secret_id'] as const
+
+const lost = object({
+  index: whole(41),
+  path: text('logical/7d0c/greeting'),
+  operation: text('put'),
+  credential: orNull(oneOf(CREDENTIALS)),
+})
 const holdState = oneOf(HOLD_STATES, 'merkle-sync')
 const AUDIT_LINE =
   '{"time":"2026-01-05T10:00:00.000000Z","type":"request","request":{"operation":"read","path":"kv/data/app"}}'

@@ -27,6 +27,7 @@ export class OpenCluster {
   readonly replication: ReplicationParts
   readonly pipeline: RequestHandler
   readonly openedAtMs: number
+  readonly clock: OpenClusterOptions['clock']
   readonly #options: OpenClusterOptions
   readonly #stop = new AbortController()
   #unfollow: () => void = () => undefined
@@ -35,6 +36,7 @@ export class OpenCluster {
     const { config, runtime, shell, isStandby, clock } = options
     this.#options = options
     this.openedAtMs = clock.now()
+    this.clock = clock
     const { barrier, store } = runtime
     const tables = createCoreTables(barrier.view(''))
     const replication = new ReplicationParts({ ...options, tables })

@@ -2,6 +2,13 @@ import { shellWord } from '../../base/shell.js'
 import type { PagePlan } from '../../lab/web/page-facts.js'
 import { addressOf, type Call, type Json, listOf, partOf } from '../parts/api.js'
 
+interface PickOption {
+  readonly name: string
+  /** Its properties, and a description. */
+  readonly facts?: string
+  readonly about?: string
+}
+
 export interface Field {
   readonly name: string
   readonly label: string
@@ -16,10 +23,11 @@ export interface Field {
   /** Names, or values with their labels. */
   readonly choices?: readonly (string | readonly [value: string, label: string])[]
   /** The options of a `pick`. Undefined until they are loaded. */
-  readonly groups?: readonly { readonly label: string; readonly names: readonly string[] }[]
+  readonly groups?: readonly { readonly label: string; readonly options: readonly PickOption[] }[]
+  /** Shown if a `pick` has no options. */
+  readonly none?: string
   readonly isRequired?: true
   readonly hint?: string
-  readonly describe?: (value: string) => string | undefined
 }
 
 /** Values by field name. A checkbox has `true` or an empty text. */
@@ -31,6 +39,10 @@ export type Plan = Partial<PagePlan> & Pick<PagePlan, 'isDestructive'> & { reado
 /** An action of the page. Its dialog asks for the input, shows the plan, runs it and shows the response. */
 export interface Action {
   readonly label: string
+  /** The title of the dialog. */
+  readonly title: string
+  /** The label of the button that runs it. */
+  readonly verb: string
   readonly fields?: readonly Field[]
   /** Loads the fields whose options only the server knows. */
   readonly load?: () => Promise<readonly Field[]>
@@ -86,9 +98,11 @@ export const field = (kind: Field['kind'], name: string, label: string, options:
 export const required = (kind: Field['kind'], name: string, label: string, initial = ''): Field =>
   field(kind, name, label, { isRequired: true, initial })
 
-/** `ask` sends the request. */
-export const toAction = (action: ApiAction, ask: (call: Call) => Promise<Json>): Action => ({
+/** `ask` sends the request. `of`: the object of the action, for the title. */
+export const toAction = (action: ApiAction, ask: (call: Call) => Promise<Json>, of = ''): Action => ({
   ...action,
+  title: `${verbOf(action)} ${of}`.trim(),
+  verb: verbOf(action),
   plan: (values) => ({
     isDestructive: action.isDestructive === true,
     what: 'the request',
@@ -96,6 +110,9 @@ export const toAction = (action: ApiAction, ask: (call: Call) => Promise<Json>):
   }),
   run: async (values) => ask(callOf(action, values)),
 })
+
+/** A label ends with an ellipsis if a dialog follows. */
+const verbOf = ({ label }: ApiAction): string => label.replace(' …', '')
 
 export const initialValues = ({ fields = [] }: Pick<Action, 'fields'>): Values =>
   Object.fromEntries(fields.map(({ name, initial = '' }) => [name, initial]))

@@ -7,10 +7,11 @@ import { type Action, answerRows, initialValues, type Plan, type Values, warning
 import { FieldInput } from './field-input.js'
 
 interface DialogProps {
-  readonly title: string
   /** The only action. Absent if the user chooses one from the menu. */
-  readonly only?: Action
+  readonly only?: Action | undefined
   readonly menu?: readonly Action[]
+  /** The title of the menu. */
+  readonly title?: string
   /** Called with the response. */
   readonly onDone?: ((answer: Json) => void) | undefined
   readonly onClose: () => void
@@ -20,7 +21,7 @@ interface DialogProps {
  * Asks for an action and its input, shows its plan for confirmation, runs it and shows the response. Works with the
  * keyboard like any dialog: it traps the focus, Escape closes it, and the focus then returns to its previous element.
  */
-export const ActionDialog = ({ title, only, menu = [], onDone, onClose }: DialogProps) => {
+export const ActionDialog = ({ only, menu = [], title = '', onDone, onClose }: DialogProps) => {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   const [chosen, setChosen] = useState<Action | undefined>()
@@ -35,7 +36,7 @@ export const ActionDialog = ({ title, only, menu = [], onDone, onClose }: Dialog
   }
   return (
     <dialog ref={element} aria-labelledby={id} onClose={onClose}>
-      <h2 id={id}>{title}</h2>
+      <h2 id={id}>{action?.title ?? title}</h2>
       {answer && <Answer answer={answer} onClose={close} />}
       {!answer && action && (
         <ActionForm
@@ -47,7 +48,9 @@ export const ActionDialog = ({ title, only, menu = [], onDone, onClose }: Dialog
       )}
       {!action && (
         <>
-          {menu.length === 0 && <p>No action is available in the current state.</p>}
+          {menu.length === 0 && (
+            <p>No action is available now. If the servers do not respond, start them where they run.</p>
+          )}
           <ul class="offers">
             {menu.map((one) => (
               <li key={one.label}>
@@ -123,7 +126,7 @@ const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
       <p class="buttons">
         <Button label={back} onClick={onBack} />
         <button type="submit" class={plan?.isDestructive ? 'danger' : 'main'} disabled={!plan || isBusy}>
-          {plan?.isDestructive ? 'Confirm' : 'Submit'}
+          {action.verb}
         </button>
       </p>
     </form>
@@ -158,22 +161,19 @@ const usePlan = (action: Action, values: Values, onAnswer: (answer: Plan | Error
 }
 
 /** Shows the consequences of an action, and the equivalent shell lines. */
-const PlanView = ({ plan: { title, consequence, command, what, lines = [] } }: { readonly plan: Plan }) => {
-  if (title === undefined && command === undefined) return null
+const PlanView = ({ plan: { consequence, command, what, steps = [] } }: { readonly plan: Plan }) => {
+  if (consequence === undefined && command === undefined) return null
   return (
     <div class="plan">
-      {title !== undefined && (
-        <p>
-          <strong>{`${title.charAt(0).toUpperCase()}${title.slice(1)}?`}</strong> {consequence}
-        </p>
-      )}
+      {consequence !== undefined && <p>{consequence}</p>}
       {typeof command === 'string' && <CommandLine text={command} what={what} />}
-      {lines.length > 0 && (
+      {steps.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard user must be able to scroll it
         <ol tabIndex={0} aria-label="Steps">
-          {lines.map((line, index) => (
+          {steps.map((step, index) => (
             <li key={index}>
-              <ShellLine text={line} />
+              {step.title}
+              {step.command !== null && <ShellLine text={step.command} />}
             </li>
           ))}
         </ol>

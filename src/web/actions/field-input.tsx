@@ -12,6 +12,8 @@ interface FieldInputProps {
 export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
   const id = useId()
   const hint = field.hint === undefined ? {} : { 'aria-describedby': `${id}-hint` }
+  if (field.groups?.some(({ options }) => options.some(({ about }) => about !== undefined)))
+    return <OptionList field={field} value={value} onChange={onChange} />
   return (
     <div class={`field of-${field.kind}`}>
       <label for={id}>
@@ -24,10 +26,37 @@ export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
           {field.hint}
         </span>
       )}
-      {field.describe && <p class="purpose">{field.describe(value)}</p>}
     </div>
   )
 }
+
+/** The options of a field with their descriptions, grouped. */
+const OptionList = ({ field: { name, label, groups = [] }, value, onChange }: FieldInputProps) => (
+  <div class="options" role="radiogroup" aria-label={label}>
+    {groups
+      .filter(({ options }) => options.length > 0)
+      .map((group) => (
+        <section key={group.label} aria-label={group.label}>
+          <h3>{group.label}</h3>
+          {group.options.map((option) => (
+            <label key={option.name}>
+              <input
+                type="radio"
+                name={name}
+                value={option.name}
+                checked={option.name === value}
+                onChange={() => onChange(option.name)}
+              />
+              <span>
+                <b>{option.name}</b> <span class="facts-of">{option.facts}</span>
+                <span class="purpose">{option.about}</span>
+              </span>
+            </label>
+          ))}
+        </section>
+      ))}
+  </div>
+)
 
 interface InputProps extends FieldInputProps {
   /** The attributes that connect the input with its label. */
@@ -43,7 +72,12 @@ const INPUTS: Readonly<Partial<Record<Field['kind'], InputHTMLAttributes<HTMLInp
   milliseconds: { type: 'number', min: 1, max: 3_600_000, required: true },
 }
 
-const Input = ({ field: { kind, choices = [], groups }, value, onChange, place }: InputProps) => {
+const Input = ({
+  field: { kind, choices = [], groups, none = 'None available' },
+  value,
+  onChange,
+  place,
+}: InputProps) => {
   const onInput = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
     onChange(currentTarget.value)
   if (kind === 'check' || kind === 'force')
@@ -59,10 +93,10 @@ const Input = ({ field: { kind, choices = [], groups }, value, onChange, place }
   if (kind === 'pick')
     return (
       <Chooser {...place} required disabled={!groups} value={value} options={[]} onChoose={onChange}>
-        <option value="">{groups?.every(({ names }) => names.length === 0) ? 'None available' : 'Choose …'}</option>
-        {groups?.map(({ label, names }) => (
+        <option value="">{groups?.every(({ options }) => options.length === 0) ? none : 'Choose …'}</option>
+        {groups?.map(({ label, options }) => (
           <optgroup key={label} label={label}>
-            {names.map((name) => (
+            {options.map(({ name }) => (
               <option key={name} value={name}>
                 {name}
               </option>

@@ -17,9 +17,14 @@ export const AuditTail = () => {
   const lines = useMemo(() => auditLinesOf(value ?? {}), [value])
   const found = findLines(lines, wanted)
   if (!value) return <Pending error={error} />
-  if (value.kept === undefined) return <p class="nothing">This server does not provide its audit log.</p>
+  if (value.kept === undefined)
+    return <p class="nothing">This server does not provide its audit log. Set lab_api or ui in its configuration.</p>
   if (listOf(value, 'kept').length === 0)
-    return <p class="nothing">The page cannot show entries of raw or discarding audit devices.</p>
+    return (
+      <p class="nothing">
+        The page cannot show entries of raw or discarding audit devices. Enable a file device without log_raw.
+      </p>
+    )
   const caption = `Latest audit entries of this server, newest first: ${found.length}`
   return (
     <section class="audit-tail" aria-label="Latest audit entries">
@@ -29,7 +34,11 @@ export const AuditTail = () => {
       </div>
       {error !== '' && <p class="error">{error}</p>}
       {found.length === 0 && (
-        <p class="nothing">{lines.length === 0 ? 'No entries yet.' : 'No entry matches the filter.'}</p>
+        <p class="nothing">
+          {lines.length === 0
+            ? 'No entries yet. Send a request to this cluster, then refresh.'
+            : 'No entry matches the filter. Clear the filter.'}
+        </p>
       )}
       {found.length > 0 && (
         <Wide caption={caption}>

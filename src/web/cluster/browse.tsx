@@ -3,11 +3,11 @@ import { useState } from 'preact/hooks'
 import { type Call, keysOf, partOf } from '../parts/api.js'
 import { Button, Search } from '../parts/inputs.js'
 import { Facts, Pending } from '../parts/table.js'
-import { useRead } from './context.js'
+import { useCluster, useRead } from './context.js'
 
 interface KeysProps {
   readonly keys: readonly string[]
-  readonly current: string | undefined
+  readonly current: string
   readonly onOpen: (key: string) => void
 }
 
@@ -43,33 +43,38 @@ export const Keys = ({ keys, current, onOpen }: KeysProps) => {
 interface BrowseProps {
   readonly title: string
   readonly call: Call
+  /** Shown if there are no objects. */
+  readonly empty: string
+  /** The part of the page address before the name. */
+  readonly within?: string
   readonly acts: (again: () => void) => ComponentChildren
   /** Renders the details of one name. `onGone`: call this when the object no longer exists. */
   readonly detail: (key: string, onGone: () => void) => ComponentChildren
 }
 
 /** A list of named objects, with the details of one of them. */
-export const Browse = ({ title, call, acts, detail }: BrowseProps) => {
+export const Browse = ({ title, call, empty, within = '', acts, detail }: BrowseProps) => {
   const { value, error, again } = useRead(call)
-  const [chosen, setChosen] = useState<string | undefined>()
+  const { item, onItem } = useCluster()
+  const chosen = item.startsWith(within) ? item.slice(within.length) : ''
   const keys = value ? keysOf(value) : []
   return (
     <div class="kv">
       <section aria-label={title}>
         <h3>{title}</h3>
         {error !== '' && <p class="error">{error}</p>}
-        {value && keys.length === 0 && <p class="nothing">No entries.</p>}
-        <Keys keys={keys} current={chosen} onOpen={setChosen} />
+        {value && keys.length === 0 && <p class="nothing">{empty}</p>}
+        <Keys keys={keys} current={chosen} onOpen={(key) => onItem(within + key)} />
         <p class="acts">
           <Button label="Refresh" onClick={again} />
           {acts(again)}
         </p>
       </section>
-      {chosen !== undefined && (
+      {chosen !== '' && (
         <section key={chosen} class="secret-view" aria-label={chosen}>
           <h3>{chosen}</h3>
           {detail(chosen, () => {
-            setChosen(undefined)
+            onItem(within)
             again()
           })}
         </section>

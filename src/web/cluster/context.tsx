@@ -11,13 +11,21 @@ interface ClusterContext {
   readonly session: Session | undefined
   /** False on a read-only page. */
   readonly canWrite: boolean
+  /** The open item of the view, which is part of the page address. Empty if none is open. */
+  readonly item: string
+  readonly onItem: (item: string) => void
 }
 
-const Context = createContext<ClusterContext>({
+/** The values outside a view. */
+export const NO_CLUSTER: ClusterContext = {
   ask: () => Promise.reject(new Error('there is no cluster here')),
   session: undefined,
   canWrite: false,
-})
+  item: '',
+  onItem: () => undefined,
+}
+
+const Context = createContext(NO_CLUSTER)
 
 export const ClusterProvider = Context.Provider
 export const useCluster = () => useContext(Context)
@@ -87,14 +95,7 @@ export const ActButton = ({ act, of, onDone }: ActButtonProps) => {
         aria-label={of === undefined ? undefined : `${act.label} ${of}`}
         onClick={() => setOpen(true)}
       />
-      {isOpen && (
-        <ActionDialog
-          title={[act.label.replace(' …', ''), of].filter((part) => part).join(' ')}
-          only={toAction(act, ask)}
-          onDone={onDone}
-          onClose={() => setOpen(false)}
-        />
-      )}
+      {isOpen && <ActionDialog only={toAction(act, ask, of)} onDone={onDone} onClose={() => setOpen(false)} />}
     </>
   )
 }

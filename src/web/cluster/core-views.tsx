@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { field } from '../actions/action.js'
 import { FieldInput } from '../actions/field-input.js'
 import { get, type Json, keysOf, list, partOf, textOf } from '../parts/api.js'
@@ -6,7 +5,7 @@ import { Facts, Pending, Table } from '../parts/table.js'
 import { Shown } from '../parts/text.js'
 import { AuditTail } from './audit-tail.js'
 import { Browse, CallFacts } from './browse.js'
-import { ActButton, useRead } from './context.js'
+import { ActButton, useCluster, useRead } from './context.js'
 import * as acts from './core-acts.js'
 
 /** Mounts that cannot be disabled. */
@@ -57,6 +56,7 @@ export const Policies = () => (
   <Browse
     title="Policies"
     call={list(acts.POLICIES)}
+    empty='No policies. Create one with "New policy".'
     acts={(again) => <ActButton act={acts.NEW_POLICY} onDone={again} />}
     detail={(name, onGone) => <Policy name={name} onGone={onGone} />}
   />
@@ -81,11 +81,11 @@ const Policy = ({ name, onGone }: { readonly name: string; readonly onGone: () =
 /** Roles of the AppRole auth method on all its mounts. */
 export const AppRoles = () => {
   const { value, error } = useRead(get(MOUNTS))
-  const [chosen, setChosen] = useState('')
+  const { item, onItem } = useCluster()
   if (!value) return <Pending error={error} />
   const methods = rowsOf(partOf(partOf(value, 'data'), 'auth'))
   const mounts = methods.flatMap(([path, facts]) => (textOf(facts, 'type') === 'approle' ? [path] : []))
-  const mount = mounts.find((path) => path === chosen) ?? mounts[0]
+  const mount = mounts.find((path) => item.startsWith(path)) ?? mounts[0]
   if (mount === undefined) return <p class="nothing">AppRole is not enabled. Enable it under Mounts.</p>
   return (
     <>
@@ -93,13 +93,15 @@ export const AppRoles = () => {
         <FieldInput
           field={field('choice', 'mount', 'Mount path', { choices: mounts })}
           value={mount}
-          onChange={setChosen}
+          onChange={onItem}
         />
       )}
       <Browse
         key={mount}
         title="Roles"
         call={list(`auth/${mount}role`)}
+        empty='No roles. Create one with "New role".'
+        within={mount}
         acts={(again) => <ActButton act={acts.newRole(mount)} onDone={again} />}
         detail={(name, onGone) => <Role role={`auth/${mount}role/${name}`} onGone={onGone} />}
       />
@@ -122,6 +124,9 @@ const Role = ({ role, onGone }: { readonly role: string; readonly onGone: () => 
       </p>
       <h4>SecretIDs, by accessor</h4>
       {secretIds.error !== '' && <p class="error">{secretIds.error}</p>}
+      {secretIds.value && keysOf(secretIds.value).length === 0 && (
+        <p class="nothing">No SecretIDs. Create one with "Generate a SecretID".</p>
+      )}
       <ul class="keys">
         {(secretIds.value ? keysOf(secretIds.value) : []).map((accessor) => (
           <li key={accessor} class="acts">
@@ -139,6 +144,7 @@ export const Tokens = () => (
   <Browse
     title="Tokens, by accessor"
     call={list('auth/token/accessors')}
+    empty='No tokens. Create one with "New token".'
     acts={(again) => <ActButton act={acts.NEW_TOKEN} onDone={again} />}
     detail={(accessor, onGone) => (
       <>
@@ -158,7 +164,7 @@ export const Audit = () => {
   const devices = rowsOf(partOf(value, 'data'))
   return (
     <div class="gate">
-      {devices.length === 0 && <p class="nothing">No audit device is enabled.</p>}
+      {devices.length === 0 && <p class="nothing">No audit device is enabled. Add one with "Enable a file device".</p>}
       {devices.length > 0 && (
         <Table
           caption="Audit devices"

@@ -6,72 +6,69 @@ import { Button } from '../parts/inputs.js'
 import { Facts, Pending, Table } from '../parts/table.js'
 import { At, Secret } from '../parts/text.js'
 import { Keys } from './browse.js'
-import { ActButton, useRead } from './context.js'
+import { ActButton, useCluster, useRead } from './context.js'
 import * as acts from './kv-acts.js'
 import type { KvMount } from './kv-acts.js'
-
-/** The current location. It is not part of the page address or the browser history. */
-interface SecretLocation {
-  readonly mount?: string
-  /** Ends with a slash, or is empty. */
-  readonly folder: string
-  readonly name?: string
-}
 
 /** Shows the secrets of the key/value engines. */
 export const Kv = () => {
   const { value, error } = useRead(get('sys/internal/ui/mounts'))
-  const [place, setLocation] = useState<SecretLocation>({ folder: '' })
+  const { item, onItem } = useCluster()
   if (!value) return <Pending error={error} />
   const mounts = acts.kvMountsOf(value)
-  const mount = mounts.find(({ path }) => path === place.mount) ?? mounts[0]
-  if (!mount) return <p class="nothing">This token has access to no key/value engine.</p>
+  const mount = mounts.find(({ path }) => item.startsWith(path)) ?? mounts[0]
+  if (!mount)
+    return (
+      <p class="nothing">
+        This token has access to no key/value engine. Enable one under Mounts, or sign in with another token.
+      </p>
+    )
+  const path = item.startsWith(mount.path) ? item.slice(mount.path.length) : ''
+  const folder = path.slice(0, path.lastIndexOf('/') + 1)
   return (
     <div class="kv">
       <section aria-label="Secrets">
         <FieldInput
           field={field('choice', 'mount', 'Engine', {
-            choices: mounts.map(({ path, version }) => [path, `${path} (version ${version})`] as const),
+            choices: mounts.map((one) => [one.path, `${one.path} (version ${one.version})`] as const),
           })}
           value={mount.path}
-          onChange={(path) => setLocation({ mount: path, folder: '' })}
+          onChange={onItem}
         />
-        <Folder key={mount.path + place.folder} mount={mount} place={place} onLocation={setLocation} />
+        <Folder key={mount.path + folder} {...{ mount, folder }} current={path.slice(folder.length)} />
       </section>
-      {place.name !== undefined && <KvSecret key={mount.path + place.name} mount={mount} name={place.name} />}
+      {path !== folder && <KvSecret key={mount.path + path} mount={mount} name={path} />}
     </div>
   )
 }
 
 interface FolderProps {
   readonly mount: KvMount
-  readonly place: SecretLocation
-  readonly onLocation: (place: SecretLocation) => void
+  /** Ends with a slash, or is empty. */
+  readonly folder: string
+  /** The name of the open secret below the folder. */
+  readonly current: string
 }
 
 const parentOf = (folder: string): string => folder.replace(/[^/]*\/$/, '')
 
-const Folder = ({ mount, place, onLocation }: FolderProps) => {
-  const { folder } = place
+const Folder = ({ mount, folder, current }: FolderProps) => {
+  const { onItem } = useCluster()
   const { value, error, again } = useRead(acts.listCall(mount, folder))
   const keys = value ? keysOf(value) : []
-  const go = (to: Omit<SecretLocation, 'mount'>) => onLocation({ mount: mount.path, ...to })
+  const go = (path: string) => onItem(mount.path + path)
   return (
     <>
       <p class="where">
         <code>{mount.path + folder}</code>
-        {folder !== '' && <Button label="Up" onClick={() => go({ folder: parentOf(folder) })} />}
+        {folder !== '' && <Button label="Up" onClick={() => go(parentOf(folder))} />}
         <Button label="Refresh" onClick={again} />
       </p>
       {error !== '' && <p class="error">{error}</p>}
       {value && keys.length === 0 && <p class="nothing">This folder has no secrets. Create one with "New secret".</p>}
-      <Keys
-        keys={keys}
-        current={place.name?.slice(folder.length)}
-        onOpen={(key) => go(key.endsWith('/') ? { folder: folder + key } : { folder, name: folder + key })}
-      />
+      <Keys keys={keys} current={current} onOpen={(key) => go(folder + key)} />
       {/* A token may permit reading a secret but not listing its folder. */}
-      <OneInput kind="text" label="Name" button="Open" onSubmit={async (name) => go({ folder, name: folder + name })} />
+      <OneInput kind="text" label="Name" button="Open" onSubmit={async (name) => go(folder + name)} />
       <p class="acts">
         <ActButton act={acts.newAct(mount, folder)} onDone={again} />
       </p>
@@ -104,7 +101,11 @@ const KvSecret = ({ mount, name }: KvSecretProps) => {
       </h3>
       {data.error !== '' && <p class="error">{data.error}</p>}
       {data.value &&
-        (values ? <Facts facts={secretsOf(values)} /> : <p class="nothing">This version has no values.</p>)}
+        (values ? (
+          <Facts facts={secretsOf(values)} />
+        ) : (
+          <p class="nothing">This version has no values. Show another version, or undelete it.</p>
+        ))}
       <p class="acts">
         <ActButton
           act={acts.changeAct(mount, name, values ?? {}, current)}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { type ApiAction, callOf, field, initialValues, post, required, type Values } from '../actions/action.js'
 import { FieldInput } from '../actions/field-input.js'
 import { type Ask, get, listOf, partOf, type Session, textOf } from '../parts/api.js'
-import { useTask } from '../parts/inputs.js'
+import { Button, useTask } from '../parts/inputs.js'
 
 /** The sign-in methods, with their names on the command line. */
 type Way = 'token' | 'userpass' | 'approle'
@@ -39,6 +39,8 @@ const logIn = async (ask: Ask, way: Way, values: Values): Promise<Session> => {
 export interface LoginProps {
   readonly ask: Ask
   readonly onSession: (session: Session) => void
+  /** Asks for a root token of the lab. Absent if the user may not have it. */
+  readonly onRootToken?: (() => Promise<string>) | undefined
 }
 
 const WAY = field('choice', 'method', 'Method', {
@@ -47,7 +49,7 @@ const WAY = field('choice', 'method', 'Method', {
 const NAMESPACE = field('text', 'namespace', 'Namespace', { hint: 'root if empty' })
 
 /** The sign-in form with the methods that the cluster supports. */
-export const Login = ({ ask, onSession }: LoginProps) => {
+export const Login = ({ ask, onSession, onRootToken }: LoginProps) => {
   const [way, setWay] = useState<Way>('token')
   const [values, setValues] = useState<Values>({})
   const { problem, isBusy, run } = useTask()
@@ -63,6 +65,20 @@ export const Login = ({ ask, onSession }: LoginProps) => {
       }}
     >
       <h3 id="login-title">Sign in</h3>
+      {onRootToken && (
+        <p>
+          <Button
+            label="Sign in with the root token of the lab"
+            disabled={isBusy}
+            onClick={() =>
+              run(
+                onRootToken().then((token) => logIn(ask, 'token', { token })),
+                onSession,
+              )
+            }
+          />
+        </p>
+      )}
       <FieldInput
         field={WAY}
         value={way}

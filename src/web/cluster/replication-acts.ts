@@ -53,7 +53,14 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
       'Promote …',
       'secondary/promote',
       'The cluster becomes primary. A reachable primary also stays primary: demote it first.',
-      { fields: [ADDRESS, field('check', 'force', 'Force', { hint: 'promote even if entries are lost' })] },
+      {
+        fields: [
+          ADDRESS,
+          field('check', 'force', 'Force', {
+            hint: 'promotes the cluster even if it lacks entries, which are then lost',
+          }),
+        ],
+      },
     ),
     destroy(
       'Update the primary …',

@@ -52,6 +52,7 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
       {mode === 'primary' && (
         <Peers
           caption="Secondaries"
+          empty="No secondaries. Generate an activation token, and enable a secondary with it."
           peers={secondariesOf(status)}
           actsFor={(id) => (
             <>
@@ -61,7 +62,13 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
           )}
         />
       )}
-      {mode === 'secondary' && <Peers caption="Primaries" peers={listOf(status, 'primaries') as readonly Json[]} />}
+      {mode === 'secondary' && (
+        <Peers
+          caption="Primaries"
+          empty='No primary. Use "Update the primary" to follow one.'
+          peers={listOf(status, 'primaries') as readonly Json[]}
+        />
+      )}
       <p class="acts">
         {actsOf(kind, all, operationToken).map((act) => (
           <ActButton key={act.path} act={act} onDone={onDone} />
@@ -73,14 +80,16 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
 
 interface PeersProps {
   readonly caption: string
+  /** Shown if there are no rows. */
+  readonly empty: string
   /** The rows of the secondaries or primaries in the status. */
   readonly peers: readonly Json[]
   readonly actsFor?: (id: string) => ComponentChildren
 }
 
-const Peers = ({ caption, peers, actsFor }: PeersProps) =>
+const Peers = ({ caption, empty, peers, actsFor }: PeersProps) =>
   peers.length === 0 ? (
-    <p class="nothing">{`${caption}: none`}</p>
+    <p class="nothing">{empty}</p>
   ) : (
     <Table
       caption={caption}

@@ -77,6 +77,7 @@ export const surveyOf = (look: OwnLook): PageSurvey => {
     topology: own.name,
     actions: {},
     faults: [],
+    losses: [],
     hasEvents: true,
     clusters: [own, ...peers.map(({ cluster }) => cluster)],
     links,

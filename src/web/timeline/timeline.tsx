@@ -62,8 +62,10 @@ export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
 }
 
 const nothingText = (hasEvents: boolean | undefined, count: number): string => {
-  if (hasEvents === false) return 'No lab daemon records the events of this lab.'
-  return count === 0 ? 'No events yet.' : 'No event matches the filter.'
+  if (hasEvents === false) return 'No lab daemon records the events of this lab. Labs of "understudy up" have one.'
+  return count === 0
+    ? 'No events yet. Run an action, a drill or a command to see its events.'
+    : 'No event matches the filter. Clear the search, or select more types.'
 }
 
 interface RowProps {

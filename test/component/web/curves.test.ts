@@ -16,7 +16,7 @@ const cluster = (name: string, requests: PageRequests | null, lastWal: number | 
 })
 const survey = (atMs: number, clusters: readonly PageCluster[] = [], lagEntries: number | null = 0): PageSurvey => ({
   ...{ lab: 'default', topology: 'dr', atMs, planned: [], clusters, faults: [], splits: [] },
-  ...{ problems: [], hasEvents: true, actions: {} },
+  ...{ problems: [], hasEvents: true, actions: {}, losses: [] },
   links: [
     {
       ...{ kind: 'dr', primary: 'A', secondary: 'B', state: 'stream-wals', connectionState: 'ready' },

@@ -88,7 +88,7 @@ describe('what is offered for a cluster', () => {
   })
   const surveyAfter = (before: readonly PageLink[], more: object) => {
     const survey = { clusters: [], links: [], faults: [], problems: [], ...more } as never
-    return describeSurvey({ topology: 'dr' } as never, survey, { atMs: 0, requests: new Map(), before })
+    return describeSurvey({ topology: 'dr' } as never, survey, { atMs: 0, servers: new Map(), losses: [], before })
   }
 
   it('the server of the page remembers the primary of a cluster while that primary does not answer', () => {
@@ -130,6 +130,10 @@ describe('what is offered for a cluster', () => {
     expect(verbsOf('A', { clusters: [cluster('A', { dr: role('secondary', 'idle') }), led] })).toContain('rejoin A B')
     expect(verbsOf('A', { clusters: [A, led], links: [link('A', 'D')] })).not.toContain('rejoin A B')
     expect(verbsOf('B', { clusters: [A, B], links })).not.toContain('rejoin B A')
+    const ofSet = (clusterId: string) => ({ dr: { ...role('primary'), clusterId } })
+    const sets = (one: string, other: string) => [cluster('A', ofSet(one)), cluster('B', ofSet(other))]
+    expect(verbsOf('A', { clusters: sets('s', 's') })).toContain('rejoin A B')
+    expect(verbsOf('A', { clusters: sets('s', 't') }), 'of another set').not.toContain('rejoin A B')
   })
 
   it('the actions of a cluster with nodes concern all nodes, whichever run', () => {
@@ -197,11 +201,23 @@ describe('what is offered', () => {
 
   it('the actions that may lose data can be forced', () => {
     const known = { clusters: [A, B], links }
-    expect(offered('cluster B', known).flatMap(({ label, canForce }) => (canForce ? [label] : []))).toEqual([
-      'Fail over from A …',
-      'Promote to DR primary …',
+    const labelsWith = (field: string) =>
+      offered('cluster B', known).flatMap(({ label, options }) =>
+        options.some((option) => option.field === field) ? [label] : [],
+      )
+    expect(labelsWith('isForced')).toEqual(['Fail over to B …', 'Promote to DR primary …'])
+    expect(labelsWith('acceptsLoss'), 'a switchover loses nothing').toEqual(['Fail over to B …'])
+  })
+
+  it('each action names the title and the verb of its dialog, and the consequence of each option', () => {
+    const [failover] = offered('cluster B', { clusters: [A, B], links })
+    expect(failover).toMatchObject({ title: 'Fail over to B', verb: 'Fail over' })
+    expect(failover?.options.map(({ label, consequence }) => [label, consequence])).toEqual([
+      ['Accept any loss', 'If A is down, entries that B lacks are lost.'],
+      ['Force', expect.stringContaining('A is not demoted: if it is running, there are two primaries')],
     ])
-    const ofLoss = offered('cluster B', known).flatMap(({ label, canAcceptLoss }) => (canAcceptLoss ? [label] : []))
-    expect(ofLoss, 'a switchover loses nothing').toEqual(['Fail over from A …'])
+    const latency = offered('link A B', { links }).find(({ asks }) => asks === 'ms')
+    expect(latency).toMatchObject({ label: 'Add latency …', title: 'Add latency between A and B', verb: 'Add latency' })
+    expect(offered('lab')[0]).toMatchObject({ label: 'Run a drill …', title: 'Run a drill', verb: 'Run' })
   })
 })

@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest'
-import { type ClusterLoss, countLost, describePaths, newLosses } from '../../../src/lab/requests/losses.js'
+import {
+  type ClusterLoss,
+  countLost,
+  describePaths,
+  describeRestored,
+  newLosses,
+  restoredBy,
+} from '../../../src/lab/requests/losses.js'
 
 const lossOf = (firstIndex: number, ...paths: readonly string[]): ClusterLoss => ({
   ...{
@@ -26,4 +33,12 @@ it('the description of a loss names the first paths, and none that the server hi
     ' (kv/a, kv/b, kv/c and 2 more)',
   )
   expect(describePaths([lossOf(1, '', '')])).toBe('')
+})
+
+it('the description of a loss counts the credentials that came back, by type', () => {
+  const entryOf = (credential: 'token' | 'secret_id' | null) =>
+    ({ index: 1, path: '', operation: 'delete', credential }) as const
+  const loss = { ...lossOf(1), entries: (['token', 'secret_id', null, 'token'] as const).map(entryOf) }
+  expect(describeRestored(restoredBy([loss]))).toBe('2 tokens, 1 SecretID')
+  expect(describeRestored(restoredBy([lossOf(1, 'kv/a')])), 'an older server does not report them').toBe('')
 })

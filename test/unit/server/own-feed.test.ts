@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { LIMITS } from '../../../src/base/limits.js'
 import type { Server } from '../../../src/server/server.js'
 import { ANY_PORTS, localConfig } from '../../support/local-config.js'
-import { startServer } from '../../support/memory-server.js'
+import { startDevServer, startServer } from '../../support/memory-server.js'
 
 /** The event stream of a server's own page: the maximum number of readers. */
 
@@ -41,4 +41,20 @@ test('an ended stream frees its slot', async () => {
     while (!(await stream.next()).done);
   }
   expect(() => feed.open()).not.toThrow()
+})
+
+test('the request counts of a server leave out the requests of observers', async () => {
+  await using server = await startDevServer()
+  const { client } = server
+  const counts = async () =>
+    (await client.call('GET', '/_understudy/v1/info')).requests as { handled: number; refused: number }
+  const stranger = client.with({ token: 'wrong' })
+  const observer = stranger.with({ isObserver: true })
+  const before = await counts()
+  await observer.send('GET', 'sys/health')
+  expect((await observer.send('GET', 'sys/mounts')).status).toBe(403)
+  expect(await counts()).toEqual(before)
+  await stranger.send('GET', 'sys/mounts')
+  expect(await counts()).toEqual({ handled: before.handled + 1, refused: before.refused + 1 })
+  for (const one of [stranger, observer]) one.close()
 })

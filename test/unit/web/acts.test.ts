@@ -179,12 +179,13 @@ describe('secrets', () => {
 })
 
 describe('the address of the page', () => {
-  it('the page address names a cluster and a view, and any other address shows all clusters', () => {
-    expect(parseRoute('#/A/secrets')).toEqual({ cluster: 'A', view: 'secrets' })
-    expect(parseRoute(hashOf({ cluster: 'a b/c', view: 'replication' }))).toEqual({
-      cluster: 'a b/c',
-      view: 'replication',
-    })
+  it('the page address names a cluster, a view and an item, and any other address shows all clusters', () => {
+    expect(parseRoute('#/A/secrets')).toEqual({ cluster: 'A', view: 'secrets', item: '' })
+    for (const item of ['', 'kv/', 'kv/app/db', 'kv/a b#c?d%/é'])
+      expect(parseRoute(hashOf({ cluster: 'a b/c', view: 'secrets', item }))).toEqual({
+        ...{ cluster: 'a b/c', view: 'secrets', item },
+      })
+    expect(hashOf({ cluster: 'A', view: 'secrets', item: 'kv/app/db' })).toBe('#/A/secrets/kv/app/db')
     for (const hash of ['', '#/', '#A', '#/%E0%A4%A/x']) expect(parseRoute(hash)).toBeUndefined()
   })
 })

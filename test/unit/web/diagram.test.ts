@@ -263,6 +263,7 @@ const survey = (more: Partial<PageSurvey>): PageSurvey => ({
   faults: [],
   splits: [],
   problems: [],
+  losses: [],
   hasEvents: true,
   actions: {},
   ...more,

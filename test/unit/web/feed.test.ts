@@ -31,6 +31,7 @@ const survey = (primary: string | null): PageSurvey => ({
   faults: [],
   splits: [],
   problems: [],
+  losses: [],
   hasEvents: true,
   actions: {},
 })

@@ -60,10 +60,11 @@ const listCommand = (output: Output): Command =>
     .run((flags) => {
       const drills = listDrills()
       if (flags.json) {
-        const shown = drills.map(({ name, topology, purpose, runners }) => ({
+        const shown = drills.map(({ name, topology, purpose, duration, runners }) => ({
           name,
           topology: topologyName(topology),
           purpose,
+          duration,
           runners,
         }))
         output.data(JSON.stringify(shown, undefined, 2))
@@ -108,14 +109,14 @@ const schemaCommand = (output: Output): Command =>
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/)[0] ?? text
 
 const describeDrill = (drill: Drill): string => {
-  const { name, purpose, symptom, fix, topology, load, setup, steps, expect } = drill
+  const { name, purpose, duration, symptom, fix, topology, load, setup, steps, expect } = drill
   const part = (title: string, lines: readonly string[]) => (lines.length > 0 ? ['', title, ...lines] : [])
   const numbered = (list: readonly Step[]) => list.map((step, index) => `  ${index + 1}. ${describeNamed(step)}`)
   const clients = load && [
     `  ${counted(load.writers, 'writer')}, ${counted(load.logins, 'login client')}, ${counted(load.readers, 'reader')}, ${counted(load.tokens, 'token')}`,
   ]
   return [
-    `${name} (${topologyName(topology)})`,
+    `${name} (${topologyName(topology)}${duration && `, about ${duration}`})`,
     ...(purpose ? [purpose.trim()] : []),
     ...part('Symptom', symptom ? [`  ${symptom.trim()}`] : []),
     ...part('Fix', fix ? [`  ${fix.trim()}`] : []),

@@ -6,7 +6,14 @@ import { openLab } from '../../../lab/live/open-lab.js'
 import type { ClusterAccess } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
-import { type ClusterLoss, countLost, describeEntries, readLosses } from '../../../lab/requests/losses.js'
+import {
+  type ClusterLoss,
+  countLost,
+  describeEntries,
+  describeRestored,
+  readLosses,
+  restoredBy,
+} from '../../../lab/requests/losses.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 
@@ -44,23 +51,26 @@ const report = async (lab: LiveLab, cluster: string): Promise<Report> => {
 }
 
 const HEADER = ['cluster', 'entry', 'operation', 'path']
+const CREDENTIAL_WORDS = { token: 'token', secret_id: 'SecretID' } as const
 
 const findDataDirectory = (cluster: ClusterAccess): string | undefined =>
   'dataDir' in cluster ? String(cluster.dataDir) : undefined
 
-/** Returns notes about the stored log frames and the deletions among the lost entries. */
+/** Returns notes about the stored log frames, and about deletions and credentials among the lost entries. */
 const describeRemains = ({ cluster, losses }: Report, dataDirectory = 'its data directory'): readonly string[] => {
   if (losses.length === 0) return []
   const deletions = losses.flatMap(({ entries }) => entries.filter(({ operation }) => operation === 'delete')).length
+  const restored = describeRestored(restoredBy(losses))
   const beyond = losses.reduce((sum, { framesBeyond }) => sum + framesBeyond, 0)
   return [
     `${cluster} keeps the encrypted log frames of these entries in ${dataDirectory} below core/losses/. No command reads them.`,
     ...(beyond > 0 ? [`${cluster} did not keep ${counted(beyond, 'more log frame')}, because of the size.`] : []),
     ...(deletions > 0
-      ? [
-          `The losses include ${counted(deletions, 'deletion')}: deleted data, such as a revoked token, can be valid again.`,
-        ]
+      ? [`The losses include ${counted(deletions, 'deletion')}: the new primary still has the deleted data.`]
       : []),
+    ...(restored === ''
+      ? []
+      : [`Credentials that came back: ${restored}. They are valid on the new primary: revoke them there.`]),
   ]
 }
 
@@ -73,7 +83,12 @@ const describe = (reports: readonly Report[], dataOf: (cluster: string) => strin
   })
   const rows = reports.flatMap(({ cluster, losses }) =>
     losses.flatMap(({ entries, entriesBeyond }) => [
-      ...entries.map(({ index, path, operation }) => [cluster, String(index), operation, path || 'hidden']),
+      ...entries.map(({ index, path, operation, credential }) => [
+        cluster,
+        String(index),
+        credential ? `${operation} (${CREDENTIAL_WORDS[credential]} came back)` : operation,
+        path || 'hidden',
+      ]),
       ...(entriesBeyond > 0 ? [[cluster, '', '', `not listed: ${counted(entriesBeyond, 'more operation')}`]] : []),
     ]),
   )

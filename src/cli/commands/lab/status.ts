@@ -5,9 +5,16 @@ import { describeEvent } from '../../../lab/daemon/describe.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-import { type AnyLab, withAnonymousClient } from '../../../lab/model/cluster.js'
+import type { AnyLab } from '../../../lab/model/cluster.js'
 import { commandIn, requireAnyLab } from '../../../lab/model/lab-directory.js'
-import { countLost, describeEntries, describePaths, readLosses } from '../../../lab/requests/losses.js'
+import {
+  askLosses,
+  countLost,
+  describeEntries,
+  describePaths,
+  describeRestored,
+  restoredBy,
+} from '../../../lab/requests/losses.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { drawLabView } from '../../../lab/status/draw.js'
 import { withFilters } from '../../../lab/status/filters.js'
@@ -42,18 +49,16 @@ export const statusCommand = (output: Output): Command =>
       if (survey.problems.length > 0) throw new LabError('remote', survey.problems.join('; '))
     })
 
-const ANSWER_MS = 1000
-
 /** Describes the log entries that each cluster discarded when it followed its successor. */
-const describeLosses = async (lab: AnyLab): Promise<string[]> => {
-  const asked = lab.clusters.map(async (cluster) => {
-    const losses = await withAnonymousClient(cluster, readLosses, ANSWER_MS).catch(() => [])
-    if (losses.length === 0) return []
+const describeLosses = async (lab: AnyLab): Promise<string[]> =>
+  (await askLosses(lab)).flatMap(({ cluster, losses }) => {
     const lost = describeEntries(countLost(losses)) + describePaths(losses)
-    return [`${cluster.name} discarded ${lost} after failovers: ${commandIn(lab.name, `losses ${cluster.name}`)}`]
+    const restored = describeRestored(restoredBy(losses))
+    return [
+      `${cluster} discarded ${lost} after failovers: ${commandIn(lab.name, `losses ${cluster}`)}`,
+      ...(restored === '' ? [] : [`credentials that came back with these losses: ${restored}`]),
+    ]
   })
-  return (await Promise.all(asked)).flat()
-}
 
 /** Columns that a narrow screen omits, in this order. */
 const SPARE = ['process', 'address', 'merkle root', 'wal', 'heartbeat']

@@ -1,6 +1,7 @@
 import type { LabEvent } from '../../events/event.js'
 import type { LabKind } from '../../model/server-verbs.js'
 import type { Link } from '../../model/topology.js'
+import type { RestoredCredentials } from '../../requests/losses.js'
 
 /**
  * The outcome of a drill: JSON-compatible data, as in reports and `--json`. Times with the suffix `Ms` are milliseconds since the
@@ -145,6 +146,8 @@ interface DiscardedEntries {
   readonly entries: number
   /** Storage paths of the operations, at most 100. Empty if the server does not show them. */
   readonly paths: readonly string[]
+  /** Credentials that came back: they are valid again on the new primary. */
+  readonly restored: RestoredCredentials
 }
 
 export interface TokensResult {

@@ -2,7 +2,7 @@ import { counted } from '../../../base/counted.js'
 import { messageOf } from '../../../base/printable.js'
 import type { LabEvent } from '../../events/event.js'
 import type { LiveLab } from '../../live/live-lab.js'
-import { type ClusterLoss, countLost, newLosses, pathsOf, readLosses } from '../../requests/losses.js'
+import { type ClusterLoss, countLost, newLosses, pathsOf, readLosses, restoredBy } from '../../requests/losses.js'
 import { DrillContext } from '../context/drill-context.js'
 import type { DrillAudit, DrillEvent, DrillResult, ExpectationResult, Picture } from '../context/result.js'
 import { StatusCollector, type StatusSample, toPicture } from '../context/status-samples.js'
@@ -63,9 +63,9 @@ const ANSWER_MS = 1000
 const toDiscarded = (before: Losses, after: Losses): DrillResult['discarded'] =>
   [...after].flatMap(([cluster, now]) => {
     const losses = newLosses(before.get(cluster) ?? [], now)
-    return losses.length === 0
-      ? []
-      : [{ cluster, entries: countLost(losses), paths: pathsOf(losses).slice(0, PATHS_MAX) }]
+    if (losses.length === 0) return []
+    const [entries, paths] = [countLost(losses), pathsOf(losses).slice(0, PATHS_MAX)]
+    return [{ cluster, entries, paths, restored: restoredBy(losses) }]
   })
 
 class DrillRun {

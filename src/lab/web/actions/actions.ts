@@ -9,33 +9,27 @@ import { requireMode } from '../../operations/preflight.js'
 import { demote, promote } from '../../operations/role-changes.js'
 import { loadOver, resetLab } from '../../snapshot/reset.js'
 import { saveSnapshot, withSnapshot } from '../../snapshot/take-image.js'
-import type { PageAction, PageVerb } from '../page-facts.js'
+import type { PageAction, PagePlan, PagePlanStep, PageVerb } from '../page-facts.js'
 import { findDrill, playDrill, stepsOf } from './drill-job.js'
-import { ending, type LabAction, linkFault, role, roleChange, runbookOf, server, TIMEOUT_MS } from './lab-action.js'
+import { ending, type LabAction, linkFault, role, roleChange, server, TIMEOUT_MS } from './lab-action.js'
 
 const named = ({ name = '' }: PageAction): string => shellWord(name)
 
 export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
-  start: server('start', 'Start', 'servers', 'The server starts with its data and is unsealed.'),
+  start: server('start', 'servers', 'The server starts with its data and is unsealed.'),
   stop: ending(
     'stop',
-    'Stop …',
     'servers',
     'The server shuts down cleanly and keeps its data. Requests fail until it is started.',
   ),
-  crash: ending('crash', 'Crash …', 'servers', 'The server is killed without a shutdown. Its data on disk is kept.'),
-  pause: ending(
-    'pause',
-    'Pause …',
-    'processes',
-    'The process is suspended: connections stay open, and requests get no response.',
-  ),
-  resume: server('resume', 'Resume', 'processes', 'The suspended process continues.'),
-  seal: ending('seal', 'Seal …', 'nothing', 'The server discards its keys and rejects requests until it is unsealed.'),
-  unseal: server('unseal', 'Unseal', 'nothing', 'The server is unsealed with the key shares of the lab.'),
+  crash: ending('crash', 'servers', 'The server is killed without a shutdown. Its data on disk is kept.'),
+  pause: ending('pause', 'processes', 'The process is suspended: connections stay open, and requests get no response.'),
+  resume: server('resume', 'processes', 'The suspended process continues.'),
+  seal: ending('seal', 'nothing', 'The server discards its keys and rejects requests until it is unsealed.'),
+  unseal: server('unseal', 'nothing', 'The server is unsealed with the key shares of the lab.'),
   cut: {
     ...linkFault(() => ({ name: 'partition' })),
-    label: () => 'Cut',
+    verb: 'Cut',
     title: ({ clusters }) => `cut the link between ${clusters.join(' and ')}`,
     line: ({ clusters }) => `fault partition ${clusters.join(' ')}`,
     consequence: () => 'The link passes no traffic until it is healed.',
@@ -43,7 +37,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
   latency: {
     ...linkFault(({ ms = 0 }) => ({ name: 'latency', ms })),
     asks: 'ms',
-    label: () => 'Add latency …',
+    verb: 'Add latency',
     title: ({ clusters, ms }) => `add ${ms} ms of latency to the link between ${clusters.join(' and ')}`,
     line: ({ clusters, ms }) => `fault latency ${clusters.join(' ')} ${ms}ms`,
     consequence: () => 'All traffic of the link is delayed until the link is healed.',
@@ -51,7 +45,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
   heal: {
     clusters: 2,
     needs: 'links',
-    label: () => 'Heal',
+    verb: 'Heal',
     title: ({ clusters }) => `heal the link between ${clusters.join(' and ')}`,
     line: ({ clusters }) => `heal ${clusters.join(' ')}`,
     consequence: () => 'All faults of the link are removed, including hidden ones.',
@@ -66,7 +60,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     clusters: 1,
     hasKind: true,
     canForce: true,
-    label: (action) => `Promote to ${role(action)} primary …`,
+    verb: 'Promote',
+    object: (action) => `to ${role(action)} primary`,
     title: (action) => `promote ${action.clusters} to ${role(action)} primary`,
     consequence: ({ isForced }) =>
       isForced
@@ -83,7 +78,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
   demote: roleChange({
     clusters: 1,
     hasKind: true,
-    label: (action) => `Demote from ${role(action)} primary …`,
+    verb: 'Demote',
+    object: (action) => `from ${role(action)} primary`,
     title: (action) => `demote ${action.clusters} from ${role(action)} primary to secondary`,
     consequence: () => 'The cluster rejects writes. It has no primary until you make it follow another cluster.',
     steps: async (book, action) => {
@@ -98,22 +94,26 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     clusters: 2,
     canForce: true,
     canAcceptLoss: true,
-    label: ({ clusters: [lost] }) => `Fail over from ${lost} …`,
-    title: ({ clusters }) => `fail over from ${clusters.join(' to ')}`,
+    verb: 'Fail over',
+    object: ({ clusters: [, to] }) => `to ${to}`,
+    title: ({ clusters: [, to] }) => `fail over to ${to}`,
     line: ({ clusters, isForced, acceptsLoss }) =>
       `failover ${clusters.join(' ')}${isForced ? ' --force' : ''}${acceptsLoss ? ' --accept-loss any' : ''}`,
-    consequence: ({ clusters: [lost, to], isForced }) =>
-      isForced
-        ? `${to} becomes primary even if it lacks entries. ${lost} is not demoted: if it is running, there are two primaries.`
-        : `${to} becomes primary. If ${lost} is reachable, it is demoted first, so that no data is lost.`,
+    consequence: ({ clusters: [lost, to], isForced, acceptsLoss }) => {
+      if (isForced)
+        return `${to} becomes primary even if it lacks entries. ${lost} is not demoted: if it is running, there are two primaries.`
+      const loss = acceptsLoss ? ` If ${lost} is down, entries that ${to} lacks are lost.` : ''
+      return `${to} becomes primary. If ${lost} is reachable, it is demoted first, so that no data is lost.${loss}`
+    },
     steps: async (book, { clusters: [lost = '', to = ''], isForced = false, acceptsLoss = false }) => {
       await failOver(book, { lost, to, isForced, acceptLoss: acceptsLoss ? 'any' : 0 })
     },
   }),
   switchover: roleChange({
     clusters: 2,
-    label: ({ clusters: [from] }) => `Switch over with ${from} …`,
-    title: ({ clusters }) => `switch over from ${clusters.join(' to ')}`,
+    verb: 'Switch over',
+    object: ({ clusters: [, to] }) => `to ${to}`,
+    title: ({ clusters: [, to] }) => `switch over to ${to}`,
     line: ({ clusters }) => `switchover ${clusters.join(' ')}`,
     consequence: ({ clusters: [from, to] }) =>
       `${to} becomes primary, and ${from} becomes its secondary. No data is lost.`,
@@ -121,8 +121,9 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
   }),
   rejoin: roleChange({
     clusters: 2,
-    label: ({ clusters: [, primary] }) => `Follow ${primary} …`,
-    title: ({ clusters }) => `make ${clusters.join(' follow ')}`,
+    verb: 'Rejoin',
+    object: ({ clusters: [, primary] }) => `as a secondary of ${primary}`,
+    title: ({ clusters }) => `rejoin ${clusters.join(' as a secondary of ')}`,
     line: ({ clusters }) => `rejoin ${clusters.join(' ')}`,
     consequence: ({ clusters: [name, primary] }) => `Entries that ${name} has and ${primary} lacks are lost.`,
     steps: (book, { clusters: [name = '', primary = ''] }) => rejoin(book, name, primary),
@@ -130,7 +131,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
   'step-down': roleChange({
     clusters: 1,
     needs: 'nodes',
-    label: () => 'Step down …',
+    verb: 'Step down',
     title: ({ clusters }) => `make the active node of ${clusters} step down`,
     consequence: () =>
       'The active node becomes a standby, and another node becomes active. Requests wait for a moment.',
@@ -146,12 +147,14 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     isDestructive: true,
     isAlone: true,
     canBeStopped: true,
-    label: () => 'Run a drill …',
+    verb: 'Run',
+    object: () => 'a drill',
     title: (action) => `run the drill ${action.name}`,
     // Without a name, the command would start a new lab if this one does not fit.
     line: (action, lab) => `drill run ${named(action)}${nameFlag(lab) === '' ? ` --name ${lab}` : ''}`,
     consequence: () => 'The drill runs on this lab and changes it. A reset restores the lab.',
-    lines: ({ name = '' }, lab) => stepsOf(findDrill(name, lab)).map(describeStep),
+    plan: ({ name = '' }, lab) =>
+      stepsOf(findDrill(name, lab)).map((step) => ({ title: describeStep(step), command: null })),
     run: ({ name = '' }, context) => playDrill(findDrill(name, context.lab), context),
   },
   save: {
@@ -159,7 +162,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     needs: 'snapshots',
     asks: 'new-snapshot',
     isAlone: true,
-    label: () => 'Save a snapshot …',
+    verb: 'Save',
+    object: () => 'a snapshot',
     title: (action) => `save the snapshot ${action.name}`,
     line: (action) => `snapshot save ${named(action)}`,
     consequence: () => 'Writes wait for less than a second.',
@@ -174,7 +178,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     asks: 'snapshot',
     isDestructive: true,
     isAlone: true,
-    label: () => 'Load a snapshot …',
+    verb: 'Load',
+    object: () => 'a snapshot',
     title: (action) => `load the snapshot ${action.name}`,
     line: (action) => `snapshot load ${named(action)}`,
     consequence: () => 'All later changes of the lab are lost.',
@@ -189,7 +194,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     needs: 'snapshots',
     isDestructive: true,
     isAlone: true,
-    label: () => 'Reset …',
+    verb: 'Reset',
     title: () => 'reset the lab',
     line: () => 'reset',
     consequence: () => 'The lab returns to its initial state, or to the loaded snapshot. All later changes are lost.',
@@ -200,13 +205,14 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
   },
 }
 
-/** Returns the requests that an action would send, or the steps of a drill. Empty if the action is a single command. */
-export const linesOf = async (action: PageAction, lab: LiveLab): Promise<readonly string[]> => {
+/** Returns the steps of a runbook for an action, or of a drill. Empty if the action is a single command. */
+export const planSteps = async (action: PageAction, lab: LiveLab): Promise<PagePlan['steps']> => {
   for (const name of action.clusters) lab.cluster(name)
-  const { steps, lines } = ACTIONS[action.verb]
-  if (!steps) return lines?.(action, lab) ?? []
+  const { steps, plan } = ACTIONS[action.verb]
+  if (!steps) return plan?.(action, lab) ?? []
   await lab.followActiveNodes()
-  const calls: string[] = []
-  await steps(runbookOf(lab, { say: () => undefined, call: (line) => void calls.push(line) }, true), action)
-  return calls
+  const found: PagePlanStep[] = []
+  const onStep = ({ title, command }: PagePlanStep) => void found.push({ title, command })
+  await steps(lab.runbook({ timeoutMs: TIMEOUT_MS, onProgress: () => undefined, onStep, isDryRun: true }), action)
+  return found
 }

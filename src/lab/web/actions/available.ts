@@ -11,7 +11,7 @@ import type {
   PageVerb,
 } from '../page-facts.js'
 import { ACTIONS } from './actions.js'
-import { LABS } from './lab-action.js'
+import { capitalized, LABS } from './lab-action.js'
 
 type Known = Pick<PageSurvey, 'clusters' | 'links' | 'splits'>
 
@@ -36,14 +36,28 @@ export const availableActions = (lab: AnyLab, known: Known): PageSurvey['actions
 }
 
 const toAvailable = (action: PageAction, isOfNodes: boolean): AvailableAction => {
-  const { label, asks, canForce, canAcceptLoss } = ACTIONS[action.verb]
-  const text = label(action)
+  const { verb, object, title, asks, isDestructive, canForce, canAcceptLoss, consequence } = ACTIONS[action.verb]
+  const words = [verb, object?.(action), isOfNodes && 'all nodes'].filter(Boolean).join(' ')
+  const ends = action.clusters.length === 2 && `between ${action.clusters.join(' and ')}`
+  /** The consequence of an option is what it adds to the consequence of the action, or puts in its place. */
+  const option = (field: 'isForced' | 'acceptsLoss', label: string) =>
+    ({
+      ...{ field, label },
+      consequence: consequence({ ...action, [field]: true })
+        .replace(consequence(action), '')
+        .trim(),
+    }) as const
   return {
     action,
-    label: isOfNodes ? text.replace(/( …)?$/, ' all nodes$1') : text,
+    verb,
+    label: asks || isDestructive ? `${words} …` : words,
+    // Without its input, an action has no title of its own.
+    title: asks ? [words, ends].filter(Boolean).join(' ') : capitalized(title(action)),
     ...(asks && { asks }),
-    ...(canForce && { canForce }),
-    ...(canAcceptLoss && { canAcceptLoss }),
+    options: [
+      ...(canAcceptLoss ? [option('acceptsLoss', 'Accept any loss')] : []),
+      ...(canForce ? [option('isForced', 'Force')] : []),
+    ],
   }
 }
 
@@ -90,7 +104,8 @@ const roleActions = (cluster: PageCluster, known: Known): readonly PageAction[] 
 const newPrimaries = ({ name, dr }: PageCluster, { clusters, links }: Known): readonly string[] => {
   const isFollowed = links.some(({ kind, primary }) => kind === 'dr' && primary === name)
   const isLeft = dr.mode === 'primary' ? !isFollowed : dr.mode === 'secondary' && dr.state === 'idle'
-  return isLeft ? clusters.filter((one) => one.name !== name && one.dr.mode === 'primary').map((one) => one.name) : []
+  const isOfSet = (one: PageCluster) => one.dr.mode === 'primary' && one.dr.clusterId === dr.clusterId
+  return isLeft ? clusters.filter((one) => one.name !== name && isOfSet(one)).map((one) => one.name) : []
 }
 
 const changeOf = (cluster: PageCluster, kind: PageKind): readonly PageAction[] => {

@@ -24,7 +24,7 @@ export const findDrill = (name: string, lab: LiveLab): Drill => {
 export const drillsFor = (lab: LiveLab): PageChoices['drills'] =>
   listDrills()
     .filter((drill) => fits(drill, lab))
-    .map(({ name, purpose, topology }) => ({ name, purpose, topology: topologyName(topology) }))
+    .map(({ name, purpose, topology, duration }) => ({ name, purpose, duration, topology: topologyName(topology) }))
 
 const fits = (drill: Drill, lab: LiveLab): boolean =>
   attempt(() => {

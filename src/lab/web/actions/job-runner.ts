@@ -5,7 +5,7 @@ import { LabError } from '../../model/lab-error.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import { listSnapshots } from '../../snapshot/kept.js'
 import type { PageAction, PageChoices, PageLine, PagePlan, PageWork } from '../page-facts.js'
-import { ACTIONS, linesOf } from './actions.js'
+import { ACTIONS, planSteps } from './actions.js'
 import { drillsFor } from './drill-job.js'
 import { LABS } from './lab-action.js'
 
@@ -41,9 +41,16 @@ export class JobRunner implements AsyncDisposable {
   /** Returns what an action would do. Rejects if the action is not possible. */
   async plan(action: PageAction): Promise<PagePlan> {
     const { consequence, isDestructive = false } = ACTIONS[action.verb]
-    const { title, command } = this.#describe(action)
+    const { command } = this.#describe(action)
     await using lab = openLab(this.#name, this.#host)
-    return { title, isDestructive, consequence: consequence(action), command, lines: await linesOf(action, lab) }
+    return { isDestructive, consequence: consequence(action), command, steps: await planSteps(action, lab) }
+  }
+
+  /** Returns a root token that is valid on a cluster now. Rejects with the reason if there is none. */
+  async rootToken(cluster: string): Promise<{ readonly token: string }> {
+    await using lab = openLab(this.#name, this.#host)
+    await lab.followActiveNodes()
+    return { token: await lab.rootToken(cluster) }
   }
 
   async choices(): Promise<PageChoices> {

@@ -6,7 +6,7 @@ import { KIND_WORDS } from '../../model/kinds.js'
 import type { Runbook } from '../../operations/runbook.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
-import type { PageAction, PageDrill, AvailableAction, PageVerb } from '../page-facts.js'
+import type { PageAction, PageDrill, AvailableAction, PagePlanStep, PageVerb } from '../page-facts.js'
 
 /** Timeout of each wait in milliseconds, as on the command line. */
 export const TIMEOUT_MS = 30_000
@@ -29,8 +29,11 @@ export interface ActionContext {
 }
 
 /** An action of the page, which runs the code of the command line. `needs`: which labs support it. */
-export interface LabAction extends Pick<AvailableAction, 'asks' | 'canForce' | 'canAcceptLoss'> {
-  readonly label: (action: PageAction) => string
+export interface LabAction extends Pick<AvailableAction, 'asks' | 'verb'> {
+  /** What the list of actions shows after the verb, to distinguish the action from others with this verb. */
+  readonly object?: (action: PageAction) => string
+  readonly canForce?: true
+  readonly canAcceptLoss?: true
   /** Number of clusters that the action requires. */
   readonly clusters: 0 | 1 | 2
   readonly hasKind?: true
@@ -44,12 +47,14 @@ export interface LabAction extends Pick<AvailableAction, 'asks' | 'canForce' | '
   /** Arguments after the program name. Absent if only API requests are equivalent. */
   readonly line?: (action: PageAction, lab: string) => string
   readonly consequence: (action: PageAction) => string
-  /** The requests of the action, which the page shows first. `lines`: other lines to show, such as the steps of a drill. */
+  /** The operation, whose runbook the page shows first. `plan`: the steps of an action without a runbook. */
   readonly steps?: (book: Runbook, action: PageAction) => Promise<void>
-  readonly lines?: (action: PageAction, lab: LiveLab) => readonly string[]
+  readonly plan?: (action: PageAction, lab: LiveLab) => readonly PagePlanStep[]
   /** Returns the result. Rejects with the error of the equivalent command. */
   readonly run: (action: PageAction, context: ActionContext) => Promise<string>
 }
+
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 export const role = ({ kind = 'dr' }: PageAction): string => KIND_WORDS[kind]
 
@@ -83,23 +88,20 @@ const lastOf = async ({ say }: Progress, work: (say: (text: string) => void) => 
 
 type ServerVerb = Extract<PageVerb, 'start' | 'stop' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal'>
 
-export const server = (verb: ServerVerb, label: string, needs: LabAction['needs'], consequence: string): LabAction => ({
+export const server = (name: ServerVerb, needs: LabAction['needs'], consequence: string): LabAction => ({
   clusters: 1,
   needs,
-  label: () => label,
+  verb: capitalized(name),
   consequence: () => consequence,
-  title: ({ clusters }) => `${verb} ${clusters}`,
-  line: ({ clusters }) => `${verb} ${clusters}`,
+  title: ({ clusters }) => `${name} ${clusters}`,
+  line: ({ clusters }) => `${name} ${clusters}`,
   run: ({ clusters }, { lab, host, progress }) =>
     lastOf(progress, (onProgress) =>
-      workOnServers(lab.name, verb, clusters, { timeoutMs: TIMEOUT_MS, onProgress }, host),
+      workOnServers(lab.name, name, clusters, { timeoutMs: TIMEOUT_MS, onProgress }, host),
     ),
 })
 
 export const ending = (...args: Parameters<typeof server>): LabAction => ({ ...server(...args), isDestructive: true })
-
-export const runbookOf = (lab: LiveLab, { say, call }: Pick<Progress, 'say' | 'call'>, isDryRun = false): Runbook =>
-  lab.runbook({ timeoutMs: TIMEOUT_MS, onProgress: say, onCall: call, isDryRun })
 
 type RoleChange = Omit<LabAction, 'run' | 'needs'> &
   Required<Pick<LabAction, 'steps'>> &
@@ -113,7 +115,7 @@ export const roleChange = (change: RoleChange): LabAction => ({
   run: (action, { lab, progress }) =>
     lastOf(progress, async (say) => {
       await lab.followActiveNodes()
-      await change.steps(runbookOf(lab, { say, call: progress.call }), action)
+      await change.steps(lab.runbook({ timeoutMs: TIMEOUT_MS, onProgress: say, onCall: progress.call }), action)
     }),
 })
 

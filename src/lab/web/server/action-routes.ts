@@ -13,12 +13,14 @@ const ROUTES: readonly (readonly [method: 'get' | 'post' | 'delete', path: strin
   ['get', '/', (jobs) => jobs.choices()],
   ['post', '/', async (jobs, request) => jobs.begin(parseAction(await readJson(request)))],
   ['post', '/plan', async (jobs, request) => jobs.plan(parseAction(await readJson(request)))],
+  ['post', '/root-token', async (jobs, request) => jobs.rootToken(parseCluster(await readJson(request)))],
   ['delete', /^\/(\d+)$/, (jobs, { params }) => jobs.stop(Number(params[0]))],
 ]
 
 /**
  * Routes of the actions of the page. `GET` lists the choices, `POST` starts an action, `POST plan` returns what it would do,
- * `DELETE <id>` stops it. Error responses have their reasons in `errors`. `jobs`: absent if the page is read-only.
+ * `POST root-token` returns a root token of the lab, `DELETE <id>` stops an action. Error responses have their reasons in
+ * `errors`. `jobs`: absent if the page is read-only, which then permits none of them.
  */
 export const actionRoutes = (jobs: JobRunner | undefined): Router => {
   const router = Router({ caseSensitive: true, strict: true })
@@ -47,6 +49,12 @@ const NAME = /^[A-Za-z0-9][\w.-]{0,99}$/
 /** Throws a usage error with the reason unless a part of an action is valid. */
 const requireThat = (isValid: boolean, reason: string): void => {
   if (!isValid) throw new LabError('usage', reason)
+}
+
+const parseCluster = (value: unknown): string => {
+  const { cluster } = (value ?? {}) as { readonly cluster?: unknown }
+  requireThat(typeof cluster === 'string', '"cluster" must be the name of a cluster')
+  return String(cluster)
 }
 
 /** Parses an action. Throws a usage error with the reason if it is invalid. */

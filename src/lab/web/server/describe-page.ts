@@ -7,23 +7,29 @@ import { NO_STATUS } from '../../requests/replication-status.js'
 import { CUT, signOf } from '../../status/draw.js'
 import { findExpectedLinks, findSplitBrains, type FollowView } from '../../status/links.js'
 import type { ClusterView, NodeRow, LabView } from '../../status/observe.js'
+import { type askLosses, countLost, describeRestored, pathsOf, restoredBy } from '../../requests/losses.js'
+import { commandIn } from '../../model/lab-directory.js'
 import { topologyOf } from '../../topology/catalogue.js'
 import type {
   PageCluster,
   PageEvent,
   PageFault,
   PageLink,
+  PageLosses,
   PageNode,
-  PageRequests,
   PageSurvey,
   PlannedLink,
 } from '../page-facts.js'
 
+/** What a server reports of itself. `requests`: null if it reports none. */
+export type ServerFacts = Required<Pick<PageCluster, 'requests' | 'isFenced'>>
+
 /** Facts in addition to the survey. */
 interface Besides extends Pick<PageSurvey, 'atMs'> {
-  readonly requests: ReadonlyMap<string, PageRequests | null>
+  readonly servers: ReadonlyMap<string, ServerFacts | null>
   /** The previous links, which tell the primary of a secondary while one of the two does not respond. Default: the topology. */
   readonly before: readonly PageLink[]
+  readonly losses: PageSurvey['losses']
 }
 
 /** Returns a copy with these fields only. Others may be secret, or of no use to the page. */
@@ -34,7 +40,7 @@ const pick = <T extends object, K extends keyof T>(value: T, ...names: readonly 
 export const describeSurvey = (
   lab: AnyLab,
   survey: LabView,
-  { atMs, requests, before }: Besides,
+  { atMs, servers, before, losses }: Besides,
 ): Omit<PageSurvey, 'actions'> => {
   const planned = (topologyOf(lab)?.links ?? []).map((link) => pick(link, 'kind', 'primary', 'secondary'))
   const known =
@@ -44,9 +50,10 @@ export const describeSurvey = (
     atMs,
     topology: survey.topology,
     problems: survey.problems,
+    losses,
     hasEvents: hasDaemon(lab),
     planned,
-    clusters: survey.clusters.map((view) => describeCluster(view, requests.get(speakerOf(view)) ?? null)),
+    clusters: survey.clusters.map((view) => describeCluster(view, servers.get(speakerOf(view)) ?? NO_FACTS)),
     links: describeLinks(survey, known, atMs),
     splits: findSplitBrains(survey.clusters).flatMap(({ kind, primaries: [first = '', ...others] }) =>
       others.map((other) => ({ kind, between: [first, other] as const })),
@@ -93,15 +100,33 @@ const describeLink = (link: FollowView, known: readonly PlannedLink[]): PageLink
   }
 }
 
+/** Number of paths that the page shows for each cluster. */
+const PATHS_SHOWN = 5
+
+export const describeLosses = (lab: string, found: Awaited<ReturnType<typeof askLosses>>): readonly PageLosses[] =>
+  found.map(({ cluster, losses }) => {
+    const paths = pathsOf(losses)
+    return {
+      cluster,
+      entries: countLost(losses),
+      paths: paths.slice(0, PATHS_SHOWN),
+      pathsBeyond: Math.max(0, paths.length - PATHS_SHOWN),
+      restored: describeRestored(restoredBy(losses)),
+      command: commandIn(lab, `losses ${cluster}`),
+    }
+  })
+
 const speakerOf = ({ name, nodes }: ClusterView): string => nodes?.find(({ isActive }) => isActive)?.name ?? name
 
-const describeCluster = (view: ClusterView, requests: PageRequests | null): PageCluster => ({
+const NO_FACTS: ServerFacts = { requests: null, isFenced: false }
+
+const describeCluster = (view: ClusterView, facts: ServerFacts): PageCluster => ({
+  ...facts,
   ...pick(view, 'name', 'apiAddress', 'process', 'isInitialized', 'isSealed', 'problems'),
   isAnswering: view.health !== null,
-  requests,
   nodes: view.nodes?.map(describeNode) ?? null,
-  dr: pick(view.dr, 'mode', 'state', 'lastWal'),
-  performance: pick(view.performance, 'mode', 'state', 'lastWal'),
+  dr: pick(view.dr, 'mode', 'state', 'lastWal', 'clusterId'),
+  performance: pick(view.performance, 'mode', 'state', 'lastWal', 'clusterId'),
 })
 
 const describeNode = (node: NodeRow): PageNode => ({

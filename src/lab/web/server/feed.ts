@@ -1,4 +1,5 @@
 import { attempt } from '../../../base/attempt.js'
+import { isJsonObject } from '../../../base/json.js'
 import { messageOf } from '../../../base/printable.js'
 import type http from 'node:http'
 import type { Clock } from '../../../base/clock.js'
@@ -14,14 +15,18 @@ import type { LabEvent } from '../../events/event.js'
 import { followEvents, listEvents } from '../../daemon/lab-daemon-client.js'
 import { requireAnyLab } from '../../model/lab-directory.js'
 import type { LabHost } from '../../processes/lab-host.js'
+import { askLosses } from '../../requests/losses.js'
 import { observe } from '../../status/observe.js'
-import { describeHappened, describeSurvey } from './describe-page.js'
+import { describeHappened, describeLosses, describeSurvey, type ServerFacts } from './describe-page.js'
 import { availableActions } from '../actions/available.js'
-import type { PAGE_MESSAGES, PageEvent, PageLink, PageRequests, PageWork } from '../page-facts.js'
+import type { PAGE_MESSAGES, PageEvent, PageLink, PageLosses, PageRequests, PageWork } from '../page-facts.js'
 import type { ClusterOfNodes, NodeAccess } from '../../nodes/nodes.js'
 
 /** Polling interval: lag changes without events. */
 const LOOK_EVERY_MS = 1000
+
+/** Interval between two reads of the losses, which can be long lists. An event of the lab ends it. */
+const LOSSES_EVERY_MS = 30_000
 
 /** Maximum number of events for a page. */
 const EVENTS_KEPT = 1000
@@ -51,6 +56,8 @@ export class Feed {
   #events: readonly PageEvent[] = []
   #works: readonly PageWork[] = []
   #links: readonly PageLink[] = []
+  #losses: readonly PageLosses[] = []
+  #lossesUntilMs = Number.NEGATIVE_INFINITY
   #wake = new AbortController()
   /** The last cluster state that was sent, and its time. */
   #last = { text: '', atMs: Number.NEGATIVE_INFINITY }
@@ -122,13 +129,26 @@ export class Feed {
   async #sendSurvey(): Promise<void> {
     try {
       const lab = requireAnyLab(this.#name)
-      const [survey, requests] = await Promise.all([observe(lab, this.#host), askRequests(lab)])
-      const shown = describeSurvey(lab, survey, { atMs: this.#clock.now(), requests, before: this.#links })
+      const [survey, servers, losses] = await Promise.all([
+        observe(lab, this.#host),
+        askServers(lab),
+        this.#readLosses(lab),
+      ])
+      const shown = describeSurvey(lab, survey, { atMs: this.#clock.now(), servers, before: this.#links, losses })
       this.#links = shown.links
       this.#send('survey', { ...shown, actions: this.#isReadOnly ? {} : availableActions(lab, shown) })
     } catch (error) {
       this.#send('gone', { reason: messageOf(error) })
     }
+  }
+
+  async #readLosses(lab: AnyLab): Promise<readonly PageLosses[]> {
+    const nowMs = this.#clock.monotonic()
+    if (nowMs < this.#lossesUntilMs) return this.#losses
+    this.#lossesUntilMs = nowMs + LOSSES_EVERY_MS
+    // A viewer of a read-only page has the rights of a client without a token.
+    this.#losses = describeLosses(lab.name, await askLosses(lab, !this.#isReadOnly))
+    return this.#losses
   }
 
   /** Follows the events of the lab. A removed lab may be created again, with a daemon that numbers events from the start. */
@@ -163,6 +183,7 @@ export class Feed {
 
   #note(happened: readonly LabEvent[]): void {
     if (happened.length === 0) return
+    this.#lossesUntilMs = Number.NEGATIVE_INFINITY
     const events = happened.slice(-EVENTS_KEPT).map(describeHappened)
     this.#events = [...this.#events, ...events].slice(-EVENTS_KEPT)
     this.#send('events', events)
@@ -193,24 +214,25 @@ const encode = (message: Message, value: unknown): string => {
 
 const ANSWER_MS = 1000
 
-/** Returns the request counts of each server by name. Null for a server that reports none, such as one of another product. */
-const askRequests = async (lab: AnyLab): Promise<ReadonlyMap<string, PageRequests | null>> => {
+/** Returns the facts of each server by name. Null for a server that reports none, such as one of another product. */
+const askServers = async (lab: AnyLab): Promise<ReadonlyMap<string, ServerFacts | null>> => {
   const asked = (lab.clusters as readonly ClusterOfNodes[]).flatMap((cluster) =>
     serversIn<NodeAccess>(cluster).map(async ({ name, apiAddress }) => {
-      const requests = await askServer(name, { ...cluster, apiAddress }).catch(() => null)
-      return [name, requests] as const
+      const facts = await askServer(name, { ...cluster, apiAddress }).catch(() => null)
+      return [name, facts] as const
     }),
   )
   return new Map(await Promise.all(asked))
 }
 
-const askServer = (server: string, cluster: ClusterAccess): Promise<PageRequests | null> =>
+const askServer = (server: string, cluster: ClusterAccess): Promise<ServerFacts> =>
   withAnonymousClient(
     cluster,
     async (client) => {
-      const { json } = await client.send('GET', '/_understudy/v1/info')
-      const { handled, refused } = (json?.requests ?? {}) as Partial<PageRequests>
-      return typeof handled === 'number' && typeof refused === 'number' ? { server, handled, refused } : null
+      const { json = {} } = await client.send('GET', '/_understudy/v1/info')
+      const { handled, refused } = (json.requests ?? {}) as Partial<PageRequests>
+      const isCounted = typeof handled === 'number' && typeof refused === 'number'
+      return { requests: isCounted ? { server, handled, refused } : null, isFenced: isJsonObject(json.fenced) }
     },
     ANSWER_MS,
   )

@@ -153,7 +153,14 @@ const drillResult = (change: Partial<DrillResult> = {}): DrillResult => ({
     byClient: { 'old-token': { acknowledged: 610, lost: 1 }, 'new-login': { acknowledged: 202, lost: 1 } },
   },
   tokens: { survived: 3, total: 3, lost: [] },
-  discarded: [{ cluster: 'A', entries: 2, paths: ['secret/drill/w2-118', 'secret/drill/w3-117'] }],
+  discarded: [
+    {
+      cluster: 'A',
+      entries: 2,
+      paths: ['secret/drill/w2-118', 'secret/drill/w3-117'],
+      restored: { tokens: 2, secretIds: 0 },
+    },
+  ],
   samples: samples(),
   events: [
     { atMs: 3050, kind: 'process', cluster: 'A', details: { from: 'running', to: 'stopped' } },
@@ -362,10 +369,10 @@ describe('report.html', () => {
     expect(html).toContain(`default-src &#39;none&#39;; style-src &#39;sha256-${hash('sha256', style, 'base64')}&#39;`)
   })
 
-  it('report.html names the log entries that a former primary discarded', () => {
+  it('report.html names the log entries that a former primary discarded, and the credentials that came back', () => {
     const html = toHtml(drillResult()).replace(/<[^>]*>/g, ' ')
     expect(html).toMatch(
-      /Log entries that a former primary discarded\s+cluster\s+log entries\s+paths\s+A\s+2\s+secret\/drill\/w2-118/,
+      /Log entries that a former primary discarded\s+cluster\s+log entries\s+paths\s+credentials that came back\s+A\s+2\s+secret\/drill\/w2-118, secret\/drill\/w3-117\s+2 tokens/,
     )
     expect(toHtml(drillResult({ discarded: [] }))).not.toContain('discarded')
   })
