@@ -10,7 +10,7 @@ import { ROOT } from './support/run.js'
 const COMMAND = ['drill', 'run', 'dr-failover', '--slo', 'rto=60s,rpo=0', '--report', 'out/']
 
 /** Returns false for the lines about the start of the lab, which depend on the speed of the machine. */
-const isShown = (text: string): boolean => !/^waiting for|^cluster |^drill /.test(text)
+const isShown = (text: string): boolean => !/^waiting for|^cluster |^drill |^started |^stored /.test(text)
 
 const record = async (cwd: string): Promise<{ status: number | null; lines: PrintedLine[] }> => {
   const env = { ...process.env, XDG_STATE_HOME: cwd }

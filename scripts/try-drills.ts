@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { listDrillNames, loadDrill } from '../src/lab/drills/catalogue.js'
+import { runsOn } from '../src/lab/drills/fitting.js'
 import { RUNNERS, type Runner } from '../src/lab/drills/drill-schema.js'
 import type { DrillResult } from '../src/lab/drills/context/result.js'
 import { ROOT } from './support/run.js'
@@ -33,9 +34,9 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 console.log(row('drill', 'runner', 'verdict', 'time', 'RTO', 'RPO'))
 for (const drill of drills) {
   for (const runner of runners) {
-    const { runners: possible } = loadDrill(drill)
-    if (possible.length > 0 && !possible.includes(runner)) {
-      console.log(row(drill, runner, `not possible with this runner; possible runners: ${possible.join(', ')}`))
+    const loaded = loadDrill(drill)
+    if (!runsOn(loaded, runner)) {
+      console.log(row(drill, runner, `not possible with this runner; possible runners: ${loaded.runners.join(', ')}`))
       continue
     }
     const startMs = performance.now()

@@ -4,10 +4,13 @@ import { makeProgram } from '../../src/cli/program.js'
 import { ProcessOutput } from '../../src/cli/terminal/output.js'
 import { COMMANDS } from '../../src/cli/vault/program/commands.js'
 import type { Schema } from '../../src/lab/documents/schema.js'
-import { drillText, listDrillNames } from '../../src/lab/drills/catalogue.js'
+import { RUNNERS, type Runner } from '../../src/lab/drills/drill-schema.js'
+import { linkFaultsOf, runsOn } from '../../src/lab/drills/fitting.js'
+import { topologyName } from '../../src/lab/topology/catalogue.js'
+import { drillText, listDrillNames, listDrills } from '../../src/lab/drills/catalogue.js'
 import { FACTS } from '../../src/lab/drills/expectations/facts.js'
 import { LOAD_EXPECTATIONS } from '../../src/lab/drills/expectations/load-expectations.js'
-import { STEPS } from '../../src/lab/drills/steps/steps.js'
+import { describeStep, STEPS } from '../../src/lab/drills/steps/steps.js'
 import { listServerFlags } from '../../src/server/config/flags.js'
 
 /**
@@ -191,8 +194,37 @@ const drillPage = (): string => {
     'These expectations are checked at the end, or in a step `checkpoint`.',
     '',
     ...Object.entries(FACTS).flatMap(describe),
+    '## Included drills',
+    '',
+    'This table lists the hosts on which each included drill runs. `runners` in its file declares them.',
+    '',
+    ...table(
+      ['drill', 'topology', 'link faults', ...RUNNERS.map((runner) => HOSTS[runner]), 'simulated lab'],
+      listDrills().map((drill) => [
+        code(drill.name),
+        code(topologyName(drill.topology)),
+        linkFaultsOf(drill).map(describeStep).join(', ') || 'none',
+        ...RUNNERS.map((runner) => (runsOn(drill, runner) ? 'yes' : 'no')),
+        'no',
+      ]),
+    ),
+    ...HOST_NOTES,
   ])
 }
+
+/** The columns of the table of drills. */
+const HOSTS: Readonly<Record<Runner, string>> = {
+  process: 'processes',
+  'in-process': 'one process',
+  docker: 'containers',
+}
+
+const HOST_NOTES = [
+  '- Processes and one process: `drill run --on process` or `--on in-process`, and labs of `up`.',
+  '- Containers: `drill run --on docker`. Link faults work there, because the links go through a lab daemon.',
+  '- Simulated lab: drills run in real time, so a lab in virtual time plays none. Use its operations and links in a test.',
+  '- Attached lab: a drill without `runners` runs with `--name` if its topology and roles fit. If it has link faults, the lab needs a lab daemon.',
+]
 
 /** Describes the type of a value in a few words. */
 const typeTextOf = ({ title, enum: choices, type, items }: Schema): string => {

@@ -27,6 +27,12 @@ export const createSystemRandom = (): Random => {
   }
 }
 
+/** Returns a source of streams by name: reproducible ones with a seed, otherwise the system's generator. */
+export const randomBySeed =
+  (seed: number | string | undefined) =>
+  (name: string): Random =>
+    seed === undefined ? createSystemRandom() : createSeededRandom(`${seed}:${name}`)
+
 /** Returns a reproducible stream: SHA-256 of seed and counter. Never use it for real keys. */
 export const createSeededRandom = (seed: number | string): Random => {
   let counter = 0

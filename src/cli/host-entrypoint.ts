@@ -1,7 +1,7 @@
 import { messageOf } from '../base/printable.js'
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../base/clock.js'
-import { createLooseRandom } from '../base/loose-random.js'
+import { randomBySeed } from '../base/random.js'
 import { HostedServers } from '../lab/hosted/hosted-servers.js'
 import { type LabDaemonConfig, runLabDaemon } from '../lab/daemon/run-lab-daemon.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
@@ -15,8 +15,10 @@ const main = async (file: string): Promise<void> => {
   // SIGHUP is ignored, so that the lab continues when its terminal is closed.
   const signals = new StopSignals(() => process.exit(0))
   const config = JSON.parse(readFileSync(file, 'utf8')) as LabDaemonConfig
-  const servers = new HostedServers(config.servers ?? [])
-  const daemon = await runLabDaemon(config, { clock: systemClock, random: createLooseRandom(), servers })
+  const { seed } = config
+  const randomFor = randomBySeed(seed)
+  const servers = new HostedServers(config.servers ?? [], randomFor)
+  const daemon = await runLabDaemon(config, { clock: systemClock, random: randomFor('links'), servers })
   const stopped = new Promise<void>((resolve) => signals.onStop(() => resolve()))
   endWithParent()
   await stopped

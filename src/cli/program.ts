@@ -36,7 +36,7 @@ import { commandTerm, examples, TypedCommand } from './terminal/command.js'
 import { EXIT, exitCodeOf } from './terminal/exit-codes.js'
 import { describeFirstHour } from './terminal/first-hour.js'
 import { FORMATS, outliveReaders, ProcessOutput } from './terminal/output.js'
-import { reportWaits } from './terminal/patience.js'
+import { reportProgress } from './terminal/progress.js'
 import { StopSignals } from './terminal/stop-signals.js'
 import { describeUnexpected, exitOnUncaughtError } from './terminal/unexpected.js'
 import { packageVersion } from '../base/package-version.js'
@@ -144,7 +144,7 @@ const runOwn = async (
   }
   let reporting: Disposable | undefined
   program.hook('preAction', () => {
-    reporting = reportWaits(output, systemClock, program.opts().verbose === true)
+    reporting = reportProgress(output, systemClock, program.opts().verbose === true)
   })
   try {
     // Drops the flags of a misspelled command, because they would print the general help instead of a suggestion.

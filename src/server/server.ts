@@ -2,7 +2,7 @@ import { type Passwords, PasswordWorker } from '../auth/userpass/password-worker
 import { skewedClock, systemClock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
 import { systemNetwork } from '../base/network.js'
-import { createSystemRandom } from '../base/random.js'
+import { createSystemRandom, type Random } from '../base/random.js'
 import { Meter } from '../core/status/metrics.js'
 import { Holds } from '../replication/host/holds.js'
 import type { Kind } from '../replication/model/types.js'
@@ -39,6 +39,8 @@ import { systemRules, systemRulesOf } from '../core/system/system-rules.js'
 interface ServerOptions extends Partial<Facilities> {
   readonly config: ServerConfig
   readonly log: Log
+  /** For the IDs of requests. Default: `random`. */
+  readonly requestRandom?: Random | undefined
   /** The shared log of a multi-node cluster; absent for a single-node cluster. */
   readonly sharedLog?: SharedLog | undefined
   /** Opens the data. By default, opens the configured storage. */
@@ -123,7 +125,7 @@ export class Server implements ShellView {
       lab: createLabApi(this, config),
       config,
       clock,
-      random,
+      random: options.requestRandom ?? random,
       log,
     })
   }

@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.js'
 import { uuid } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { formatHostPort, type Network, parseHostPort, routedNetwork, systemNetwork } from '../base/network.js'
-import { createSystemRandom } from '../base/random.js'
+import { createSystemRandom, type Random } from '../base/random.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import type { SharedLog } from '../storage/shared-log/shared-log.js'
 import { findLockFile } from '../storage/engine/level-engine.js'
@@ -29,6 +29,8 @@ interface StartParts {
   readonly network?: Network
   readonly openStorage?: () => Promise<EngineSource>
   readonly sharedLog?: SharedLog | undefined
+  readonly random?: Random
+  readonly requestRandom?: Random
 }
 
 /** Starts a server. Rejects with StartFailure if it cannot start. */

@@ -196,7 +196,6 @@ export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> 
       threshold: 1,
       timeoutMs: this.timeoutMs,
       clock: systemClock,
-      onProgress: () => undefined,
       onKeep: () => undefined,
     })
     for (const cluster of wired.clusters) this.keys.set(cluster.name, cluster)

@@ -131,6 +131,29 @@ it('attach accepts the output of operator init as keys, and warns about a readab
   expect(home.left()).toEqual(['one'])
 })
 
+it('unseal without names unseals the running servers of an attached lab, and skips a server that is down', async () => {
+  await using home = new LabHome()
+  await using a = await startServerProcess()
+  await using c = await startServerProcess()
+  const keys = path.join(home.directory, 'keys.json')
+  const addresses = [`A=${a.address}`, `C=${c.address}`]
+  await home.passes('wire', '--topology', 'pr', '--keep', keys, '--name', 'boxes', ...addresses)
+  await home.passes('seal', 'C', '--name', 'boxes')
+  process.kill(a.pid, 'SIGKILL')
+  await until(async () =>
+    a.client.send('GET', 'sys/health').then(
+      () => false,
+      () => true,
+    ),
+  )
+  const unsealed = await home.run('unseal', '--name', 'boxes')
+  expect([unsealed.status, unsealed.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^cluster A does not respond \(.+\), and was skipped$[\s\S]*^cluster C is unsealed$/m),
+  ])
+  expect(await home.run('unseal', 'A', '--name', 'boxes'), 'a named server is not skipped').toMatchObject({ status: 2 })
+})
+
 it('attach saves the keys of servers that it could not join', async () => {
   await using home = new LabHome()
   await using a = await startServerProcess()

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import type { AddressInfo } from 'node:net'
 import net from 'node:net'
+import type { LabRecord } from '../../src/lab/model/cluster.js'
 import { LabHome } from '../support/lab-home.js'
 import { until } from '../support/until.js'
 
@@ -30,6 +31,42 @@ const look = async (home: LabHome): Promise<Seen> =>
   JSON.parse((await home.run('status', '--json')).stdout || '{"clusters":[],"problems":["nothing"]}') as Seen
 
 const isWell = async (home: LabHome): Promise<boolean> => (await look(home)).problems.length === 0
+
+it('the seed of a lab in one process determines its keys and tokens, and other labs reject a seed', async () => {
+  await using home = new LabHome()
+  const keysOf = async (name: string, seed: string) => {
+    const { stdout } = await home.passes('up', 'dr', ...UP, '--shamir', '3/2', '--seed', seed, '--name', name, '--json')
+    const { seed: recorded, clusters } = JSON.parse(stdout) as LabRecord
+    expect(recorded).toBe(seed)
+    return clusters.map(({ unsealKeys, rootToken }) => ({ unsealKeys, rootToken }))
+  }
+  const keys = await keysOf('one', '7')
+  expect(keys[0]).toEqual({
+    unsealKeys: [expect.any(String), expect.any(String), expect.any(String)],
+    rootToken: expect.stringMatching(/^hvs\./),
+  })
+  expect(await keysOf('two', '7')).toEqual(keys)
+  expect(await keysOf('three', '8')).not.toEqual(keys)
+  await home.passes('snapshot', 'save', 'kept', '--name', 'one')
+  for (const [args, why] of [
+    [['up', 'dr', '--seed', '7'], '--seed requires --in-process: it has no effect on servers in separate processes'],
+    [['up', 'dr', '--in-process', '--seed', ''], '--seed must not be empty'],
+    [['up', '--snapshot', 'kept', '--in-process', '--seed', '7'], '--snapshot defines the clusters'],
+  ] as const)
+    expect(await home.run(...args), args.join(' ')).toMatchObject({ status: 1, stderr: expect.stringContaining(why) })
+})
+
+it('the seed of a lab in one process applies only to its first start, so that no random value repeats', async () => {
+  await using home = new LabHome()
+  const up = await home.passes('up', 'single', ...UP, '--seed', '7')
+  expect(up.stdout).toMatch(/^seed: 7$/m)
+  const seedOfDaemon = () =>
+    (JSON.parse(readFileSync(home.record('default').keeper.configFile, 'utf8')) as { seed?: string }).seed
+  expect(seedOfDaemon()).toBe('7')
+  await home.passes('down', '--keep')
+  await home.passes('start')
+  expect([seedOfDaemon(), home.record('default').seed]).toEqual([undefined, '7'])
+})
 
 it('a lab in one process supports the lab commands', { timeout: 300_000 }, async () => {
   await using home = new LabHome()

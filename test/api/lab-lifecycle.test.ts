@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { listenToProgress } from '../../src/base/progress.js'
 import { thisHost } from '../../src/lab/processes/lab-host.js'
 import { upLab } from '../../src/lab/lifecycle/up.js'
 import { randomPorts } from '../../src/lab/model/ports.js'
@@ -36,6 +37,7 @@ describe('a lab', () => {
     const taken = new Map([['A', { api: holder.port, cluster: holder.port + 1 }]])
     const choices = [taken, await randomPorts(['A'])]
     const told: string[] = []
+    const listening = listenToProgress((event) => event.on === 'note' && told.push(event.text))
     const host = thisHost()
     const { clusters } = await upLab(
       {
@@ -47,10 +49,12 @@ describe('a lab', () => {
         threshold: 1,
         timeoutMs: 120_000,
         clock: host.clock,
-        onProgress: (text) => told.push(text),
       },
       host,
-    ).finally(() => vi.unstubAllEnvs())
+    ).finally(() => {
+      listening[Symbol.dispose]()
+      vi.unstubAllEnvs()
+    })
     expect(told).toContain(`port ${holder.port} is in use (process ${process.pid}): choosing other ports`)
     expect([clusters[0]?.ports.api !== holder.port, choices]).toEqual([true, []])
     expect(home.servers()).toHaveLength(1)
@@ -194,7 +198,7 @@ describe('a lab', () => {
     await using home = new LabHome()
     const { status, stderr } = await home.run('up', 'single', ...UP, '--data-dir', '/proc/none')
     expect([status, stderr]).toEqual([1, expect.stringContaining('choose another --data-dir')])
-    expect([home.left(), stderr]).toEqual([[], expect.not.stringContaining('removing the servers')])
+    expect([home.left(), stderr]).toEqual([[], expect.not.stringContaining('the servers that were started')])
   })
 
   it('a lab keeps its data after servers were killed, stopped or frozen, and after "down --keep"', async () => {

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,6 +12,8 @@ import { runProgram } from '../support/program.js'
  * The common behavior of all commands, with the real program. test/unit/cli/help.test.ts checks every command in
  * process.
  */
+
+const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
 
 /** One command for each way in which arguments are parsed. */
 const SAMPLE = [['up'], ['fault', 'latency'], ['server'], ['config', 'show'], ['version']]
@@ -94,6 +97,23 @@ describe('a command that waits', () => {
     )
     const quiet = await runProgram([...args, '--quiet'])
     expect(quiet.stderr).toMatch(/^understudy: timed out after [^\n]*\n$/)
+  })
+
+  it('up shows the state and the time of each step on a terminal, and one line for each step elsewhere', async () => {
+    await using home = new LabHome()
+    const words = ['up', 'single', '--in-process', '--ports', 'random', '--name']
+    const { stderr } = await home.passes(...words, 'plain')
+    expect(stderr).toMatch(/^started 1 server$[\s\S]*^cluster A is unsealed at http:\S+$/m)
+    const command = [process.execPath, ENTRY, ...words, 'live'].join(' ')
+    const env = { PATH: process.env.PATH, XDG_STATE_HOME: home.directory, SHELL: '/bin/sh' }
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+    let shown = ''
+    terminal.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString()
+    })
+    expect(await new Promise((resolve) => terminal.once('close', resolve)), shown).toBe(0)
+    expect(shown).toMatch(/✓ \d+\.\d s {2}started 1 server\r\n/)
+    expect(shown).toMatch(/✓ \d+\.\d s {2}cluster A is unsealed at http:\S+\r\n/)
   })
 
   it('--verbose prints the calls without their queries', async () => {

@@ -196,8 +196,28 @@ it('the runbooks of performance replication run in a shell from the first line t
   await operator.play('activate main branch', { TOKEN_BRANCH: await tokenOf('C') })
   await home.passes('wait', '--for', 'converged')
 
+  await home.vault('A', 'secrets', 'enable', '-path=kv', 'kv')
+  await home.vault('A', 'write', 'kv/a', 'word=kept')
+  await home.passes('wait', '--for', 'converged')
   await home.passes('crash', 'A')
   await operator.play('failover main branch --kind performance', { TOKEN_BRANCH: await tokenOf('C') })
+
+  const playNow = async (words: string) => {
+    const env = { TOKEN_MAIN: await tokenOf('A'), TOKEN_BRANCH: await tokenOf('C') }
+    await operator.play(`${words} --kind performance`, env)
+    await home.passes('wait', '--for', 'converged')
+    const status = JSON.parse((await home.passes('status', '--json')).stdout) as { links: readonly object[] }
+    return status.links
+  }
+  const followsC = { kind: 'performance', primary: 'C', secondary: 'A' }
+  const followsA = { kind: 'performance', primary: 'A', secondary: 'C' }
+  await home.passes('start', 'A')
+  expect(await playNow('rejoin main branch')).toMatchObject([followsC])
+  // The former primary follows already: the first steps are skipped or repeated without effect.
+  expect(await playNow('failback main branch')).toMatchObject([followsA])
+  expect(await playNow('switchover main branch')).toMatchObject([followsC])
+  for (const cluster of ['A', 'C'])
+    expect((await home.vault(cluster, 'read', '-field=word', 'kv/a')).stdout, cluster).toBe('kept')
 })
 
 it('runbook uses the addresses of a lab that is stopped, and explains a missing lab or file', async () => {

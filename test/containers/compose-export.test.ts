@@ -115,6 +115,11 @@ describe('an exported compose file', () => {
     expect((await on('crash', 'A')).status).toBe(0)
     expect(await on('crash', 'A')).toMatchObject({ status: 5, stderr: expect.stringContaining('A is not running') })
     expect((await on('status')).stderr).toContain('A is stopped')
+    for (const verb of ['resume', 'unseal']) {
+      const { status, stderr } = await on(verb)
+      expect([status, stderr], verb).toEqual([0, expect.stringContaining('cluster A is not running, and was skipped')])
+      expect(stderr, verb).toMatch(/^cluster C is /m)
+    }
     const failover = await on('failover', 'A', 'B', '--force')
     expect(failover.status, failover.stderr).toBe(0)
     expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('kept')

@@ -61,7 +61,6 @@ describe('containers of the image', () => {
       threshold: 2,
       timeoutMs: TIMEOUT_MS,
       clock: systemClock,
-      onProgress: () => undefined,
       onKeep: () => undefined,
     })
     const [sentence] = await proveReplication(wired, { clock: systemClock, timeoutMs: TIMEOUT_MS })

@@ -17,7 +17,7 @@ describeHost(
     const home = new LabHome()
     vi.stubEnv('XDG_STATE_HOME', home.directory)
     vi.stubEnv('UNDERSTUDY_IMAGE', IMAGE)
-    const options = { seed: '1', timeoutMs: 120_000, onProgress: () => undefined }
+    const options = { timeoutMs: 120_000 }
     const { lab, end } = await bringUp(parseDrill(DRILL, 'hosts.yaml'), 'docker', options)
     const refuse = async () => requireOwnLab(lab.name, OWN)
     return onLiveLab(lab, {

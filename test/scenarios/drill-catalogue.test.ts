@@ -1,5 +1,6 @@
 import { afterAll, expect, inject, it } from 'vitest'
 import { listDrills } from '../../src/lab/drills/catalogue.js'
+import { runsOn } from '../../src/lab/drills/fitting.js'
 import type { Drill } from '../../src/lab/drills/parse.js'
 import type { DrillResult } from '../../src/lab/drills/context/result.js'
 import { playAlone } from '../support/drill-player.js'
@@ -18,9 +19,7 @@ const play = async (drill: Drill): Promise<DrillResult> => {
   return JSON.parse(stdout) as DrillResult
 }
 
-const playable = listDrills().filter(
-  ({ runners }) => runners.length === 0 || runners.includes(isHere ? 'in-process' : 'process'),
-)
+const playable = listDrills().filter((drill) => runsOn(drill, isHere ? 'in-process' : 'process'))
 
 it.each(playable)('$name', async (drill) => {
   const result = await play(drill)

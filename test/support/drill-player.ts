@@ -24,7 +24,7 @@ export const failuresOf = ({ steps, expectations }: DrillResult): string =>
 
 /** Plays a drill in its own lab, by default in this process. */
 export const playAlone = async (drill: Drill, runner: Runner = 'in-process'): Promise<DrillResult> => {
-  const own = await bringUp(drill, runner, { seed: SEED, timeoutMs: TIMEOUT_MS, onProgress: () => undefined })
+  const own = await bringUp(drill, runner, { seed: SEED, timeoutMs: TIMEOUT_MS })
   try {
     return await runDrill(own.lab, drill, { seed: SEED, timeoutMs: TIMEOUT_MS })
   } finally {

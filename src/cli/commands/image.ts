@@ -19,7 +19,7 @@ export const imageCommand = (output: Output): Command => {
     .flag('--tag <name>', 'name of the image (default: UNDERSTUDY_IMAGE, or "understudy")')
     .examples('image build', 'image build --base machine', 'image build --tag registry.example/understudy:1.0')
     .run(async ({ base = process.env.UNDERSTUDY_BASE, tag = process.env.UNDERSTUDY_IMAGE ?? 'understudy' }) => {
-      await buildImage({ base: base || undefined, tag, onProgress: output.progress })
+      await buildImage({ base: base || undefined, tag })
       output.data(`built the image ${tag}`)
     })
   image

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { inStep } from '../../base/progress.js'
 import { ApiClient, ApiUnreachable } from '../../client/api-client.js'
 import { type AnyLab, clientOf, describeServer } from '../../lab/model/cluster.js'
 import { LabError } from '../../lab/model/lab-error.js'
@@ -40,10 +41,12 @@ export const waitCommand = (output: Output): Command =>
     .run((flags) => {
       const { addr, name, for: wanted } = flags
       const place = addr === undefined ? { lab: name } : { addr }
-      return printDone(output, flags, { ...place, state: wanted }, async (say) => {
-        const task = { say, host: thisHost(), timeoutMs: parseTimeout(flags.timeout) }
-        if (isOfLab(wanted)) return waitForLab(labOf(flags, wanted), wanted, task)
-        await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))
+      return printDone(output, flags, { ...place, state: wanted }, async () => {
+        const task = { host: thisHost(), timeoutMs: parseTimeout(flags.timeout) }
+        const messages = isOfLab(wanted)
+          ? [await waitForLab(labOf(flags, wanted), wanted, task)]
+          : await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))
+        return { messages }
       })
     })
 
@@ -58,7 +61,6 @@ const waitFlags = () =>
     .json('print JSON: what was reached, and after which time')
 
 interface Task {
-  readonly say: (text: string) => void
   readonly host: LabHost
   readonly timeoutMs: number
 }
@@ -81,18 +83,25 @@ const labOf = ({ addr, cluster, name }: WaitFlags, wanted: OfLab): AnyLab => {
   return requireAnyLab(name)
 }
 
-const waitForLab = async (lab: AnyLab, wanted: OfLab, { say, host, timeoutMs }: Task): Promise<void> => {
+/** Waits in a step. Resolves with its result. */
+const waitInStep = async (what: string, wanted: string, work: () => Promise<void>): Promise<string> => {
+  const result = `${what} is ${wanted}`
+  await inStep(`wait for ${what} to be ${wanted}`, work, result)
+  return result
+}
+
+const waitForLab = (lab: AnyLab, wanted: OfLab, { host, timeoutMs }: Task): Promise<string> => {
+  const what = `the lab "${lab.name}"`
   const fact = async () => OF_LAB[wanted](await observe(lab, host))
-  await waitFor(host.clock, `the lab "${lab.name}" to be ${wanted}`, fact, timeoutMs)
-  say(`the lab "${lab.name}" is ${wanted}`)
+  return waitInStep(what, wanted, () => waitFor(host.clock, `${what} to be ${wanted}`, fact, timeoutMs))
 }
 
 /** Waits for a server. Ends at once on a permanent failure, for example an unknown host. */
 const waitForServer = async (
   { label, client, follow }: Server,
   wanted: Readiness,
-  { say, host, timeoutMs }: Task,
-): Promise<void> => {
+  { host, timeoutMs }: Task,
+): Promise<string> => {
   const wrong = new AbortController()
   const fact = async () => {
     try {
@@ -111,11 +120,12 @@ const waitForServer = async (
     }
   }
   try {
-    await waitFor(host.clock, `${label} to be ${wanted}`, fact, timeoutMs, wrong.signal)
+    return await waitInStep(label, wanted, () =>
+      waitFor(host.clock, `${label} to be ${wanted}`, fact, timeoutMs, wrong.signal),
+    )
   } finally {
     client.close()
   }
-  say(`${label} is ${wanted}`)
 }
 
 /** Lowest server error status. A proxy may respond with such a status while its server is not running. */

@@ -1,10 +1,15 @@
+import { clearScreenDown, moveCursor } from 'node:readline'
 import { attempt } from '../../base/attempt.js'
 import { systemClock } from '../../base/clock.js'
 import { printable } from '../../base/printable.js'
 import { loadYaml } from '../../lab/documents/yaml-document.js'
 
 /** Data goes to standard output; progress and errors go to standard error. */
-export type Output = Pick<ProcessOutput, 'data' | 'progress' | 'complain' | 'hush'>
+export type Output = Pick<ProcessOutput, 'data' | 'progress' | 'complain' | 'hush' | 'isQuiet'>
+
+/** The size of a terminal that does not report its size. */
+const COLUMNS = 80
+const LINES = 24
 
 export const FORMATS = ['table', 'json', 'yaml'] as const
 type Format = (typeof FORMATS)[number]
@@ -17,6 +22,8 @@ export class ProcessOutput implements Output {
   #hasPrinted = false
   /** Time of the last message, by the caller's clock. */
   lastOutputMs = 0
+  /** Number of rows below the output. */
+  #rowCount = 0
   readonly #monotonic: () => number
 
   constructor(monotonic: () => number) {
@@ -38,7 +45,30 @@ export class ProcessOutput implements Output {
 
   /** Suppresses progress from now on. */
   hush(): void {
+    this.showRows([])
     this.isQuiet = true
+  }
+
+  /** Whether progress is shown in rows that change. */
+  get isLive(): boolean {
+    return !this.isQuiet && process.stderr.isTTY === true
+  }
+
+  /** Replaces the rows below the output of a terminal. The next output erases them. */
+  showRows(rows: readonly string[]): void {
+    this.#eraseRows()
+    const { columns, rows: lines } = process.stderr
+    const shown = rows.slice(0, (lines || LINES) - 1)
+    // A wrapped row would be several lines.
+    for (const row of shown) process.stderr.write(`${printable(row.split('\n')[0] ?? '').slice(0, (columns || COLUMNS) - 1)}\n`)
+    this.#rowCount = shown.length
+  }
+
+  #eraseRows(): void {
+    if (this.#rowCount === 0) return
+    moveCursor(process.stderr, 0, -this.#rowCount)
+    clearScreenDown(process.stderr)
+    this.#rowCount = 0
   }
 
   #toDocument(text: string): string {
@@ -48,6 +78,7 @@ export class ProcessOutput implements Output {
 
   #write(stream: NodeJS.WriteStream, text: string): void {
     this.lastOutputMs = this.#monotonic()
+    this.#eraseRows()
     stream.write(`${printable(text)}\n`)
   }
 }
@@ -96,7 +127,7 @@ export const isTextWanted = ({ json, output }: { readonly json?: true; readonly 
   output === 'table' || (json !== true && process.stdout.isTTY === true)
 
 /** Returns the columns of the terminal; 80 if unknown. */
-export const terminalWidth = (): number => process.stdout.columns || 80
+export const terminalWidth = (): number => process.stdout.columns || COLUMNS
 
 /** Returns the width for wrapped text. Programs receive lines of any length. */
 export const textWidth = (): number => (process.stdout.isTTY ? terminalWidth() : Number.POSITIVE_INFINITY)

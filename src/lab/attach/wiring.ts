@@ -1,3 +1,4 @@
+import { inStep, note } from '../../base/progress.js'
 import {
   type AttachedCluster,
   type ClusterAccess,
@@ -10,7 +11,7 @@ import { openNodes } from '../nodes/nodes.js'
 import { unsealWithAny } from '../keys/seals.js'
 import { askStatus, findLag, waitForAnswer } from '../requests/replication.js'
 import type { Link, Topology } from '../model/topology.js'
-import { joinClusters, openCluster, waitForPair, type WireOptions } from '../wiring/wire.js'
+import { describeOpen, joinClusters, openCluster, waitForPair, type WireOptions } from '../wiring/wire.js'
 import { clusterOf, groupServers } from './attach.js'
 
 interface WiringOptions extends WireOptions {
@@ -57,7 +58,7 @@ export const wireClusters = async (
   const open = [...clusters.values()].map((cluster, index) =>
     areNew[index]
       ? openCluster(cluster, { ...options, plans: topology.plans, onKeys: keep })
-      : reopen(cluster, wired(), options),
+      : reopen(cluster, wired()),
   )
   for (const result of await Promise.allSettled(open)) if (result.status === 'rejected') throw result.reason
   const openAll = () => Promise.all(wired().clusters.map((cluster) => openNodes(wired(), cluster, options)))
@@ -111,10 +112,12 @@ const decideWhetherNew = (cluster: ClusterAccess, { clock, timeoutMs, signal }: 
     throw new LabError('remote', text)
   })
 
-const reopen = async (cluster: ClusterAccess, wired: WiredClusters, { onProgress }: WireOptions): Promise<void> => {
-  await withAnonymousClient(cluster, (client) => unsealWithAny(client, wired, cluster))
-  onProgress(`cluster ${cluster.name} is unsealed at ${cluster.apiAddress}`)
-}
+const reopen = (cluster: ClusterAccess, wired: WiredClusters): Promise<void> =>
+  inStep(
+    `unseal cluster ${cluster.name}`,
+    () => withAnonymousClient(cluster, (client) => unsealWithAny(client, wired, cluster)),
+    describeOpen(cluster),
+  )
 
 /** Waits until a new link is replicated. Returns false if its clusters have other roles, for example after a failover. */
 const follows = async (
@@ -132,6 +135,6 @@ const follows = async (
     return isUnchanged ? findLag(above, below, kind) : undefined
   })
   if (!isUnchanged)
-    options.onProgress(`${link.secondary} is no longer a ${kind} secondary of ${link.primary}: left unchanged`)
+    note(`${link.secondary} is no longer a ${kind} secondary of ${link.primary}: left unchanged`)
   return isUnchanged
 }

@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
 import { messageOf } from '../../base/printable.js'
+import { inStep, note, type Step } from '../../base/progress.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { LabError } from '../model/lab-error.js'
 import { programFile } from '../processes/child-process.js'
@@ -33,11 +34,10 @@ interface ImageOptions {
   readonly base: string | undefined
   /** The name of the new image. */
   readonly tag: string
-  readonly onProgress: (text: string) => void
 }
 
 /** Builds the image from the files of this package. Rejects with LabError. */
-export const buildImage = async ({ base, tag, onProgress }: ImageOptions): Promise<void> => {
+export const buildImage = async ({ base, tag }: ImageOptions): Promise<void> => {
   if (!REFERENCE.test(tag))
     throw new LabError(
       'usage',
@@ -47,15 +47,17 @@ export const buildImage = async ({ base, tag, onProgress }: ImageOptions): Promi
   const directory = makeTemporaryDirectory('image')
   try {
     writeImageContext(directory)
-    const from = await chooseBase(base, onProgress)
-    await dockerWithOutput(
-      'build',
-      '--network=host',
-      '--force-rm',
-      `--build-arg=BASE=${from}`,
-      `--tag=${tag}`,
-      directory,
+    const from = await inStep(
+      'prepare the base image',
+      () => chooseBase(base),
+      (name) => `the base image is ${name}`,
     )
+    const args = ['build', '--network=host', '--force-rm', `--build-arg=BASE=${from}`, `--tag=${tag}`, directory]
+    const build = (step: Step) =>
+      dockerWithOutput(args, (line) => {
+        step.detail = line
+      })
+    await inStep(`build the image ${tag}`, build, `the image ${tag} is complete`)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
@@ -68,16 +70,16 @@ const requireEngine = (): Promise<unknown> =>
   })
 
 /** Returns the name of a base that this machine has. */
-const chooseBase = async (wanted: string | undefined, onProgress: ImageOptions['onProgress']): Promise<string> => {
+const chooseBase = async (wanted: string | undefined): Promise<string> => {
   const base = wanted ?? DEFAULT_BASE
-  if (base === MACHINE) return makeMachineBase(onProgress)
+  if (base === MACHINE) return makeMachineBase()
   if (await hasImage(base)) return base
   try {
     await docker('pull', '--quiet', base)
     return base
   } catch (error) {
     if (wanted !== undefined) throw error
-    onProgress(`cannot pull ${base}: the image will contain the Node of this machine`)
-    return makeMachineBase(onProgress)
+    note(`cannot pull ${base}: the image will contain the Node of this machine`)
+    return makeMachineBase()
   }
 }

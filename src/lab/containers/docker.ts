@@ -1,7 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { LabError } from '../model/lab-error.js'
 
 const OUTPUT_BYTES_MAX = 256 << 20
+const LINES_KEPT = 20
 
 /** Runs the Docker client and resolves to its standard output. Rejects with its standard error. */
 export const docker = (...args: readonly string[]): Promise<string> => run('docker', args)
@@ -10,14 +12,21 @@ export const docker = (...args: readonly string[]): Promise<string> => run('dock
 export const dockerBytes = (bytesMax: number, ...args: readonly string[]): Promise<Buffer> =>
   runForBytes('docker', args, { bytesMax })
 
-/** Runs the Docker client. Its output goes to the standard error of this process. */
-export const dockerWithOutput = (...args: readonly string[]): Promise<void> =>
+/** Runs the Docker client, and calls `onLine` with its output. Rejects with the last lines of its output. */
+export const dockerWithOutput = (args: readonly string[], onLine: (line: string) => void): Promise<void> =>
   new Promise((resolve, reject) => {
-    const child = spawn('docker', args, { stdio: ['ignore', 2, 2] })
+    const child = spawn('docker', args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const last: string[] = []
+    for (const input of [child.stdout, child.stderr])
+      createInterface({ input }).on('line', (line) => {
+        if (last.push(line) > LINES_KEPT) last.shift()
+        onLine(line)
+      })
     child.once('error', () => reject(new LabError('remote', notFound('docker'))))
-    child.once('exit', (status, signal) => {
+    child.once('close', (status, signal) => {
       if (status === 0) return resolve()
-      reject(new LabError('remote', `docker ${args[0]} failed (${signal ?? `status ${status}`}): see its output above`))
+      const how = signal ?? `status ${status}`
+      reject(new LabError('remote', [`docker ${args[0]} failed (${how}):`, ...last].join('\n')))
     })
   })
 

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { packageVersion } from '../../base/package-version.js'
+import { note } from '../../base/progress.js'
 import { findProgram } from '../../base/programs.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { LabError } from '../model/lab-error.js'
@@ -47,7 +48,7 @@ const FILES = {
  * Makes a base image with the Node, npm and tools of this machine, for machines that cannot pull an image. Returns its name,
  * which depends on the versions of Node and of this package. Keeps an existing image. Linux only.
  */
-export const makeMachineBase = async (onProgress: (text: string) => void): Promise<string> => {
+export const makeMachineBase = async (): Promise<string> => {
   if (process.platform !== 'linux')
     throw new LabError('usage', 'only the Node of a Linux machine can be in an image: specify an image with --base')
   const hash = createHash('sha256')
@@ -59,12 +60,12 @@ export const makeMachineBase = async (onProgress: (text: string) => void): Promi
   try {
     const root = path.join(directory, 'root')
     makeRoot(root)
-    await copyPrograms(root, onProgress)
+    await copyPrograms(root)
     await copyNpm(root)
     const archive = path.join(directory, 'root.tar')
     await run('tar', ['-C', root, '--numeric-owner', '--owner=0', '--group=0', '-cf', archive, '.'])
     await docker('import', archive, name)
-    onProgress(`created the base image ${name} with Node ${process.version} of this machine`)
+    note(`created the base image ${name} with Node ${process.version} of this machine`)
     return name
   } finally {
     rmSync(directory, { recursive: true, force: true })
@@ -87,11 +88,10 @@ const makeRoot = (root: string): void => {
 }
 
 /** Copies Node and the tools with their shared libraries, including the loader. */
-const copyPrograms = async (root: string, onProgress: (text: string) => void): Promise<void> => {
+const copyPrograms = async (root: string): Promise<void> => {
   const tools = TOOLS.map((name) => ({ name, file: findProgram(name, PROGRAM_DIRECTORIES) }))
   const missing = tools.filter(({ file }) => file === undefined).map(({ name }) => name)
-  if (missing.length > 0)
-    onProgress(`note: the image lacks ${missing.join(', ')}, because this machine does not have them`)
+  if (missing.length > 0) note(`note: the image lacks ${missing.join(', ')}, because this machine does not have them`)
   const libraries = new Set<string>()
   for (const { name, file } of [...tools, { name: 'node', file: process.execPath }]) {
     if (file === undefined) continue

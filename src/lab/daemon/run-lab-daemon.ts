@@ -51,6 +51,8 @@ export interface LabDaemonConfig {
   readonly toxiproxyPort: number | null
   /** Only in an in-process lab. */
   readonly servers?: readonly HostedFiles[]
+  /** Makes keys, tokens and faults of an in-process lab reproducible. */
+  readonly seed?: string | undefined
   /** Only in a lab of processes with multi-node clusters. */
   readonly etcd?: LabEtcdPlan | undefined
 }

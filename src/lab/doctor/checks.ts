@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/printable.js'
 import { shellWord } from '../../base/shell.js'
 import { isTooOld, NODE_NEEDED } from '../../base/node-version.js'
-import { whileWaiting } from '../../base/waits.js'
+import { whileWaiting } from '../../base/progress.js'
 import type { Topology } from '../model/topology.js'
 import type { LabListing } from '../lifecycle/listing.js'
 import type { Machine } from './machine.js'

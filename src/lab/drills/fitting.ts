@@ -7,7 +7,15 @@ import { loadTopology, topologyName } from '../topology/catalogue.js'
 import { describeNodeState } from '../status/node-view.js'
 import { collectOnce, linksOf, viewNodes } from './context/status-samples.js'
 import type { Drill } from './parse.js'
-import { describeStep, rowOf } from './steps/steps.js'
+import { describeStep, rowOf, type Step } from './steps/steps.js'
+
+/** Whether a drill declares that it runs on labs of this kind. */
+export const runsOn = ({ runners }: Pick<Drill, 'runners'>, kind: LabKind): boolean =>
+  runners.length === 0 || runners.some((runner) => runner === kind)
+
+/** Returns the steps of a drill that inject link faults. */
+export const linkFaultsOf = ({ setup, steps }: Pick<Drill, 'setup' | 'steps'>): readonly Step[] =>
+  [...setup, ...steps].filter(({ verb }) => rowOf(verb).needs === 'links')
 
 /** Throws a usage error with the reason if a drill cannot run on this existing lab: a cluster, a node or its links are missing. */
 export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'name' | 'hasLinks'>): void => {
@@ -30,11 +38,11 @@ export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'na
 }
 
 /** Throws before any change if the drill injects link faults but the links of the lab do not go through a lab daemon. */
-const requireLinks = ({ name, setup, steps }: Drill, lab: Pick<LiveLab, 'name' | 'hasLinks'>): void => {
-  const faulty = [...setup, ...steps].find(({ verb }) => rowOf(verb).needs === 'links')
+const requireLinks = (drill: Drill, lab: Pick<LiveLab, 'name' | 'hasLinks'>): void => {
+  const [faulty] = linkFaultsOf(drill)
   if (!faulty || lab.hasLinks) return
   const { message } = noDaemon(lab.name)
-  const use = `the drill ${name} injects a link fault (${describeStep(faulty)})`
+  const use = `the drill ${drill.name} injects a link fault (${describeStep(faulty)})`
   throw new LabError('usage', `${message}. ${use}: run it on a lab of its own with --on`)
 }
 

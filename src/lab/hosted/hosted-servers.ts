@@ -2,6 +2,7 @@ import { systemClock } from '../../base/clock.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { createPinoLog, fileSink } from '../../base/pino-log.js'
 import { messageOf } from '../../base/printable.js'
+import { createSystemRandom, type Random } from '../../base/random.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { SharedMemory } from '../../server/data/shared-memory.js'
 import { createCopyStorage, createDirectoryStorage, type ServerStorage } from '../../server/data/server-storage.js'
@@ -20,12 +21,16 @@ import { ServerHandle } from '../runner/server-handle.js'
  */
 class HostedServer extends ServerHandle {
   readonly #files: HostedFiles
+  readonly #random: Random
+  /** The lab daemon polls the servers at any time, which must not change the keys of a seed. */
+  readonly #requestRandom = createSystemRandom()
   #storage: ServerStorage | undefined
 
   /** `shared` is the storage that nodes of one cluster share. Such a node has no data directory. */
-  constructor(files: HostedFiles, shared?: SharedMemory) {
+  constructor(files: HostedFiles, random: Random, shared?: SharedMemory) {
     super({ shared, network: new Links().networkOf(''), clock: systemClock })
     this.#files = files
+    this.#random = random
   }
 
   /** Rejects with LabError `conflict` if another process uses its ports or data. */
@@ -42,7 +47,11 @@ class HostedServer extends ServerHandle {
     const sink = createPinoLog({ level: config.log.level, format: 'json', sink: fileSink(logFile) })
     const { log, ...parts } = this.begin(this.#storage, sink)
     try {
-      return await startServerFrom(config, log, parts)
+      return await startServerFrom(config, log, {
+        ...parts,
+        random: this.#random,
+        requestRandom: this.#requestRandom,
+      })
     } catch (error) {
       const code = error instanceof StartFailure && error.reason === 'taken' ? 'conflict' : 'remote'
       throw new LabError(code, messageOf(error), { cause: error })
@@ -54,12 +63,15 @@ class HostedServer extends ServerHandle {
 export class HostedServers implements ServerHost {
   readonly #servers: ReadonlyMap<string, HostedServer>
 
-  constructor(files: readonly HostedFiles[]) {
+  /** `randomFor` returns the random source of a server. It continues when the server starts again. */
+  constructor(files: readonly HostedFiles[], randomFor: (name: string) => Random) {
     const clusters = new Set(files.flatMap(({ cluster }) => cluster ?? []))
     const memories = new Map(
       [...clusters].map((name) => [name, new SharedMemory({ clock: systemClock, leaseMs: NODE_LEASE_MS })]),
     )
-    this.#servers = new Map(files.map((one) => [one.name, new HostedServer(one, memories.get(one.cluster ?? ''))]))
+    this.#servers = new Map(
+      files.map((one) => [one.name, new HostedServer(one, randomFor(one.name), memories.get(one.cluster ?? ''))]),
+    )
   }
 
   async work(name: string, verb: HostedVerb): Promise<void> {

@@ -1,5 +1,5 @@
 import { systemClock } from '../../base/clock.js'
-import { createSeededRandom, createSystemRandom, type Random } from '../../base/random.js'
+import { type Random, randomBySeed } from '../../base/random.js'
 import type { ClusterKeys } from '../model/cluster.js'
 import { LabCluster } from '../in-process/in-process-cluster.js'
 import { LabNode, nodeNamed } from '../in-process/in-process-node.js'
@@ -86,8 +86,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   ): Promise<InProcessLab<N>> {
     requireOptions(options)
     const { seed, nodes } = options
-    const randomFor = (name: string): Random =>
-      seed === undefined ? createSystemRandom() : createSeededRandom(`${seed}:${name}`)
+    const randomFor = randomBySeed(seed)
     const whole = nodes === undefined ? topology : withNodes(topology, nodes)
     requireSharedMemory(whole)
     // Imported here, because loading the server takes most of the library's import time.

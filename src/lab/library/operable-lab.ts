@@ -223,9 +223,9 @@ interface FreshLab {
 export const wireLab = async (
   { clusters, topology }: FreshLab,
   keys: KeyRing,
-  given: Omit<WireOptions, 'plans' | 'onProgress'>,
+  given: Omit<WireOptions, 'plans'>,
 ): Promise<void> => {
-  const options: WireOptions = { ...given, plans: topology.plans, onProgress: () => undefined }
+  const options: WireOptions = { ...given, plans: topology.plans }
   // The nodes of a secondary seal themselves when it joins.
   const openAll = async (known: readonly ClusterAccess[]) => {
     for (const one of known) keys.set(one.name, one)

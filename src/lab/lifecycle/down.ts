@@ -1,5 +1,4 @@
 import { attempt } from '../../base/attempt.js'
-import { counted } from '../../base/counted.js'
 import { isAttached, type LabRecord, serversOfLab, withProcess } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
@@ -13,7 +12,6 @@ import type { ProcessFacts } from '../model/process-table.js'
 interface DownOptions {
   /** Keeps data and keys, so that the servers can be started again. */
   readonly keep: boolean
-  readonly onProgress: (text: string) => void
   /** When aborted, remaining processes are killed immediately. */
   readonly forceSignal?: AbortSignal | undefined
 }
@@ -63,7 +61,7 @@ const recordStop = (lab: LabRecord): void => {
 /** Removes the link faults, so that servers can close their connections. Then stops the servers, and the lab daemon last. */
 export const stopLab = async (
   lab: LabRecord,
-  options: Pick<DownOptions, 'onProgress' | 'forceSignal'>,
+  options: Pick<DownOptions, 'forceSignal'>,
   host: LabHost,
 ): Promise<void> => {
   const { keeper } = lab
@@ -76,11 +74,6 @@ export const stopLab = async (
 
 export const stopAll = (
   processes: readonly ProcessFacts[],
-  { onProgress, forceSignal }: Pick<DownOptions, 'onProgress' | 'forceSignal'>,
+  { forceSignal }: Pick<DownOptions, 'forceSignal'>,
   { servers }: LabHost,
-): Promise<void> =>
-  servers.stop(processes, {
-    graceMs: STOP_MS,
-    forceSignal,
-    onSlow: (left) => onProgress(`waiting for ${counted(left, 'server')} to stop`),
-  })
+): Promise<void> => servers.stop(processes, { graceMs: STOP_MS, forceSignal })

@@ -34,6 +34,8 @@ export interface LabPlan {
   readonly apiHost?: string | undefined
   /** Whether all servers run in the process of the lab daemon. */
   readonly isInProcess?: boolean | undefined
+  /** Makes keys, tokens and faults reproducible. Only if all servers share a process. */
+  readonly seed?: string | undefined
   /** The image to restore. Without one, the lab starts empty. */
   readonly image?: LabImage | undefined
 }
@@ -43,7 +45,7 @@ const RANDOM_WORD_BYTES = 12
 
 /** Chooses all paths and ports of a lab. Creates nothing. */
 export const planLab = async (
-  { name, topology, settings, dataDir, apiHost = LOOPBACK, image, isInProcess }: LabPlan,
+  { name, topology, settings, dataDir, apiHost = LOOPBACK, image, isInProcess, seed }: LabPlan,
   ports: ReadonlyMap<string, PortPair>,
   host: LabHost,
 ): Promise<LabRecord> => {
@@ -83,6 +85,7 @@ export const planLab = async (
     ...(etcd ? { etcd } : {}),
     keeper: planLabDaemon(directory, randomWord(random), routes),
     ...(isInProcess ? { isInProcess } : {}),
+    ...(seed === undefined ? {} : { seed }),
     clusters,
   }
 }

@@ -14,14 +14,15 @@ import { cannot, type ServerVerb, type VerbOptions } from '../model/server-verbs
 import { chooseServersOfLab } from '../nodes/choose.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { waitForAnswer } from '../requests/replication.js'
+import { describeUnreachable } from '../requests/request-errors.js'
 
 /** One server of a lab, wherever it runs. An absent method is not supported for servers of this kind. */
 export interface ServerControls {
   readonly lab: AnyLab
   /** The name and address of the server, with the keys of its cluster. */
   readonly place: ClusterAccess
-  /** Whether it runs or is suspended. */
-  isRunning(): Promise<boolean>
+  /** Resolves to why it is down, such as `is not running`. Undefined if it runs or is suspended. */
+  findDown(): Promise<string | undefined>
   /** Resolves to the result, for the user. */
   start(): Promise<string>
   stop(): Promise<void>
@@ -31,14 +32,32 @@ export interface ServerControls {
   wipe?(): Promise<void>
 }
 
+export const NOT_RUNNING = 'is not running'
+
+/** Actions that apply to the running servers if no server is named. */
+const OF_RUNNING: readonly ServerVerb[] = ['resume', 'unseal']
+
+/** Returns true, and reports why, if an action skips a server that is down, because the action has no names. */
+export const isSkipped = async (
+  { place, findDown }: ServerControls,
+  verb: ServerVerb,
+  names: readonly string[],
+  { onProgress }: VerbOptions,
+): Promise<boolean> => {
+  if (names.length > 0 || !OF_RUNNING.includes(verb)) return false
+  const down = await findDown()
+  if (down !== undefined) onProgress(`${describeServer(place.name)} ${down}, and was skipped`)
+  return down !== undefined
+}
+
 /** Runs an action on a server, and resolves to its result. A state that is already reached is not an error. */
 export const workOn = async (server: ServerControls, verb: ServerVerb): Promise<string> => {
   const { lab, place } = server
   const name = describeServer(place.name)
   const requireRunning = async () => {
-    if (await server.isRunning()) return
-    const command = commandIn(lab.name, `start ${place.name}`)
-    throw new LabError('conflict', `${name} is not running; "${command}" starts it`)
+    const down = await server.findDown()
+    if (down === undefined) return
+    throw new LabError('conflict', `${name} ${down}; "${commandIn(lab.name, `start ${place.name}`)}" starts it`)
   }
   switch (verb) {
     case 'start':
@@ -87,7 +106,8 @@ export const workOnAttached = async (
   if (containers.length > 1) await docker('start', ...containers)
   for (const { cluster, server } of places) {
     if (verb !== 'seal' && verb !== 'unseal') requireContainer(lab, server, verb)
-    options.onProgress(await workOn(controlsOf(lab, { ...cluster, ...server }, options, host), verb))
+    const controls = controlsOf(lab, { ...cluster, ...server }, options, host)
+    if (!(await isSkipped(controls, verb, names, options))) options.onProgress(await workOn(controls, verb))
   }
 }
 
@@ -100,6 +120,18 @@ const requireContainer = ({ name }: AttachedLab, server: AttachedServer, verb: S
 }
 
 const STOP_SECONDS = 15
+const ANSWER_MS = 3000
+
+/** Resolves to why a server gives no response. Undefined if it responds. */
+const findSilence = (place: ClusterAccess): Promise<string | undefined> =>
+  withAnonymousClient(place, (client) => client.send('GET', 'sys/seal-status'), ANSWER_MS).then(
+    () => undefined,
+    (error: unknown) => {
+      const silence = describeUnreachable(error)
+      if (silence === undefined) throw error
+      return silence
+    },
+  )
 
 const controlsOf = (
   lab: AttachedLab,
@@ -112,7 +144,10 @@ const controlsOf = (
   return {
     lab,
     place,
-    isRunning: async () => ['running', 'paused'].includes((await state()) ?? ''),
+    findDown: async () => {
+      if (place.container === undefined) return findSilence(place)
+      return ['running', 'paused'].includes((await state()) ?? '') ? undefined : NOT_RUNNING
+    },
     start: async () => {
       await docker('start', container)
       await withAnonymousClient(place, async (client) => {

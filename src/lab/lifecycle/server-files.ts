@@ -1,7 +1,7 @@
 import { replaceFile } from '../../base/replace-file.js'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import { createSystemRandom } from '../../base/random.js'
+import { randomBySeed } from '../../base/random.js'
 import { labTlsFiles, makeLabTls } from '../../server/dev/dev.js'
 import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn, serversOfLab } from '../model/cluster.js'
 import { etcdAddress } from '../daemon/lab-etcd.js'
@@ -18,12 +18,13 @@ export const writeFiles = async (
   { topology, settings, logLevel, apiHost, image }: LabPlan,
   host: LabHost,
 ): Promise<void> => {
-  const random = createSystemRandom()
+  const randomFor = randomBySeed(lab.seed)
   if (lab.clusters.some(({ caFile }) => caFile)) await makeLabTls(tlsDirectory(lab.directory), host.clock.now())
   const reaches = reachesOf(lab.clusters, topology)
   for (const cluster of lab.clusters) {
     const sealKey = image?.manifest.clusters.find((one) => one.name === cluster.name)?.sealKey
-    if (cluster.sealKeyFile !== undefined) writeKey(cluster.sealKeyFile, sealKey ?? newSealKey(random).toString('hex'))
+    if (cluster.sealKeyFile !== undefined)
+      writeKey(cluster.sealKeyFile, sealKey ?? newSealKey(randomFor(`${cluster.name} provisions`)).toString('hex'))
     for (const server of serversIn(cluster)) {
       makeDirectories(path.dirname(server.configFile))
       makeDirectories(path.dirname(server.dataDir))

@@ -28,7 +28,7 @@ import type { LabHost } from '../processes/lab-host.js'
 import { openNode } from '../nodes/nodes.js'
 import { openCluster } from '../wiring/wire.js'
 import { positionAfterStop, positionBefore } from './last-position.js'
-import { type ServerControls, workOn, workOnAttached } from './server-controls.js'
+import { isSkipped, NOT_RUNNING, type ServerControls, workOn, workOnAttached } from './server-controls.js'
 
 /**
  * Runs `verb` on the named clusters of a lab, or on all clusters if no name is given, and reports each result. A server that
@@ -54,10 +54,7 @@ export const workOnServers = async (
     for (const server of chosen) {
       const { lab, cluster } = readRecords(context, server.name)
       const controls = controlsOf(context, server.name)
-      if (clusters.length === 0 && NEEDS_PROCESS.includes(verb) && !(await controls.isRunning())) {
-        options.onProgress(`${describeServer(server.name)} is not running, and was skipped`)
-        continue
-      }
+      if (await isSkipped(controls, verb, clusters, options)) continue
       const place = { ...cluster, apiAddress: server.apiAddress }
       const before = takesDown(verb) ? await positionBefore(place) : undefined
       options.onProgress(await workOn(controls, verb))
@@ -73,9 +70,6 @@ export const workOnServers = async (
     claim.release()
   }
 }
-
-/** Actions that apply to all running servers if no server is named. */
-const NEEDS_PROCESS: readonly ServerVerb[] = ['resume', 'unseal']
 
 /** Throws before any data is removed if one of the servers is running. */
 const requireWipeable = async (
@@ -143,7 +137,7 @@ const controlsOf = (context: Context, name: string): ServerControls => {
   const shared = {
     lab,
     place: { ...cluster, name, apiAddress: server.apiAddress },
-    isRunning: async () => find() !== undefined,
+    findDown: async () => (find() ? undefined : NOT_RUNNING),
     // Reads the record again, which may show that the server was stopped since.
     start: () => start(readRecords(context, name), context),
   }
@@ -166,9 +160,9 @@ const controlsOf = (context: Context, name: string): ServerControls => {
       const running = find()
       // Recorded before the process exits, because an exit without this record is a crash.
       saveLab(withProcess(lab, name, null))
-      if (running) await stopAll([running], options, host)
+      if (running) await stopAll([running], {}, host)
     },
-    kill: () => stopAll(signal('SIGKILL'), options, host),
+    kill: () => stopAll(signal('SIGKILL'), {}, host),
     freeze: async (isFrozen) => void signal(isFrozen ? 'SIGSTOP' : 'SIGCONT'),
     wipe: () => rm(server.dataDir, { recursive: true, force: true }),
   }
@@ -231,7 +225,6 @@ const openStarted = async (
     plans: { [cluster.name]: { seal } },
     clock: host.clock,
     timeoutMs: options.timeoutMs,
-    onProgress: () => undefined,
     onKeys: ({ rootToken, unsealKeys, threshold }: ClusterKeys) =>
       saveLab(withClusterKeys(requireLab(lab.name), cluster.name, { rootToken, unsealKeys, threshold })),
   })

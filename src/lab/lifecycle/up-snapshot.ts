@@ -7,8 +7,7 @@ import type { Topology } from '../model/topology.js'
 import { imagedServers, type LabImage, type Manifest } from '../snapshot/manifest.js'
 import { withSnapshot } from '../snapshot/take-image.js'
 
-interface UpSnapshotOptions
-  extends Pick<UpOptions, 'name' | 'timeoutMs' | 'dataDir' | 'onProgress' | 'signal' | 'forceSignal'> {
+interface UpSnapshotOptions extends Pick<UpOptions, 'name' | 'timeoutMs' | 'dataDir' | 'signal' | 'forceSignal'> {
   readonly foreground?: boolean | undefined
   readonly inProcess?: boolean | undefined
   /** Default: the previous ports of the lab, or random ports if any of them is taken. */

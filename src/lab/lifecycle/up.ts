@@ -1,4 +1,6 @@
+import { counted } from '../../base/counted.js'
 import { messageOf } from '../../base/printable.js'
+import { inStep, note } from '../../base/progress.js'
 import { cpSync } from 'node:fs'
 import path from 'node:path'
 import { describeOwner, findPortOwner } from '../../base/process-owner.js'
@@ -16,7 +18,7 @@ import { type Ending, lastLogLines } from '../processes/child-process.js'
 import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { giveRootToken, makeTopology, openCluster, type WireOptions } from '../wiring/wire.js'
 import { isOfPeers, loadLabImage } from '../snapshot/load-image.js'
-import { imagedServers } from '../snapshot/manifest.js'
+import { imagedServers, type LabImage } from '../snapshot/manifest.js'
 import { startDirectory } from '../snapshot/reset.js'
 import { takeLabImage } from '../snapshot/take-image.js'
 import { findTakenPort, type LabPlan, planLab } from './plan.js'
@@ -63,7 +65,7 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
       } catch (error) {
         const taken = options.signal?.aborted ? undefined : await findTakenPort(planned)
         if (taken === undefined || left === 1) throw error
-        options.onProgress(`port ${taken} is in use${describeOwner(findPortOwner(taken))}: choosing other ports`)
+        note(`port ${taken} is in use${describeOwner(findPortOwner(taken))}: choosing other ports`)
       }
     }
   } finally {
@@ -110,23 +112,32 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     saveLab(lab)
     await writeFiles(lab, options, host)
     const launch = { timeoutMs: options.timeoutMs, signal, isTied: options.isForeground }
-    const { keeper, launched } = await startLabDaemon(lab, host, launch)
-    void launched?.ended.then(() => failure.abort(new LabError('remote', 'the lab daemon exited')))
-    lab = { ...lab, keeper }
-    for (const server of serversOfLab(planned)) {
-      signal.throwIfAborted()
-      const { process, ended } = await launchCluster(lab, server, host, launch)
-      void ended.then((ending) => failure.abort(describeEnd(server, ending)))
-      lab = withProcess(lab, server.name, process)
-      saveLab(lab)
+    const servers = serversOfLab(planned)
+    const start = async () => {
+      const { keeper, launched } = await startLabDaemon(lab, host, launch)
+      void launched?.ended.then(() => failure.abort(new LabError('remote', 'the lab daemon exited')))
+      lab = { ...lab, keeper }
+      for (const server of servers) {
+        signal.throwIfAborted()
+        const { process, ended } = await launchCluster(lab, server, host, launch)
+        void ended.then((ending) => failure.abort(describeEnd(server, ending)))
+        lab = withProcess(lab, server.name, process)
+        saveLab(lab)
+      }
     }
+    const what = counted(servers.length, 'server')
+    await inStep(`start ${what}`, start, `started ${what}`)
     const { image } = options
     const wire: WireOptions = { ...options, plans: options.topology.plans, signal }
-    const work: Promise<LabRecord> = image ? loadLabImage(lab, image, wire, host) : beginWith(lab, options, wire)
+    const load = (saved: LabImage) =>
+      inStep('load the saved state', () => loadLabImage(lab, saved, wire, host), 'loaded the saved state')
+    const work: Promise<LabRecord> = image ? load(image) : beginWith(lab, options, wire)
     lab = { ...lab, state: 'running', clusters: (await untilAborted(work, signal)).clusters }
-    await keepStart(lab, options, host)
+    const running = lab
+    const reset = 'the initial state for "reset"'
+    await inStep(`store ${reset}`, () => keepStart(running, options, host), `stored ${reset}`)
     saveLab(lab)
-    await new LabDaemonClient(keeper.socket).emit({ kind: 'lab-up', details: { topology: lab.topology } })
+    await new LabDaemonClient(lab.keeper.socket).emit({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
   } catch (error) {
     // The exit of one server explains the errors of the others, but may be reported slightly later.
@@ -181,7 +192,7 @@ const describeEnd = ({ name, logFile }: ServerRecord, ending: Ending): LabError 
 export const abandonLab = async (
   lab: LabRecord,
   error: unknown,
-  options: Pick<UpOptions, 'onProgress' | 'forceSignal'>,
+  options: Pick<UpOptions, 'forceSignal'>,
   host: LabHost,
 ): Promise<LabError> => {
   const claim = claimLab(lab.name, 'stopped', host.me, host.table)
@@ -194,17 +205,17 @@ export const abandonLab = async (
 }
 
 /** Removes a lab whose start failed. Its logs and a record of the failure stay. */
-const takeDown = async (
-  lab: LabRecord,
-  { onProgress, forceSignal }: Pick<UpOptions, 'onProgress' | 'forceSignal'>,
-  host: LabHost,
-): Promise<void> => {
-  onProgress('removing the servers that were started')
-  await stopLab(lab, { onProgress, forceSignal }, host)
-  removeData(lab)
-  removeSocket(lab.keeper, lab.directory)
-  saveLab({ ...lab, state: 'failed' })
-}
+const takeDown = (lab: LabRecord, { forceSignal }: Pick<UpOptions, 'forceSignal'>, host: LabHost): Promise<void> =>
+  inStep(
+    'remove the servers that were started',
+    async () => {
+      await stopLab(lab, { forceSignal }, host)
+      removeData(lab)
+      removeSocket(lab.keeper, lab.directory)
+      saveLab({ ...lab, state: 'failed' })
+    },
+    'removed the servers that were started',
+  )
 
 const explain = (error: unknown, lab: LabRecord): LabError => {
   const kept = `the lab was removed; its logs are in ${lab.directory}`

@@ -128,6 +128,8 @@ export interface LabRecord extends WiredClusters {
   readonly etcd?: LabEtcdPlan | undefined
   /** The servers share the process of the lab daemon. `process` is that process while a server runs. */
   readonly isInProcess?: boolean | undefined
+  /** The seed of the keys, tokens and faults of an in-process lab. */
+  readonly seed?: string | undefined
   readonly clusters: readonly ClusterRecord[]
 }
 

@@ -126,7 +126,7 @@ const TEXTS: Readonly<Record<string, (facts: Facts) => Text>> = {
     title: `Demote ${facts.name}`,
     expect: 'A warning that contains "This cluster is being demoted to a replication secondary".',
     onlyIf: { command: fieldLine(facts.at, facts.kind, 'mode'), answer: 'primary' },
-    back: `Promote ${facts.name} again, with a DR operation token that is generated on ${facts.name}.`,
+    back: `Promote ${facts.name} again${facts.kind === 'dr' ? `, with a DR operation token that is generated on ${facts.name}` : ''}.`,
     backCommand: lineFor(facts, 'secondary/promote', bodyFor(facts)),
   }),
   'primary/secondary-token': (facts) => ({

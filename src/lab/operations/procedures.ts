@@ -7,6 +7,7 @@ import { flagsOf, vaultWithToken } from './lines.js'
 import { failOver } from './failover.js'
 import { rejoin, switchOver } from './operations.js'
 import { describeCheck, describeChecks, type ProcedureStep } from './procedure-steps.js'
+import { promoteCluster } from './promotion.js'
 import { activate, promote } from './role-changes.js'
 import { Runbook } from './runbook.js'
 import { numberSteps, type OperationName, valuesOf, type WrittenRunbook } from './written-runbook.js'
@@ -56,29 +57,42 @@ const SURVIVOR: Start = {
   checks: (at, kind) => [...withRole('secondary').checks(at, kind), notePosition(at, kind)],
 }
 
-/** A former primary. It may have been demoted already, and then accepts no token. */
+/** A former primary. It may have been demoted already, and then accepts no token in DR replication. */
 const FORMER: Start = {
   mode: 'primary',
-  open: [],
+  open: ['performance'],
   checks: (at) => [checkUp(at, `Check that ${at.name} is running and unsealed`, 'up')],
 }
 
 interface Procedure {
   readonly title: (one: string, other: string) => string
-  /** The supported kinds of replication. The first is the default. */
-  readonly kinds: readonly [Kind, ...Kind[]]
+  /** The default kind of replication. */
+  readonly kind: Kind
   readonly starts: readonly [Start, Start]
   readonly run: (book: Runbook, one: string, other: string, kind: Kind) => Promise<unknown>
   /** What remains to be done. */
-  readonly after: (one: string, other: string) => readonly string[]
+  readonly after: (one: string, other: string, kind: Kind) => readonly string[]
 }
+
+/** Exchanges the roles of a healthy primary and its secondary, with the operation of the kind. */
+const exchange = (book: Runbook, primary: string, secondary: string, kind: Kind): Promise<void> =>
+  kind === 'dr' ? switchOver(book, primary, secondary) : promoteCluster(book, secondary, kind, false)
+
+/** Performance secondaries serve clients before and after. A written runbook does not know the other secondaries. */
+const afterExchange = (former: string, primary: string, kind: Kind): readonly string[] =>
+  kind === 'dr'
+    ? [sendClientsTo(primary)]
+    : [
+        `Clients of ${former} can stay: ${former} forwards their writes to ${primary}.`,
+        `Make each other performance secondary of ${former} a secondary of ${primary}, with the runbook "rejoin".`,
+      ]
 
 const sendClientsTo = (name: string): string => `Send the clients to ${name}: change DNS or the load balancer.`
 
 const PROCEDURES: Readonly<Record<OperationName, Procedure>> = {
   failover: {
     title: (lost, to) => `Fail over from ${lost}, which is down, to ${to}`,
-    kinds: ['dr', 'performance'],
+    kind: 'dr',
     starts: [DOWN, SURVIVOR],
     run: (book, lost, to, kind) =>
       kind === 'dr'
@@ -91,32 +105,32 @@ const PROCEDURES: Readonly<Record<OperationName, Procedure>> = {
   },
   switchover: {
     title: (primary, secondary) => `Switch over from ${primary} to ${secondary}`,
-    kinds: ['dr'],
+    kind: 'dr',
     starts: [withRole('primary'), withRole('secondary')],
-    run: switchOver,
-    after: (_, secondary) => [sendClientsTo(secondary)],
+    run: exchange,
+    after: afterExchange,
   },
   failback: {
     title: (former, primary) => `Fail back from ${primary} to ${former}`,
-    kinds: ['dr'],
+    kind: 'dr',
     starts: [FORMER, withRole('primary')],
-    run: async (book, former, primary) => {
-      await rejoin(book, former, primary)
-      book.suppose(former, 'dr', 'secondary')
-      await switchOver(book, primary, former)
+    run: async (book, former, primary, kind) => {
+      await rejoin(book, former, primary, kind)
+      book.suppose(former, kind, 'secondary')
+      await exchange(book, primary, former, kind)
     },
-    after: (former) => [sendClientsTo(former)],
+    after: (former, primary, kind) => afterExchange(primary, former, kind),
   },
   rejoin: {
     title: (former, primary) => `Make the former primary ${former} a secondary of ${primary}`,
-    kinds: ['dr'],
+    kind: 'dr',
     starts: [FORMER, withRole('primary')],
     run: rejoin,
     after: (former) => [`Writes that only ${former} had are discarded. Restore what you need from its snapshot.`],
   },
   activate: {
     title: (primary, secondary) => `Make ${secondary} a secondary of ${primary}`,
-    kinds: ['performance', 'dr'],
+    kind: 'performance',
     starts: [withRole('primary'), withRole('disabled')],
     run: activate,
     after: (_, secondary) => [`The tokens that ${secondary} issued before are invalid. Its key shares are replaced.`],
@@ -133,13 +147,11 @@ interface RunbookRequest {
   readonly source: string
 }
 
-/** Writes a runbook. Asks no server. Rejects with LabError `usage` if a cluster or the kind does not fit. */
+/** Writes a runbook. Asks no server. Rejects with LabError `usage` if a cluster is unknown. */
 export const writeRunbook = async (request: RunbookRequest): Promise<WrittenRunbook> => {
   const { operation, names, clusters, source } = request
-  const { title, kinds, starts, run, after } = PROCEDURES[operation]
-  const { kind = kinds[0] } = request
-  if (!kinds.includes(kind))
-    throw new LabError('usage', `runbook ${operation} does not support --kind ${kind}; use --kind ${kinds.join(', ')}`)
+  const { title, starts, run, after, ...given } = PROCEDURES[operation]
+  const { kind = given.kind } = request
   const [one, other] = names
   const chosen = names.map((name, at) => ({ cluster: requireNamed(request, name), start: starts[at] ?? DOWN }))
   const steps: ProcedureStep[] = []
@@ -177,7 +189,7 @@ export const writeRunbook = async (request: RunbookRequest): Promise<WrittenRunb
       chosen.map(({ cluster }) => cluster),
     ),
     steps: numbered,
-    after: after(one, other),
+    after: after(one, other, kind),
   }
 }
 

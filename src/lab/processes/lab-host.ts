@@ -1,5 +1,7 @@
 import { attempt } from '../../base/attempt.js'
 import { type Clock, systemClock } from '../../base/clock.js'
+import { counted } from '../../base/counted.js'
+import { type Wait, whileWaiting } from '../../base/progress.js'
 import { LabError } from '../model/lab-error.js'
 import {
   createProcessTable,
@@ -64,12 +66,16 @@ class ServerProcesses {
 
   /**
    * Stops servers, resuming suspended ones, and waits until all have exited. Kills the rest after `graceMs`, or when `forceSignal` is
-   * aborted. Calls `onSlow` once after one second with the number of remaining servers.
+   * aborted.
    */
-  async stop(processes: readonly ProcessIdentity[], options: StopOptions): Promise<void> {
-    const { graceMs, forceSignal, onSlow } = options
+  stop(processes: readonly ProcessIdentity[], options: StopOptions): Promise<void> {
+    return whileWaiting(`${counted(processes.length, 'process', 'processes')} to stop`, (wait) =>
+      this.#stop(processes, options, wait),
+    )
+  }
+
+  async #stop(processes: readonly ProcessIdentity[], { graceMs, forceSignal }: StopOptions, wait: Wait): Promise<void> {
     const started = this.#clock.monotonic()
-    let isSlowReported = false
     const isThere = (identity: ProcessIdentity) => isAlive(this.#table, identity)
     for (const one of processes) {
       this.signal(one, 'SIGTERM')
@@ -78,10 +84,7 @@ class ServerProcesses {
     for (let left = processes.filter(isThere); left.length > 0; left = left.filter(isThere)) {
       const passedMs = this.#clock.monotonic() - started
       if (passedMs >= graceMs || forceSignal?.aborted) for (const one of left) this.signal(one, 'SIGKILL')
-      if (passedMs >= SLOW_MS && !isSlowReported) {
-        isSlowReported = true
-        onSlow?.(left.length)
-      }
+      wait.missing = `${left.length} left`
       await this.#clock.sleep(POLL_MS)
     }
   }
@@ -90,10 +93,8 @@ class ServerProcesses {
 interface StopOptions {
   readonly graceMs: number
   readonly forceSignal?: AbortSignal | undefined
-  readonly onSlow?: (left: number) => void
 }
 
 const POLL_MS = 20
-const SLOW_MS = 1000
 
 export const configArgument = (configFile: string): string => `-config=${configFile}`

@@ -74,6 +74,8 @@ export const startLabDaemon = async (
     ),
     toxiproxyPort: keeper.toxiproxyPort ?? null,
     ...(lab.isInProcess ? { servers: lab.clusters.flatMap(hostedFilesOf) } : {}),
+    // A later start with the seed would repeat the identifiers of the first one.
+    ...(lab.state === 'starting' ? { seed: lab.seed } : {}),
     ...(lab.etcd ? { etcd: lab.etcd } : {}),
   }
   makeDirectory(path.dirname(keeper.socket), 0o700)

@@ -215,7 +215,7 @@ const drawRepeat = ({ seed, versions, runner, topology, startedAt, howToRepeat }
     'reported by servers': servers.join(', '),
     topology,
     runner,
-    seed,
+    ...(seed !== '' && { seed }),
   })
   return section('Run it again', facts, drawCommands(howToRepeat.split('\n')))
 }

@@ -47,7 +47,7 @@ const propertiesOf = ({ topology, runner, seed, versions, rto, rpo, tokens, audi
   Object.entries({
     topology,
     runner,
-    seed,
+    ...(seed !== '' && { seed }),
     understudy: versions.understudy,
     ...audit,
     ...(rto && { 'rto-ms': rto.ms === null ? 'no recovery' : rto.ms.toFixed(0) }),

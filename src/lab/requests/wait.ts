@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { messageOf } from '../../base/printable.js'
-import { whileWaiting } from '../../base/waits.js'
+import { whileWaiting } from '../../base/progress.js'
 import { requireValid } from '../documents/check.js'
 import type { Schema } from '../documents/schema.js'
 import { LabError } from '../model/lab-error.js'

@@ -240,7 +240,7 @@ const makeReceiver = async (lab: LabRecord, cluster: ClusterRecord, options: Wai
   } else {
     if (isOfPeers(cluster)) return cluster
     const { plans } = topologyOf(lab) ?? {}
-    await openCluster(cluster, { ...options, shares: 1, threshold: 1, plans, onProgress: () => undefined })
+    await openCluster(cluster, { ...options, shares: 1, threshold: 1, plans })
     await waitForActive(cluster, options)
   }
   return findHolder(cluster, options.clock)

@@ -1,5 +1,6 @@
 import { cpSync, existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { inStep } from '../../base/progress.js'
 import {
   type ClusterRecord,
   type LabRecord,
@@ -94,8 +95,8 @@ const loadInto = async (
   await onErase?.(`the data of all clusters of the lab "${name}" is replaced by their data of ${savedAt}`)
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
-    const lab = await withAllRunning(requireLab(name), options, host)
-    await loadLabImage(lab, image, options, host)
+    const load = async () => loadLabImage(await withAllRunning(requireLab(name), options, host), image, options, host)
+    const lab = await inStep('load the saved state', load, 'loaded the saved state')
     const details = { verb, savedAt }
     await new LabDaemonClient(lab.keeper.socket).emit({ kind: 'command', details })
   } finally {

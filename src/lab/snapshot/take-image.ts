@@ -1,6 +1,7 @@
 import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
+import { inStep } from '../../base/progress.js'
 import { IMAGE_OUT, type ImageFacts, imageOfStopped } from '../../server/data/cluster-image.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { type ClusterRecord, type LabRecord, type ServerRecord, withAnonymousClient } from '../model/cluster.js'
@@ -169,8 +170,13 @@ export const saveSnapshot = async (
   let directory: string | undefined
   try {
     directory = prepareSnapshot(file, isForced, host)
-    const { pausedMs } = await takeLabImage(lab, directory, host, signal)
-    await packSnapshot(directory, file, signal)
+    const image = directory
+    const { pausedMs } = await inStep(
+      'copy the data of all clusters',
+      () => takeLabImage(lab, image, host, signal),
+      (taken) => `snapshot taken, consistent across all clusters; writes were paused for ${taken.pausedMs} ms`,
+    )
+    await inStep('encrypt the snapshot', () => packSnapshot(image, file, signal), 'encrypted the snapshot')
     return { file, pausedMs }
   } finally {
     if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
@@ -186,7 +192,9 @@ export const withSnapshot = async <T>(
 ): Promise<T> => {
   const directory = openingDirectory(host)
   try {
-    return await work({ directory, manifest: await unpackSnapshot(snapshotPath(nameOrFile), directory) })
+    const unpack = () => unpackSnapshot(snapshotPath(nameOrFile), directory)
+    const manifest = await inStep('verify the snapshot', unpack, 'verified the snapshot')
+    return await work({ directory, manifest })
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

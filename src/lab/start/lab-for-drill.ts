@@ -2,6 +2,7 @@ import { counted } from '../../base/counted.js'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { inStep, note } from '../../base/progress.js'
 import { createSystemRandom } from '../../base/random.js'
 import { attachLab, clustersAt } from '../attach/attach.js'
 import { wireClusters } from '../attach/wiring.js'
@@ -25,7 +26,7 @@ import { planOf, serversOf, type Topology } from '../model/topology.js'
 import { loadTopology } from '../topology/catalogue.js'
 import type { Runner } from '../drills/drill-schema.js'
 import type { Drill } from '../drills/parse.js'
-import { requireRoles } from '../drills/fitting.js'
+import { requireRoles, runsOn } from '../drills/fitting.js'
 import type { AnyLab } from '../model/cluster.js'
 
 /**
@@ -35,8 +36,8 @@ import type { AnyLab } from '../model/cluster.js'
 export const findMisfit = async (drill: Drill, record: AnyLab, host: LabHost): Promise<string | undefined> => {
   if (record.state !== 'running') return record.state === 'attached' ? 'its servers are external' : 'it is not running'
   const { runners, settings } = drill
-  const runner = record.isInProcess ? 'in-process' : 'process'
-  if (runners.length > 0 && !runners.includes(runner)) return `the drill runs only on ${runners.join(' or ')}`
+  if (!runsOn(drill, record.isInProcess ? 'in-process' : 'process'))
+    return `the drill runs only on ${runners.join(' or ')}`
   await using lab = openLab(record.name, host)
   const wanted = loadTopology(drill.topology)
   if (Object.keys(settings).length > 0) return 'the drill requires other settings'
@@ -61,9 +62,9 @@ const isPlayable = (wanted: Topology, given: Topology): boolean => {
 }
 
 interface DrillLabOptions {
-  readonly seed: string
+  /** The seed of an in-process lab. */
+  readonly seed?: string | undefined
   readonly timeoutMs: number
-  readonly onProgress: (text: string) => void
   readonly signal?: AbortSignal | undefined
   /** When aborted, remaining processes are killed immediately. */
   readonly forceSignal?: AbortSignal | undefined
@@ -78,29 +79,25 @@ export interface DrillLab {
 
 /** Starts the lab of a drill. Throws a usage error if the runner does not support the drill. */
 export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOptions): Promise<DrillLab> => {
-  if (drill.runners.length > 0 && !drill.runners.includes(runner))
+  if (!runsOn(drill, runner))
     throw new LabError('usage', `the drill ${drill.name} runs only on ${drill.runners.join(' or ')}, not on ${runner}`)
   return UP[runner](drill, loadTopology(drill.topology), options)
 }
 
 type Up = (drill: Drill, topology: Topology, options: DrillLabOptions) => Promise<DrillLab>
 
-const optionsOf = (
-  { name, settings, shares, threshold }: Drill,
-  { timeoutMs, onProgress, signal }: DrillLabOptions,
-) => ({
+const optionsOf = ({ name, settings, shares, threshold }: Drill, { timeoutMs, signal }: DrillLabOptions) => ({
   settings,
   shares,
   threshold,
   timeoutMs,
-  onProgress,
   signal,
   name: `drill-${name}-${createSystemRandom().bytes(3).toString('hex')}`,
 })
 
 const upProcesses: Up = async (drill, topology, options) => {
   const host: LabHost = thisHost()
-  const { onProgress, forceSignal } = options
+  const { forceSignal } = options
   const own = optionsOf(drill, options)
   const choosePorts = () => randomPorts(topology.clusters.flatMap((cluster) => serversOf(topology, cluster)))
   await upLab({ ...own, topology, choosePorts, clock: host.clock, forceSignal }, host)
@@ -109,8 +106,8 @@ const upProcesses: Up = async (drill, topology, options) => {
     lab,
     end: async ({ keep }) => {
       await lab.close()
-      if (keep) onProgress(`the lab "${own.name}" keeps running; "understudy down ${own.name}" stops it`)
-      else await downLab(own.name, { keep: false, onProgress, forceSignal }, host)
+      if (keep) note(`the lab "${own.name}" keeps running; "understudy down ${own.name}" stops it`)
+      else await downLab(own.name, { keep: false, forceSignal }, host)
     },
   }
 }
@@ -137,15 +134,15 @@ const DEFAULT_IMAGE = 'understudy'
  */
 const upInContainers: Up = async (drill, given, options) => {
   const host = thisHost()
-  const { onProgress, signal } = options
+  const { signal } = options
   const { name, settings, ...own } = optionsOf(drill, options)
   const topology = withSettings(given, settings)
-  for (const text of describeLeftOut(topology, true)) onProgress(`note: ${text}`)
+  for (const text of describeLeftOut(topology, true)) note(`note: ${text}`)
   // The directory may outlive this process: removing the containers later requires its compose file.
   const directory = mkdtempSync(path.join(tmpdir(), `understudy-${name}-`))
   const end = async () => {
     await compose(directory, 'down', '--volumes', '--timeout', '0').catch(() => undefined)
-    await downLab(name, { keep: false, onProgress: () => undefined }, host)
+    await downLab(name, { keep: false }, host)
     rmSync(directory, { recursive: true, force: true })
   }
   try {
@@ -158,8 +155,8 @@ const upInContainers: Up = async (drill, given, options) => {
     const variables = [...ports].map(([server, { api }]) => `${server}_PORT=${api}\n`).join('')
     const files = [...exportCompose({ topology }, { image }), { path: '.env', text: variables }]
     writeExport(directory, files, false)
-    onProgress(`starting ${counted(services.length, 'container')} of the image ${image}`)
-    await compose(directory, 'up', '--detach', ...services)
+    const what = `${counted(services.length, 'container')} of the image ${image}`
+    await inStep(`start ${what}`, () => compose(directory, 'up', '--detach', ...services), `started ${what}`)
     signal?.throwIfAborted()
     const { containers, addresses, keeper, caPem } = await findComposeProject(directory)
     const caFile = caPem === undefined ? undefined : path.join(directory, 'ca.pem')
@@ -168,14 +165,14 @@ const upInContainers: Up = async (drill, given, options) => {
     const { wired } = await wireClusters(topology, addresses, undefined, wiring)
     const keys = { ...NO_KEYS, clusters: new Map(wired.clusters.map((cluster) => [cluster.name, cluster])) }
     const clusters = clustersAt(addresses, keys, { containers, caFile: undefined })
-    await attachLab({ name, topology: topology.name, clusters, keeper, caPem, onWarning: onProgress }, host)
+    await attachLab({ name, topology: topology.name, clusters, keeper, caPem, onWarning: note }, host)
     const lab = openLab(name, host)
     return {
       lab,
       end: async ({ keep }) => {
         await lab.close()
         if (!keep) return end()
-        onProgress(
+        note(
           `the containers keep running as the lab "${name}"; "docker compose down --volumes" in ${directory} removes them`,
         )
       },

@@ -1,3 +1,5 @@
+import { counted } from '../../base/counted.js'
+import { inStep } from '../../base/progress.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { type WiredClusters, withClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
@@ -16,7 +18,14 @@ interface ProofOptions extends WaitOptions {
  * Verifies replication: writes a secret on the primary of each link, and checks the secondary. Reads the secret on
  * performance secondaries. Compares the Merkle root of DR secondaries, because they serve no reads.
  */
-export const proveReplication = async (
+export const proveReplication = (lab: WiredClusters, options: ProofOptions): Promise<string[]> =>
+  inStep(
+    'verify replication',
+    () => prove(lab, options),
+    (sentences) => `verified ${counted(sentences.length, 'link')}`,
+  )
+
+const prove = async (
   lab: WiredClusters,
   { links = topologyOf(lab)?.links ?? [], ...options }: ProofOptions,
 ): Promise<string[]> => {

@@ -1,4 +1,5 @@
 import { readNamedText } from '../../base/named-file.js'
+import { inStep } from '../../base/progress.js'
 import { type ApiClient, ApiError } from '../../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, withAnonymousClient, withClient } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
@@ -29,7 +30,6 @@ export interface WireOptions extends WaitOptions {
   readonly threshold: number
   /** Plans of some clusters. The seal of a plan overrides shares and threshold. */
   readonly plans?: Readonly<Record<string, ClusterPlan>> | undefined
-  readonly onProgress: (text: string) => void
   /** Called with the keys of each initialized cluster, before any other step can fail. */
   readonly onKeys?: ((cluster: ClusterAccess) => void) | undefined
 }
@@ -38,13 +38,21 @@ export interface WireOptions extends WaitOptions {
 export const openCluster = async <T extends ClusterAccess>(cluster: T, options: WireOptions): Promise<T> => {
   const onSeal = (keys: ClusterKeys) => options.onKeys?.({ ...cluster, ...keys })
   const { type, shares, threshold } = options.plans?.[cluster.name]?.seal ?? { ...options, type: 'shamir' }
-  const seal = await withClient(cluster, async (client) => {
-    await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
-    return (type === 'auto' ? initializeAuto : initialize)(client, shares, threshold, onSeal)
-  })
-  options.onProgress(`cluster ${cluster.name} is unsealed at ${cluster.apiAddress}`)
+  const open = (client: ApiClient) => (type === 'auto' ? initializeAuto : initialize)(client, shares, threshold, onSeal)
+  const seal = await inStep(
+    `initialize and unseal cluster ${cluster.name}`,
+    () =>
+      withClient(cluster, async (client) => {
+        await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
+        return open(client)
+      }),
+    describeOpen(cluster),
+  )
   return { ...cluster, ...seal }
 }
+
+export const describeOpen = ({ name, apiAddress }: ClusterAccess): string =>
+  `cluster ${name} is unsealed at ${apiAddress}`
 
 /** Joins unsealed clusters to a topology. Writes the seed data of each cluster as early as possible. */
 export const makeTopology = async <T extends ClusterOfNodes>(
@@ -57,8 +65,11 @@ export const makeTopology = async <T extends ClusterOfNodes>(
     for (const cluster of clusters) {
       const { seed: wanted } = plans[cluster.name] ?? {}
       if (!wanted) continue
-      await withClient(await atReachableNode(cluster), (client) => seedCluster(client, wanted))
-      options.onProgress(`cluster ${cluster.name} has its seed data`)
+      await inStep(
+        `write the seed data of cluster ${cluster.name}`,
+        async () => withClient(await atReachableNode(cluster), (client) => seedCluster(client, wanted)),
+        `cluster ${cluster.name} has its seed data`,
+      )
     }
   }
   await seed(open.filter(({ name }) => !follows(name)))
@@ -100,7 +111,13 @@ export const joinClusters = async <T extends ClusterOfNodes>(
     const role = `${link.kind} ${link.primary}`
     if (!enabled.has(role)) await ensurePrimary(primary, link.kind, options)
     enabled.add(role)
-    byName.set(link.secondary, await connect(primary, get(link.secondary), link, options))
+    const { kind, secondary } = link
+    const joined = await inStep(
+      `make cluster ${secondary} a ${kind} secondary of ${link.primary}`,
+      () => connect(primary, get(secondary), link, options),
+      `cluster ${secondary} is a ${kind} secondary of ${link.primary} and replicated`,
+    )
+    byName.set(secondary, joined)
   }
   return clusters.map(({ name }) => get(name))
 }
@@ -161,7 +178,7 @@ const connect = async <T extends ClusterOfNodes>(
   link: Link,
   options: WireOptions,
 ): Promise<T> => {
-  const { clock, timeoutMs, onProgress, signal } = options
+  const { clock, timeoutMs, signal } = options
   const caPem = primary.caFile === undefined ? undefined : readNamedText(primary.caFile)
   const ends = { primary, secondary, kind: link.kind }
   const join: PairFact = (above, below) => joinSecondary(above, below, link, caPem)
@@ -176,7 +193,6 @@ const connect = async <T extends ClusterOfNodes>(
   }
   // Repeated, because a secondary may restart again during its role change.
   if (link.kind !== 'dr') await waitFor(clock, `a root token on ${secondary.name}`, generate, timeoutMs, signal)
-  onProgress(`cluster ${secondary.name} is a ${link.kind} secondary of ${primary.name} and replicated`)
   return { ...secondary, rootToken, unsealKeys, threshold }
 }
 

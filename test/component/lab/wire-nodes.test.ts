@@ -26,7 +26,7 @@ it.each(['dr', 'performance'] as const)(
     const joined = await joinClusters(
       [accessOf('A', primary, a), accessOf('B', secondary, sealed)],
       [{ kind, primary: 'A', secondary: 'B' }],
-      { shares: 3, threshold: 2, timeoutMs: 20_000, clock: systemClock, onProgress: () => undefined },
+      { shares: 3, threshold: 2, timeoutMs: 20_000, clock: systemClock },
     )
     expect((await statusOf(active.anonymous, kind)).state).toBe('stream-wals')
     expect(joined.map(({ rootToken }) => rootToken !== '')).toEqual([true, kind === 'performance'])

@@ -20,6 +20,7 @@ it('the topology command checks every file, even after errors in earlier files',
     progress: () => undefined,
     complain: () => undefined,
     hush: () => undefined,
+    isQuiet: false,
   })
   const check = () => command.parse(['validate', at('bad.yaml'), at('none.yaml'), at('good.yaml')], { from: 'user' })
   expect(check).toThrow(/bad\.yaml:1:.*\n.*none\.yaml cannot be read/s)

@@ -45,7 +45,7 @@ export const downCommand = (output: Output): Command => {
     await withInterrupt(async ({ forceSignal }) => {
       for (const name of names) {
         try {
-          const options = { keep: flags.keep === true, onProgress: output.progress, forceSignal }
+          const options = { keep: flags.keep === true, forceSignal }
           const result = await downLab(name, options, host)
           ended.push({ lab: name, result: result ?? 'missing' })
           output.progress(describeEnd(name, result))

@@ -48,18 +48,21 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
   const drill = loadDrill(nameOrFile)
   const slo = parseSlo(flags.slo, drill)
   const timeoutMs = parseTimeout(flags.timeout)
-  const seed = flags.seed ?? createSystemRandom().bytes(4).toString('hex')
+  if (flags.seed !== undefined && (flags.on !== 'in-process' || flags.name !== undefined))
+    throw new LabError('usage', '--seed requires --on in-process: it has no effect on servers in other processes')
   if (flags.step && !process.stdin.isTTY)
     throw new LabError('usage', '--step waits for Enter, which requires a terminal')
   if (flags.keep && flags.name === undefined && flags.on === 'in-process')
     throw new LabError('usage', '--keep requires --on process or docker: an in-process lab ends with the command')
   if (flags.report !== undefined) prepareReport(flags.report)
   return withInterrupt(async (interruption) => {
-    const print = (text: string) => (flags.json ? output.progress(text) : output.data(text))
+    const print = flags.json || output.isQuiet ? output.progress : output.data
     const chosen: ChosenLab = { on: 'process', ...flags, ...(await findCurrentLab(drill, flags, output)) }
     const { name, on } = chosen
     const place = name === undefined ? `a new lab, ${topologyName(drill.topology)} (${on})` : `the lab "${name}"`
-    print(`drill ${drill.name} on ${place}, seed ${seed}`)
+    const isSeeded = name === undefined && on === 'in-process'
+    const seed = isSeeded ? (flags.seed ?? createSystemRandom().bytes(4).toString('hex')) : undefined
+    print(`drill ${drill.name} on ${place}${seed === undefined ? '' : `, seed ${seed}`}`)
     const result = await play(drill, chosen, interruption, output, {
       seed,
       slo,
@@ -99,7 +102,7 @@ const play = async (
   { name, on, keep }: ChosenLab,
   { signal, forceSignal }: Interruption,
   output: Output,
-  options: Parameters<typeof runDrill>[2] & { readonly seed: string; readonly timeoutMs: number },
+  options: Parameters<typeof runDrill>[2] & { readonly timeoutMs: number },
 ): Promise<DrillResult> => {
   if (name !== undefined) {
     await using lab = openLab(name, thisHost())
@@ -108,8 +111,7 @@ const play = async (
     return await runDrill(lab, drill, options)
   }
   const { seed, timeoutMs } = options
-  const onProgress = (text: string) => output.progress(text)
-  const made: DrillLab = await bringUp(drill, on, { seed, timeoutMs, onProgress, signal, forceSignal })
+  const made: DrillLab = await bringUp(drill, on, { seed, timeoutMs, signal, forceSignal })
   try {
     return await runDrill(made.lab, drill, options)
   } finally {
@@ -125,12 +127,12 @@ const auditOf = ({ operator = '', approver = '', change = '', environment = '' }
   environment,
 })
 
-const lineToRepeat = (nameOrFile: string, { slo, on, name }: ChosenLab, seed: string): string =>
+const lineToRepeat = (nameOrFile: string, { slo, on, name }: ChosenLab, seed: string | undefined): string =>
   [
     `understudy drill run ${shellWord(nameOrFile)}`,
     ...(slo === undefined ? [] : [`--slo ${shellWord(slo)}`]),
     name === undefined ? `--on ${on}` : `--name ${name}`,
-    `--seed ${shellWord(seed)}`,
+    ...(seed === undefined ? [] : [`--seed ${shellWord(seed)}`]),
   ].join(' ')
 
 const parseSlo = (text: string | undefined, drill: Drill): Slo | undefined => {

@@ -33,7 +33,6 @@ export const snapshotCommand = (output: Output): Command => {
       const { file, pausedMs } = await withInterrupt(({ signal }) =>
         saveSnapshot(flags.name, given, { isForced: flags.force === true, signal }, thisHost()),
       )
-      output.progress(`snapshot taken, consistent across all clusters; writes were paused for ${pausedMs} ms`)
       output.data(flags.json ? JSON.stringify({ file, key: keyPath(file), pausedMs }, undefined, 2) : file)
       output.progress(`its key is in ${keyPath(file)}; loading the snapshot requires both files`)
     })
@@ -56,12 +55,7 @@ export const snapshotCommand = (output: Output): Command => {
           const isThere = listLabs().includes(name) && requireOwnLab(name).state === 'running'
           const onErase = confirmErasure(output, yes === true, signal)
           if (isThere) await loadOver(name, image, { timeoutMs, signal, onErase }, host)
-          else
-            await upImage(
-              image,
-              { name, timeoutMs, portChoice, onProgress: output.progress, signal, forceSignal },
-              host,
-            )
+          else await upImage(image, { name, timeoutMs, portChoice, signal, forceSignal }, host)
           const { savedAt } = image.manifest
           output.progress(`the lab "${name}" was restored to its state at ${savedAt}`)
           if (json) output.data(JSON.stringify({ lab: name, savedAt }, undefined, 2))

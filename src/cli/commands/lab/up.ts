@@ -2,10 +2,9 @@ import type { Command } from 'commander'
 import type { LabRecord } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { downLab } from '../../../lab/lifecycle/down.js'
-import { commandIn, labDirectory } from '../../../lab/model/lab-directory.js'
+import { labDirectory } from '../../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { abandonLab, upLab } from '../../../lab/lifecycle/up.js'
-import { drawLab } from '../../../lab/topology/describe.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/model/ports.js'
 import { proveReplication } from '../../../lab/wiring/proof.js'
 import { upSnapshot } from '../../../lab/lifecycle/up-snapshot.js'
@@ -24,7 +23,7 @@ import { listTopologies, readTopologyFile, requireTopology, TOPOLOGY_NAMES } fro
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
 import { type Interruption, withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
-import { describeKeys } from './describe-keys.js'
+import { describeLab } from './describe-lab.js'
 import { parsePort, parseShamir, parseTimeout } from './options.js'
 
 type UpFlags = FlagsOf<ReturnType<typeof upFlags>>
@@ -49,6 +48,7 @@ const upFlags = () =>
     .flag('--tls', 'serve the APIs over TLS, with certificates of a lab CA')
     .flag('--root-token <token>', 'root token of every cluster except DR secondaries')
     .flag('--in-process', 'run all clusters in one process: starts faster, uses less memory; no "pause"')
+    .flag('--seed <seed>', 'make keys, tokens and faults reproducible; requires --in-process')
     .flag('--foreground', 'run until interrupted, then remove the lab')
     .choice(
       '--bind <address>',
@@ -65,6 +65,7 @@ const upFlags = () =>
       'up pr-dr --prove',
       'up dr --name drill --ports random --shamir 5/3',
       'up six --in-process',
+      'up dr --in-process --seed 7',
       'up single --nodes 3',
       'up single --nodes 3 --storage raft',
       'up -f topology.yaml --ports random --tls --seal auto',
@@ -86,6 +87,7 @@ export const upCommand = (output: Output): Command =>
     // Hides the token from the process list, where it was briefly visible.
     if (rootToken !== undefined) process.title = 'understudy up'
     const timeoutMs = parseTimeout(flags.timeout)
+    const seed = parseSeed(flags)
     const host = thisHost()
     const { clock } = host
     const choosePorts = portChoice(topology, flags)
@@ -104,10 +106,10 @@ export const upCommand = (output: Output): Command =>
           rootToken,
           isForeground: flags.foreground,
           isInProcess: flags.inProcess,
+          seed,
           apiHost: flags.bind,
           dataDir: flags.dataDir,
           logLevel: flags.logLevel,
-          onProgress: output.progress,
           ...interruption,
         },
         host,
@@ -118,12 +120,19 @@ export const upCommand = (output: Output): Command =>
     })
   })
 
-const DEFINED_BY_SNAPSHOT = '--file, --shamir, --seal, --tls, --nodes, --storage and --root-token'
+/** Returns the seed. Throws LabError `usage` if it would have no effect. */
+const parseSeed = ({ seed, inProcess }: UpFlags): string | undefined => {
+  if (seed === '') throw new LabError('usage', '--seed must not be empty')
+  if (seed === undefined || inProcess) return seed
+  throw new LabError('usage', '--seed requires --in-process: it has no effect on servers in separate processes')
+}
+
+const DEFINED_BY_SNAPSHOT = '--file, --shamir, --seal, --tls, --nodes, --storage, --root-token and --seed'
 
 const upFromSnapshot = async (snapshot: string, topology: string | undefined, flags: UpFlags, output: Output) => {
   const host = thisHost()
-  const { file, shamir, seal, tls, nodes, storage, rootToken } = flags
-  if ([topology, file, shamir, seal, tls, nodes, storage, rootToken].some((given) => given !== undefined))
+  const { file, shamir, seal, tls, nodes, storage, rootToken, seed } = flags
+  if ([topology, file, shamir, seal, tls, nodes, storage, rootToken, seed].some((given) => given !== undefined))
     throw new LabError('usage', `--snapshot defines the clusters: remove the topology and ${DEFINED_BY_SNAPSHOT}`)
   const isChosen = flags.ports !== undefined || flags.portBase !== undefined
   const options = {
@@ -132,7 +141,7 @@ const upFromSnapshot = async (snapshot: string, topology: string | undefined, fl
     portChoice: isChosen ? (wanted: Topology) => portChoice(wanted, flags) : undefined,
   }
   await withInterrupt(async (interruption) => {
-    const lab = await upSnapshot(snapshot, { ...options, ...interruption, onProgress: output.progress }, host)
+    const lab = await upSnapshot(snapshot, { ...options, ...interruption }, host)
     await present(lab, flags, interruption, output, host)
   })
 }
@@ -151,7 +160,7 @@ const present = async (
   const options = { clock: host.clock, timeoutMs: parseTimeout(flags.timeout), signal }
   const prove = () =>
     proveReplication(lab, options).catch(async (error: unknown) => {
-      throw await abandonLab(lab, error, { onProgress: output.progress, forceSignal }, host)
+      throw await abandonLab(lab, error, { forceSignal }, host)
     })
   const sentences = flags.prove ? await prove() : []
   output.data(flags.json ? JSON.stringify({ ...lab, proof: sentences }, undefined, 2) : describeLab(lab, sentences))
@@ -176,7 +185,7 @@ const stay = async (
   output.progress(`the lab "${name}" is running; Ctrl-C stops it and removes it`)
   // A timer keeps the process alive; signal handlers do not.
   while (!signal.aborted) await host.clock.sleep(STAY_MS, signal).catch(() => undefined)
-  await downLab(name, { keep: false, onProgress: output.progress, forceSignal }, host)
+  await downLab(name, { keep: false, forceSignal }, host)
   output.progress(`the lab "${name}" was removed`)
   throw signal.reason
 }
@@ -188,29 +197,6 @@ const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<stri
   const base = parsePort(flags.portBase ?? '8200', lastPortOffset(servers))
   return () => fixedPorts(servers, base, (name) => planOf(topology, name).ports)
 }
-
-const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
-  const rows = lab.clusters.map(({ name, apiAddress, rootToken, nodes }) => [
-    name,
-    nodes ? nodes.map((node) => node.apiAddress).join(' ') : apiAddress,
-    rootToken || '(none: a DR secondary accepts no token)',
-  ])
-  const isAutoSealed = (name: string) => lab.clusters.find((one) => one.name === name)?.sealKeyFile !== undefined
-  return [
-    drawLab(lab),
-    '',
-    formatTable([['cluster', 'address', 'root token'], ...rows]),
-    '',
-    ...describeKeys(lab.clusters, isAutoSealed),
-    '',
-    ...(sentences.length > 0 ? [...sentences, ''] : []),
-    describeNext(lab.name),
-  ].join('\n')
-}
-
-/** Lists the next commands for a lab. */
-const describeNext = (lab: string): string =>
-  `Next: eval "$(${commandIn(lab, 'env A')})"; ${commandIn(lab, 'status')}; ${commandIn(lab, 'down')}`
 
 /** Returns the topology of that name or file, changed by the flags. Throws `LabError` `usage` if it is invalid. */
 const chosenTopology = (name: string | undefined, flags: UpFlags): Topology => {

@@ -58,7 +58,6 @@ export const wireCommand = (output: Output): Command =>
         timeoutMs,
         clock: host.clock,
         caFile,
-        onProgress: output.progress,
         onKeep: (wired: WiredClusters) => {
           if (keep) writeKeysFile(keep, wired)
         },

@@ -24,7 +24,7 @@ export interface DrillResult {
   readonly fix: string | null
   readonly topology: string
   readonly runner: LabKind
-  /** Seed of faults and load. In an in-process lab, also of the clusters. */
+  /** Seed of an in-process lab that was started for the drill. Otherwise empty. */
   readonly seed: string
   /** `servers`: the versions that the servers report, by cluster. */
   readonly versions: {

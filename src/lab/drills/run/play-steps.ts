@@ -1,4 +1,5 @@
 import { messageOf } from '../../../base/printable.js'
+import { inStep } from '../../../base/progress.js'
 import { LabError } from '../../model/lab-error.js'
 import { findOtherError } from '../context/answers.js'
 import type { DrillContext } from '../context/drill-context.js'
@@ -80,9 +81,11 @@ export class StepPlayer {
     this.#output = ''
     const startedMs = this.#context.now()
     await this.#emit(step, 'begins')
-    const error = await this.#findFailure(step)
+    const facts = factsOf(step, phase)
+    // The watcher reports the result.
+    const error = await inStep(facts.name, () => this.#findFailure(step), '')
     const result: StepResult = {
-      ...factsOf(step, phase),
+      ...facts,
       commands: this.#lines,
       startedMs,
       tookMs: this.#context.now() - startedMs,

@@ -1,10 +1,9 @@
 import { attempt } from '../../../base/attempt.js'
-import { createSystemRandom } from '../../../base/random.js'
 import { describeStep, type Step } from '../../drills/steps/steps.js'
 import { listDrillNames, listDrills, loadDrill } from '../../drills/catalogue.js'
 import type { Drill } from '../../drills/parse.js'
 import type { DrillWatcher } from '../../drills/run/play-steps.js'
-import { requireFitting, requireRoles } from '../../drills/fitting.js'
+import { requireFitting, requireRoles, runsOn } from '../../drills/fitting.js'
 import type { StepResult } from '../../drills/context/result.js'
 import { LabError } from '../../model/lab-error.js'
 import type { LiveLab } from '../../live/live-lab.js'
@@ -29,7 +28,7 @@ export const drillsFor = (lab: LiveLab): PageChoices['drills'] =>
 const fits = (drill: Drill, lab: LiveLab): boolean =>
   attempt(() => {
     requireFitting(drill, lab)
-    return drill.runners.length === 0 || drill.runners.some((runner) => runner === lab.kind)
+    return runsOn(drill, lab.kind)
   }) ?? false
 
 export const stepsOf = ({ setup, steps }: Drill): readonly Step[] => [...setup, ...steps]
@@ -45,10 +44,13 @@ export const playDrill = async (
     import('../../drills/run/run-drill.js'),
     import('../../drills/summary.js'),
   ])
-  const seed = createSystemRandom().bytes(4).toString('hex')
   const { watcher, end } = watch(drill, progress)
-  const howToRepeat = `${command} --seed ${seed}`
-  const result = await runDrill(lab, drill, { seed, timeoutMs: TIMEOUT_MS, signal, howToRepeat, watcher })
+  const result = await runDrill(lab, drill, {
+    timeoutMs: TIMEOUT_MS,
+    signal,
+    howToRepeat: command ?? undefined,
+    watcher,
+  })
   end(result.steps)
   const summary = summaryOf(result)
   if (result.verdict !== 'passed') throw new LabError('remote', `${complaintOf(result)}\n${summary}`)

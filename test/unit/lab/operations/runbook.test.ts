@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { KINDS } from '../../../../src/lab/model/kinds.js'
 import { parseAddresses } from '../../../../src/lab/operations/addresses.js'
 import { writeRunbook } from '../../../../src/lab/operations/procedures.js'
 import { toMarkdown, toScript } from '../../../../src/lab/operations/runbook-texts.js'
@@ -94,16 +95,36 @@ it('a runbook of performance replication needs a token of each cluster and no DR
   expect(steps.map(({ command }) => command)).toContain(
     `VAULT_TOKEN="$TOKEN_US" vault write ${US} sys/replication/performance/secondary/enable token="$ACTIVATION_TOKEN" ca_cert=@/etc/vault/eu.pem`,
   )
-  const failover = await write('failover', { kind: 'performance' })
-  expect(failover.steps.some(({ command }) => command.includes('generate-root'))).toBe(false)
+  for (const operation of OPERATIONS) {
+    const { steps: all } = await write(operation, { kind: 'performance' })
+    expect(all.filter(({ command }) => command.includes('generate-root'))).toEqual([])
+  }
 })
 
-it.each(OPERATIONS)(
-  'the Markdown page and the script of a runbook of %s have every command of its steps',
-  async (name) => {
-    const runbook = await write(name)
+it('a runbook of a switchover of the performance primary demotes, promotes, and makes the former primary follow', async () => {
+  const { steps, after } = await write('switchover', { kind: 'performance' })
+  const path = 'sys/replication/performance'
+  expect(steps.map(({ command }) => command).filter((command) => command.includes('vault write'))).toEqual([
+    `VAULT_TOKEN="$TOKEN_EU_1" vault write ${EU} -f ${path}/primary/demote`,
+    `VAULT_TOKEN="$TOKEN_US" vault write ${US} -f ${path}/secondary/promote`,
+    `VAULT_TOKEN="$TOKEN_US" vault write ${US} ${path}/primary/revoke-secondary id=perf-eu-1`,
+    `ACTIVATION_TOKEN="$(VAULT_TOKEN="$TOKEN_US" vault write ${US} -field=wrapping_token ${path}/primary/secondary-token id=perf-eu-1)"`,
+    `VAULT_TOKEN="$TOKEN_EU_1" vault write ${EU} ${path}/secondary/update-primary token="$ACTIVATION_TOKEN" ca_cert=@/etc/vault/us.pem`,
+  ])
+  const demotion = steps.find(({ title }) => title === 'Demote eu-1')
+  expect(demotion).toMatchObject({
+    back: 'Promote eu-1 again.',
+    backCommand: `VAULT_TOKEN="$TOKEN_EU_1" vault write ${EU} -f ${path}/secondary/promote`,
+  })
+  expect(after[0]).toBe('Clients of eu-1 can stay: eu-1 forwards their writes to us.')
+})
+
+it.each(OPERATIONS.flatMap((name) => KINDS.map((kind) => [name, kind] as const)))(
+  'the Markdown page and the script of a runbook of %s (%s) have every command of its steps',
+  async (name, kind) => {
+    const runbook = await write(name, { kind })
     const [page, script] = [toMarkdown(runbook), toScript(runbook)]
-    expect(runbook.steps.length).toBeGreaterThan(6)
+    expect(runbook.steps.length).toBeGreaterThan(5)
     for (const { number, title, command, backCommand } of runbook.steps) {
       expect(page).toContain(`### ${number}. ${title}\n\n\`\`\`sh\n${command}\n\`\`\`\n`)
       expect(page).toContain(backCommand ?? '')
@@ -112,12 +133,9 @@ it.each(OPERATIONS)(
   },
 )
 
-it('a runbook is rejected for an unknown cluster, a repeated cluster, and an unsupported kind', async () => {
+it('a runbook is rejected for an unknown cluster and a repeated cluster', async () => {
   await expect(write('failover', { names: ['eu-1', 'asia'] })).rejects.toThrow(
     'ours.yaml has no cluster "asia"; it has eu-1, us',
   )
   await expect(write('failover', { names: ['us', 'us'] })).rejects.toThrow('specify two different clusters')
-  await expect(write('switchover', { kind: 'performance' })).rejects.toThrow(
-    'runbook switchover does not support --kind performance; use --kind dr',
-  )
 })
