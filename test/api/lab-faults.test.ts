@@ -105,7 +105,14 @@ it('lab status reports a dead lab daemon, and "start" restores the links on the 
   expect((await home.run('fault', 'ls', ...NAMED)).stdout).toContain('A-B-cluster (downstream)')
   process.kill(home.record('one').keeper.process?.pid ?? 0, 'SIGKILL')
   await until(async () => (await home.run('status', ...NAMED)).stderr.includes('the lab daemon does not respond'))
-  expect(await home.run('fault', 'ls', ...NAMED)).toMatchObject({ status: 5 })
+  expect(await home.run('fault', 'ls', ...NAMED)).toMatchObject({
+    status: 5,
+    stderr: expect.stringMatching(/the lab daemon of the lab "one" does not respond.*"understudy start --name one"/),
+  })
+  for (const command of [['fault', 'ls'], ['heal', '--all'], ['release', 'A'], ['losses']])
+    expect((await home.run(...command)).stderr, command.join(' ')).toContain(
+      'there is no lab "default"; to select another lab, use --name: one',
+    )
   expect((await home.run('start', ...NAMED)).status).toBe(0)
   expect((await home.run('wait', '--for', 'replicated', ...NAMED)).status).toBe(0)
   expect((await home.run('status', ...NAMED)).status).toBe(0)

@@ -376,6 +376,7 @@ export class TestFollower {
     return {
       who: () => who,
       findObjection: () => this.objection,
+      isAhead: () => this.surplus.length > 0,
       servesReads: () => true,
       beforeFiltered: async () => undefined,
       beforeFilterChange: async () => undefined,

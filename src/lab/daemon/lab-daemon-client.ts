@@ -8,7 +8,7 @@ import type { ActiveFault, FaultRequest } from './active-fault.js'
 import type { HostedVerb } from './run-lab-daemon.js'
 import type { Clock } from '../../base/clock.js'
 import type { DaemonLab } from '../model/cluster.js'
-import { findIntactLab } from '../model/lab-directory.js'
+import { commandIn, describeOthers, findIntactLab } from '../model/lab-directory.js'
 import { readEvents } from '../events/event-log.js'
 
 const ANSWER_MS = 5000
@@ -22,16 +22,17 @@ const EVENT_MS = 1000
 /** A client of the lab daemon. Requests reject with a conflict if the daemon does not respond. */
 export class LabDaemonClient {
   readonly #url: string
-  readonly #fix: string
+  /** Returns the error if the daemon does not respond. */
+  readonly #unanswered: (error: unknown) => LabError
   /** A daemon in a container accepts local requests only, and this machine may reach it by another name. */
   readonly #to: Pick<HttpCall, 'socketPath' | 'headers'>
 
-  /** `socket`: the path of a socket file, or the `http:` URL of a daemon in a container. */
-  constructor(socket: string) {
+  /** `socket`: the path of a socket file, or the `http:` URL of a daemon in a container. `lab`: its name, for messages. */
+  constructor(socket: string, lab?: string) {
     const isUrl = isInContainer(socket)
     this.#url = isUrl ? socket : ROOT
     this.#to = isUrl ? { headers: { host: 'localhost' } } : { socketPath: socket }
-    this.#fix = describeRestart(socket)
+    this.#unanswered = (error) => unanswered(error, socket, lab)
   }
 
   async list(): Promise<readonly ActiveFault[]> {
@@ -105,7 +106,7 @@ export class LabDaemonClient {
       await closed
     } catch (error) {
       if (error instanceof LabError) throw error
-      if (!signal.aborted) throw unanswered(error, this.#fix)
+      if (!signal.aborted) throw this.#unanswered(error)
     }
   }
 
@@ -113,7 +114,7 @@ export class LabDaemonClient {
     const call = { method, url: this.#url + path, ...this.#to, timeoutMs }
     const sent = body === undefined ? call : { ...call, body: JSON.stringify(body) }
     const { status, bytes } = await callHttp(sent).catch((error: unknown) => {
-      throw unanswered(error, this.#fix)
+      throw this.#unanswered(error)
     })
     const answer = parseJsonObject(bytes) ?? {}
     if (status !== 200) throw refusal(status, answer)
@@ -127,10 +128,14 @@ const isInContainer = (socket: string): boolean => socket.startsWith('http:')
 export const describeRestart = (socket: string, start = 'understudy start'): string =>
   isInContainer(socket) ? 'start its container again' : `"${start}" restarts it`
 
-const unanswered = (error: unknown, fix: string): LabError =>
-  new LabError('conflict', `the lab daemon does not respond, so every link is down; ${fix}: ${messageOf(error)}`, {
+const unanswered = (error: unknown, socket: string, lab: string | undefined): LabError => {
+  const [of, start, others] =
+    lab === undefined ? ['', undefined, ''] : [` of the lab "${lab}"`, commandIn(lab, 'start'), describeOthers(lab)]
+  const fix = `${describeRestart(socket, start)}: ${messageOf(error)}`
+  return new LabError('conflict', `the lab daemon${of} does not respond, so every link is down; ${fix}${others}`, {
     cause: error,
   })
+}
 
 const refusal = (status: number, { errors }: { errors?: string[] }): LabError => {
   const code = status === 409 ? 'conflict' : status >= 500 ? 'remote' : 'usage'

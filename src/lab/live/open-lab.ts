@@ -32,7 +32,7 @@ const kindOf = (lab: AnyLab): LabKind => {
 
 /** Returns the events and faults of a lab whose daemon records them. */
 const keptEvents = (lab: DaemonLab, clock: Clock): EventsAndFaults => {
-  const daemon = new LabDaemonClient(lab.keeper.socket)
+  const daemon = new LabDaemonClient(lab.keeper.socket, lab.name)
   const closing = new AbortController()
   const events: LabEvents = {
     append: (draft) => daemon.emit(draft),

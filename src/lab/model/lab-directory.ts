@@ -93,7 +93,10 @@ const requireDaemon = (lab: AnyLab): DaemonLab => {
 
 /** Returns the error for faults and events of a lab whose links do not go through a lab daemon. */
 export const noDaemon = (name: string): LabError =>
-  new LabError('usage', `the lab "${name}" is attached: it has no lab daemon, which faults and events require`)
+  new LabError(
+    'usage',
+    `the lab "${name}" is attached: it has no lab daemon, which faults and events require${describeOthers(name)}`,
+  )
 
 export const requireAnyLab = (name: string): AnyLab => refuseFailed(requireRecord(name))
 
@@ -115,12 +118,18 @@ const requireRecord = (name: string): AnyLab => {
 
 /** Returns the message that the lab does not exist, with the nearest known name. */
 export const describeMissing = (name: string): string => {
-  // The claim of the calling command creates a directory of that name.
-  const others = listLabs().filter((one) => one !== name)
-  const meant = nearest(name, others)
-  const hint = meant ? `; did you mean "${meant}"?` : others.length > 0 ? `; existing labs: ${others.join(', ')}` : ''
-  return `there is no lab "${name}"${hint}`
+  const meant = nearest(name, otherLabs(name))
+  return `there is no lab "${name}"${meant ? `; did you mean "--name ${meant}"?` : describeOthers(name)}`
 }
+
+/** Returns how to select another lab, as the end of a message. Empty if there is no other lab. */
+export const describeOthers = (name: string): string => {
+  const others = otherLabs(name)
+  return others.length > 0 ? `; to select another lab, use --name: ${others.join(', ')}` : ''
+}
+
+/** The claim of the calling command creates a directory of the name of its lab. */
+const otherLabs = (name: string): readonly string[] => listLabs().filter((one) => one !== name)
 
 const parse = (text: string): AnyLab | undefined =>
   attempt(() => {

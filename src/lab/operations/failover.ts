@@ -3,7 +3,7 @@ import { LabError } from '../model/lab-error.js'
 import { type AcceptedLoss, describeLoss, isAccepted, isLevel } from '../requests/expected-loss.js'
 import { isDetached, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { findCut, handOver, operationToken } from './operations.js'
-import { ask, askOthers, requireFollower, requireMode } from './preflight.js'
+import { ask, askOthers, refuseAhead, requireFollower, requireMode } from './preflight.js'
 import { promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
@@ -26,6 +26,7 @@ export const failOver = async (
 ): Promise<boolean> => {
   const { lost, to } = failover
   runbook.requireTwo(lost, to)
+  await requireMode(runbook, to, 'dr', 'secondary')
   const ours = await ask(runbook, lost, 'dr')
   const living = ours.mode === 'primary' ? lost : await findOtherPrimary(runbook, lost, to)
   const isPlanned = living !== undefined && !isForced
@@ -38,11 +39,12 @@ export const failOver = async (
     await handOver(runbook, { from: lost, to, kind: 'dr' })
     return true
   }
+  // Fails if the key shares of the lab do not fit, so it comes before the warning about what happens next.
+  const token = await operationToken(runbook, to)
   if (living !== undefined)
     runbook.announce(
       `WARNING: ${living} is running and stays a DR primary, so there are two primaries; when ${living} rejoins ${to}, its later writes are lost`,
     )
-  const token = await operationToken(runbook, to)
   if (mayLose) await promoteWithLoss(runbook, to, token)
   else await promote(runbook, to, 'dr', { token, isForced })
   runbook.say(`${to} is the DR primary now`)
@@ -60,7 +62,7 @@ const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Pro
 /** Rejects if the promotion may lose more than is accepted. Resolves with whether it may lose anything. */
 const refuseLoss = async (runbook: Runbook, ours: ReplicationStatus, failover: Failover): Promise<boolean> => {
   const { lost, to, acceptLoss } = failover
-  const theirs = await requireMode(runbook, to, 'dr', 'secondary')
+  const theirs = await runbook.status(to, 'dr')
   if (ours.mode === NO_STATUS.mode) return requireAccepted(runbook, failover)
   if (theirs.clusterId !== ours.clusterId && acceptLoss !== 'any')
     throw new LabError(
@@ -106,7 +108,7 @@ const requirePlannable = async (runbook: Runbook, living: string, lost: string, 
       'remote',
       `the DR primary of ${to} is ${living}, not ${lost}, and ${living} is running: use "${runbook.line(`failover ${living} ${to}`)}"`,
     )
-  await requireMode(runbook, to, 'dr', 'secondary')
+  await refuseAhead(runbook, to, 'dr')
   await requireFollower(runbook, lost, to, 'dr')
   const cut = await findCut(runbook, lost, to, 'dr')
   if (cut !== undefined)

@@ -3,14 +3,7 @@ import { KIND_WORDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { describeLoss, expectedLoss } from '../requests/expected-loss.js'
 import { filterPath } from '../requests/filters.js'
-import {
-  countLost,
-  describeEntries,
-  describePaths,
-  describeRestored,
-  newLosses,
-  restoredBy,
-} from '../requests/losses.js'
+import { countLost, describeLost, describeRestored, newLosses, restoredBy } from '../requests/losses.js'
 import {
   generateOperationToken,
   generationInProgress,
@@ -20,7 +13,15 @@ import {
 } from '../requests/replication.js'
 import { findStreamProblem } from '../requests/replication-status.js'
 import { findFilter } from './filters.js'
-import { noShares, rejoinLine, requireFollower, requireMode, requireSameSet, requireShares } from './preflight.js'
+import {
+  noShares,
+  refuseAhead,
+  rejoinLine,
+  requireFollower,
+  requireMode,
+  requireSameSet,
+  requireShares,
+} from './preflight.js'
 import { DECODE_TOKEN, GENERATE_OTP } from './procedure-steps.js'
 import { activationToken, authorityOf, demote, freeId, promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
@@ -83,6 +84,7 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
  * without a connection.
  */
 export const requireStream = async (runbook: Runbook, from: string, to: string, kind: Kind): Promise<void> => {
+  await refuseAhead(runbook, to, kind)
   await requireFollower(runbook, from, to, kind)
   const check = { cluster: to, kind, field: 'state', value: 'stream-wals' } as const
   await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to, kind), check)
@@ -174,13 +176,14 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string, ki
   await follow(runbook, name, primary, kind)
   const losses = newLosses(before, await runbook.losses(name))
   if (losses.length === 0) return
-  const lost = describeEntries(countLost(losses)) + describePaths(losses)
+  const lost = `that ${primary} does not have`
   const restored = describeRestored(restoredBy(losses))
   const back = restored === '' ? '' : `; credentials that came back: ${restored}`
-  await runbook.note(
-    name,
-    `${name} discarded ${lost} that ${primary} does not have${back}; to list them: ${runbook.line(`losses ${name}`)}`,
-  )
+  const text =
+    countLost(losses) > 0
+      ? `${name} discarded ${describeLost(losses)} ${lost}${back}; to list them`
+      : `${name} may have discarded log entries ${lost}, and has no list of them; for the reason`
+  await runbook.note(name, `${text}: ${runbook.line(`losses ${name}`)}`)
 }
 
 /** Makes clusters of a set follow its new primary. Announces how to retry for each that fails, and throws the first error. */

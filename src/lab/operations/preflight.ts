@@ -2,7 +2,7 @@ import { KIND_WORDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import type { Shares } from '../keys/environment.js'
 import { REPLICATION } from '../requests/replication.js'
-import { describeMode, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
+import { AHEAD_FIXES, describeMode, NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import type { Runbook } from './runbook.js'
 
 /** Checks before the first change: an operation that fails halfway could leave a replication set without a primary. */
@@ -70,6 +70,17 @@ export const requireFollower = async (
   throw new LabError(
     'remote',
     `${secondary} does not follow ${primary}; to make it follow: ${rejoinLine(runbook, secondary, primary, kind)}`,
+  )
+}
+
+/** Throws if a secondary is ahead of its primary: waiting does not make it stream, and there is no fault to clear. */
+export const refuseAhead = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
+  const { isAhead } = await runbook.status(name, kind)
+  if (isAhead !== true) return
+  const force = `promote ${name}${kind === 'dr' ? '' : ` --kind ${kind}`} --force`
+  throw new LabError(
+    'remote',
+    `${name} is ahead of its ${KIND_WORDS[kind]} primary, which lost entries, so it does not stream: ${AHEAD_FIXES} ("${runbook.line(force)}")`,
   )
 }
 

@@ -20,12 +20,13 @@ export const promoteCluster = async (runbook: Runbook, to: string, kind: Kind, i
   const [from] = isForced ? [] : primaries
   const followers = members.filter(isFollower).map(({ name }) => name)
   if (from === undefined) {
+    const token = await operationTokenFor(runbook, to, kind)
     runbook.announce(
       primaries.length > 0
         ? `WARNING: the ${word} primary ${primaries.join(' and ')} is not demoted, so there are two primaries`
         : `WARNING: no ${word} primary of ${to} responds; writes that ${to} has not received are lost`,
     )
-    await promote(runbook, to, kind, { token: await operationTokenFor(runbook, to, kind), isForced })
+    await promote(runbook, to, kind, { token, isForced })
     runbook.say(`${to} is the ${word} primary now`)
   } else await handOver(runbook, { from, to, kind, others: followers })
   for (const { name } of others.filter(({ mode }) => mode === NO_STATUS.mode))

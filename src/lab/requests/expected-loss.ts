@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
 import { describeEntries } from './losses.js'
-import type { ReplicationStatus } from './replication-status.js'
+import { isPlaced, type ReplicationStatus } from './replication-status.js'
 
 /** Decides what a failover to a DR secondary would lose, for operations, the status and the page. */
 
@@ -34,13 +34,12 @@ export interface ExpectedLoss {
 }
 
 export const expectedLoss = ({ secondary, announced, last, nowMs }: LossFacts): ExpectedLoss => {
-  const { mode, state, lastWal, clusterId, lastHeartbeat } = secondary
-  // In any other state, its position may belong to another log.
-  const isPlaced = mode === 'secondary' && state === 'stream-wals'
+  const { lastWal, clusterId, lastHeartbeat } = secondary
+  const hasPosition = isPlaced(secondary)
   const known = last?.set === clusterId ? last : undefined
   return {
-    entries: isPlaced ? Math.max(0, announced - lastWal, (known?.lastWal ?? 0) - lastWal) : 0,
-    isExact: isPlaced && known?.isFinal === true,
+    entries: hasPosition ? Math.max(0, announced - lastWal, (known?.lastWal ?? 0) - lastWal) : 0,
+    isExact: hasPosition && known?.isFinal === true,
     silentSeconds: lastHeartbeat === '' ? null : Math.max(0, Math.round((nowMs - Date.parse(lastHeartbeat)) / 1000)),
   }
 }

@@ -12,7 +12,7 @@ interface LostEntry {
   readonly credential?: 'token' | 'secret_id' | null
 }
 
-/** Log entries of one epoch that a cluster discarded after a failover. */
+/** Log entries of one epoch that a cluster discarded, or still has although its primary has lost them. */
 export interface ClusterLoss {
   readonly epoch: string
   readonly firstIndex: number
@@ -25,10 +25,42 @@ export interface ClusterLoss {
   readonly framesBeyond: number
 }
 
-/** Returns the losses that a cluster lists, oldest first. Sealed servers list them as well. */
-export const readLosses = async (client: ApiClient): Promise<readonly ClusterLoss[]> => {
-  const { losses } = await client.call('GET', '/_understudy/v1/losses')
-  return ((losses as JsonObject[] | undefined) ?? []).map((loss) => ({
+/**
+ * The lists of a cluster, oldest first:
+ * - `losses`: the log entries that it discarded
+ * - `held`: those that it still has, although its primary has lost them
+ */
+export type LossLists = Readonly<Record<'losses' | 'held', readonly ClusterLoss[]>>
+
+/** Returns the lists of a cluster. Sealed servers list them as well. */
+export const readLossLists = async (client: ApiClient): Promise<LossLists> => {
+  const { losses, held } = await client.call('GET', '/_understudy/v1/losses')
+  return { losses: parseLosses(losses), held: parseLosses(held) }
+}
+
+export const readLosses = async (client: ApiClient): Promise<readonly ClusterLoss[]> =>
+  (await readLossLists(client)).losses
+
+const ANSWER_MS = 1000
+
+/**
+ * Returns the lists of the clusters of a lab that have any. A cluster that does not respond in time has none.
+ * `isOwner`: false to ask without the `lab_api_token`, which shows storage paths.
+ */
+export const askLosses = async (
+  lab: AnyLab,
+  isOwner = true,
+): Promise<readonly ({ readonly cluster: string } & LossLists)[]> => {
+  const all = lab.clusters.map(async (cluster) => {
+    const asked = isOwner ? cluster : { ...cluster, labApiToken: undefined }
+    const none: LossLists = { losses: [], held: [] }
+    return { cluster: cluster.name, ...(await withAnonymousClient(asked, readLossLists, ANSWER_MS).catch(() => none)) }
+  })
+  return (await Promise.all(all)).filter(({ losses, held }) => losses.length + held.length > 0)
+}
+
+const parseLosses = (losses: unknown): readonly ClusterLoss[] =>
+  ((losses as JsonObject[] | undefined) ?? []).map((loss) => ({
     epoch: String(loss.epoch),
     firstIndex: Number(loss.first_index),
     lastIndex: Number(loss.last_index),
@@ -37,29 +69,20 @@ export const readLosses = async (client: ApiClient): Promise<readonly ClusterLos
     entriesBeyond: Number(loss.entries_beyond),
     framesBeyond: Number(loss.frames_beyond),
   }))
-}
-
-const ANSWER_MS = 1000
 
 /**
- * Returns the losses of the clusters of a lab that have any. A cluster that does not respond in time has none.
- * `isOwner`: false to ask without the `lab_api_token`, which shows storage paths.
+ * Returns the number of log entries on these lists. The range of a list is no measure: not all of its entries are lost,
+ * and a list without entries only states that entries are missing. Beyond the listed operations, counts each log entry.
  */
-export const askLosses = async (
-  lab: AnyLab,
-  isOwner = true,
-): Promise<readonly { readonly cluster: string; readonly losses: readonly ClusterLoss[] }[]> => {
-  const all = lab.clusters.map(async (cluster) => {
-    const asked = isOwner ? cluster : { ...cluster, labApiToken: undefined }
-    const losses = await withAnonymousClient(asked, readLosses, ANSWER_MS).catch(() => [])
-    return { cluster: cluster.name, losses }
-  })
-  return (await Promise.all(all)).filter(({ losses }) => losses.length > 0)
-}
-
-/** Returns the number of log entries of these losses. */
 export const countLost = (losses: readonly ClusterLoss[]): number =>
-  losses.reduce((sum, { firstIndex, lastIndex }) => sum + lastIndex - firstIndex + 1, 0)
+  losses.reduce((sum, { entries, entriesBeyond, firstIndex, lastIndex }) => {
+    const listed = new Set(entries.map(({ index }) => index)).size
+    return sum + listed + Math.min(entriesBeyond, lastIndex - (entries.at(-1)?.index ?? firstIndex - 1))
+  }, 0)
+
+/** Returns the lists that name no entry, and only state that entries are missing. Other clusters may list these entries. */
+export const unlistedLosses = (losses: readonly ClusterLoss[]): readonly ClusterLoss[] =>
+  losses.filter((loss) => countLost([loss]) === 0)
 
 export const describeEntries = (count: number): string => counted(count, 'log entry', 'log entries')
 
@@ -75,10 +98,10 @@ export const shortList = (paths: readonly string[]): string => {
   return paths.slice(0, PATHS_SHOWN).join(', ') + more
 }
 
-/** Returns for example ` (kv/a, kv/b, kv/c and 9 more)`. Empty without paths. */
-export const describePaths = (losses: readonly ClusterLoss[]): string => {
+/** Returns for example `12 log entries (kv/a, kv/b, kv/c and 9 more)`. Without paths if the server hides them. */
+export const describeLost = (losses: readonly ClusterLoss[]): string => {
   const paths = pathsOf(losses)
-  return paths.length === 0 ? '' : ` (${shortList(paths)})`
+  return describeEntries(countLost(losses)) + (paths.length === 0 ? '' : ` (${shortList(paths)})`)
 }
 
 /** Numbers of credentials that are valid again, because the entries that revoked them are lost. */
@@ -99,7 +122,7 @@ export const describeRestored = ({ tokens, secretIds }: RestoredCredentials): st
 
 /** Returns the losses that are not among the earlier ones. */
 export const newLosses = (before: readonly ClusterLoss[], now: readonly ClusterLoss[]): readonly ClusterLoss[] => {
-  const keyOf = ({ epoch, firstIndex }: ClusterLoss) => `${epoch} ${firstIndex}`
+  const keyOf = ({ epoch, firstIndex, lastIndex }: ClusterLoss) => `${epoch} ${firstIndex} ${lastIndex}`
   const known = new Set(before.map(keyOf))
   return now.filter((loss) => !known.has(keyOf(loss)))
 }

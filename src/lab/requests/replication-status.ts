@@ -26,6 +26,8 @@ export interface ReplicationStatus {
   readonly knownSecondaries: readonly string[]
   /** Primary: IDs of its connected secondaries. */
   readonly connectedSecondaries: readonly string[]
+  /** Secondary: the cluster address of the primary that it heard last. Empty otherwise. */
+  readonly heardAddress: string
   /** Secondary: time of the last message from its primary, RFC 3339. Empty otherwise. */
   readonly lastHeartbeat: string
   /** Secondary: it has data that its primary lost, and does not replicate until an operator decides. */
@@ -55,6 +57,7 @@ export const parseStatus = (kind: Kind, status: Status): ReplicationStatus => {
     secondaryId: text('secondary_id'),
     knownSecondaries: textsOfJson(status.known_secondaries),
     connectedSecondaries: connected.map((row) => textOfJson(row.node_id)),
+    heardAddress: isSecondary ? textOfJson(heard.cluster_address ?? '') : '',
     lastHeartbeat: isSecondary ? timeOf(heard.last_heartbeat) : '',
     // A detached secondary has no primary address.
     isAhead: text('connection_state') === 'shutdown' && textsOfJson(status.known_primary_cluster_addrs).length > 0,
@@ -108,9 +111,23 @@ export const isStreaming = ({ mode, state, connectionState }: ReplicationStatus)
 export const findStreamProblem = (status: ReplicationStatus): string | undefined =>
   isStreaming(status) ? undefined : `its state is ${status.state}, ${status.connectionState}`
 
-/** Returns the number of entries of the primary that the secondary does not have yet. */
-export const lagOf = (primary: ReplicationStatus, secondary: ReplicationStatus): number =>
-  Math.max(0, primary.lastKindWal - secondary.lastWal)
+/** What an operator can do with a secondary that is ahead of its primary. */
+export const AHEAD_FIXES = 'recover or reindex with "force" discards the extra entries; promote keeps them'
+
+/** Whether the position of a secondary is in the log of a primary. In any other state, it may belong to another log. */
+export const isPlaced = ({ mode, state }: ReplicationStatus): boolean => mode === 'secondary' && state === 'stream-wals'
+
+/**
+ * Returns the number of entries of the primary that the secondary does not have yet. Null if the position of the secondary
+ * belongs, or may belong, to another log: it compares with the primary, is ahead of it, or still has the position in the log
+ * of another primary.
+ */
+export const lagOf = (primary: ReplicationStatus, secondary: ReplicationStatus): number | null => {
+  const { connectionState, primaryAddress, heardAddress } = secondary
+  const isFollowing = connectionState === 'ready' || primaryAddress === primary.primaryAddress
+  const isItsLog = isFollowing || heardAddress === '' || heardAddress === primary.primaryAddress
+  return isPlaced(secondary) && isItsLog ? Math.max(0, primary.lastKindWal - secondary.lastWal) : null
+}
 
 /** Returns true if a secondary has all entries that its primary had when the status of the primary was read. */
 export const hasAll = (secondary: ReplicationStatus, primary: ReplicationStatus): boolean =>

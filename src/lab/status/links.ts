@@ -21,7 +21,7 @@ export interface FollowView {
   readonly secondary: string
   readonly state: string
   readonly connectionState: string
-  /** Number of changes not replicated yet. Null if the primary does not respond. */
+  /** Number of changes not replicated yet. Null if the primary does not respond, or without a position in its log. */
   readonly lagEntries: number | null
   /** Age of its data in seconds: 0 if it has everything, null if it lacks data and has heard from no primary. */
   readonly lagSeconds: number | null
@@ -76,7 +76,7 @@ const describe = (
   const { name } = secondary
   const { state, connectionState, lastHeartbeat, mode } = secondary[kind]
   const primary = findPrimary(secondary, clusters, kind)
-  const lagEntries = primary && mode === 'secondary' ? lagOf(primary[kind], secondary[kind]) : null
+  const lagEntries = primary ? lagOf(primary[kind], secondary[kind]) : null
   const between = (one: ActiveFault) =>
     isOfLink(one) && primary !== undefined && one.between.includes(name) && one.between.includes(primary.name)
   return {

@@ -20,7 +20,7 @@ import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { askExpectedLoss, describeLoss, isLevel } from '../requests/expected-loss.js'
 import { askRoles, askStatus } from '../requests/replication.js'
-import { isDetached, NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
+import { AHEAD_FIXES, isDetached, NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
 import { findLinks, findProblemsOf, type FollowView } from './links.js'
 import { askNode, describeNodeState, type NodeView } from './node-view.js'
 
@@ -72,7 +72,6 @@ export interface LabView {
 }
 
 const ANSWER_MS = 1000
-const AHEAD_FIXES = 'recover or reindex with "force" discards the extra entries; promote keeps them'
 
 /** Queries all clusters of a lab concurrently, with a timeout of one second each. */
 export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
@@ -211,7 +210,8 @@ const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clo
   // A demoted primary that is alive has reported whether its secondaries lack data.
   const isLed = (set: string) =>
     views.some(({ dr }) => dr.clusterId === set && (dr.mode === 'primary' || isDetached(dr)))
-  const isLeft = ({ dr }: ClusterView) => dr.mode === 'secondary' && !isLed(dr.clusterId)
+  // The problem of a secondary that is ahead already says what its promotion does.
+  const isLeft = ({ dr }: ClusterView) => dr.mode === 'secondary' && !dr.isAhead && !isLed(dr.clusterId)
   if (!views.some(isLeft)) return [...views]
   const events = hasDaemon(lab) ? await listEvents(lab) : []
   return Promise.all(

@@ -4,6 +4,7 @@ import type { ReplicationContext } from '../roles/context.js'
 import { GUARDS } from '../model/guard-texts.js'
 import { isSecondaryStage } from '../model/machine.js'
 import { aheadOf } from '../model/state.js'
+import { releaseHeld } from '../roles/keep-losses.js'
 import { KINDS } from '../roles/role-records.js'
 import { WARNINGS, warned } from '../roles/texts.js'
 import type { Kind } from '../model/types.js'
@@ -70,6 +71,7 @@ const followAgain = (context: ReplicationContext): Promise<void> =>
     const kind = aheadKind(context)
     if (!kind) return
     host.log.warn('following a rewound primary', { kind })
+    await releaseHeld(host, kind)
     await roles.update(kind, (record) => {
       if (!('ahead' in record)) return record
       const { ahead: _, ...rest } = record

@@ -1,4 +1,4 @@
-import { alignedFrom } from './alignment.js'
+import { alignedFrom, ownIndexOf } from './alignment.js'
 import type { Ingredients } from './change-record.js'
 import type { Fences } from './fences.js'
 import type { FilterStore } from '../filter/filter-store.js'
@@ -8,8 +8,9 @@ import { uuid } from '../../base/id.js'
 import type { RunningRole } from './running-role.js'
 import type { OperationTokens } from '../model/operation-token.js'
 import type { RoleRecords } from './role-records.js'
-import { ownEpochsOf } from '../model/state.js'
+import { type Ahead, ownEpochsOf } from '../model/state.js'
 import type { DataPlane } from '../host/services.js'
+import type { Fork } from '../model/epoch.js'
 import type { Kind } from '../model/types.js'
 import type { TreeMaintenance } from './tree-maintenance.js'
 
@@ -40,11 +41,20 @@ export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind)
   if (record.mode === 'disabled' || record.mode === 'primary' || !record.hasFollowed) {
     return { ...made, fork: { forkIndex: beginIndex, beginIndex, alignedFrom: 0 } }
   }
-  const position = host.store.remotePosition
-  const [parentId, applied] = [position?.epoch, position?.index ?? 0]
-  // A rewound primary continues its log differently after the last position that it still has.
-  if (record.ahead)
-    return { ...made, fork: { parentId, forkIndex: Math.min(record.ahead.commonIndex, applied), beginIndex } }
+  const place = host.store.remotePosition
+  const [parentId, applied] = [place?.epoch, place?.index ?? 0]
+  if (record.ahead) return { ...made, fork: { parentId, ...forkAhead(host, kind, record.ahead) } }
   const aligned = kind === 'dr' ? alignedFrom(host) : applied
   return { ...made, fork: { parentId, forkIndex: applied, beginIndex, alignedFrom: aligned } }
+}
+
+/**
+ * Returns the fork of a cluster that is ahead of a rewound primary. The primary writes a different log after the last
+ * position that it still has, so all later entries of this cluster belong to the new epoch, including those that it
+ * received from the primary. Where the position is unknown, the whole log counts as later: the lists of losses then
+ * have too many entries, never too few, until a comparison settles them.
+ */
+const forkAhead = (host: ReplicationHost, kind: Kind, { commonIndex, isCommonKnown }: Ahead): Fork => {
+  const forkIndex = isCommonKnown ? commonIndex : 0
+  return { forkIndex, beginIndex: (kind === 'dr' ? ownIndexOf(host, forkIndex) : undefined) ?? 0 }
 }

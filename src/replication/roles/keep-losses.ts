@@ -1,12 +1,25 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ownIndexOf } from './alignment.js'
 import { currentEpoch, type EpochChain, findSurplus } from '../model/epoch.js'
-import { collectSuffix, isOwnOf, type Loss, lossIdFor, type LostSuffix, readLosses, writeLoss } from './losses.js'
+import {
+  collectSuffix,
+  isOwnOf,
+  type Loss,
+  lossIdFor,
+  type LostSuffix,
+  type OpenLoss,
+  removeLoss,
+  writeList,
+  writeLoss,
+} from './losses.js'
+import { openLosses, type OpenList } from './settle-losses.js'
 import type { SafetyFacts } from '../model/machine.js'
 import type { ReplicationHost } from '../host/host.js'
 import type { SurplusEntries } from '../model/recent-frames.js'
 import type { Frame } from '../../storage/keys/replicable.js'
 import { epochIdOf, isCopy, type KindRecord, readRecord } from '../model/state.js'
 import type { Kind } from '../model/types.js'
+import { merkleRootOf } from './tree-maintenance.js'
 
 /** The reasons of a loss, as lists of losses show them. */
 export const LOSS_REASONS = {
@@ -19,7 +32,7 @@ type LossReason = (typeof LOSS_REASONS)[keyof typeof LOSS_REASONS]
 
 type Host = Pick<ReplicationHost, 'storage' | 'store' | 'mounts' | 'clock' | 'log'>
 
-const INCOMPLETE = '; the list is not complete'
+const reasonOf = (why: LossReason, isPartial: boolean): string => (isPartial ? `${why}; the list is not complete` : why)
 
 export const ownOf = (host: Pick<ReplicationHost, 'storage'>, kind: Kind) =>
   isOwnOf(kind, isCopy(readRecord(host.storage, 'performance')))
@@ -33,9 +46,11 @@ export const keepOwnLoss = async (host: Host, kind: Kind, epochs: EpochChain, ne
   const { after = lastIndex, isWhole } = surplus
   const { frames, isTrimmed, ...lost } = await collectSuffix(host.store, ownOf(host, kind), after, host.mounts())
   const { entries } = lost
-  if (entries.length === 0 && !isTrimmed && isWhole) return
-  const reason = LOSS_REASONS.failover + (isTrimmed || !isWhole ? INCOMPLETE : '')
-  await keep(host, kind, { epoch, firstIndex: after + 1, lastIndex, reason, ...lost }, frames)
+  const isPartial = isTrimmed || !isWhole
+  if (entries.length === 0 && !isPartial) return
+  const reason = reasonOf(LOSS_REASONS.failover, isPartial)
+  const open = openLoss(host, kind, { isHeld: false, isPartial })
+  await keep(host, kind, { epoch, firstIndex: after + 1, lastIndex, reason, open, ...lost }, frames)
   host.log.warn('unreplicated entries recorded as a loss', { kind, epoch, entries: entries.length })
 }
 
@@ -66,8 +81,9 @@ export const keepPromotionLoss = async (
 }
 
 /**
- * Records the entries that a secondary discards, because its rewound primary or its new primary does not have them.
- * Does nothing if the loss is already recorded.
+ * Records the entries of a follower that its primary, or the successor of its primary, does not have. Uses the same form
+ * as a former primary. Keeps an open list of the same entries, because after a restart their frames are not in memory.
+ * `why` decides whether the entries are held (`rewound`), or will be discarded.
  */
 export const keepSurplusLoss = async (
   host: Host,
@@ -77,15 +93,41 @@ export const keepSurplusLoss = async (
 ): Promise<void> => {
   const { epoch, forkIndex, lastIndex, isForkSure } = surplus
   const firstIndex = forkIndex + 1
-  const known = await readLosses(host.storage)
-  if (known.some((loss) => loss.epoch === epoch && loss.firstIndex === firstIndex)) return
+  const isHeld = why === LOSS_REASONS.rewound
+  const known = (await openLosses(host.storage, kind)).find(({ loss }) => loss.epoch === epoch)
+  if (known && known.loss.firstIndex <= firstIndex && known.loss.lastIndex >= lastIndex)
+    return changeOpen(host, known, { isHeld, isPartial: known.loss.open.isPartial }, why)
   const { frames, isTrimmed, ...lost } = await collectSurplus(host, kind, surplus)
   const { entries } = lost
-  const isComplete = isForkSure && !isTrimmed
-  if (entries.length === 0 && isComplete) return
-  const reason = why + (isComplete ? '' : INCOMPLETE)
-  await keep(host, kind, { epoch, firstIndex, lastIndex, reason, ...lost }, frames)
-  host.log.warn('entries of the former primary recorded as a loss', { kind, epoch, entries: entries.length })
+  const isPartial = isTrimmed || !isForkSure
+  if (known && isPartial) return changeOpen(host, known, { isHeld, isPartial }, why)
+  if (entries.length > 0 || isPartial) {
+    const open = openLoss(host, kind, { isHeld, isPartial })
+    await keep(host, kind, { epoch, firstIndex, lastIndex, reason: reasonOf(why, isPartial), open, ...lost }, frames)
+    host.log.warn('entries of the former primary recorded as a loss', { kind, epoch, entries: entries.length })
+  }
+  if (known && known.loss.firstIndex !== firstIndex) await removeLoss(host.storage, known.id)
+}
+
+/** Ends the hold of the lists of a kind: their entries will be discarded. */
+export const releaseHeld = async (host: Host, kind: Kind): Promise<void> => {
+  for (const known of await openLosses(host.storage, kind))
+    await changeOpen(host, known, { isHeld: false, isPartial: known.loss.open.isPartial }, LOSS_REASONS.rewound)
+}
+
+type Found = Pick<OpenLoss, 'isHeld' | 'isPartial'>
+
+const openLoss = ({ store }: Host, kind: Kind, found: Found): OpenLoss => ({
+  kind,
+  root: merkleRootOf(store, kind).toString('hex'),
+  ...found,
+})
+
+/** Changes an open list while the data still has the effect of all its entries. */
+const changeOpen = async (host: Host, { id, loss }: OpenList, found: Found, why: LossReason): Promise<void> => {
+  const open = openLoss(host, loss.open.kind, found)
+  if (isDeepStrictEqual(open, loss.open)) return
+  await writeList(host.storage, { id, loss: { ...loss, reason: reasonOf(why, found.isPartial), open } })
 }
 
 /** Returns the discarded entries. If frames are missing in memory, a DR secondary reads its own log. */

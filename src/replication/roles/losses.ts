@@ -1,8 +1,9 @@
 import { LIMITS } from '../../base/limits.js'
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import { type Category, findMountOf, KEYS } from '../../storage/keys/key-families.js'
-import type { Frame, ReplicableStore } from '../../storage/keys/replicable.js'
+import type { Frame, ReplicableStore, WalOperation } from '../../storage/keys/replicable.js'
 import { decodeFrame } from '../../storage/log/frame.js'
+import { leafHash } from '../../storage/trees/leaf.js'
 import type { MountFact } from '../model/compile-filter.js'
 import { recordKey } from '../model/state.js'
 import type { Kind } from '../model/types.js'
@@ -22,6 +23,19 @@ export interface Loss {
   readonly entriesBeyond?: number
   /** Number of log frames that were not stored. */
   readonly framesBeyond?: number
+  /** Set until the data shows which entries are lost (`settle-losses.ts`). */
+  readonly open?: OpenLoss
+}
+
+/** The state of a list that may have entries whose effect this cluster still has, or will receive again. */
+export interface OpenLoss {
+  readonly kind: Kind
+  /** The Merkle root of the data that has the effect of all entries, as hexadecimal digits. */
+  readonly root: string
+  /** True while this cluster is ahead of its primary and discards nothing: nothing is lost yet. */
+  readonly isHeld: boolean
+  /** True if further entries may be lost that cannot be listed. */
+  readonly isPartial: boolean
 }
 
 export interface LostEntry {
@@ -31,10 +45,26 @@ export interface LostEntry {
   readonly operation: 'put' | 'delete'
 }
 
+/** An entry of an open list: with its key, and the leaf hash of its value in base64, which is empty for a deletion. */
+export interface OpenEntry extends LostEntry {
+  readonly key: string
+  readonly leaf: string
+}
+
+/** Returns an entry without the fields of an open list. */
+export const toLostEntry = ({ index, path, operation }: LostEntry): LostEntry => ({ index, path, operation })
+
+/** A list in storage. */
+export interface StoredLoss {
+  readonly id: string
+  readonly loss: Loss
+}
+
 const ENTRIES_PER_RECORD = 1000
 const FRAMES_BYTES_READ = 1024 * 1024
 
-export interface LostSuffix extends Required<Pick<Loss, 'entries' | 'entriesBeyond' | 'framesBeyond'>> {
+export interface LostSuffix extends Required<Pick<Loss, 'entriesBeyond' | 'framesBeyond'>> {
+  readonly entries: readonly OpenEntry[]
   readonly frames: readonly Frame[]
   /** True if some lost entries are no longer on disk. */
   readonly isTrimmed: boolean
@@ -58,7 +88,7 @@ export const collectSuffix = async (
   mounts: readonly MountFact[],
 ): Promise<LostSuffix> => {
   const paths = new Map(mounts.map((mount) => [mount.uuid, mount.path]))
-  const suffix = new BoundedSuffix()
+  const suffix = new BoundedSuffix(paths)
   const isTrimmed = index + 1 < store.firstIndex
   let at = isTrimmed ? store.firstIndex - 1 : index
   for (;;) {
@@ -70,7 +100,7 @@ export const collectSuffix = async (
         .flatMap((entry) =>
           entry.operations
             .filter(({ key, category }) => isData(key) && isOwn(category))
-            .map((operation) => describe(entry.index, operation.key, operation.value === undefined, paths)),
+            .map((operation) => ({ index: entry.index, operation })),
         )
       if (lost.length > 0) suffix.add(lost, frame)
       at = frame.lastIndex
@@ -78,17 +108,28 @@ export const collectSuffix = async (
   }
 }
 
-/** Collects lost entries and their frames up to a limit, and counts the rest. */
+interface LostOperation {
+  readonly index: number
+  readonly operation: WalOperation
+}
+
+/** The part of a suffix that fits into a list, and the size of the rest. */
 class BoundedSuffix {
-  readonly #entries: LostEntry[] = []
+  readonly #paths: ReadonlyMap<string, string>
+  readonly #entries: OpenEntry[] = []
   readonly #frames: Frame[] = []
   #entriesBeyond = 0
   #framesBeyond = 0
   #frameBytes = 0
 
-  add(lost: readonly LostEntry[], frame: Frame): void {
+  /** `paths`: the path of each mount by its ID. */
+  constructor(paths: ReadonlyMap<string, string>) {
+    this.#paths = paths
+  }
+
+  add(lost: readonly LostOperation[], frame: Frame): void {
     const named = lost.slice(0, LIMITS.lossEntriesMax - this.#entries.length)
-    for (const entry of named) this.#entries.push(entry)
+    for (const { index, operation } of named) this.#entries.push(describe(index, operation, this.#paths))
     this.#entriesBeyond += lost.length - named.length
     this.#frameBytes += frame.bytes.length
     if (this.#frameBytes <= LIMITS.lossFrameBytesMax) this.#frames.push(frame)
@@ -107,15 +148,21 @@ class BoundedSuffix {
  */
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
-const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {
-  const found = findMountOf(key)
-  const mount = found && paths.get(found.uuid)
-  return { index, path: mount === undefined ? key : mount + found?.rest, operation: isDelete ? 'delete' : 'put' }
+const describe = (index: number, { key, value }: WalOperation, paths: ReadonlyMap<string, string>): OpenEntry => {
+  const place = findMountOf(key)
+  const mount = place && paths.get(place.uuid)
+  const path = mount === undefined ? key : mount + place?.rest
+  return { index, path, operation: value === undefined ? 'delete' : 'put', key, leaf: leafOf(key, value) }
 }
 
+/** Returns the leaf hash of a stored value in base64; empty without a value. */
+export const leafOf = (key: string, value: Buffer | undefined): string =>
+  value === undefined ? '' : leafHash(key, value).toString('base64')
+
 /**
- * Stores a loss. Writes the frames first and the head last, so that every listed loss is complete. Removes the oldest
- * losses beyond the limit, and resolves to their IDs.
+ * Makes a loss durable. Writes the frames first and the list last, so that every listed loss is complete. The list
+ * replaces an earlier list with this ID. Resolves to the IDs of the oldest losses, which were removed to stay within the
+ * limit.
  */
 export const writeLoss = async (
   storage: Storage,
@@ -127,42 +174,56 @@ export const writeLoss = async (
   for (const [n, frame] of frames.entries()) {
     await storage.write((tx) => tx.put(`${base}frames/${pad(n)}`, frame.bytes))
   }
-  for (let from = 0; from < loss.entries.length; from += ENTRIES_PER_RECORD) {
-    const part = loss.entries.slice(from, from + ENTRIES_PER_RECORD)
-    await storage.write((tx) => putJson(tx, `${base}entries/${pad(from)}`, part))
-  }
-  const { entries, ...head } = loss
-  await storage.write((tx) => putJson(tx, `${base}head`, { ...head, count: entries.length }))
+  await writeList(storage, { id, loss })
   return dropOldest(storage, id)
+}
+
+/** Replaces a list in one transaction. Its frames stay. */
+export const writeList = async (storage: Storage, { id, loss }: StoredLoss): Promise<void> => {
+  const { entries, ...head } = loss
+  const base = `${KEYS.losses}${id}/`
+  const before = await storage.keys(`${base}entries/`)
+  await storage.write((tx) => {
+    for (const key of before) tx.delete(key)
+    for (let from = 0; from < entries.length; from += ENTRIES_PER_RECORD)
+      putJson(tx, `${base}entries/${pad(from)}`, entries.slice(from, from + ENTRIES_PER_RECORD))
+    putJson(tx, `${base}head`, { ...head, count: entries.length })
+  })
+}
+
+export const removeLoss = async (storage: Storage, id: string): Promise<void> => {
+  await storage.write((tx) => tx.delete(`${KEYS.losses}${id}/head`))
+  for (const key of await storage.keys(`${KEYS.losses}${id}/`)) await storage.write((tx) => tx.delete(key))
 }
 
 const dropOldest = async (storage: Storage, newest: string): Promise<readonly string[]> => {
   const ids = (await storage.list(KEYS.losses)).map((folder) => folder.slice(0, -1)).filter((id) => id !== newest)
   const dropped = ids.sort().slice(0, Math.max(0, ids.length + 1 - LIMITS.lossesMax))
-  for (const id of dropped) {
-    await storage.write((tx) => tx.delete(`${KEYS.losses}${id}/head`))
-    for (const key of await storage.keys(`${KEYS.losses}${id}/`)) await storage.write((tx) => tx.delete(key))
-  }
+  for (const id of dropped) await removeLoss(storage, id)
   return dropped
 }
 
-/** Resolves to all losses, oldest first. */
-export const readLosses = async (storage: Storage): Promise<Loss[]> => {
-  const losses: Loss[] = []
+/** Returns all losses, oldest first. */
+export const readLosses = async (storage: Storage): Promise<StoredLoss[]> => {
+  const losses: StoredLoss[] = []
   for (const folder of await storage.list(KEYS.losses)) {
-    const head = readJson<Omit<Loss, 'entries'> & { count: number }>(storage, `${KEYS.losses}${folder}head`)
+    const head = readHead(storage, folder)
     if (!head) continue
     const parts = await storage.keys(`${KEYS.losses}${folder}entries/`)
     const entries = parts.flatMap((key) => readJson<LostEntry[]>(storage, key) ?? [])
     const { count: _, ...rest } = head
-    losses.push({ ...rest, entries })
+    losses.push({ id: folder.slice(0, -1), loss: { ...rest, entries } })
   }
   return losses
 }
 
+const readHead = (storage: Storage, folder: string) =>
+  readJson<Omit<Loss, 'entries'> & { count: number }>(storage, `${KEYS.losses}${folder}head`)
+
 /**
- * Resolves to the ID of a loss. IDs sort by time. If the same loss was recorded before, for example before a crash,
- * returns its existing ID, so that it is listed once.
+ * Returns the ID of a loss. IDs sort by time. If a crash interrupts the recording, or if the same loss is recorded
+ * again, the loss keeps its ID and is listed once. A settled list is never replaced, because a primary can be rewound
+ * several times to the same position.
  */
 export const lossIdFor = async (
   storage: Storage,
@@ -171,7 +232,12 @@ export const lossIdFor = async (
   { epoch, firstIndex }: Pick<Loss, 'epoch' | 'firstIndex'>,
 ): Promise<string> => {
   const what = `${kind}-${epoch}-${firstIndex}`
-  const known = (await storage.list(KEYS.losses)).find((folder) => folder.endsWith(`-${what}/`))
+  const isSettled = (folder: string) => {
+    const head = readHead(storage, folder)
+    return head !== undefined && head.open === undefined && head.count > 0
+  }
+  const folders = await storage.list(KEYS.losses)
+  const known = folders.find((folder) => folder.endsWith(`-${what}/`) && !isSettled(folder))
   return known?.slice(0, -1) ?? `${pad(nowMs)}-${what}`
 }
 

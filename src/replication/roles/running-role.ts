@@ -15,7 +15,7 @@ import { ownFilterId, type SecondaryHost, SecondaryRole } from './secondary-role
 import type { SettledFilter } from '../filter/settled-filter.js'
 import type { SurplusEntries } from '../model/recent-frames.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../host/services.js'
-import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from '../model/state.js'
+import { aheadOf, epochIdOf, type PrimaryRecord, type SecondaryRecord } from '../model/state.js'
 import { type StatusFacts, statusOf } from './status-facts.js'
 import type { Kind, PrimaryPosition, SecondaryView } from '../model/types.js'
 import type { TreeMaintenance } from './tree-maintenance.js'
@@ -83,8 +83,10 @@ export class RunningRole {
     return views.filter((view) => view.isConnected).map((view) => view.secondaryId)
   }
 
+  /** The follower; undefined while this cluster is ahead of its primary and only looks for a newer one. */
   get follower(): FollowerService | undefined {
-    return this.#follower
+    const { kind, roles } = this.#options
+    return aheadOf(roles.record(kind)) ? undefined : this.#follower
   }
 
   /** Returns the received frames after `index` of the primary's log that are still in memory. */
@@ -160,10 +162,8 @@ export class RunningRole {
   #startSecondary(record: SecondaryRecord, { finishBootstrap }: StartServices): void {
     const { kind, dataPlane, host } = this.#options
     if (!record.credentials) return
-    if (record.ahead) {
+    if (record.ahead)
       host.log.error('ahead of the primary, which lost entries; replication is stopped', { kind, ...record.ahead })
-      return
-    }
     const hooks = new SecondaryRole({
       ...this.#options,
       finishBootstrap,
@@ -223,7 +223,7 @@ export class RunningRole {
     const isSettled = kind === 'dr' || settledFilter.is(filters.known(filterId).digest)
     return {
       isSyncComplete: !isResyncing && (!record.hasFollowed || (remotePosition !== undefined && isSettled)),
-      streamState: this.#follower?.state ?? 'idle',
+      streamState: this.follower?.state ?? 'idle',
       isReindexing: maintenance.isReindexing,
       appliedIndex: progress.applied,
       announcedIndex: progress.announced,
@@ -239,7 +239,7 @@ export class RunningRole {
     return statusOf(roles.record(kind), {
       ...this.#options,
       views: this.#primary?.registry.views() ?? [],
-      follower: this.#follower,
+      follower: this.follower,
       appliedIndex,
       startMs: this.#startMs,
     })

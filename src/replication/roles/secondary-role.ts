@@ -5,8 +5,9 @@ import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../host/holds.js'
 import type { ReplicationHost } from '../host/host.js'
 import { keepSurplusLoss, LOSS_REASONS } from './keep-losses.js'
-import { isDormant } from '../model/machine.js'
-import { KINDS, type RoleRecords } from './role-records.js'
+import { settleLosses } from './settle-losses.js'
+import { whoOfSecondary } from './presented-identity.js'
+import type { RoleRecords } from './role-records.js'
 import type { SurplusEntries } from '../model/recent-frames.js'
 import { type KindRecord, ownEpochsOf, type SecondaryRecord } from '../model/state.js'
 import { knownFilter, type SettledFilter } from '../filter/settled-filter.js'
@@ -16,6 +17,8 @@ import type { HoldState, Kind, PeerIdentity, PrimaryAddresses, SecondaryHooks } 
 const UNSETTLED = 'unsettled'
 
 const FINISH_AGAIN_MS = 1_000
+
+const LOST_ENTRIES = 'the primary has lost entries that this cluster has'
 
 export type SecondaryHost = Pick<ReplicationHost, 'identity' | 'storage' | 'store' | 'mounts' | 'clock' | 'log'>
 
@@ -58,6 +61,7 @@ export class SecondaryRole implements SecondaryHooks {
     const record = this.#record()
     if (primary.setId !== record.setId) return 'the primary belongs to another replication set'
     if (primary.clusterId === this.#options.host.identity.clusterId) return 'a cluster cannot be its own secondary'
+    if (record.ahead && record.ahead.epoch === currentEpoch(primary.epochs)?.id) return LOST_ENTRIES
     const relation = compareEpochs(record.epochs, primary.epochs)
     if (relation === 'same') return undefined
     return isOvertakenBy(record.epochs, primary.epochs)
@@ -65,10 +69,16 @@ export class SecondaryRole implements SecondaryHooks {
       : 'the primary belongs to an older epoch of this set'
   }
 
+  isAhead(): boolean {
+    return this.#record().ahead !== undefined
+  }
+
   takeEpochs(primary: PeerIdentity): Promise<void> {
-    return this.#update((record) =>
-      compareEpochs(record.epochs, primary.epochs) === 'same' ? record : { ...record, epochs: primary.epochs },
-    )
+    return this.#update((record) => {
+      const { ahead, ...rest } = record
+      const isKnown = ahead === undefined && compareEpochs(record.epochs, primary.epochs) === 'same'
+      return isKnown ? record : { ...rest, epochs: primary.epochs }
+    })
   }
 
   onEpochEnded(): void {
@@ -101,6 +111,7 @@ export class SecondaryRole implements SecondaryHooks {
   /** Records the filter of the comparison, which may differ from the current filter. */
   async onCompared(rule: string): Promise<void> {
     const { kind, filters, settledFilter, host } = this.#options
+    await settleLosses(host, kind)
     if (kind === 'dr') return keepAlignment(host)
     const compared = knownFilter(rule === '' ? undefined : (JSON.parse(rule) as FilterRecord))
     const known = filters.known(ownFilterId(this.#record(), host, filters))
@@ -118,8 +129,8 @@ export class SecondaryRole implements SecondaryHooks {
   async stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void> {
     const { host, kind } = this.#options
     await keepSurplusLoss(host, kind, surplus, LOSS_REASONS.rewound)
-    const { epoch, forkIndex: commonIndex, lastIndex: index } = surplus
-    const ahead = { epoch, index, commonIndex, primaryIndex, sinceMs: host.clock.now() }
+    const { epoch, forkIndex: commonIndex, lastIndex: index, isForkSure: isCommonKnown } = surplus
+    const ahead = { epoch, index, commonIndex, isCommonKnown, primaryIndex, sinceMs: host.clock.now() }
     await this.#update((record) => ({ ...record, ahead }))
     host.log.error('ahead of the primary, which lost entries; replication is stopped', {
       kind,
@@ -141,9 +152,10 @@ export class SecondaryRole implements SecondaryHooks {
     if (kind === 'performance' && ids.some(isOwn)) await settledFilter.doubt()
   }
 
-  /** Starts the role change but does not wait for it, because a promotion waits until the follower stops. */
-  async onSynced(): Promise<void> {
+  /** Does not wait for the role change. It would deadlock with a promotion, which waits until the follower stops. */
+  async onSynced(isFound: boolean): Promise<void> {
     const { host, kind } = this.#options
+    if (isFound) await settleLosses(host, kind)
     if (kind === 'dr') await continueAlignment(host)
     this.#finishBootstrap().catch((error: unknown) => host.log.error('cannot finish the bootstrap', { kind, error }))
   }
@@ -200,43 +212,7 @@ export class SecondaryRole implements SecondaryHooks {
   }
 }
 
-/** Returns the identity that a secondary presents to its primary. */
-const whoOfSecondary = (
-  host: Pick<ReplicationHost, 'identity'>,
-  record: Pick<SecondaryRecord, 'setId' | 'epochs' | 'incarnation'>,
-): PeerIdentity => ({
-  setId: record.setId,
-  clusterId: host.identity.clusterId,
-  version: host.identity.reportedVersion,
-  epochs: record.epochs,
-  apiAddress: host.identity.apiAddress,
-  clusterAddresses: host.identity.clusterAddresses.filter((address) => address !== ''),
-  incarnation: record.incarnation,
-})
-
-/**
- * Returns the identity that a cluster presents with an activation token:
- * - `ended`: the epochs of both kinds in which this cluster was primary. The new primary must start epochs with higher
- *   numbers, because clusters that know these epochs would otherwise fence it
- * - `epochs`: on a former primary that was overtaken, the epochs of the newer primary; otherwise empty
- */
-export const whoOfJoiner = (
-  host: Pick<ReplicationHost, 'identity'>,
-  roles: Pick<RoleRecords, 'records' | 'facts'>,
-  { kind, setId, isMember }: { readonly kind: Kind; readonly setId: string; readonly isMember: boolean },
-): PeerIdentity => {
-  const { records } = roles
-  const facts = roles.facts()
-  const isLive = (one: Kind) => records[one].mode === 'primary' && !isDormant(one, facts)
-  const ended = KINDS.flatMap((one) => (isLive(one) ? [] : ownEpochsOf(records, one)))
-  const plain = { ...whoOfSecondary(host, { setId, epochs: [], incarnation: 0 }), ended }
-  const record = records[kind]
-  return isMember && record.mode === 'secondary' && record.overtaker
-    ? { ...plain, epochs: record.overtaker.epochs }
-    : plain
-}
-
-/** Returns the ID under which the filter of this cluster is stored. */
+/** Returns the ID under which the filter for this cluster is stored. */
 export const ownFilterId = (
   record: SecondaryRecord,
   host: Pick<ReplicationHost, 'identity'>,

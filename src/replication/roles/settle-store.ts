@@ -2,8 +2,10 @@ import type { ReplicationContext } from './context.js'
 import { currentEpoch } from '../model/epoch.js'
 import { isSecondaryStage } from '../model/machine.js'
 import { isCopy } from '../model/state.js'
+import { KINDS } from './role-records.js'
+import { dropHeld, settleLosses } from './settle-losses.js'
 
-/** Adapts the store to the roles: the remote position, the settled filter, and the epoch of the log. */
+/** Makes the store consistent with the roles: its remote position, the epoch of its log, and the lists of losses. */
 export const settleStore = async ({ host, roles, settledFilter, maintenance }: ReplicationContext): Promise<void> => {
   const { store } = host
   const { dr, performance } = roles.records
@@ -26,4 +28,10 @@ export const settleStore = async ({ host, roles, settledFilter, maintenance }: R
         : undefined
   const epoch = written && currentEpoch(written.epochs)?.id
   if (epoch !== undefined && epoch !== store.epoch) await store.setEpoch(epoch)
+  for (const kind of KINDS) {
+    const { mode } = roles.record(kind)
+    if (mode !== 'primary' && mode !== 'disabled') continue
+    await dropHeld(host, kind)
+    await settleLosses(host, kind)
+  }
 }

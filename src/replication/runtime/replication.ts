@@ -7,7 +7,7 @@ import { Forwarder } from '../forwarding/forwarder.js'
 import type { Holds } from '../host/holds.js'
 import type { ReplicationHost, RoleServices } from '../host/host.js'
 import { ownOf } from '../roles/keep-losses.js'
-import { collectSuffix, type Loss, type LostSuffix, readLosses } from '../roles/losses.js'
+import { collectSuffix, type Loss, type LostSuffix, readLosses, toLostEntry } from '../roles/losses.js'
 import { isSecondaryStage } from '../model/machine.js'
 import { settleStore } from '../roles/settle-store.js'
 import { Fences } from '../roles/fences.js'
@@ -206,9 +206,15 @@ export class Replication {
     return { data: renderStatus(this.context.running[kind].status()) }
   }
 
-  /** Resolves to the entries that failovers discarded, for `/_understudy/v1/losses`. */
-  losses(): Promise<Loss[]> {
-    return readLosses(this.context.host.storage)
+  /**
+   * Returns the entries that this cluster discarded, or will discard when it follows its new primary. With `isHeld`, those
+   * that it still has although its primary has lost them. `/_understudy/v1/losses` shows both.
+   */
+  async losses(isHeld = false): Promise<Loss[]> {
+    const all = (await readLosses(this.context.host.storage)).map(({ loss }) => loss)
+    return all
+      .filter(({ open }) => (open?.isHeld ?? false) === isHeld)
+      .map(({ open: _, ...loss }) => ({ ...loss, entries: loss.entries.map(toLostEntry) }))
   }
 
   /**

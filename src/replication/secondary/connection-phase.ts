@@ -23,7 +23,6 @@ export type ConnectionPhase =
   | ({ readonly is: 'ended'; readonly shown: ConnectionState } & Refused & Redialled)
   /** All addresses failed. */
   | ({ readonly is: 'waiting' } & Refused)
-  /** The follower is stopped, or ahead of its rewound primary. */
   | ({ readonly is: 'over' } & Refused)
 
 export type ConnectionEvent =
@@ -106,8 +105,5 @@ export const shownAs = (state: ConnectionPhase): ConnectionState => {
 
 export const refusalIn = (state: ConnectionPhase): RefusalCode | undefined =>
   'refusal' in state ? state.refusal : undefined
-
-/** Returns true if the primary was rewound, so that this cluster follows no primary until an operator decides. */
-export const isAhead = (state: ConnectionPhase): boolean => state.is === 'ended' && state.refusal === 'rewound'
 
 export const isRedialled = (state: ConnectionPhase): boolean => 'redial' in state && state.redial.signal.aborted

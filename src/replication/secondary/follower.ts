@@ -14,7 +14,6 @@ import {
   CONNECTION_PHASES,
   type ConnectionPhase,
   type ConnectionEvent,
-  isAhead,
   isRedialled,
   refusalIn,
   shownAs,
@@ -157,7 +156,7 @@ export class Follower implements FollowerService {
     for (let failed = 0; !this.#stop.signal.aborted; failed++) {
       const former = failed < ROUNDS_BEFORE_FORMER ? undefined : this.#addresses.nextFormer()
       for (const address of [...this.#addresses.dialOrder, ...(former === undefined ? [] : [former])]) {
-        if (this.#stop.signal.aborted || isAhead(this.#phase)) break
+        if (this.#stop.signal.aborted) break
         const wasReady = await this.#attempt(address)
         if (!wasReady) continue
         backoff.reset()
@@ -165,7 +164,6 @@ export class Follower implements FollowerService {
         break
       }
       if (this.#stop.signal.aborted) return
-      if (isAhead(this.#phase)) return this.#link({ on: 'stop' })
       if (isRedialled(this.#phase)) continue
       this.#link({ on: 'wait' })
       const delayMs = backoff.next()

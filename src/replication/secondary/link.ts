@@ -56,6 +56,7 @@ export const followOver = async (
   { heartbeat, ...events }: LinkEvents & { readonly heartbeat: Heartbeat },
   signal: AbortSignal,
 ): Promise<never> => {
+  if (options.hooks.isAhead()) await requireNewerPrimary(connection, options, signal)
   const ending = new AbortController()
   const stream = connection.streamWals()
   using linked = linkSignals([signal, stream.ended, ending.signal])
@@ -79,7 +80,8 @@ export const followOver = async (
     work = [reader.run(position, rest, ends), heartbeat.run(connection, ends)]
     return await Promise.race(work)
   } catch (error) {
-    if (refusalCodeOf(error) === 'rewound') await stopAhead(connection, options, events.recent, signal)
+    const isRewound = refusalCodeOf(error) === 'rewound' && !options.hooks.isAhead()
+    if (isRewound) await stopAhead(connection, options, events.recent, signal)
     throw error
   } finally {
     ending.abort(new LogicalError('unavailable', 'the connection has ended'))
@@ -88,7 +90,27 @@ export const followOver = async (
   }
 }
 
-/** Asks the rewound primary for the last common position, and reports the local entries after this position. */
+/**
+ * Throws a refusal and closes the connection unless a cluster that is ahead of a rewound primary may follow this primary.
+ * Sends no position, because a primary that has trimmed its log up to that position accepts it, and compares all data.
+ */
+const requireNewerPrimary = async (
+  connection: PrimaryConnection,
+  { hooks, times }: FollowerOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  const limits = { timeoutMs: times.connectTimeoutMs, signal }
+  try {
+    const { who } = await connection.call('ping', { who: toPeerMessage(hooks.who()) }, limits)
+    const objection = hooks.findObjection(parsePeer(who))
+    if (objection !== undefined) throw refusalError('rewound', objection)
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+/** Finds the last position that the primary still has, and reports the local entries after it. */
 const stopAhead = async (
   connection: PrimaryConnection,
   { store, hooks, times }: FollowerOptions,

@@ -119,7 +119,7 @@ export class StreamReader {
     const { position } = applier
     const unstored = position.index - (this.#options.store.remotePosition?.index ?? 0)
     if (isFound || unstored > UNSTORED_INDEXES_MAX) await applier.flush()
-    if (isFound) await this.#options.hooks.onSynced()
+    if (isFound) await this.#options.hooks.onSynced(true)
     this.#options.onApplied(position)
     await this.#stream.send({ applied_index: position.index })
   }
@@ -168,9 +168,9 @@ export class StreamReader {
     recent.begin(position)
     const beforeFilterChange = (ids: readonly string[]) => this.#options.hooks.beforeFilterChange(ids)
     this.#applier = new Applier(this.#options.store, position, { epoch, recent, beforeFilterChange })
-    // An index of another epoch means nothing until the primary has found it in its own log.
+    // An index in another epoch is meaningless until the primary has found it in its own log.
     if (position.epoch === epoch) {
-      await this.#options.hooks.onSynced()
+      await this.#options.hooks.onSynced(false)
       onApplied(position)
     } else enter('merkle-diff')
     log.debug('requesting WAL stream', { guard: position.hash.toString('hex').slice(0, 8), index: position.index })

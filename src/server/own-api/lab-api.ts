@@ -8,6 +8,7 @@ import { printJson } from '../../base/json-print.js'
 import { clientRequests, renderPrometheus } from '../../core/status/metrics.js'
 import { HOLD_STATES } from '../../replication/host/holds.js'
 import type { Ahead, Registration } from '../../replication/model/state.js'
+import type { Loss } from '../../replication/roles/losses.js'
 import { KINDS } from '../../replication/roles/role-records.js'
 import type { ServerConfig } from '../config/config.js'
 import { SKEW_MS_MAX } from '../data/cluster-image.js'
@@ -170,20 +171,22 @@ const fenceOf = async ({ replication, clock }: OpenCluster): Promise<JsonObject 
 
 async function losses(server: LabServer): Promise<JsonObject> {
   const cluster = server.runtime?.cluster
-  if (!cluster) return { losses: [] }
-  const found = await cluster.replication.replication.losses()
-  return {
-    losses: found.map(({ epoch, firstIndex, lastIndex, reason, entries, entriesBeyond, framesBeyond }) => ({
-      epoch,
-      first_index: firstIndex,
-      last_index: lastIndex,
-      reason,
-      entries: describeLost(entries, cluster.clock.now()),
-      entries_beyond: entriesBeyond ?? 0,
-      frames_beyond: framesBeyond ?? 0,
-    })),
-  }
+  if (!cluster) return { losses: [], held: [] }
+  const { replication } = cluster.replication
+  const [lost, held] = await Promise.all([replication.losses(), replication.losses(true)])
+  const describe = (all: readonly Loss[]) => all.map((loss) => describeLoss(loss, cluster.clock.now()))
+  return { losses: describe(lost), held: describe(held) }
 }
+
+const describeLoss = (loss: Loss, nowMs: number): JsonObject => ({
+  epoch: loss.epoch,
+  first_index: loss.firstIndex,
+  last_index: loss.lastIndex,
+  reason: loss.reason,
+  entries: describeLost(loss.entries, nowMs),
+  entries_beyond: loss.entriesBeyond ?? 0,
+  frames_beyond: loss.framesBeyond ?? 0,
+})
 
 async function metrics(server: LabServer): Promise<string> {
   const cluster = server.runtime?.cluster

@@ -80,6 +80,15 @@ const lost = object({
   operation: text('put'),
   credential: orNull(oneOf(CREDENTIALS)),
 })
+const loss = object({
+  epoch: text('5f2c'),
+  first_index: whole(41),
+  last_index: whole(41),
+  reason: text('resync'),
+  entries: listOf(lost),
+  entries_beyond: whole(0),
+  frames_beyond: whole(0),
+})
 const holdState = oneOf(HOLD_STATES, 'merkle-sync')
 const AUDIT_LINE =
   '{"time":"2026-01-05T10:00:00.000000Z","type":"request","request":{"operation":"read","path":"kv/data/app"}}'
@@ -138,20 +147,8 @@ export const SERVER_OPERATIONS = {
     }),
   },
   'GET losses': {
-    summary: 'Lists the log entries that failovers lost. Available while sealed',
-    answer: object({
-      losses: listOf(
-        object({
-          epoch: text('5f2c'),
-          first_index: whole(41),
-          last_index: whole(41),
-          reason: text('resync'),
-          entries: listOf(lost),
-          entries_beyond: whole(0),
-          frames_beyond: whole(0),
-        }),
-      ),
-    }),
+    summary: 'Lists the log entries that failovers lost, and those that only this cluster has. Available while sealed',
+    answer: object({ losses: listOf(loss), held: listOf(loss) }),
   },
   'GET events': {
     summary:

@@ -9,6 +9,7 @@ import { openMemoryGenerations } from '../../../src/storage/engine/memory-genera
 import {
   type ControlCluster,
   issueToken,
+  joinSet,
   openWorld,
   operationToken,
   promoteDr,
@@ -34,13 +35,18 @@ afterEach(stopAll)
 const world = openWorld()
 
 const key = (name: string) => `logical/m1/${name}`
-const paths = async (cluster: ControlCluster) =>
-  (await cluster.replication.losses()).map(({ reason, entries }) => ({
+const describe = async (cluster: ControlCluster, isHeld: boolean) =>
+  (await cluster.replication.losses(isHeld)).map(({ reason, entries }) => ({
     reason,
     paths: entries.map(({ path, operation }) => `${operation} ${path}`),
   }))
+const lostOn = (cluster: ControlCluster) => describe(cluster, false)
+const heldOn = (cluster: ControlCluster) => describe(cluster, true)
 
-const REASON = 'ahead of the primary, which was rewound'
+const SURPLUS = {
+  reason: 'ahead of the primary, which was rewound',
+  paths: ['put secret/x', 'put secret/y', 'put secret/z'],
+}
 
 const recoverPath = (kind: Kind) => (kind === 'dr' ? 'replication/dr/secondary/recover' : 'replication/recover')
 
@@ -75,7 +81,29 @@ const startRewound = async (
   await meanwhile(a)
   b.network.isDown = false
   const token = kind === 'dr' ? { dr_operation_token: await operationToken(b) } : {}
-  return { a, b, token }
+  return { a, b, token, restore }
+}
+
+/** Starts a primary with a DR copy and a performance secondary. Both have more writes than the primary, whose disk is older. */
+const startAllAhead = async (writesOfBoth: readonly string[], writesOfC: readonly string[] = []) => {
+  const [a, b, c] = [await world.start('a'), await world.start('b'), await world.start('c')]
+  await a.change('replication/performance/primary/enable')
+  await a.change('replication/dr/primary/enable')
+  await joinSet(b, 'dr', a, 'b')
+  await joinSet(c, 'performance', a, 'c')
+  await a.writeValue(key('both'), 'on all')
+  await Promise.all([untilStreaming(b, 'dr', a), untilStreaming(c, 'performance', a)])
+  const restore = await copyDisk(a)
+  for (const name of writesOfBoth) await a.writeValue(key(name), 'acknowledged')
+  await untilStreaming(b, 'dr', a)
+  b.network.down()
+  for (const name of writesOfC) await a.writeValue(key(name), 'acknowledged')
+  await untilStreaming(c, 'performance', a)
+  c.network.down()
+  await restore()
+  for (const { network } of [b, c]) network.isDown = false
+  await Promise.all([untilStopped(b, 'dr'), untilStopped(c, 'performance')])
+  return { a, b, c }
 }
 
 const untilStopped = (cluster: ControlCluster, kind: Kind) =>
@@ -85,25 +113,26 @@ const untilStopped = (cluster: ControlCluster, kind: Kind) =>
   })
 
 test.each(['dr', 'performance'] as const)(
-  'a %s secondary ahead of its primary in the same epoch stops, keeps its surplus and lists it',
+  'a %s secondary ahead of its primary in the same epoch holds its surplus, which is lost only by a forced recovery',
   async (kind) => {
     const { a, b, token } = await startRewound(kind)
     await untilStopped(b, kind)
     expect(b.readValue(key('z'))).toBe('acknowledged')
-    expect(await paths(b)).toEqual([{ reason: REASON, paths: ['put secret/x', 'put secret/y', 'put secret/z'] }])
+    expect([await heldOn(b), await lostOn(b)]).toEqual([[SURPLUS], []])
     const { ahead } = b.replication.view
     expect(ahead).toMatchObject({ primaryIndex: a.store.position.index, commonIndex: a.store.position.index })
     expect(Number(ahead?.index)).toBeGreaterThan(Number(ahead?.commonIndex))
 
     await b.restart()
     expect(b.status(kind)).toMatchObject({ mode: 'secondary', state: 'idle', connection_state: 'shutdown' })
+    expect([await heldOn(b), await lostOn(b)]).toEqual([[SURPLUS], []])
     expect(await refusalOf(b.post(recoverPath(kind), token))).toContain('ahead of its primary')
 
     await b.change(recoverPath(kind), { ...token, force: true })
     await untilStreaming(b, kind, a)
     expect(b.readValue(key('z'))).toBeUndefined()
     expect(b.replication.view.ahead).toBeUndefined()
-    expect(await paths(b)).toHaveLength(1)
+    expect([await heldOn(b), await lostOn(b)]).toEqual([[], [SURPLUS]])
   },
 )
 
@@ -112,7 +141,7 @@ test('a rewound primary is detected even if it has written beyond the index of i
     for (let n = 0; n < 9; n++) await a.writeValue(key(`new-${n}`), 'after the copy was put back')
   })
   await untilStopped(b, 'dr')
-  expect(await paths(b)).toEqual([{ reason: REASON, paths: ['put secret/x', 'put secret/y', 'put secret/z'] }])
+  expect(await heldOn(b)).toEqual([SURPLUS])
   expect(b.readValue(key('new-1'))).toBeUndefined()
 })
 
@@ -143,17 +172,74 @@ test('a secondary that is ahead can be promoted, and the rewound primary lists i
   await untilStopped(b, 'dr')
   await promoteDr(b)
   expect(b.readValue(key('z'))).toBe('acknowledged')
+  expect([await heldOn(b), await lostOn(b)], 'nothing is lost').toEqual([[], []])
   await until(() => a.replication.view.fence !== undefined)
   await demoteAndFollow(a, b, 'dr-a')
   expect(a.readValue(key('z'))).toBe('acknowledged')
-  expect(await paths(a)).toEqual([{ reason: 'not replicated before the failover', paths: ['put secret/new'] }])
+  expect(await lostOn(a)).toEqual([{ reason: 'not replicated before the failover', paths: ['put secret/new'] }])
+})
+
+test('a promoted secondary that was ahead lists its surplus when it follows the rewound primary after all', async () => {
+  const { a, b } = await startRewound('dr')
+  await untilStopped(b, 'dr')
+  await promoteDr(b)
+  await b.writeValue(key('own'), 'after the promotion')
+  await demoteAndFollow(b, a, 'again')
+  expect(b.readValue(key('z'))).toBeUndefined()
+  expect(await lostOn(b)).toEqual([
+    { reason: 'not replicated before the failover', paths: [...SURPLUS.paths, 'put secret/own'] },
+  ])
+})
+
+test('a secondary of a primary that is rewound twice to the same position lists both losses', async () => {
+  const { a, b, token, restore } = await startRewound('dr')
+  await untilStopped(b, 'dr')
+  await b.change(recoverPath('dr'), { ...token, force: true })
+  await untilStreaming(b, 'dr', a)
+  await a.writeValue(key('again'), 'acknowledged')
+  await untilStreaming(b, 'dr', a)
+  await restore()
+  await untilStopped(b, 'dr')
+  expect(await lostOn(b)).toEqual([SURPLUS])
+  expect(await heldOn(b)).toMatchObject([{ paths: ['put secret/again'] }])
+})
+
+test('a performance secondary that is ahead follows the promoted copy with the same data, and lists no loss', async () => {
+  const { b, c } = await startAllAhead(['x', 'y', 'z'])
+  expect([await heldOn(b), await heldOn(c)]).toEqual([[SURPLUS], [SURPLUS]])
+  await promoteDr(b)
+  await untilStreaming(c, 'performance', b)
+  expect(c.replication.view.ahead).toBeUndefined()
+  expect(c.readValue(key('z'))).toBe('acknowledged')
+  expect(await Promise.all([b, c].flatMap((one) => [heldOn(one), lostOn(one)]))).toEqual([[], [], [], []])
+  await b.writeValue(key('later'), 'after the promotion')
+  await untilStreaming(c, 'performance', b)
+  expect(c.readValue(key('later'))).toBe('after the promotion')
+})
+
+test('a restarted performance secondary that is ahead follows the promoted copy', async () => {
+  const { b, c } = await startAllAhead(['x', 'y', 'z'])
+  await c.restart()
+  expect(c.status('performance')).toMatchObject({ state: 'idle', connection_state: 'shutdown' })
+  await promoteDr(b)
+  await untilStreaming(c, 'performance', b)
+  expect([await heldOn(c), await lostOn(c)]).toEqual([[], []])
+})
+
+test('a performance secondary lists only the entries of its surplus that the promoted copy lacks', async () => {
+  const { b, c } = await startAllAhead(['x', 'y'], ['z'])
+  await promoteDr(b)
+  await untilStreaming(c, 'performance', b)
+  expect(['x', 'y', 'z'].map((name) => c.readValue(key(name)))).toEqual(['acknowledged', 'acknowledged', undefined])
+  expect(await heldOn(c)).toEqual([])
+  expect(await lostOn(c)).toMatchObject([{ paths: ['put secret/z'] }])
 })
 
 test('a restarted DR copy lists the surplus from its own log', async () => {
   const { b } = await startRewound('dr')
   await b.restart()
   await untilStopped(b, 'dr')
-  const [loss, ...more] = await paths(b)
+  const [loss, ...more] = await heldOn(b)
   expect(more).toEqual([])
   expect(loss?.paths).toEqual(['put secret/x', 'put secret/y', 'put secret/z'])
 })

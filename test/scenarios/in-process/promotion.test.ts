@@ -159,6 +159,20 @@ it('operations reject clusters of the wrong role or set before they change anyth
   await refused(failOver(book, lost), 'D is running and not in the DR replication set of A')
 })
 
+it('a forced failover that is rejected prints no warning about two primaries', async () => {
+  await using inProcess = await InProcessLab.start(MIXED, { seed: 6 })
+  await using lab = openInProcessLab(inProcess)
+  const { book, said } = recording(lab)
+  await failOver(book, { lost: 'A', to: 'B', isForced: true, acceptLoss: 0 })
+  expect(said).toEqual([
+    expect.stringMatching(/^WARNING: A is running and stays a DR primary/),
+    'B is the DR primary now',
+  ])
+  const back = failOver(book, { lost: 'B', to: 'A', isForced: true, acceptLoss: 0 })
+  await expect(back).rejects.toThrow('A is not a DR secondary: it is a DR primary')
+  expect(said).toHaveLength(2)
+})
+
 it('a dry run fails without enough key shares or tokens, as the operation does', async () => {
   await using inProcess = await InProcessLab.start(MIXED, { seed: 4, shares: 3, threshold: 2 })
   await using lab = openInProcessLab(inProcess)

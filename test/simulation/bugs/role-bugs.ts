@@ -116,7 +116,7 @@ export const ROLE_BUGS: readonly Bug[] = [
   },
   {
     name: 'a former primary abandons the epochs of one kind only',
-    file: 'replication/roles/secondary-role.ts',
+    file: 'replication/roles/presented-identity.ts',
     from: 'const ended = KINDS.flatMap((one) => (isLive(one) ? [] : ownEpochsOf(records, one)))',
     to: 'const ended = isLive(kind) ? [] : ownEpochsOf(records, kind).slice(0, 1)',
     needs: ({ topology }) => topology === 'two-copies',

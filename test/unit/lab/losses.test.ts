@@ -2,10 +2,11 @@ import { expect, it } from 'vitest'
 import {
   type ClusterLoss,
   countLost,
-  describePaths,
+  describeLost,
   describeRestored,
   newLosses,
   restoredBy,
+  unlistedLosses,
 } from '../../../src/lab/requests/losses.js'
 
 const lossOf = (firstIndex: number, ...paths: readonly string[]): ClusterLoss => ({
@@ -27,12 +28,22 @@ it('a new loss is one that the cluster did not list before', () => {
   expect(countLost(newLosses([], [old, added]))).toBe(3)
 })
 
+it('the number of lost log entries is the number on the lists, not the size of their ranges', () => {
+  const twoOperations = { ...lossOf(5, 'kv/data/a', 'kv/metadata/a'), firstIndex: 5, lastIndex: 380 }
+  const ofOneEntry = { ...twoOperations, entries: twoOperations.entries.map((entry) => ({ ...entry, index: 5 })) }
+  expect(countLost([ofOneEntry])).toBe(1)
+  const unlisted = { ...ofOneEntry, entries: [] }
+  expect([countLost([unlisted]), unlistedLosses([ofOneEntry, unlisted])]).toEqual([0, [unlisted]])
+  const longer = { ...ofOneEntry, entriesBeyond: 9000 }
+  expect([countLost([longer]), countLost([{ ...longer, entriesBeyond: 30 }])]).toEqual([376, 31])
+})
+
 it('the description of a loss names the first paths, and none that the server hides', () => {
-  expect(describePaths([lossOf(1, 'kv/a', 'kv/b')])).toBe(' (kv/a, kv/b)')
-  expect(describePaths([lossOf(1, 'kv/a', 'kv/b', 'kv/c'), lossOf(8, 'kv/a', 'kv/d', 'kv/e')])).toBe(
-    ' (kv/a, kv/b, kv/c and 2 more)',
+  expect(describeLost([lossOf(1, 'kv/a', 'kv/b')])).toBe('2 log entries (kv/a, kv/b)')
+  expect(describeLost([lossOf(1, 'kv/a', 'kv/b', 'kv/c'), lossOf(8, 'kv/a', 'kv/d', 'kv/e')])).toBe(
+    '6 log entries (kv/a, kv/b, kv/c and 2 more)',
   )
-  expect(describePaths([lossOf(1, '', '')])).toBe('')
+  expect(describeLost([lossOf(1, '', '')])).toBe('2 log entries')
 })
 
 it('the description of a loss counts the credentials that came back, by type', () => {

@@ -229,16 +229,35 @@ it('status shows odd values of a server as no values, never as NaN', async () =>
   const view = await askCluster({ send, read } as unknown as ApiClient)
   expect(view.dr).toMatchObject({ lastWal: 0, lastKindWal: 0, ageMs: 0, lastHeartbeat: '', state: '{}' })
   expect(draw([cluster('A', view)]).join()).not.toMatch(/NaN|undefined|object/)
-  expect(lagOf(parseStatus('dr', { mode: 'primary', last_dr_wal: 'x' }), view.dr)).toBe(0)
+  expect(lagOf(parseStatus('dr', { mode: 'primary', last_dr_wal: 'x' }), secondary)).toBe(0)
   const modes = [{}, { mode: {} }, { mode: 'disabled' }].map((status) => describeMode(parseStatus('dr', status)))
   expect(modes).toEqual(['unknown', 'unknown', 'disabled'])
 })
 
 it('the status of a secondary has the age of its data, which the API reports as text', () => {
   const primaries = [{ last_heartbeat: '2026-01-01T00:00:08Z', replication_primary_canary_age_ms: '3400' }]
-  const behind = parseStatus('dr', { mode: 'secondary', cluster_id: 'set', connection_state: 'ready', primaries })
+  const placed = { mode: 'secondary', state: 'stream-wals', connection_state: 'ready' }
+  const behind = parseStatus('dr', { ...placed, cluster_id: 'set', primaries })
   const row = draw([cluster('A', { dr: primary }), cluster('B', { dr: behind })])[1]
   expect(row).toContain('40 entries, 3.4 s')
+})
+
+it('a secondary has a lag only while its position is in the log of its primary', () => {
+  const [a, b] = ['https://a:8201', 'https://b:8201']
+  const at = { ...primary, primaryAddress: b }
+  const lags = (status: Partial<ReplicationStatus>) => lagOf(at, { ...secondary, ...status })
+  expect(lags({ primaryAddress: b })).toBe(12)
+  expect([lags({ state: 'merkle-diff' }), lags({ state: 'merkle-sync' }), lags({ state: 'idle' })]).toEqual([
+    null,
+    null,
+    null,
+  ])
+  // Before it reaches B, it has the position in the log of A, in which it may even be beyond the end of the log of B.
+  const lost = { connectionState: 'transient_failure', primaryAddress: a, heardAddress: a, lastWal: 28 }
+  expect([lags(lost), lags({ ...lost, lastWal: 57 })]).toEqual([null, null])
+  // A load balancer has another address than the primary.
+  expect([lags({ ...lost, heardAddress: b }), lags({ ...lost, heardAddress: '' })]).toEqual([12, 12])
+  expect(lags({ ...lost, connectionState: 'ready' })).toBe(12)
 })
 
 it('status names the way out for a secondary that is ahead of its primary', async () => {

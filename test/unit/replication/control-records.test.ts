@@ -168,8 +168,8 @@ test('losses are listed by time, with all their entries', async () => {
   await writeLoss(storage, '2-dr', { ...loss, epoch: 'e2', entries: [] }, [])
   await writeLoss(storage, '1-dr', { ...loss, entries }, [])
   expect(await readLosses(storage)).toEqual([
-    { ...loss, entries },
-    { ...loss, epoch: 'e2', entries: [] },
+    { id: '1-dr', loss: { ...loss, entries } },
+    { id: '2-dr', loss: { ...loss, epoch: 'e2', entries: [] } },
   ])
 })
 
@@ -200,7 +200,7 @@ test('a loss record is limited, and states how many entries and frames it omits'
   const storage = new MemoryStorage()
   const { frames: _, isTrimmed: __, ...lost } = suffix
   await writeLoss(storage, '1-dr', { epoch: 'e', firstIndex: 6, lastIndex: 70_000, reason: 'why', ...lost }, [])
-  expect(await readLosses(storage)).toMatchObject([{ entriesBeyond: 19_995, framesBeyond: 3 }])
+  expect(await readLosses(storage)).toMatchObject([{ loss: { entriesBeyond: 19_995, framesBeyond: 3 } }])
 })
 
 test('the oldest loss record is removed with all its parts beyond the maximum', async () => {
@@ -215,7 +215,7 @@ test('the oldest loss record is removed with all its parts beyond the maximum', 
   expect(await write(3)).toEqual([])
   expect(await write(LIMITS.lossesMax)).toEqual(['100-dr'])
   const losses = await readLosses(storage)
-  expect([losses.length, losses[0]?.epoch]).toEqual([LIMITS.lossesMax, 'e1'])
+  expect([losses.length, losses[0]?.loss.epoch]).toEqual([LIMITS.lossesMax, 'e1'])
   expect(await storage.keys('core/losses/100-dr/')).toEqual([])
   expect(await storage.keys('core/losses/101-dr/')).toHaveLength(3)
 })

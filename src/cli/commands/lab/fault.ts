@@ -228,7 +228,7 @@ const printHealed = (
 
 const allServers = (lab: DaemonLab): string[] => chooseServersOfLab(lab, []).map(({ server }) => server.name)
 
-const daemonOf = (lab: string): LabDaemonClient => new LabDaemonClient(requireDaemonLab(lab).keeper.socket)
+const daemonOf = (lab: string): LabDaemonClient => new LabDaemonClient(requireDaemonLab(lab).keeper.socket, lab)
 
 const describeActive = (active: ActiveFault): string => `${describeTarget(active)}, ${describeFault(active)}`
 

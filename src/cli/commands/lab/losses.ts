@@ -11,20 +11,24 @@ import {
   countLost,
   describeEntries,
   describeRestored,
-  readLosses,
+  type LossLists,
+  readLossLists,
   restoredBy,
+  unlistedLosses,
 } from '../../../lab/requests/losses.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 
-/** The losses of one cluster, or why they are unknown. */
-interface Report {
+/** The lists of one cluster, or why they are unknown. */
+interface Report extends LossLists {
   readonly cluster: string
-  readonly losses: readonly ClusterLoss[]
   readonly error?: string
 }
 
-/** `understudy losses`: lists the log entries that former primaries discarded when they followed their successors. */
+/**
+ * `understudy losses`: lists the log entries that clusters discarded when they followed another primary, and those that
+ * they still have although their primary has lost them.
+ */
 export const lossesCommand = (output: Output): Command =>
   new TypedCommand('losses')
     .description('list the log entries that failovers lost')
@@ -44,25 +48,39 @@ export const lossesCommand = (output: Output): Command =>
 
 const report = async (lab: LiveLab, cluster: string): Promise<Report> => {
   try {
-    return { cluster, losses: await readLosses(lab.anonymous(cluster)) }
+    return { cluster, ...(await readLossLists(lab.anonymous(cluster))) }
   } catch (error) {
-    return { cluster, losses: [], error: messageOf(error) }
+    return { cluster, losses: [], held: [], error: messageOf(error) }
   }
 }
 
-const HEADER = ['cluster', 'entry', 'operation', 'path']
+const HEADER = ['cluster', 'entry', 'operation', 'path', 'state']
 const CREDENTIAL_WORDS = { token: 'token', secret_id: 'SecretID' } as const
 
 const findDataDirectory = (cluster: ClusterAccess): string | undefined =>
   'dataDir' in cluster ? String(cluster.dataDir) : undefined
 
-/** Returns notes about the stored log frames, and about deletions and credentials among the lost entries. */
-const describeRemains = ({ cluster, losses }: Report, dataDirectory = 'its data directory'): readonly string[] => {
-  if (losses.length === 0) return []
+/** Returns notes about lists without entries, the stored log frames, and the deletions among the lost entries. */
+const describeRemains = (
+  { cluster, losses, held }: Report,
+  dataDirectory = 'its data directory',
+): readonly string[] => {
+  const unlisted = unlistedLosses(losses)
+  const notes = [
+    ...unlisted.map(
+      (loss) =>
+        `${cluster} has no list of the lost log entries${describeRange(loss)}: ${loss.reason}. Their former primary lists them when it follows its successor. A performance primary still has the shared data of its secondaries.`,
+    ),
+    ...(held.length > 0
+      ? [`${cluster} still has the held log entries: promotion keeps them, and "recover" with "force" discards them.`]
+      : []),
+  ]
+  if (losses.length === unlisted.length) return notes
   const deletions = losses.flatMap(({ entries }) => entries.filter(({ operation }) => operation === 'delete')).length
   const restored = describeRestored(restoredBy(losses))
   const beyond = losses.reduce((sum, { framesBeyond }) => sum + framesBeyond, 0)
   return [
+    ...notes,
     `${cluster} keeps the encrypted log frames of these entries in ${dataDirectory} below core/losses/. No command reads them.`,
     ...(beyond > 0 ? [`${cluster} did not keep ${counted(beyond, 'more log frame')}, because of the size.`] : []),
     ...(deletions > 0
@@ -74,24 +92,38 @@ const describeRemains = ({ cluster, losses }: Report, dataDirectory = 'its data 
   ]
 }
 
+/** Returns for example ` between 41 and 60`. Empty if the range is unknown. */
+const describeRange = ({ firstIndex, lastIndex }: ClusterLoss): string =>
+  firstIndex > lastIndex ? '' : ` between ${firstIndex} and ${lastIndex}`
+
+/** Returns for example `3 log entries lost (not replicated before the failover)`. */
+const describeTotal = (losses: readonly ClusterLoss[], word: string): string => {
+  const total = countLost(losses)
+  const reasons = [...new Set(losses.map(({ reason }) => reason))].join(', ')
+  return `${describeEntries(total)} ${word}${total === 0 ? '' : ` (${reasons})`}`
+}
+
+const toRows = (cluster: string, { entries, entriesBeyond }: ClusterLoss, state: string): readonly string[][] => [
+  ...entries.map(({ index, path, operation, credential }) => [
+    cluster,
+    String(index),
+    credential ? `${operation} (${CREDENTIAL_WORDS[credential]} came back)` : operation,
+    path || 'hidden',
+    state,
+  ]),
+  ...(entriesBeyond > 0 ? [[cluster, '', '', `not listed: ${counted(entriesBeyond, 'more operation')}`, state]] : []),
+]
+
 const describe = (reports: readonly Report[], dataOf: (cluster: string) => string | undefined): string => {
-  const lines = reports.flatMap(({ cluster, losses, error }) => {
+  const lines = reports.flatMap(({ cluster, losses, held, error }) => {
     if (error !== undefined) return []
-    const total = countLost(losses)
-    const reasons = [...new Set(losses.map(({ reason }) => reason))].join(', ')
-    return [`${cluster}: ${describeEntries(total)} lost${total === 0 ? '' : ` (${reasons})`}`]
+    const more = held.length === 0 ? '' : `, ${describeTotal(held, 'held')}`
+    return [`${cluster}: ${describeTotal(losses, 'lost')}${more}`]
   })
-  const rows = reports.flatMap(({ cluster, losses }) =>
-    losses.flatMap(({ entries, entriesBeyond }) => [
-      ...entries.map(({ index, path, operation, credential }) => [
-        cluster,
-        String(index),
-        credential ? `${operation} (${CREDENTIAL_WORDS[credential]} came back)` : operation,
-        path || 'hidden',
-      ]),
-      ...(entriesBeyond > 0 ? [[cluster, '', '', `not listed: ${counted(entriesBeyond, 'more operation')}`]] : []),
-    ]),
-  )
+  const rows = reports.flatMap(({ cluster, losses, held }) => [
+    ...losses.flatMap((loss) => toRows(cluster, loss, 'lost')),
+    ...held.flatMap((loss) => toRows(cluster, loss, 'held')),
+  ])
   const remains = reports.flatMap((one) => describeRemains(one, dataOf(one.cluster)))
   const table = rows.length > 0 ? ['', formatTable([HEADER, ...rows])] : []
   return [...lines, ...table, ...(remains.length > 0 ? ['', ...remains] : [])].join('\n')

@@ -10,10 +10,10 @@ import { commandIn, requireAnyLab } from '../../../lab/model/lab-directory.js'
 import {
   askLosses,
   countLost,
-  describeEntries,
-  describePaths,
+  describeLost,
   describeRestored,
   restoredBy,
+  unlistedLosses,
 } from '../../../lab/requests/losses.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { drawLabView } from '../../../lab/status/draw.js'
@@ -49,15 +49,19 @@ export const statusCommand = (output: Output): Command =>
       if (survey.problems.length > 0) throw new LabError('remote', survey.problems.join('; '))
     })
 
-/** Describes the log entries that each cluster discarded when it followed its successor. */
+const ANSWER_MS = 1000
+
+/** Describes the log entries that each cluster discarded, or that only this cluster still has. */
 const describeLosses = async (lab: AnyLab): Promise<string[]> =>
-  (await askLosses(lab)).flatMap(({ cluster, losses }) => {
-    const lost = describeEntries(countLost(losses)) + describePaths(losses)
+  (await askLosses(lab)).flatMap(({ cluster, losses, held }) => {
     const restored = describeRestored(restoredBy(losses))
-    return [
-      `${cluster} discarded ${lost} after failovers: ${commandIn(lab.name, `losses ${cluster}`)}`,
-      ...(restored === '' ? [] : [`credentials that came back with these losses: ${restored}`]),
+    const texts = [
+      ...(countLost(losses) > 0 ? [`discarded ${describeLost(losses)} that its new primary lacked`] : []),
+      ...(held.length > 0 ? [`has ${describeLost(held)} that its primary lost`] : []),
+      ...unlistedLosses(losses).map(({ reason }) => `has no list of the lost log entries (${reason})`),
+      ...(restored === '' ? [] : [`discarded the revocation of ${restored}, which came back`]),
     ]
+    return texts.map((text) => `${cluster} ${text}: ${commandIn(lab.name, `losses ${cluster}`)}`)
   })
 
 /** Columns that a narrow screen omits, in this order. */

@@ -36,7 +36,7 @@ export const toxiproxyCommand = (output: Output): Command =>
 /** Enables the API on this port, or disables it (null). Returns its port on this machine. */
 const serve = async (name: string, wanted: number | null): Promise<number | null> => {
   const lab = requireDaemonLab(name)
-  const client = new LabDaemonClient(lab.keeper.socket)
+  const client = new LabDaemonClient(lab.keeper.socket, lab.name)
   if (isAttached(lab)) return serveInContainer(lab.keeper, client, wanted)
   if (lab.state !== 'running') throw new LabError('conflict', `the lab "${name}" is not running`)
   const toxiproxyPort = await client.setToxiproxyPort(wanted)

@@ -97,28 +97,35 @@ export const writableClusters = (samples: readonly StatusSample[]): readonly str
 
 /** Returns each secondary with its current primary, independent of the topology at the start. */
 export const replicationLinks = (clusters: readonly RoleHolder[]) =>
-  findLinks(clusters, [], 0).flatMap(({ primary, lagEntries, ...link }) =>
-    primary === null || lagEntries === null ? [] : [{ ...link, primary, lagEntries }],
+  findLinks(clusters, [], 0).flatMap(({ primary, ...link }) =>
+    primary === null || link.state === 'bootstrapping' ? [] : [{ ...link, primary }],
   )
 
 export const linksOf = (samples: readonly StatusSample[]) =>
   replicationLinks(samples.flatMap(({ name, roles }) => (roles ? [{ name, ...roles }] : [])))
 
-/** Returns the lag in entries by link, such as `A>B dr`. Links with an unresponsive end are absent. */
+/** Returns the lag in entries by link, such as `A>B dr`. Links without a known lag are absent. */
 export const lagsOf = (samples: readonly StatusSample[]): Record<string, number> =>
   Object.fromEntries(
-    linksOf(samples).map(({ kind, primary, secondary, lagEntries }) => [`${primary}>${secondary} ${kind}`, lagEntries]),
+    linksOf(samples).flatMap(({ kind, primary, secondary, lagEntries }) =>
+      lagEntries === null ? [] : [[`${primary}>${secondary} ${kind}`, lagEntries] as const],
+    ),
   )
 
-/** Returns the number of entries that a secondary lacks. Rejects if a cluster does not respond or has another role. */
+/**
+ * Returns the number of entries that a secondary lacks. Rejects if a cluster does not respond or has another role, or if the
+ * secondary has no position in the log of the primary.
+ */
 export const lagBetween = async (lab: LiveLab, primary: string, secondary: string, kind: Kind): Promise<number> => {
   const [ours, theirs] = await Promise.all([
     askStatus(lab.anonymous(primary), kind),
     askStatus(lab.anonymous(secondary), kind),
   ])
-  if (ours.mode === 'primary' && theirs.mode === 'secondary') return lagOf(ours, theirs)
+  const lag = ours.mode === 'primary' ? lagOf(ours, theirs) : null
+  if (lag !== null) return lag
   const roles = `${primary} is ${describeMode(ours)} and ${secondary} is ${describeMode(theirs)}`
-  throw new LabError('remote', `${roles}: there is no lag between them`)
+  const state = theirs.mode === 'secondary' ? ` in state ${theirs.state}` : ''
+  throw new LabError('remote', `${roles}${state}: there is no lag between them`)
 }
 
 export const rolesNow = (lab: LiveLab): Promise<readonly RoleHolder[]> =>

@@ -63,9 +63,8 @@ const ANSWER_MS = 1000
 const toDiscarded = (before: Losses, after: Losses): DrillResult['discarded'] =>
   [...after].flatMap(([cluster, now]) => {
     const losses = newLosses(before.get(cluster) ?? [], now)
-    if (losses.length === 0) return []
     const [entries, paths] = [countLost(losses), pathsOf(losses).slice(0, PATHS_MAX)]
-    return [{ cluster, entries, paths, restored: restoredBy(losses) }]
+    return entries === 0 ? [] : [{ cluster, entries, paths, restored: restoredBy(losses) }]
   })
 
 class DrillRun {
