@@ -1,7 +1,7 @@
 /**
- * go-sockaddr templates in addresses: `http://{{ GetPrivateIP }}:8200`. A pipeline begins with a source, filters and sorts
- * its addresses, and ends as text. Functions that are uncommon in configuration files, such as `range` and `math`, are
- * rejected.
+ * Expands go-sockaddr templates in addresses, such as `http://{{ GetPrivateIP }}:8200`. A pipeline starts with a source
+ * of addresses, filters and sorts them, and must end with a text. Functions that are uncommon in configuration files,
+ * such as `range` and `math`, are not supported.
  */
 import { isIPv6 } from 'node:net'
 import { contains, isAddressInAny, parseCidrOrAddress } from './cidr.js'
@@ -10,7 +10,10 @@ import type { NetworkAddress } from './network-addresses.js'
 type List = readonly NetworkAddress[]
 type Argument = string | number
 
-/** Replaces each `{{ ... }}`. Throws an `Error` if a function is not supported, or if no address matches. */
+/**
+ * Replaces each `{{ ... }}` with an address. Throws an `Error` if a function is not supported, or if no address
+ * matches.
+ */
 export const expandTemplate = (text: string, addresses: List): string => {
   const expanded = text.replace(/\s*\{\{-\s|\{\{/g, '{{').replace(/\s-\}\}\s*|\}\}/g, '}}')
   const out = expanded.replace(/\{\{((?:[^"`{}]|"(?:[^"\\]|\\.)*"|`[^`]*`)*)\}\}/g, (_all, action: string) => {
@@ -32,13 +35,15 @@ const evaluate = (action: string, addresses: List): string => {
     if (index === 0 && source && args.length === source.takes) value = source.get(addresses, String(args[0]))
     else if (index > 0 && step && args.length === step.takes && typeof value !== 'string') {
       value = step.apply(value, args[0] ?? '', String(args[1] ?? ''))
-    } else throw new Error(`${[name, ...args].join(' ')} is not supported; supported are ${SUPPORTED}`)
+    } else throw new Error(`${[name, ...args].join(' ')} is not supported: use one of ${SUPPORTED}`)
   }
   if (typeof value !== 'string') throw new Error(`{{ ${action.trim()} }} must end with attr or join`)
   return value
 }
 
-/** Splits each step into words. A quoted word is text; any other is a name or a number. */
+/**
+ * Splits an action into steps, and each step into words. A quoted word is a text. Any other word is a name or a number.
+ */
 const parsePipeline = (action: string): readonly (readonly [string, ...Argument[]])[] => {
   const steps: [string, ...Argument[]][] = [['']]
   for (const token of action.match(/"(?:[^"\\]|\\.)*"|`[^`]*`|\||[^\s|"`]+/g) ?? []) {
@@ -52,7 +57,7 @@ const parsePipeline = (action: string): readonly (readonly [string, ...Argument[
   return steps
 }
 
-/** Networks defined in RFCs. 6890 covers all special-purpose addresses, including private ones. */
+/** The networks that RFCs define. RFC 6890 covers all special-purpose addresses, including private addresses. */
 const RFCS: Readonly<Record<string, readonly string[]>> = {
   '1918': ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
   '4193': ['fc00::/7'],
@@ -105,7 +110,7 @@ const CRITERIA: Readonly<Record<string, Criterion>> = {
 }
 const OTHER_NAMES: Readonly<Record<string, string>> = { flag: 'flags', rfcs: 'rfc' }
 
-/** Parses a criterion with several values, separated by `|`. */
+/** Returns a criterion that accepts several values, separated by `|`. */
 function anyOf(parse: (text: string) => ((one: NetworkAddress) => boolean) | undefined): Criterion {
   return (wanted) => {
     const tests = wanted.split('|').map((text) => {
@@ -122,7 +127,7 @@ const criterion = (name: Argument, wanted: string): ((one: NetworkAddress) => bo
   return lookUp(CRITERIA, OTHER_NAMES[lower] ?? lower, 'criterion')(wanted)
 }
 
-/** Sort keys, in ascending order. */
+/** The sort keys. Addresses are sorted by ascending key. */
 const ORDERS: Readonly<Record<string, (one: NetworkAddress) => number | bigint | string>> = {
   address: ({ address }) =>
     BigInt(`0x${Buffer.from(parseCidrOrAddress(address)?.address.toByteArray() ?? [0]).toString('hex')}`),

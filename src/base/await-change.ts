@@ -7,12 +7,12 @@ interface Limits {
 }
 
 /**
- * Resolves to true when `isOver` holds at a call of the listener that `watch` registers, or to false after the timeout.
- * Rejects with the signal's reason if the signal is aborted first.
+ * Registers a listener with `watch`. Resolves to true when the listener is called and `isDone` returns true, or to
+ * false after the timeout. Rejects with the signal's reason if the signal is aborted first.
  */
 export const awaitChange = (
   watch: (listener: () => void) => () => void,
-  isOver: () => boolean,
+  isDone: () => boolean,
   { clock, timeoutMs, signal }: Limits,
 ): Promise<boolean> =>
   new Promise((resolve, reject) => {
@@ -21,9 +21,9 @@ export const awaitChange = (
       unwatch()
       signal?.removeEventListener('abort', onAbort)
     }
-    const finish = (isDone: boolean) => {
+    const finish = (isInTime: boolean) => {
       end()
-      resolve(isDone)
+      resolve(isInTime)
     }
     const onAbort = () => {
       end()
@@ -31,7 +31,7 @@ export const awaitChange = (
     }
     const timer = clock.setTimer(timeoutMs, () => finish(false))
     const unwatch = watch(() => {
-      if (isOver()) finish(true)
+      if (isDone()) finish(true)
     })
     signal?.addEventListener('abort', onAbort, { once: true })
   })
@@ -49,7 +49,7 @@ export const nextChange = (watch: (listener: () => void) => () => void, signal: 
     else signal.addEventListener('abort', done)
   })
 
-/** Rejects with the signal's reason if the signal is aborted first. */
+/** Settles like the promise, or rejects with the signal's reason if the signal is aborted first. */
 export const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -5,12 +5,12 @@ interface BackoffBounds {
   readonly maxMs: number
 }
 
-/** Pauses after a storage failure that an operator must fix, for example a full disk. */
+/** The pauses after a storage failure that an operator must fix, such as a full disk. */
 export const STORAGE_BACKOFF: BackoffBounds = { initialMs: 500, maxMs: 60_000 }
 
 /**
- * Pauses between attempts. They double up to a limit, with a random variation of 20%, so that many clients that failed
- * together do not retry together.
+ * The pauses between attempts. Each pause is twice as long as the previous pause, up to a maximum. A random variation
+ * of 20% prevents clients that failed together from retrying together.
  */
 export class Backoff {
   readonly #bounds: BackoffBounds
@@ -23,7 +23,7 @@ export class Backoff {
     this.#nextMs = bounds.initialMs
   }
 
-  /** Returns the milliseconds to wait before the next attempt, at most the limit. */
+  /** Returns the pause before the next attempt, in milliseconds. */
   next(): number {
     const { maxMs } = this.#bounds
     const baseMs = this.#nextMs

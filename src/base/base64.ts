@@ -1,6 +1,6 @@
 /**
- * Decodes padded base64; undefined if the text is not valid. Strict, because Node's decoder skips invalid characters. Line
- * ends inside are allowed, because pasted text contains them.
+ * Decodes base64 with padding. Returns undefined for an invalid text, whereas Node's decoder skips invalid characters.
+ * Line ends are allowed, because pasted texts contain them.
  */
 export const decodeBase64 = (text: string): Buffer | undefined => {
   const joined = text.replace(/[\r\n]/g, '')

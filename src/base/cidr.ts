@@ -1,7 +1,7 @@
 /**
- * CIDR blocks and membership. IPv4-mapped IPv6 addresses and blocks are treated as IPv4; otherwise the two families do
- * not match. Host bits are kept as written (`127.0.0.1/16`) but ignored in matches. ipaddr.js parses and matches; this
- * file decides which spellings are valid, as in Vault.
+ * Parses and matches CIDR blocks. An IPv4-mapped IPv6 address or block is treated as IPv4. Otherwise, addresses of one
+ * family do not match blocks of the other family. Host bits (`127.0.0.1/16`) are kept, but matches ignore them.
+ * ipaddr.js parses and matches. This file decides which spellings are valid, as in Vault.
  */
 import { isIPv4, isIPv6 } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
@@ -9,7 +9,7 @@ import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 
 export interface Cidr {
   readonly address: IPv4 | IPv6
-  /** Number of leading bits to compare: 0 to 32, or 0 to 128. */
+  /** The number of leading bits to compare: 0 to 32 for IPv4, 0 to 128 for IPv6. */
   readonly prefixLength: number
 }
 
@@ -31,8 +31,8 @@ const unmap = (address: IPv4 | IPv6, prefixLength: number): Cidr => {
 }
 
 /**
- * Parses a block in strict `address/length` notation. Returns undefined for a bare address, leading zeros or invalid
- * text.
+ * Parses a block in the notation `address/length`. Returns undefined for an address without a length, for leading zeros
+ * and for any other text.
  */
 export const parseCidr = (text: string): Cidr | undefined => {
   const match = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text)
@@ -42,13 +42,16 @@ export const parseCidr = (text: string): Cidr | undefined => {
   return prefixLength > bitsOf(address) ? undefined : unmap(address, prefixLength)
 }
 
-/** Parses a block, or a bare address as a block of one address. */
+/** Parses a block, or an address without a length as a block of one address. */
 export const parseCidrOrAddress = (text: string): Cidr | undefined => {
   const address = parseAnyAddress(text)
   return address ? unmap(address, bitsOf(address)) : parseCidr(text)
 }
 
-/** Returns the canonical spelling: a single address without its length, IPv6 in short form, host bits unchanged. */
+/**
+ * Returns the canonical spelling of a block: a single address without its length, IPv6 in short form, host bits
+ * unchanged.
+ */
 export const formatCidr = ({ address, prefixLength }: Cidr): string =>
   prefixLength === bitsOf(address) ? spell(address) : `${spell(address)}/${prefixLength}`
 
@@ -56,8 +59,8 @@ const spell = (address: IPv4 | IPv6): string =>
   address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString()
 
 /**
- * Returns the canonical spelling of an address: mapped addresses as IPv4, without a zone. Returns undefined if it is
- * invalid.
+ * Returns the canonical spelling of an address: IPv4-mapped addresses as IPv4, without a zone. Returns undefined for an
+ * invalid address.
  */
 export const canonicalAddress = (text: string): string | undefined => {
   const address = parseAnyAddress(text.replace(/%.*$/, ''))
@@ -70,7 +73,7 @@ export const contains = (block: Cidr, address: string): boolean => {
   return single !== undefined && single.prefixLength === bitsOf(single.address) && covers(block, single)
 }
 
-/** Returns true if `address` is in one of the blocks, each in either notation. Invalid entries match nothing. */
+/** Returns true if `address` is in one of the blocks or equals one of the addresses. Invalid texts match nothing. */
 export const isAddressInAny = (blocks: readonly string[], address: string): boolean =>
   blocks.some((text) => {
     const block = parseCidrOrAddress(text)
@@ -78,8 +81,9 @@ export const isAddressInAny = (blocks: readonly string[], address: string): bool
   })
 
 /**
- * Returns true if every address of every child is in the union of the parents. Texts are in either notation; an invalid
- * text is not a subset. A length of 0 with a nonzero address is ambiguous: such a block is no subset and contains none.
+ * Returns true if every address of every child is in the union of the parents. The texts are blocks or addresses. An
+ * invalid child is never a subset, and an invalid parent is ignored. A block with length 0 and a nonzero address is
+ * ambiguous, and counts as invalid.
  */
 export const areSubsets = (children: readonly string[], parents: readonly string[]): boolean => {
   const inner = children.map(rangeOf).filter((range) => range !== undefined)
@@ -87,7 +91,7 @@ export const areSubsets = (children: readonly string[], parents: readonly string
   return inner.length === children.length && isDeepStrictEqual(joined([...outer, ...inner]), joined(outer))
 }
 
-/** The first and last address of a block. */
+/** The first and the last address of a block. */
 interface AddressRange {
   readonly kind: string
   readonly first: bigint
@@ -103,7 +107,7 @@ const rangeOf = (text: string): AddressRange | undefined => {
   return { kind: block.address.kind(), first, last: first + (1n << hostBits) - 1n }
 }
 
-/** Merges ranges that overlap or are adjacent, so that the same addresses have one form. */
+/** Merges ranges that overlap or are adjacent, so that equal sets of addresses have equal ranges. */
 const joined = (ranges: readonly AddressRange[]): AddressRange[] => {
   const sorted = [...ranges].sort((a, b) =>
     a.kind === b.kind ? (a.first < b.first ? -1 : 1) : a.kind < b.kind ? -1 : 1,

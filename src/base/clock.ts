@@ -1,13 +1,13 @@
 /**
- * Time as an injected capability. No other file reads the wall clock or sets a timer, so a whole topology can run in
- * virtual time.
+ * A timer that can be canceled. No file except this one reads the wall clock or sets a timer, so a whole topology can
+ * run in virtual time.
  */
 export interface Timer {
   cancel(): void
 }
 
 /**
- * Time as an injected capability, of the system or of a lab. All times are in milliseconds.
+ * The clock of the system or of a lab, passed to all code that uses time. All times are in milliseconds.
  *
  * @example
  * import { type Clock, startLab, systemClock } from 'understudy-lab'
@@ -20,21 +20,21 @@ export interface Timer {
 export interface Clock {
   /** Returns the wall-clock time in milliseconds since the epoch. */
   now(): number
-  /** Returns the monotonic time in milliseconds with a fraction, for durations. */
+  /** Returns the monotonic time in milliseconds, with a fraction. For measuring durations. */
   monotonic(): number
   /** Runs `fn` once after `ms`. Timers do not keep the process alive. */
   setTimer(ms: number, fn: () => void): Timer
-  /** Runs `fn` every `ms` until canceled. */
+  /** Runs `fn` every `ms` until the timer is canceled. */
   setRepeating(ms: number, fn: () => void): Timer
   /** Resolves after `ms`. Rejects with the signal's reason if the signal is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Node's maximum timeout; a longer one fires at once. */
+/** The maximum timeout of Node, in milliseconds. A longer timeout fires immediately. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
 /**
- * The time of this machine. Its timers do not keep the process alive, but its sleeps do.
+ * The clock of this machine. Its timers do not keep the process alive, but its sleeps do.
  *
  * @example
  * import { systemClock } from 'understudy-lab'
@@ -61,7 +61,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Timers for sleeps. They keep the process alive, because a caller waits for the end of a sleep. */
+/** Timers for sleeps. They keep the process alive, because a caller awaits the sleep. */
 const awaitedTimers: Pick<Clock, 'setTimer'> = {
   setTimer(ms, fn) {
     const handle = setTimeout(fn, Math.min(Math.max(ms, 0), TIMEOUT_MS_MAX))
@@ -69,7 +69,7 @@ const awaitedTimers: Pick<Clock, 'setTimer'> = {
   },
 }
 
-/** Implements `clock.sleep` for any clock with its `setTimer`. */
+/** Implements `sleep` of a clock with its `setTimer`. */
 export const sleepWith = (clock: Pick<Clock, 'setTimer'>, ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) {
@@ -87,7 +87,7 @@ export const sleepWith = (clock: Pick<Clock, 'setTimer'>, ms: number, signal?: A
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 
-/** Returns a clock that shows another clock's time shifted by `skewMs()`. Timers are not shifted. */
+/** Returns a clock whose wall-clock time is that of `clock` plus `skewMs()`. Durations and timers are unchanged. */
 export const skewedClock = (clock: Clock, skewMs: () => number): Clock => ({
   now: () => clock.now() + skewMs(),
   monotonic: () => clock.monotonic(),

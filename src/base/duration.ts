@@ -11,8 +11,8 @@ const UNIT_MS: Record<string, number> = {
 }
 
 /**
- * Parses a Go duration (`90s`, `1h30m`, `1.5h`), whole days (`2d`) or a bare number of seconds (`3600`) to
- * milliseconds. Returns undefined for any other text. Negative durations keep their sign.
+ * Parses a Go duration (`90s`, `1h30m`, `1.5h`), whole days (`2d`) or a number of seconds (`3600`), and returns
+ * milliseconds. A negative duration returns a negative number. Returns undefined for any other text.
  */
 export const parseDurationMs = (text: string): number | undefined => {
   if (text.length > LIMITS.scalarCharactersMax) return undefined
@@ -29,13 +29,13 @@ export const parseDurationMs = (text: string): number | undefined => {
   return whole[1] === '-' ? -ms : ms
 }
 
-/** Returns the whole seconds of a duration as shown in responses, which omit the fraction. */
+/** Returns the whole seconds of a duration, as responses contain them. */
 export const wholeSeconds = (seconds: number): number => Math.trunc(seconds) + 0
 
-/** Converts a lifetime in seconds to whole milliseconds, at least one. 0 stays 0. */
+/** Converts a lifetime in seconds to whole milliseconds: at least 1 for a positive lifetime, otherwise 0. */
 export const lifeMs = (seconds: number): number => (seconds > 0 ? Math.max(1, Math.round(seconds * 1000)) : 0)
 
-/** Formats seconds like Go: `768h0m0s`, `1m30s`, `1.5s`, `500ms`, `0s`. */
+/** Formats seconds like Go, for example `768h0m0s`, `1m30s`, `1.5s`, `500ms` or `0s`. */
 export const formatGoDuration = (seconds: number): string => {
   const sign = seconds < 0 ? '-' : ''
   const all = Math.round(Math.abs(seconds) * 1e9) / 1e9
@@ -54,7 +54,7 @@ const SMALL_UNITS = [
   [1e-9, 'ns'],
 ] as const
 
-/** Returns the short form used in warnings: `1h`, `768h`, `1h30m`, `90s` as `1m30s`. */
+/** Formats seconds in the short form of warnings, for example `1h`, `1h30m` or `1m30s`. */
 export const formatShortDuration = (seconds: number): string => {
   const full = formatGoDuration(seconds)
   return full === '0s' ? full : full.replace(/(?<=[hm])0s$/, '').replace(/(?<=h)0m$/, '')

@@ -1,10 +1,10 @@
 import { type JsonObject, type JsonValue, RawNumber } from './json.js'
 
 /**
- * Parses JSON as strictly as `JSON.parse`. Numbers that JavaScript would print differently are kept as text, and
+ * Parses JSON as strictly as `JSON.parse`. A number that JavaScript would print differently becomes a `RawNumber`, and
  * objects have no prototype. Implemented here because `JSON.parse` provides the text of a number only from Node 22.
- * Throws SyntaxError, also for nesting beyond `depthMax` levels; without `depthMax`, the caller must have limited the
- * nesting.
+ * Throws SyntaxError for invalid JSON and for nesting deeper than `depthMax` levels. Without `depthMax`, the caller
+ * must limit the nesting.
  */
 export const parseExactJson = (text: string, depthMax = Number.POSITIVE_INFINITY): JsonValue =>
   new ThoroughParser(text, depthMax).document()
@@ -20,7 +20,7 @@ const COMMA = 0x2c
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
-/** Matches a number as far as its characters reach, and may match less than a number. */
+/** Matches the characters of a number, including incomplete numbers such as `-` or `1.`. */
 const NUMBER_LIKE = /-?(?:0|\d*)(?:\.\d*)?(?:[eE][+-]?\d*)?/y
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
@@ -38,7 +38,7 @@ class ThoroughParser {
   document(): JsonValue {
     const value = this.#value()
     this.#peek()
-    if (this.#at < this.#text.length) throw new SyntaxError('there is more than one value')
+    if (this.#at < this.#text.length) throw new SyntaxError('expected the end of the text after the value')
     return value
   }
 
@@ -47,9 +47,9 @@ class ThoroughParser {
       case OPEN_BRACE: {
         const object: JsonObject = Object.create(null)
         this.#sequence(CLOSE_BRACE, 'an object is not closed', () => {
-          if (this.#peek() !== QUOTE) throw new SyntaxError('a name was expected')
+          if (this.#peek() !== QUOTE) throw new SyntaxError('expected a name')
           const name = this.#string()
-          if (!this.#takes(COLON)) throw new SyntaxError('a colon was expected')
+          if (!this.#skip(COLON)) throw new SyntaxError('expected a colon')
           object[name] = this.#value()
         })
         return object
@@ -72,21 +72,21 @@ class ThoroughParser {
     }
   }
 
-  /** Reads what is between two brackets, one level deeper. */
+  /** Reads the members of an object or an array, up to its closing bracket. */
   #sequence(close: number, unclosed: string, readOne: () => void): void {
-    if (++this.#depth > this.#depthMax) throw new SyntaxError(`it is nested deeper than ${this.#depthMax} levels`)
+    if (++this.#depth > this.#depthMax) throw new SyntaxError(`nested deeper than ${this.#depthMax} levels`)
     this.#at++
-    if (!this.#takes(close)) {
+    if (!this.#skip(close)) {
       do readOne()
-      while (this.#takes(COMMA))
-      if (!this.#takes(close)) throw new SyntaxError(unclosed)
+      while (this.#skip(COMMA))
+      if (!this.#skip(close)) throw new SyntaxError(unclosed)
     }
     this.#depth--
   }
 
   /**
-   * Reads a string. `JSON.parse` validates the text between the quotes: control characters, escapes. A lone surrogate,
-   * which only an escape can produce, becomes U+FFFD, as in Vault.
+   * Reads a string. `JSON.parse` validates its control characters and escapes. A lone surrogate, which only an escape
+   * can produce, becomes U+FFFD, as in Vault.
    */
   #string(): string {
     const text = this.#text
@@ -104,19 +104,19 @@ class ThoroughParser {
   #number(): number | RawNumber {
     NUMBER_LIKE.lastIndex = this.#at
     const literal = NUMBER_LIKE.exec(this.#text)?.[0] ?? ''
-    if (!NUMBER.test(literal)) throw new SyntaxError('a digit was expected')
+    if (!NUMBER.test(literal)) throw new SyntaxError('expected a digit')
     this.#at += literal.length
     const number = Number(literal)
     return String(number) === literal ? number : new RawNumber(literal)
   }
 
   #word<T>(word: string, value: T): T {
-    if (!this.#text.startsWith(word, this.#at)) throw new SyntaxError('a word was expected')
+    if (!this.#text.startsWith(word, this.#at)) throw new SyntaxError('expected a word')
     this.#at += word.length
     return value
   }
 
-  /** Returns the next character that is not whitespace. */
+  /** Skips whitespace, and returns the code of the next character. */
   #peek(): number {
     const text = this.#text
     let at = this.#at
@@ -126,7 +126,7 @@ class ThoroughParser {
     return code
   }
 
-  #takes(code: number): boolean {
+  #skip(code: number): boolean {
     if (this.#peek() !== code) return false
     this.#at++
     return true

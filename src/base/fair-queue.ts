@@ -1,6 +1,6 @@
-/** The owner of a job. Sources take turns, and so do the names within a source. */
+/** The owner of a job. The queue serves the sources in turn, and the names of a source in turn. */
 export interface JobOwner {
-  /** For example the address of a client. */
+  /** The origin of the job, such as the address of a client. */
   readonly source: string
   readonly name: string
 }
@@ -15,7 +15,7 @@ type Names<Job> = Map<string, Job[]>
 /** Jobs that wait for one worker. A source with many jobs delays only its own jobs. */
 export class FairQueue<Job> {
   readonly #limits: FairQueueLimits
-  /** In the order of their turns. */
+  /** The sources in the order in which they are served. */
   readonly #sources = new Map<string, Names<Job>>()
   #size = 0
 
@@ -24,8 +24,7 @@ export class FairQueue<Job> {
   }
 
   /**
-   * Adds a job. If too many jobs wait, returns the one to drop: the oldest job of the name and source with the most
-   * jobs.
+   * Adds a job. If too many jobs wait, removes and returns the oldest job of the source and name with the most jobs.
    */
   add(job: Job, { source, name }: JobOwner): Job | undefined {
     const names = this.#sources.get(source) ?? new Map<string, Job[]>()
@@ -55,7 +54,7 @@ export class FairQueue<Job> {
     return all
   }
 
-  /** Takes the next job of a source and name, and moves both to the end. */
+  /** Removes and returns the next job of a source and name, and moves both to the end of their queues. */
   #take(source: string, name: string): Job | undefined {
     const names = this.#sources.get(source)
     const [job, ...rest] = names?.get(name) ?? []

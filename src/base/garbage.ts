@@ -1,22 +1,25 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** A collection takes tens of milliseconds, so it runs only if it can free this many bytes. */
+/** A garbage collection takes tens of milliseconds, so it runs only if it can free this many bytes. */
 const COLLECTED_BYTES = 32 * 1024 * 1024
 
-/** After a collection, the process runs for at least this many times its duration before the next one. */
-const REST = 4
+/** The minimum pause after a collection, as a multiple of the duration of the collection. */
+const PAUSE_FACTOR = 4
 
-/** Growth of the old generation in percent before it is collected again. By default, it may triple. */
+/**
+ * The growth, in percent, after which the engine collects the old generation again. By default, the old generation may
+ * triple.
+ */
 const GROWTH_PERCENT = 40
 
 /**
- * Makes the engine collect its old generation sooner, to save memory. This frees small objects, and the off-heap memory
- * that they own.
+ * Makes the engine collect its old generation earlier, to save memory. This also frees the off-heap memory of collected
+ * objects.
  */
 export const keepHeapSmall = (): void => setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`)
 
-/** One counter per process, because the engine's memory is shared. */
+/** One counter per process, because all code of the process shares the engine's memory. */
 const heap: { uncollectedBytes: number; isDue: boolean; collect: (() => void) | undefined } = {
   uncollectedBytes: 0,
   isDue: false,
@@ -24,9 +27,9 @@ const heap: { uncollectedBytes: number; isDue: boolean; collect: (() => void) | 
 }
 
 /**
- * Records the size of a large string or buffer that is no longer used. Occasionally triggers a collection in a separate
- * event-loop turn. The engine is tuned for small objects, and otherwise keeps hundreds of megabytes of large ones for a
- * while.
+ * Records the size of a large string or buffer that is no longer used. If enough memory can be freed, triggers a
+ * collection in another turn of the event loop. Without this, the engine would keep hundreds of megabytes of unused
+ * large strings and buffers for a while.
  */
 export const requestGc = (bytes: number): void => {
   heap.uncollectedBytes += bytes
@@ -40,14 +43,17 @@ const collect = (): void => {
   heap.collect ??= findCollector()
   const startMs = performance.now()
   heap.collect()
-  const rest = () => {
+  const resume = () => {
     heap.isDue = false
     requestGc(0)
   }
-  setTimeout(rest, REST * (performance.now() - startMs)).unref()
+  setTimeout(resume, PAUSE_FACTOR * (performance.now() - startMs)).unref()
 }
 
-/** Returns the collector, which the engine exposes to contexts that are created while its flag is set. */
+/**
+ * Returns the function that collects garbage. The engine exposes it only in contexts that are created while a flag is
+ * set.
+ */
 const findCollector = (): (() => void) => {
   setFlagsFromString('--expose-gc')
   const found: () => void = runInNewContext('gc')

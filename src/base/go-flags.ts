@@ -1,12 +1,12 @@
 /**
- * Parses flags like Go's `flag` package, which Vault uses: one or two dashes, `-name=value` or `-name value`.
- * Implemented here because Node parsers (commander, `util.parseArgs`) read a word after one dash as a bundle of
- * one-letter flags.
+ * A flag of a command. This file parses flags like Go's package `flag`, which Vault uses: one or two dashes,
+ * `-name=value` or `-name value`. Implemented here because parsers for Node (commander, `util.parseArgs`) read a word
+ * after one dash as several one-letter flags.
  */
 export interface FlagForm {
   /** The main name of a flag with several names. */
   readonly name: string
-  /** A switch without a value is true; it does not take the following word. */
+  /** True if the flag is a switch. A switch without a value is true, and does not use the next argument. */
   readonly isSwitch: boolean
 }
 
@@ -16,13 +16,14 @@ export type FoundFlag =
   | { readonly kind: 'unknown'; readonly given: string }
 
 /**
- * Returns true for a flag. A lone dash is an argument, usually standard input. `--` ends the flags; the caller handles
- * it.
+ * Returns true if an argument is a flag. A single dash is not a flag: it usually means standard input. `--`, which ends
+ * the flags, counts as a flag, and the caller handles it.
  */
 export const isFlag = (arg: string): boolean => arg.startsWith('-') && arg !== '-'
 
 /**
- * Reads the flag at the start of `args`. `width` is the number of arguments used. `formOf` finds flags by all their names.
+ * Reads the flag at the start of `args`. `width` is the number of arguments that the flag uses. `formOf` finds a flag
+ * by any of its names.
  */
 export const readFlag = (args: readonly string[], formOf: (given: string) => FlagForm | undefined): FoundFlag => {
   const [arg = '', next] = args

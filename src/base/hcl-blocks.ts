@@ -1,4 +1,4 @@
-/** Interprets an HCL tree: blocks in all spellings, and values as plain JSON. */
+/** Reads blocks and values from an HCL tree. */
 import { type HclBody, HclError, type HclLabel, type HclPosition, type HclValue } from './hcl-tree.js'
 
 export interface HclBlock extends HclPosition {
@@ -7,9 +7,9 @@ export interface HclBlock extends HclPosition {
 }
 
 /**
- * Returns all blocks named `key` with exactly `labelCount` labels, in order, in any spelling: `key "a" { }`, `key = { a
- * = { } }`, and JSON's object or list of objects, with or without a list around each label. Throws `HclError` for a
- * value that is not a block. `null` counts as no block.
+ * Returns all blocks named `key` with exactly `labelCount` labels, in order and in any spelling: `key "a" { }`, `key =
+ * { a = { } }`, and in JSON an object or a list of objects, with or without a list around each label. Ignores `null`.
+ * Throws `HclError` for any other value.
  */
 export const blocksOf = (body: HclBody, key: string, labelCount: number): HclBlock[] =>
   body.items
@@ -44,7 +44,8 @@ const descend = (
 export type PlainValue = null | boolean | number | string | PlainValue[] | { [key: string]: PlainValue }
 
 /**
- * Returns a value as plain JSON. The last of several equal keys wins; labels of nested blocks become nested objects.
+ * Returns a value as plain JSON. The last of several equal keys takes effect. Labels of nested blocks become nested
+ * objects.
  */
 export const plainValue = (value: HclValue): PlainValue => {
   switch (value.kind) {

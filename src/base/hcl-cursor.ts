@@ -1,7 +1,7 @@
 import { HclError, type HclPosition } from './hcl-tree.js'
 import { LIMITS } from './limits.js'
 
-/** A forward-only position in a text. It tracks line and column, and creates errors with them. */
+/** A position in a text, which only moves forward. Counts lines and columns for error messages. */
 export class HclCursor {
   readonly #text: string
   readonly #file: string | undefined
@@ -23,7 +23,7 @@ export class HclCursor {
     return this.#offset >= this.#text.length
   }
 
-  /** Returns the next character; empty at the end. */
+  /** Returns the next character, or an empty string at the end of the text. */
   peek(): string {
     return this.#text.charAt(this.#offset)
   }
@@ -36,7 +36,7 @@ export class HclCursor {
     return { line: this.#line, column: this.#offset - this.#lineStart + 1 }
   }
 
-  /** Consumes the next character; empty at the end. */
+  /** Consumes and returns the next character. Returns an empty string at the end of the text. */
   take(): string {
     const char = this.peek()
     if (char === '\n') {
@@ -47,14 +47,17 @@ export class HclCursor {
     return char
   }
 
-  /** Consumes a text if it is next. Returns whether it was. */
+  /** Consumes `text` if it is next. Returns whether it was next. */
   skip(text: string): boolean {
     if (!this.startsWith(text)) return false
     for (const _ of text) this.take()
     return true
   }
 
-  /** Consumes the match of a sticky pattern; empty if it does not match. The match must not contain a newline. */
+  /**
+   * Consumes and returns the match of a sticky pattern, which must not contain a newline. Returns an empty string if
+   * the pattern does not match.
+   */
   takeMatch(pattern: RegExp): string {
     pattern.lastIndex = this.#offset
     const match = pattern.exec(this.#text)?.[0] ?? ''
@@ -62,7 +65,7 @@ export class HclCursor {
     return match
   }
 
-  /** Consumes the rest of the line with its newline; undefined at the end of the text. */
+  /** Consumes and returns the rest of the line with its newline. Returns undefined at the end of the text. */
   takeLine(): string | undefined {
     if (this.isAtEnd) return undefined
     const end = this.#text.indexOf('\n', this.#offset)
@@ -75,7 +78,10 @@ export class HclCursor {
     return line
   }
 
-  /** Runs `fn` one nesting level deeper. This is the only limit on recursion. */
+  /**
+   * Runs `fn` one nesting level deeper. Throws `HclError` beyond the maximum depth, which is the only limit on
+   * recursion.
+   */
   nested<T>(fn: () => T): T {
     if (this.#depth >= LIMITS.hclDepthMax) throw this.error(`nested deeper than ${LIMITS.hclDepthMax} levels`)
     this.#depth++

@@ -1,19 +1,22 @@
-/** JSON as a spelling of HCL: a comma before a closing bracket is valid, and repeated keys become repeated items. */
+/**
+ * Parses JSON as another spelling of HCL. A comma before a closing bracket is valid, and repeated keys become repeated
+ * items.
+ */
 import type { HclCursor } from './hcl-cursor.js'
 import type { HclBody, HclItem, HclPosition, HclValue } from './hcl-tree.js'
 
 const BLANKS = /[ \t\r]+/y
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const WORD = /[a-z]+/y
-/** A string without its closing quote, as far as it is valid: no control characters, and only known escapes. */
+/** Matches the opening quote of a string and its valid characters: no control characters, and only known escapes. */
 const STRING = /"(?:[ !#-[\]-\uFFFF]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*/y
 
-/** Parses a whole document, which is an object. */
+/** Parses a whole document, which must be an object. Throws `HclError`. */
 export const parseJsonBody = (cursor: HclCursor): HclBody => {
   skipBlanks(cursor)
   const value = parseValue(cursor)
   if (!cursor.isAtEnd) throw cursor.error('unexpected text after the JSON document')
-  if (value.kind !== 'object') throw cursor.error('an object was expected', value)
+  if (value.kind !== 'object') throw cursor.error('expected an object', value)
   return value.body
 }
 
@@ -40,7 +43,7 @@ const parseBareValue = (cursor: HclCursor): HclValue => {
   const word = cursor.takeMatch(WORD)
   if (word === 'true' || word === 'false') return { kind: 'bool', value: word === 'true', ...at }
   if (word === 'null') return { kind: 'null', ...at }
-  throw cursor.error('a JSON value was expected', at)
+  throw cursor.error('expected a JSON value', at)
 }
 
 const numberAt = (cursor: HclCursor, text: string, at: HclPosition): HclValue => {
@@ -52,10 +55,10 @@ const numberAt = (cursor: HclCursor, text: string, at: HclPosition): HclValue =>
 const parseMembers = (cursor: HclCursor, opened: HclPosition): HclItem[] =>
   parseSequence(cursor, '}', opened, () => {
     const at = cursor.position()
-    if (cursor.peek() !== '"') throw cursor.error('a key in double quotes was expected')
+    if (cursor.peek() !== '"') throw cursor.error('expected a key in double quotes')
     const key = takeString(cursor)
     skipBlanks(cursor)
-    if (!cursor.skip(':')) throw cursor.error('":" was expected after the key')
+    if (!cursor.skip(':')) throw cursor.error('expected ":" after the key')
     skipBlanks(cursor)
     return { key, labels: [], value: parseValue(cursor), ...at }
   })
@@ -63,7 +66,7 @@ const parseMembers = (cursor: HclCursor, opened: HclPosition): HclItem[] =>
 const parseElements = (cursor: HclCursor, opened: HclPosition): HclValue[] =>
   parseSequence(cursor, ']', opened, () => parseValue(cursor))
 
-/** Reads the members between brackets. The cursor is on the opening bracket. */
+/** Parses the members between two brackets. The cursor is at the opening bracket. */
 const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPosition, parseOne: () => T): T[] => {
   cursor.take()
   skipBlanks(cursor)
@@ -72,7 +75,7 @@ const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPositi
     all.push(cursor.nested(parseOne))
     if (cursor.peek() === close) continue
     if (cursor.isAtEnd) throw cursor.error('the bracket is not closed', opened)
-    if (!cursor.skip(',')) throw cursor.error(`a comma or "${close}" was expected`)
+    if (!cursor.skip(',')) throw cursor.error(`expected a comma or "${close}"`)
     skipBlanks(cursor)
   }
   return all

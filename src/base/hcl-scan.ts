@@ -1,4 +1,4 @@
-/** The tokens of HCL 1: whitespace and comments, words, numbers, quoted strings, heredocs. */
+/** Consumes the tokens of HCL 1: whitespace, comments, words, numbers, quoted strings and heredocs. */
 import type { HclCursor } from './hcl-cursor.js'
 import type { HclValue } from './hcl-tree.js'
 
@@ -26,10 +26,16 @@ const skipBlockComment = (cursor: HclCursor): void => {
   }
 }
 
-/** Consumes a bare word: a letter or `_`, then letters, digits, `_`, `-` and `.`. Empty if there is none. */
+/**
+ * Consumes and returns a word: a letter or `_`, then letters, digits, `_`, `-` and `.`. Returns an empty string if no
+ * word is next.
+ */
 export const takeWord = (cursor: HclCursor): string => cursor.takeMatch(WORD)
 
-/** Consumes a number: decimal, `0x` hexadecimal, `0` octal, fraction, exponent. Returns undefined if there is none. */
+/**
+ * Consumes and returns a number: decimal, hexadecimal (`0x`) or octal (`0`), with fraction and exponent. Returns
+ * undefined if no number is next.
+ */
 export const takeNumber = (cursor: HclCursor): HclValue | undefined => {
   const at = cursor.position()
   const text = cursor.takeMatch(NUMBER)
@@ -59,7 +65,7 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
 }
 
-/** Numeric escapes: the number and kind of their digits. */
+/** The numeric escapes, with the number and the radix of their digits. */
 const CODE_ESCAPES: Readonly<Record<string, { pattern: RegExp; radix: number }>> = {
   x: { pattern: /[0-9a-fA-F]{2}/y, radix: 16 },
   u: { pattern: /[0-9a-fA-F]{4}/y, radix: 16 },
@@ -68,7 +74,7 @@ const CODE_ESCAPES: Readonly<Record<string, { pattern: RegExp; radix: number }>>
 const OCTAL = { pattern: /[0-7]{3}/y, radix: 8 }
 
 /**
- * Consumes a string in double quotes; the cursor is on the opening quote. The text in `${ }` is kept unchanged,
+ * Consumes and returns a string in double quotes. The cursor is at the opening quote. Text in `${ }` stays unchanged,
  * including quotes.
  */
 export const takeQuoted = (cursor: HclCursor): string => {
@@ -115,8 +121,8 @@ const takeEscape = (cursor: HclCursor): string => {
 }
 
 /**
- * Consumes a heredoc; the cursor is on `<<`. With `<<-`, the closing marker may be indented; its indentation is removed
- * from every line if every line has it.
+ * Consumes and returns a heredoc. The cursor is at `<<`. After `<<-`, the closing marker may be indented. If all lines
+ * have the indentation of the marker, it is removed from them.
  */
 export const takeHeredoc = (cursor: HclCursor): string => {
   const start = cursor.position()

@@ -1,6 +1,6 @@
 /**
- * The common tree of HCL 1 and JSON documents. Every node has the line and column of its start, both from 1. `key { }`
- * and `key = { }` are the same object, as in HCL.
+ * The position of a node in an HCL tree, which represents HCL 1 and JSON documents. Lines and columns count from 1.
+ * `key { }` and `key = { }` are the same object, as in HCL.
  */
 export interface HclPosition {
   readonly line: number
@@ -25,16 +25,16 @@ export interface HclLabel extends HclPosition {
 export type HclValue = HclPosition &
   (
     | { readonly kind: 'string'; readonly value: string }
-    /** `text` is the number as written, `value` its value. */
+    /** `text` is the number as the document contains it. */
     | { readonly kind: 'number'; readonly value: number; readonly text: string }
     | { readonly kind: 'bool'; readonly value: boolean }
-    /** Only in JSON. */
+    /** Exists only in JSON. */
     | { readonly kind: 'null' }
     | { readonly kind: 'list'; readonly values: readonly HclValue[] }
     | { readonly kind: 'object'; readonly body: HclBody }
   )
 
-/** The error of all configuration parsers, with its position. */
+/** The error of all parsers of configuration, with its position. */
 export class HclError extends Error {
   override readonly name = 'HclError'
   readonly line: number

@@ -1,7 +1,7 @@
 /**
- * Parses HCL 1, the language of policies and of server configuration, and JSON as its other spelling. Every text yields
- * a tree or an `HclError` with line and column. Text length and nesting are limited. Implemented here for these limits,
- * the positions and Vault's error texts.
+ * Parses HCL 1, the language of policies and of server configuration, and JSON as another spelling of HCL. Returns a
+ * tree, or throws `HclError` with line and column. Limits the length of the text and the nesting. Implemented here
+ * because of these limits, the positions and Vault's error texts.
  */
 import { HclCursor } from './hcl-cursor.js'
 import { parseJsonBody } from './hcl-json.js'
@@ -10,16 +10,19 @@ import type { HclBody, HclItem, HclLabel, HclPosition, HclValue } from './hcl-tr
 
 export const isJsonText = (text: string): boolean => /^\uFEFF?\s*\{/.test(text)
 
-/** Parses a whole document. A text that begins with `{` is JSON. Throws `HclError`, which names `file`. */
+/** Parses a whole document. A text that starts with `{` is JSON. Throws `HclError`, which contains `file`. */
 export const parseHcl = (text: string, options: { file?: string } = {}): HclBody => {
   const cursor = new HclCursor(text, options.file)
   if (isJsonText(text)) return parseJsonBody(cursor)
   const body = parseItems(cursor)
-  if (!cursor.isAtEnd) throw cursor.error(`${JSON.stringify(cursor.peek())} was not expected here`)
+  if (!cursor.isAtEnd) throw cursor.error(`unexpected ${JSON.stringify(cursor.peek())}`)
   return body
 }
 
-/** Parses items up to the end or a closing brace, which is not consumed. Commas may separate them. */
+/**
+ * Parses items up to the end of the text or to a closing brace, which it does not consume. Commas may separate the
+ * items.
+ */
 const parseItems = (cursor: HclCursor): HclBody => {
   const start = cursor.position()
   const items: HclItem[] = []
@@ -42,7 +45,7 @@ const parseItem = (cursor: HclCursor): HclItem => {
     if (next === '=') break
     labels.push(parseKey(cursor))
   }
-  if (labels.length > 0) throw cursor.error('a block was expected after its labels, not "="')
+  if (labels.length > 0) throw cursor.error('expected a block after the labels, not "="')
   cursor.take()
   skipBlanks(cursor)
   return { key: key.text, labels, value: parseValue(cursor), line: key.line, column: key.column }
@@ -52,7 +55,7 @@ const parseKey = (cursor: HclCursor): HclLabel => {
   const at = cursor.position()
   const text = cursor.peek() === '"' ? takeQuoted(cursor) : takeWord(cursor)
   const isNothing = text === '' && cursor.position().column === at.column
-  if (isNothing) throw cursor.error(cursor.isAtEnd ? 'the text ends in the middle of an item' : 'a key was expected')
+  if (isNothing) throw cursor.error(cursor.isAtEnd ? 'the text ends in the middle of an item' : 'expected a key')
   return { text, ...at }
 }
 
@@ -66,7 +69,7 @@ const parseValue = (cursor: HclCursor): HclValue => {
   if (number) return number
   const word = takeWord(cursor)
   if (word === 'true' || word === 'false') return { kind: 'bool', value: word === 'true', ...at }
-  throw cursor.error(word === '' ? 'a value was expected' : `${JSON.stringify(word)} is not a value`, at)
+  throw cursor.error(word === '' ? 'expected a value' : `${JSON.stringify(word)} is not a value`, at)
 }
 
 const parseList = (cursor: HclCursor): HclValue => {
@@ -77,7 +80,7 @@ const parseList = (cursor: HclCursor): HclValue => {
   while (!cursor.skip(']')) {
     values.push(cursor.nested(() => parseValue(cursor)))
     skipBlanks(cursor)
-    if (cursor.peek() !== ',' && cursor.peek() !== ']') throw unclosed(cursor, 'a comma or "]" was expected', at)
+    if (cursor.peek() !== ',' && cursor.peek() !== ']') throw unclosed(cursor, 'expected a comma or "]"', at)
     skipCommas(cursor)
   }
   return { kind: 'list', values, ...at }
@@ -93,10 +96,12 @@ const parseObject = (cursor: HclCursor): HclValue => {
   const at = cursor.position()
   cursor.take()
   const body = cursor.nested(() => parseItems(cursor))
-  if (!cursor.skip('}')) throw unclosed(cursor, '"}" was expected', at)
+  if (!cursor.skip('}')) throw unclosed(cursor, 'expected "}"', at)
   return { kind: 'object', body, ...at }
 }
 
-/** Returns the error of a missing bracket. At the end of the text, it names the position of the opening bracket. */
+/**
+ * Returns the error for a missing bracket. At the end of the text, the error has the position of the opening bracket.
+ */
 const unclosed = (cursor: HclCursor, reason: string, opened: HclPosition) =>
   cursor.isAtEnd ? cursor.error('the bracket is not closed', opened) : cursor.error(reason)

@@ -1,4 +1,7 @@
-/** The only HTTP client: it connects, uses TLS, follows redirects, and limits the size and duration of a response. */
+/**
+ * The only HTTP client of Understudy: connects, uses TLS, follows redirects, and limits the size and the duration of
+ * responses.
+ */
 import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as requestInPlain } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -26,13 +29,13 @@ export interface HttpCall {
   /** Timeout for the whole response, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
-  /** Maximum size of the response body; default `answerBytesMax` of the limits. */
+  /** Maximum size of the response body, in bytes; default `answerBytesMax` of the limits. */
   readonly bytesMax?: number | undefined
-  /** A connection pool for the origin of `url`. Without it, the connection is used for this call only. */
+  /** A connection pool for the origin of `url`. By default, the call opens a connection of its own. */
   readonly agent?: Agent | undefined
-  /** For `https:` URLs. */
+  /** The TLS options of `https:` URLs. */
   readonly tls?: TlsOptions | undefined
-  /** Replaces the system's network. */
+  /** Opens the connection, instead of the network of the system. */
   readonly dial?: ((signal: AbortSignal) => Promise<Duplex>) | undefined
   /** A Unix socket to use instead of host and port. */
   readonly socketPath?: string
@@ -47,8 +50,8 @@ interface HttpAnswer {
 }
 
 /**
- * Sends one request and reads the whole response. Every valid status is a response. Rejects with a system error, or
- * with an error that names the exceeded limit or the rejected redirect.
+ * Sends one request and reads the whole response. Resolves for every valid status code. Rejects with a system error, or
+ * with an error about an exceeded limit or a rejected redirect.
  */
 export const callHttp = async (call: HttpCall): Promise<HttpAnswer> => {
   const { timeoutMs, signal, bytesMax = LIMITS.answerBytesMax } = call
@@ -102,7 +105,7 @@ export const openHttp = async (
   })
 }
 
-/** Lower values are interim responses, or invalid. */
+/** The lowest status code of a final response. Lower codes are interim or invalid. */
 const STATUS_MIN = 200
 
 const readBody = async (answer: IncomingMessage, bytesMax: number): Promise<Buffer> => {
@@ -120,7 +123,8 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308])
 const SECRET_HEADER = /^(?:x-vault-token|x-understudy-token|authorization|cookie)$/i
 
 /**
- * Returns the request for a redirect. Throws if it would be sent unencrypted, or would send secrets to another server.
+ * Returns the request for a redirect; undefined for any other response. Throws if the redirect would disable TLS, or
+ * would send secrets to another server.
  */
 const redirectOf = (call: HttpCall, { statusCode = 0, headers }: IncomingMessage): HttpCall | undefined => {
   const { location } = headers

@@ -2,12 +2,12 @@ import type { Random } from './random.js'
 
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Returns `length` letters and digits, uniformly distributed. */
+/** Returns `length` random letters and digits, uniformly distributed. */
 export const base62 = (random: Random, length: number): string => {
   let out = ''
   while (out.length < length) {
     for (const byte of random.bytes(length - out.length + 4)) {
-      // 248 = 4 * 62: larger bytes would favor the first letters.
+      // Skips bytes from 248 (4 * 62), which would make some characters more likely.
       if (byte < 248 && out.length < length) out += BASE62[byte % 62]
     }
   }

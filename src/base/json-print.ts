@@ -1,22 +1,27 @@
 import { RawJson, RawNumber } from './json.js'
 
 /**
- * Prints like `JSON.stringify`, except that `RawNumber` and `RawJson` are printed as the text they hold. Prints one
- * line, or indents each level by `indent` spaces; `RawJson` is not indented.
+ * Prints a value like `JSON.stringify`, but prints the text of `RawNumber` and `RawJson` unchanged. Prints one line, or
+ * indents each level by `indent` spaces.
  */
 export const printJson = (value: unknown, indent = 0): string => {
   if (value instanceof RawJson || value instanceof RawNumber) return value.text
   return holdsRaw(value) ? printByHand(value, indent, '') : JSON.stringify(value, undefined, indent)
 }
 
-/** Returns a string unchanged, an empty text for undefined, and any other value as JSON. */
+/** Returns a string unchanged, an empty string for undefined, and any other value as JSON. */
 export const textOfJson = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : printJson(value)
 
-/** Returns a list of texts, for example the errors of a response; empty if the value is not a list. */
+/**
+ * Returns the elements of a list as texts, such as the errors of a response. Returns an empty list for any other value.
+ */
 export const textsOfJson = (value: unknown): string[] => (Array.isArray(value) ? value.map(textOfJson) : [])
 
-/** Returns the printed text in pieces. `RawJson` bytes, at the top level or as a member, are not copied. */
+/**
+ * Prints a value like `printJson`, but in pieces. Does not copy the bytes of `RawJson`, which may be the value itself
+ * or one of its members.
+ */
 export const printPieces = (value: unknown): readonly (string | Buffer)[] => {
   if (value instanceof RawJson) return [value.source]
   if (!holdsBytes(value)) return [printJson(value)]
@@ -29,7 +34,7 @@ export const printPieces = (value: unknown): readonly (string | Buffer)[] => {
   return [...pieces, '}']
 }
 
-/** Returns true if the pieces of `printPieces` include bytes. */
+/** Returns whether `printPieces` returns pieces of bytes for this value. */
 export const holdsBytes = (value: unknown): value is object => {
   if (typeof value !== 'object' || value === null) return false
   if (value instanceof RawJson) return typeof value.source !== 'string'

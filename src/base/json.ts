@@ -1,8 +1,8 @@
 import { attempt } from './attempt.js'
 
 /**
- * Values of a JSON document. A number that JavaScript would print differently (`1.50`, 20 digits) is a `RawNumber`, so
- * that responses return it as the client wrote it.
+ * A value of a JSON document. A number that JavaScript would print differently (`1.50`, 20 digits) is a `RawNumber`, so
+ * that responses contain the number as the client sent it.
  */
 export type JsonValue = null | boolean | number | string | RawNumber | JsonValue[] | { [key: string]: JsonValue }
 export type JsonObject = { [key: string]: JsonValue }
@@ -19,7 +19,7 @@ export class RawNumber {
   }
 }
 
-/** Returns true for an object, as opposed to a list, a scalar, and a number that keeps its text. */
+/** Returns true for an object, and false for a list, a scalar and a `RawNumber`. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
 
@@ -29,7 +29,7 @@ export const parseJsonObject = (bytes: Buffer): Record<string, unknown> | undefi
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
 }
 
-/** A JSON document that is sent unchanged, as text or bytes. */
+/** A JSON document, as text or bytes, that is sent unchanged. */
 export class RawJson {
   readonly source: string | Buffer
   constructor(source: string | Buffer) {
@@ -40,7 +40,7 @@ export class RawJson {
     return typeof this.source === 'string' ? this.source : this.source.toString('utf8')
   }
 
-  /** Characters or bytes. */
+  /** The size in characters or bytes. */
   get size(): number {
     return this.source.length
   }

@@ -1,8 +1,8 @@
-/** Mutual exclusion per key, in order of arrival. Idle keys use no memory. */
+/** Runs functions with the same key one after the other, in the order of the calls. Unused keys take no memory. */
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<unknown>>()
 
-  /** Runs `fn` after all earlier calls for `key` have finished. Returns or throws the result of `fn`. */
+  /** Runs `fn` after all earlier calls for `key` have ended. Settles like `fn`. */
   async run<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
     const before = this.#tails.get(key)
     const mine = (async () => {

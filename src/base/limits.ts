@@ -1,99 +1,104 @@
-/** All limits. Each name contains the unit. The code that adds data checks the limit. */
+/** All limits. Each name contains the unit. The code that adds data checks its limit. */
 export const LIMITS = {
-  /** Request bodies of callers with a valid token. */
+  /** Size of a request body with a valid token. */
   bodyBytesMax: 32 * 1024 * 1024,
-  /** A body that is read before the token is checked. */
+  /** Size of a request body that is read before the token is checked. */
   openBodyBytesMax: 64 * 1024,
-  /** Largest body on paths that accept PGP keys. */
+  /** Size of a request body without a valid token, on paths that accept PGP keys. */
   keyBodyBytesMax: 1024 * 1024,
-  /** Total of pending request bodies without a valid token. Beyond it, the oldest one is rejected. */
+  /** Total size of unfinished request bodies without a valid token. Above this total, the oldest body is rejected. */
   openBodiesBytesMax: 16 * 1024 * 1024,
-  /** Total of larger bodies from their first byte to their response. Beyond it, further ones wait. */
+  /** Total size of larger bodies, from their first byte to their response. Above this total, further bodies wait. */
   largeBodiesBytesMax: 40 * 1024 * 1024,
-  /** Larger bodies that may wait. */
+  /** Number of larger bodies that may wait. */
   largeBodiesWaitingMax: 256,
   /**
-   * While others wait, a larger body gets this time plus one second per `largeBodyBytesPerSecondMin` bytes; after that
-   * it is rejected.
+   * Time in which a larger body must arrive while other bodies wait, plus one second per `largeBodyBytesPerSecondMin`
+   * received bytes. A body that takes longer is rejected.
    */
   largeBodyGraceMs: 5000,
   largeBodyBytesPerSecondMin: 512 * 1024,
   /**
-   * Total of read responses of 64 KiB and more, from creation until the clients have received them. Beyond it, further
-   * ones wait.
+   * Total size of responses to reads of 64 KiB and more, from their creation until the clients have received them.
+   * Above this total, further responses wait.
    */
   largeAnswersBytesMax: 40 * 1024 * 1024,
   largeAnswersWaitingMax: 256,
-  /** While others wait, a client that has not received its response after this time is disconnected. */
+  /** While other responses wait, a client that has not received its response after this time is disconnected. */
   largeAnswerPatienceMs: 10_000,
-  /** Members and elements of a JSON body, or parameters of a form. Each object and array also counts as one. */
+  /**
+   * Number of members and elements of a JSON body, or of parameters of a form. Each object and array counts as well.
+   */
   jsonValuesMax: 100_000,
-  /** Members and elements of a body without a valid token that is larger than `openBodyBytesMax`. */
+  /** Number of members and elements of a body without a valid token that is larger than `openBodyBytesMax`. */
   openJsonValuesMax: 4096,
   /** Length of one number in a JSON text. */
   jsonNumberCharactersMax: 1024,
-  /** The text of one field, except for fields that hold documents. Longer than any policy. */
+  /** Length of the text of one field, except for fields that contain documents. */
   fieldCharactersMax: 1024 * 1024,
-  /** A number, duration or Boolean as text. */
+  /** Length of a number, a duration or a Boolean as text. */
   scalarCharactersMax: 128,
-  /** Elements of a list field. */
+  /** Number of elements of a list field. */
   listElementsMax: 10_000,
-  /** A snapshot to restore. It is held in memory, and read only if the token permits a restore. */
+  /** Size of a snapshot to restore. It is read only if the token permits a restore, and is then in memory. */
   snapshotBytesMax: 512 * 1024 * 1024,
-  /** Response body of an outgoing request; a snapshot may be larger. */
+  /** Size of the response to an outgoing request. A snapshot may be larger. */
   answerBytesMax: 64 * 1024 * 1024,
-  /** Body of a response that is known to be small, for example a status or an activation bundle. */
+  /** Size of the response to an outgoing request whose response is small, such as a status or an activation bundle. */
   smallAnswerBytesMax: 1024 * 1024,
   jsonDepthMax: 300,
   /**
-   * A file named by a user: configuration, topology, drill, keys, certificate, policy. Values and snapshots have larger
-   * limits.
+   * Size of a file that a user names: configuration, topology, drill, keys, certificate or policy. Values and snapshots
+   * have larger limits.
    */
   namedFileBytesMax: 1024 * 1024,
   /** Nesting levels of a YAML file. */
   yamlDepthMax: 64,
-  /** Policies and configuration files. */
+  /** Length of a policy or a configuration file. */
   hclCharactersMax: 1024 * 1024,
   hclDepthMax: 100,
   headerBytesMax: 32 * 1024,
-  /** The request ID received from another cluster. */
+  /** Length of a request ID from another cluster. */
   requestIdBytesMax: 256,
-  /** A TLS handshake on an API listener, from the connection to its end. */
+  /** Time for the PROXY protocol header and the TLS handshake of a connection to an API listener. */
   handshakeMs: 10_000,
   headerReadMs: 10_000,
   bodyReadMs: 30_000,
   requestMs: 90_000,
   idleMs: 300_000,
   connectionsMax: 4096,
-  /** Requests that wait during a role change, and the total of their bodies. */
+  /** Number of requests that wait during a role change, and the total size of their bodies. */
   waitingRequestsMax: 1024,
   waitingBytesMax: 64 * 1024 * 1024,
-  /** Time that pending requests have to complete at shutdown. */
+  /** Time in which pending requests can complete at shutdown. */
   drainMs: 10_000,
-  /** Web pages that a server sends its status to each second. */
+  /** Number of web pages to which a server sends its status each second. */
   ownFeedReadersMax: 32,
-  /** A replication message on the cluster port, in both directions. */
+  /** Size of a replication message on the cluster port, in both directions. */
   rpcMessageBytesMax: 64 * 1024 * 1024,
-  /** Values of one transaction, which must fit into a replication message. */
+  /** Total size of the values of one transaction, which must fit into a replication message. */
   transactionBytesMax: 48 * 1024 * 1024,
-  /** Maximum log size while a resync reads from a snapshot, unless the retention is larger. */
+  /** Size of the log while a resync reads a snapshot, unless the configured retention is larger. */
   walPinnedEntriesMax: 1_048_576,
   walPinnedBytesMax: 4 * 1024 * 1024 * 1024,
-  /** Lowest retention of the log. */
+  /** Lowest allowed retention of the log. */
   walRetentionEntriesMin: 16,
   /** Total size of the transactions in one commit. A larger transaction is committed alone. */
   commitBytesMax: 8 * 1024 * 1024,
-  /** Loss records to keep; the oldest is removed first. */
+  /** Number of loss records. The oldest record is removed first. */
   lossesMax: 16,
-  /** Entries listed in one loss record. The record states how many more there are. */
+  /** Number of entries in one loss record. The record states how many further entries were lost. */
   lossEntriesMax: 50_000,
-  /** Log frames stored with one loss record. */
+  /** Total size of the log frames that are stored with one loss record. */
   lossFrameBytesMax: 32 * 1024 * 1024,
-  /** Data up to this size is verified before it is served after a crash; larger data is verified in the background. */
+  /**
+   * After a crash, data up to this size is verified before the server starts. Larger data is verified in the
+   * background.
+   */
   startCheckBytesMax: 64 * 1024 * 1024,
-  /** Shortest lease of a leader; etcd does not support shorter leases. */
+  /** Shortest lease of a leader. etcd does not support shorter leases. */
   leaderLeaseMsMin: 2000,
-  /** Key shares of a seal. */
+  /** Number of key shares of a seal. */
   sharesMax: 255,
   shareBytesMin: 16,
   shareBytesMax: 33,
@@ -102,78 +107,79 @@ export const LIMITS = {
   pgpKeyCharactersMax: 32 * 1024,
   hmacInputBytesMax: 4096,
   roleNameBytesMax: 4095,
-  /** Items of one batch of a transit request. */
+  /** Number of items in a batch request to transit. */
   transitBatchItemsMax: 10_000,
-  /** Length of the context of a derived key. The library's limit is the same. */
+  /** Length of the context of a derived key. The cryptographic library has the same limit. */
   transitContextBytesMax: 1024,
   transitRandomBytesMax: 128 * 1024,
-  /** Versions of a transit key that are not trimmed. All versions are in one record. */
+  /** Number of versions of a transit key that are not trimmed. All versions are in one record. */
   transitKeyVersionsMax: 1000,
-  /** Each step doubles the time to hash a password; 14 takes about a second. */
+  /** Cost of a password hash. Each step doubles the time to hash a password. A cost of 14 takes about a second. */
   bcryptCostMax: 14,
-  /** Passwords that wait for the one being hashed. */
+  /** Number of passwords that wait to be hashed. */
   passwordsWaitingMax: 128,
-  /** Passwords of one client address that wait. */
+  /** Number of waiting passwords of one client address. */
   passwordsPerSourceMax: 32,
-  /** The name that an auth method gives a user, and the name of an entity. */
+  /** Length of the name of an alias or an entity. */
   aliasNameBytesMax: 4096,
   secondariesMax: 1024,
-  /** Certificates of nodes that were removed from a cluster. Beyond it, no further node can join. */
+  /** Number of certificates of removed nodes. At this number, no further node can join the cluster. */
   revokedNodesMax: 4096,
-  /** Unauthenticated connections on the cluster port. Beyond it, the oldest is closed. */
+  /** Number of unauthenticated connections on the cluster port. Above this number, the oldest connection is closed. */
   clusterHandshakesMax: 128,
-  /** Secondaries that may resync at the same time, because each holds a snapshot. */
+  /** Number of secondaries that can resync at the same time. Each resync requires a snapshot. */
   syncSessionsMax: 16,
-  /** Verified identities that simulated transports cache. */
+  /** Number of verified identities that simulated transports cache. */
   simulatedIdentitiesMax: 256,
   secondaryIdBytesMax: 256,
   filterPathsMax: 10_000,
-  /** Filters of registered secondaries and of unknown IDs. */
+  /** Number of paths filters, for registered secondaries and for unknown IDs. */
   filtersMax: 2048,
-  /** Mounts that one filter remembers as unmounted, or as moved, while they were filtered. */
+  /** Number of mounts that one filter remembers because they were unmounted or moved while they were filtered. */
   filterMountsKeptMax: 10_000,
   activationTtlSecondsMax: 768 * 3600,
-  /** The path of one access rule. */
+  /** Length of the path of one policy rule. */
   rulePathCharactersMax: 8192,
   /** Metadata of an entity or an alias: the number of keys, and the size of each key and value. */
   identityTextsMax: 64,
   identityTextNameBytesMax: 128,
   identityTextBytesMax: 512,
-  /** Series of counted events, by name and labels. */
+  /** Number of series of counted events. Each name and set of labels is one series. */
   metricSeriesMax: 10_000,
-  /** The number of last events from which the quantiles of a metric are computed. */
+  /** Number of most recent events from which the quantiles of a metric are computed. */
   metricSamplesMax: 1000,
-  /** Cached access rules per (policies, namespace, entity). */
+  /** Number of cached access rules: one entry per list of policies, namespace and entity. */
   aclCacheEntriesMax: 4096,
-  /** The printed data of one audit entry. Larger data is replaced by one hash. */
+  /** Size of the printed data of one audit entry. One hash replaces larger data. */
   auditDataBytesMax: 128 * 1024,
-  /** Longer stored JSON is hashed as a whole in audit entries, without parsing. */
+  /** Length of stored JSON that is parsed for audit entries. Longer JSON is hashed as a whole. */
   auditParsedCharactersMax: 1024 * 1024,
-  /** A warning or an error in an audit entry; longer texts are truncated. */
+  /** Length of a warning or an error in an audit entry. Longer texts are truncated. */
   auditTextCharactersMax: 4096,
   /** Timeout of one write to an audit device. */
   auditWriteMs: 5000,
-  /** Lines that wait for a slow audit file. */
+  /** Total size of the lines that wait for a slow audit file. */
   auditWaitingBytesMax: 16 * 1024 * 1024,
-  /** The newest lines of audit devices that are kept for inspection, and the size of each. */
+  /** Number of the newest lines of audit devices that stay in memory, and the length of each line. */
   auditTailLines: 200,
   auditTailCharactersMax: 16 * 1024,
   /**
-   * Minimum free disk space of an audit file for requests to be accepted: it must hold the entries of their responses.
+   * Minimum free space on the disk of an audit file. With less space, requests are rejected, so that the entries of
+   * responses still fit.
    */
   auditHeadroomBytes: 1024 * 1024,
-  /** Cached decrypted values: their number, and the stored size of each. */
+  /** Number of cached decrypted values, and the stored size of each. */
   decryptedValuesMax: 2048,
   decryptedValueBytesMax: 2048,
-  /** Cached hashes of RoleIDs and accessors per mount: their number, and the length of each input. */
+  /** Number of cached hashes of RoleIDs and accessors per mount, and the length of each input. */
   saltedTextsMax: 1024,
   saltedTextCharactersMax: 64,
-  /** Cached stored values: their number, and the size of each including its key. */
+  /** Number of cached stored values, and the size of each value with its key. */
   recentValuesMax: 4096,
   recentValueBytesMax: 2048,
-  /** Cached keys without a value. */
+  /** Number of cached keys without a value. */
   recentAbsencesMax: 1024,
 } as const
 
-/** 768 hours: the default and maximum lease TTL of a mount unless configured, in seconds. */
+/** The default of both the default and the maximum lease TTL of a mount, in seconds: 768 hours. */
 export const DEFAULT_LEASE_TTL_SECONDS = 2_764_800

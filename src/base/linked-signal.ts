@@ -5,9 +5,9 @@ interface LinkedSignal extends Disposable {
 }
 
 /**
- * Returns a signal that is aborted with the first of these signals, until it is disposed. Use this if one of the
- * signals is long-lived and is linked thousands of times: Node 20 leaks memory for each `AbortSignal.any` as long as
- * the oldest of its signals lives.
+ * Returns a signal that is aborted when the first of the given signals is aborted, until it is disposed. For signals
+ * that live long and are linked thousands of times: in Node 20, each `AbortSignal.any` takes memory for as long as the
+ * oldest of its signals lives.
  */
 export const linkSignals = (signals: readonly AbortSignal[]): LinkedSignal => {
   const own = new AbortController()
@@ -25,8 +25,8 @@ export const linkSignals = (signals: readonly AbortSignal[]): LinkedSignal => {
 }
 
 /**
- * Returns a signal that is aborted with another signal, if given, or after `ms` milliseconds with this error or an error
- * of this text.
+ * Returns a signal that is aborted when `signal` is aborted, or after `ms` milliseconds. The reason after that time is
+ * `late`, or an error with the text `late`.
  */
 export const limitSignal = (
   clock: Clock,

@@ -9,7 +9,7 @@ export class Listeners<Arguments extends readonly unknown[] = []> {
   }
 
   /** Calls every listener. */
-  tell(...given: Arguments): void {
+  emit(...given: Arguments): void {
     for (const listener of [...this.#all]) listener(...given)
   }
 }

@@ -1,4 +1,4 @@
-/** A log line is an event: a constant message and fields. It never contains a secret. */
+/** The level of a log line. A log line is an event with a constant message and fields. It never contains a secret. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error'
 
 export interface Log {
@@ -7,7 +7,7 @@ export interface Log {
   info(message: string, fields?: Record<string, unknown>): void
   warn(message: string, fields?: Record<string, unknown>): void
   error(message: string, fields?: Record<string, unknown>): void
-  /** Returns a log whose lines all include `fields`. */
+  /** Returns a log that adds `fields` to all lines. */
   with(fields: Record<string, unknown>): Log
 }
 
@@ -20,7 +20,7 @@ export const silentLog: Log = {
   with: () => silentLog,
 }
 
-/** Returns a log that writes nothing after the signal, as the log of a killed process. */
+/** Returns a log that writes nothing after the signal is aborted, like the log of a killed process. */
 export const untilAborted = (log: Log, signal: AbortSignal): Log => {
   const lineOf =
     (level: LogLevel): Log[LogLevel] =>
@@ -37,7 +37,7 @@ export const untilAborted = (log: Log, signal: AbortSignal): Log => {
   }
 }
 
-/** Formats the fields of a line as text: time, level, message, and the others as `name=value`. */
+/** Formats a log line as text: time, level, message, and all other fields as `name=value`. */
 export const formatLine = ({ time, level, message, ...fields }: Readonly<Record<string, unknown>>): string => {
   const rest = Object.entries(fields).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,

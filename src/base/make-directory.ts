@@ -2,11 +2,11 @@ import { mkdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * Creates a directory and its missing parents. Node's own recursive call never returns if the system refuses to create
- * one, for example below /proc; this function throws the system's error.
+ * Creates a directory and its missing parents. Throws the system's error if a directory cannot be created, for example
+ * below /proc. In this case, Node's own recursive function would never return.
  */
 export const makeDirectory = (wanted: string, mode = 0o777): void => {
-  // Resolves `..`, so that no directory is created only to leave it.
+  // Resolves `..`, so that no directory is created before a `..`.
   const directory = path.resolve(wanted)
   try {
     makeOne(directory, mode)

@@ -1,4 +1,4 @@
-/** Counts events, and records their durations in milliseconds. Names are metric names. */
+/** Records an event and its duration in milliseconds. `name` is the name of a metric. */
 export interface Recorder {
   record(name: string, ms: number): void
 }

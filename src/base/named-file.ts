@@ -1,26 +1,26 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { LIMITS } from './limits.js'
 
-/** A pipe that the calling shell passes, for example `<(command)`. Such a pipe has an end. */
+/** Matches a pipe from the calling shell, such as `<(command)`. Such a pipe has an end. */
 const INHERITED = /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/
 
 const PIECE_BYTES = 64 * 1024
 
 /**
- * Reads a file named by a user or a configuration. Throws a system error, or an error if it is not a regular file (a
- * pipe or a device may have no end) or is larger than `bytesMax`.
+ * Reads a file that a user or a configuration names. Throws a system error, or an error if the file is larger than
+ * `bytesMax` or is not a regular file: a pipe or a device may have no end.
  */
 export const readNamedFile = (file: string, bytesMax: number = LIMITS.namedFileBytesMax): Buffer =>
   readBounded(file, bytesMax, INHERITED.test(file))
 
 /**
- * Reads a file from a directory listing, which may contain for example `/dev/stdin`: rejects every pipe. Throws like
- * `readNamedFile`.
+ * Reads a file from a directory listing. Throws like `readNamedFile`, but also for every pipe, because a directory may
+ * contain a link to `/dev/stdin`.
  */
 export const readListedText = (file: string): string =>
   readBounded(file, LIMITS.namedFileBytesMax, false).toString('utf8')
 
-/** Returns true if `readNamedFile` rejected the file because of its kind or size. */
+/** Returns whether `readNamedFile` rejected a file because of its kind or size. */
 export const isUnfitFile = (error: unknown): error is Error => error instanceof UnfitFile
 
 class UnfitFile extends Error {
@@ -28,7 +28,7 @@ class UnfitFile extends Error {
 }
 
 const readBounded = (file: string, bytesMax: number, isInherited: boolean): Buffer => {
-  // Opening a named pipe would block until its other end is opened.
+  // Without O_NONBLOCK, opening a named pipe would block until its other end is opened.
   const descriptor = openSync(file, isInherited ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const found = fstatSync(descriptor)

@@ -1,16 +1,17 @@
-/** Returns the known word that a misspelled word most likely means; undefined if none is close. */
+/** Returns the known word that is closest to a misspelled word; undefined if none is close. */
 export const nearest = (word: string, known: readonly string[]): string | undefined => {
   const ranked = known
-    .map((candidate) => ({ candidate, slips: countSlips(word.toLowerCase(), candidate.toLowerCase()) }))
-    .sort((one, other) => one.slips - other.slips)
+    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .sort((one, other) => one.distance - other.distance)
   const best = ranked[0]
-  return best && best.slips <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
+  return best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
 }
 
 /**
- * Returns the number of letters to insert, delete, replace or swap with a neighbor to change one text into the other.
+ * Returns the number of changes that turn one text into the other. A change inserts, deletes or replaces a letter, or
+ * swaps two adjacent letters.
  */
-export const countSlips = (from: string, to: string): number => {
+export const editDistance = (from: string, to: string): number => {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)]
   const at = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY
   for (let row = 1; row <= from.length; row++) {

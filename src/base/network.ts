@@ -4,17 +4,20 @@ import net from 'node:net'
 import type { Duplex } from 'node:stream'
 
 /**
- * The network as an injected capability, so that links between clusters of one process can fail on demand. Addresses
- * are `host:port`; IPv6 hosts are in brackets.
+ * The network, passed to all code that opens connections, so that a lab can cut links between clusters of one process.
+ * Addresses have the form `host:port`, with IPv6 hosts in brackets.
  */
 export interface Network {
-  /** Connects. Rejects with a system error, or if `signal` is aborted. */
+  /** Opens a connection. Rejects with a system error, after the timeout, or if `signal` is aborted. */
   dial(address: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Duplex>
-  /** Listens. Resolves to the bound address (port 0 is replaced). Rejects if the address is in use. */
+  /**
+   * Starts to listen. The `address` of the listener contains the bound port instead of port 0. Rejects if the address
+   * is in use.
+   */
   listen(address: string, onConnection: (socket: Duplex) => void): Promise<NetworkListener>
   /**
-   * Returns every IP address of a host name, in the system's order. Rejects for an unknown name. Absent in a network
-   * without names.
+   * Returns all IP addresses of a host name, in the order of the system. Rejects for an unknown name. Absent in a
+   * network without host names.
    */
   resolve?(host: string): Promise<readonly string[]>
 }
@@ -39,15 +42,15 @@ export const systemNetwork: Network = {
   async dial(address, { timeoutMs, signal }) {
     const { host, port } = parseHostPort(address)
     const socket = net.connect({ host, port, noDelay: true })
-    const giveUp = () => socket.destroy(new Error(`no connection to ${address} within ${Math.round(timeoutMs)} ms`))
-    socket.setTimeout(timeoutMs, giveUp)
+    const onTimeout = () => socket.destroy(new Error(`no connection to ${address} within ${Math.round(timeoutMs)} ms`))
+    socket.setTimeout(timeoutMs, onTimeout)
     try {
       await once(socket, 'connect', { signal })
     } catch (error) {
       socket.destroy()
       throw signal?.aborted ? signal.reason : error
     }
-    socket.setTimeout(0, giveUp)
+    socket.setTimeout(0, onTimeout)
     return socket
   },
   listen(address, onConnection) {
@@ -75,7 +78,10 @@ export const systemNetwork: Network = {
   },
 }
 
-/** Returns a network that replaces dialed addresses by `routes`, for example with the addresses of lab proxies. */
+/**
+ * Returns a network that replaces the dialed addresses according to `routes`, for example with the addresses of link
+ * proxies.
+ */
 export const routedNetwork = (network: Network, routes: ReadonlyMap<string, string>): Network => ({
   ...network,
   dial: (address, options) => network.dial(routes.get(address) ?? address, options),

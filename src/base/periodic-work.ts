@@ -6,12 +6,12 @@ export class PeriodicWork {
   #running: Promise<void> | undefined
   #isStopped = false
 
-  /** `run` must handle its own errors: it never rejects. */
+  /** `run` must handle its own errors and never reject. */
   constructor(run: () => Promise<void>) {
     this.#run = run
   }
 
-  /** True if the current run should end. */
+  /** True if the current run should stop early. */
   get isStopped(): boolean {
     return this.#isStopped
   }
@@ -24,7 +24,7 @@ export class PeriodicWork {
     })
   }
 
-  /** Starts a run. Returns false if one is already in progress. */
+  /** Starts a run. Returns false if a run is already in progress. */
   begin(): boolean {
     if (this.#running) return false
     this.#running = this.#run().finally(() => {

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import pino from 'pino'
 import { formatLine, type Log, type LogLevel } from './log.js'
 
-/** A destination for log lines. It may drop lines, but never blocks and never keeps the process alive. */
+/** A destination for log lines. It may drop lines, but never blocks and does not keep the process alive. */
 interface LogSink {
   write(line: string): void
   readonly dropped: number
@@ -12,8 +12,8 @@ interface LogSink {
 const BACKLOG_BYTES_MAX = 1 << 20
 
 /**
- * Returns standard output or standard error as a sink. If it is a pipe that is not read, lines are dropped and counted:
- * waiting would block the server, and buffering would exhaust its memory.
+ * Returns standard output or standard error as a sink. If the stream is a pipe without a reader, drops lines and counts
+ * them, because waiting would block the server and buffering would exhaust its memory.
  */
 export const streamSink = (stream: NodeJS.WriteStream): LogSink => {
   let dropped = 0
@@ -42,11 +42,14 @@ export const fileSink = (path: string): LogSink => ({
 })
 
 export interface PinoLog extends Log {
-  /** Applies to every log that was created from this one. */
+  /** Sets the level of this log and of all logs that `with` has created from it. */
   setLevel(level: LogLevel): void
 }
 
-/** Creates a structured log with pino: JSON, or `standard` for readable lines of time, level, message and fields. */
+/**
+ * Creates a structured log with pino. The format `json` writes JSON, and `standard` writes time, level, message and
+ * fields as text.
+ */
 export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'standard'; sink: LogSink }): PinoLog => {
   const { sink, format } = options
   const destination = {
@@ -90,7 +93,7 @@ const RANK: Record<LogLevel, number> = { trace: 0, debug: 1, info: 2, warn: 3, e
 
 const toStandard = (line: string): string => `${formatLine(JSON.parse(line) as Record<string, unknown>)}\n`
 
-/** Names whose values never appear in a log line, in lower case and without dashes and underscores. */
+/** The field names whose values never appear in a log line, in lower case and without dashes and underscores. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'clientkey',
@@ -117,13 +120,13 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 ])
 
 const HIDDEN = '[hidden]'
-/** Maximum depth of log fields. Deeper values were passed by mistake and are omitted. */
+/** Maximum depth of log fields. Deeper values are omitted, because such objects are only logged by mistake. */
 const DEPTH_MAX = 16
 const TOO_DEEP = '[too deep]'
 
 /**
- * Returns a copy of log fields with every secret value hidden at any depth: in objects, lists, maps, and errors with
- * their causes. Bytes are never shown. Cycles are handled.
+ * Returns a copy of log fields without secret values, at any depth: in objects, lists, maps, and errors with their
+ * causes. Bytes are replaced with their number. Cycles end at the maximum depth.
  */
 const redact = (fields: Record<string, unknown>): Record<string, unknown> => redactMembers(Object.entries(fields), 0)
 

@@ -1,14 +1,18 @@
 /**
- * Control, format, unassigned and private-use characters, and every separator except the space. Not allowed in paths.
+ * Matches characters that paths must not contain: control, format, unassigned and private-use characters, and all
+ * separators except the space.
  */
 export const NOT_PRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
 
-/** Control characters except line end and tab, and characters that change the direction or the lines of a text. */
+/**
+ * Matches control characters except line ends and tabs, and characters that change the direction or the lines of a
+ * text.
+ */
 const UNSAFE = /(?![\n\t]|\r\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 
 /**
- * Escapes a text for a terminal, because it may come from a hostile server: each unsafe character is shown as `\u001b`,
- * as in JSON.
+ * Escapes a text for a terminal, because the text may come from a malicious server. Each unsafe character becomes an
+ * escape such as `\u001b`, as in JSON.
  */
 export const printable = (text: string): string =>
   text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -2,8 +2,8 @@ import { attempt } from './attempt.js'
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 
 /**
- * Finds the process that uses a port or a file lock, for the message that explains why a server cannot start. Works only on
- * Linux. Returns undefined if unknown, such as for processes of other users.
+ * Returns the ID of the process that listens on a port, for the message that explains why a server cannot start. Works
+ * only on Linux. Returns undefined if the process is unknown, for example if it belongs to another user.
  */
 export const findPortOwner = (port: number): number | undefined => {
   const inodes = new Set([...listening('/proc/net/tcp', port), ...listening('/proc/net/tcp6', port)])
@@ -11,6 +11,7 @@ export const findPortOwner = (port: number): number | undefined => {
   return processes().find((pid) => socketsOf(pid).some((inode) => inodes.has(inode)))
 }
 
+/** Returns the ID of the process that holds a lock on a file, like `findPortOwner`. */
 export const findLockOwner = (file: string): number | undefined =>
   attempt(() => {
     const { ino } = statSync(file)
@@ -19,7 +20,7 @@ export const findLockOwner = (file: string): number | undefined =>
     return pid > 0 ? pid : undefined
   })
 
-/** Returns ` (process 123)`, or an empty string. */
+/** Returns the text ` (process 123)`, or an empty string if the process is unknown. */
 export const describeOwner = (pid: number | undefined): string => (pid === undefined ? '' : ` (process ${pid})`)
 
 const LISTENING = '0A'
@@ -42,7 +43,7 @@ const processes = (): number[] =>
 const socketsOf = (pid: number): string[] =>
   attempt(() => readdirSync(`/proc/${pid}/fd`).flatMap((name) => socketAt(`/proc/${pid}/fd/${name}`) ?? [])) ?? []
 
-/** Descriptors may disappear while they are listed. */
+/** Returns the inode of a socket. Returns undefined if the descriptor is not a socket, or no longer exists. */
 const socketAt = (link: string): string | undefined => attempt(() => /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1])
 
 const linesOf = (file: string): string[] => attempt(() => readFileSync(file, 'utf8').split('\n')) ?? []

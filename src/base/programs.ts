@@ -1,14 +1,14 @@
 import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
 
-/** Returns the first executable file with this name in the directories. */
+/** Returns the first executable file with this name in the directories; undefined if there is none. */
 export const findProgram = (name: string, directories: readonly string[]): string | undefined =>
   directories
     .filter((directory) => directory !== '')
     .map((directory) => path.join(directory, name))
     .find(isProgram)
 
-/** Returns the directories of a variable like PATH. */
+/** Returns the directories in a variable such as PATH. */
 export const directoriesOf = (searchPath: string): string[] => searchPath.split(path.delimiter)
 
 const isProgram = (file: string): boolean => {

@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Randomness as an injected capability: the system's for real use, a seeded stream for simulations. */
+/** A source of random bytes, passed to all code that uses randomness: of the system, or seeded for simulations. */
 export interface Random {
   bytes(length: number): Buffer
 }
 
-/** Returns the system's generator. It reads in blocks, because one system call per identifier is slow. */
+/**
+ * Returns the random generator of the system. Reads bytes in blocks, because one system call per identifier is slow.
+ */
 export const createSystemRandom = (): Random => {
   let block: Buffer = Buffer.alloc(0)
   let at = 0
@@ -17,7 +19,7 @@ export const createSystemRandom = (): Random => {
         at = 0
       }
       const taken = Buffer.allocUnsafe(length)
-      // For the few bytes of an identifier, a loop costs a third of a copy and a fill.
+      // For the few bytes of an identifier, this loop takes a third of the time of `copy` and `fill`.
       for (let i = 0; i < length; i++, at++) {
         taken[i] = block[at] ?? 0
         block[at] = 0

@@ -1,9 +1,10 @@
 /**
- * Keeps at least the `capacity` most recently used keys and at most twice as many. A value that is read moves to the
- * young half; when that half is full, the old half is dropped. No ordered list is needed.
+ * A cache that keeps at least the `capacity` most recently used keys, and at most twice as many. A value that is read
+ * moves to the young generation. When the young generation is full, it becomes the old generation, and the previous old
+ * generation is dropped.
  *
- * A deleted key keeps its slot without a value. A map with constant insertions and deletions is copied again and again,
- * and each old copy keeps its content until the next full garbage collection.
+ * A deleted key keeps its slot without a value. With constant insertions and deletions, the engine would copy the map
+ * again and again, and each old copy would stay in memory until the next full garbage collection.
  */
 export class RecentCache<V> {
   #young = new Map<string, V | undefined>()

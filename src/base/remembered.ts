@@ -3,7 +3,7 @@ interface Cache<K, V> {
   set(key: K, value: V): unknown
 }
 
-/** Returns the value of a key in a cache. If there is none, adds the one that `make` returns. */
+/** Returns the value of a key in a cache. If the key has no value, adds the value that `make` returns. */
 export const remembered = <K, V>(cache: Cache<K, V>, key: K, make: () => V): V => {
   const known = cache.get(key)
   if (known !== undefined) return known

@@ -1,10 +1,10 @@
-/** Formats the UTC time of `ms` since the epoch as in all responses: `2026-11-21T12:00:00.123Z`. */
+/** Formats a time, in milliseconds since the epoch, as responses contain it: `2026-11-21T12:00:00.123Z`. */
 export const formatTime = (ms: number): string => new Date(ms).toISOString()
 
 /**
- * Formats the expiry of a token or lease: like `formatTime`, with nine digits, and reduced by `microseconds`. Vault reads the
- * clock for the expiry slightly before it reads the clock for the creation time. Clients that subtract the two times and
- * round down depend on this.
+ * Formats a time like `formatTime`, but with nine digits, and earlier by `microseconds`. In Vault, the expiry of a
+ * token or lease is slightly earlier than its creation time plus its TTL. Clients that subtract the two times and round
+ * down depend on this.
  */
 export const formatNanoTime = (ms: number, microseconds = 0): string => {
   const nanos = (((ms % 1000) + 1000) % 1000) * 1_000_000 - microseconds * 1000

@@ -4,8 +4,9 @@ import { parseJsonObject } from './json.js'
 import { replaceFileBy } from './replace-file.js'
 
 /**
- * An encrypted file: a line of plaintext JSON, then chunks of ciphertext (AES-256-GCM), each preceded by its length. Each
- * chunk authenticates the header and its own position, so that changes, reordering and truncation are detected.
+ * The size of the key of a sealed file. A sealed file is a line of plaintext JSON (the header), then chunks of
+ * ciphertext (AES-256-GCM), each preceded by its length. Each chunk authenticates the header and its own position, so
+ * that changes, reordering and truncation are detected.
  */
 export const SEAL_KEY_BYTES = 32
 
@@ -24,11 +25,11 @@ const nonceOf = (index: number): Buffer => {
   return nonce
 }
 
-/** Binds a chunk to its file, its position, and whether more chunks follow. */
-const boundTo = (header: Buffer, isLast: boolean): Buffer =>
+/** Returns the associated data of a chunk: the hash of the header, and whether the chunk is the last one. */
+const associatedData = (header: Buffer, isLast: boolean): Buffer =>
   Buffer.concat([createHash('sha256').update(header).digest(), Buffer.from([isLast ? 1 : 0])])
 
-/** Writes a sealed file atomically. Use each key for only one file. */
+/** Writes a sealed file atomically. Each key must be used for only one file. */
 export const writeSealedFile = (
   file: string,
   header: object,
@@ -40,7 +41,7 @@ export const writeSealedFile = (
     await handle.write(line)
     let index = 0
     const write = async (piece: Buffer, isLast: boolean) => {
-      const cipher = createCipheriv('aes-256-gcm', key, nonceOf(index++)).setAAD(boundTo(line, isLast))
+      const cipher = createCipheriv('aes-256-gcm', key, nonceOf(index++)).setAAD(associatedData(line, isLast))
       const sealed = Buffer.concat([cipher.update(piece), cipher.final(), cipher.getAuthTag()])
       const length = Buffer.alloc(4)
       length.writeUInt32BE(sealed.length)
@@ -69,7 +70,7 @@ export class SealedFileError extends Error {
   }
 }
 
-/** Reads the header line, which is not authenticated before the file is opened. */
+/** Reads the header of a sealed file without its key. The header is not authenticated. */
 export const readSealedHeader = async (file: string): Promise<Record<string, unknown>> => {
   const handle = await open(file)
   try {
@@ -85,16 +86,18 @@ export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer>
   const { line, pieces } = piecesOf(await readFile(file))
   const parts = pieces.map((sealed, index) => {
     const isLast = index === pieces.length - 1
-    // If the file was truncated, decryption fails: the last remaining chunk was encrypted with the mark that more follow.
-    const opened = unseal(sealed, key, index, boundTo(line, isLast))
-    if (!opened && isLast && unseal(sealed, key, index, boundTo(line, false))) throw new SealedFileError('ends-early')
+    // If the file is truncated, its last chunk was encrypted as a chunk that others follow, so its decryption as the
+    // last chunk fails.
+    const opened = unseal(sealed, key, index, associatedData(line, isLast))
+    if (!opened && isLast && unseal(sealed, key, index, associatedData(line, false)))
+      throw new SealedFileError('ends-early')
     if (!opened) throw new SealedFileError('wrong')
     return opened
   })
   return Buffer.concat(parts)
 }
 
-/** Checks, without the key, whether the file ends at a chunk boundary. Rejects with SealedFileError. */
+/** Checks, without the key, that the file ends at the end of a chunk. Rejects with SealedFileError if it does not. */
 export const checkSealedLength = async (file: string): Promise<void> => {
   piecesOf(await readFile(file))
 }
@@ -114,11 +117,11 @@ const piecesOf = (bytes: Buffer): { readonly line: Buffer; readonly pieces: read
   return { line, pieces }
 }
 
-const unseal = (sealed: Buffer, key: Buffer, index: number, bound: Buffer): Buffer | undefined => {
+const unseal = (sealed: Buffer, key: Buffer, index: number, associated: Buffer): Buffer | undefined => {
   if (sealed.length < TAG_BYTES) return undefined
   const end = sealed.length - TAG_BYTES
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(index)).setAAD(bound)
+    const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(index)).setAAD(associated)
     decipher.setAuthTag(sealed.subarray(end))
     return Buffer.concat([decipher.update(sealed.subarray(0, end)), decipher.final()])
   } catch {

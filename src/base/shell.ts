@@ -1,4 +1,4 @@
-/** Builds shell lines with embedded values. No other module quotes values for a shell. */
+/** Builds lines for shells. No other module quotes values for a shell. */
 
 export const SHELLS = ['bash', 'fish', 'powershell', 'cmd'] as const
 /** `bash` stands for every POSIX shell. */
@@ -14,7 +14,7 @@ interface Dialect {
 
 const refuseForCmd = (text: string): string => {
   if (/["%!\r\n]/.test(text))
-    throw new Error('cmd takes no value with a quote, "%", "!" or a line break: use another shell')
+    throw new Error('cmd cannot represent a value with a quote, "%", "!" or a line break: use another shell')
   return text
 }
 
@@ -46,7 +46,7 @@ const DIALECTS: Readonly<Record<Shell, Dialect>> = {
   },
 }
 
-/** These characters are literal in every shell; `=` is special at the start of a word. */
+/** Matches words that every shell takes literally. `=` is special at the start of a word. */
 const PLAIN = /^[\w./@-][\w.:,/@=+-]*$/
 
 /** Returns the text as one word, always quoted. */
@@ -56,16 +56,16 @@ export const quoteForShell = (text: string, shell: Shell = 'bash'): string => DI
 export const shellWord = (text: string, shell: Shell = 'bash'): string =>
   PLAIN.test(text) ? text : quoteForShell(text, shell)
 
-/** These characters are literal between double quotes in every shell. */
+/** Matches texts that every shell takes literally between double quotes. */
 const PLAIN_IN_QUOTES = /^[\w .:,/@=+-]*$/
 
-/** Returns the text as one word of a POSIX shell, in double quotes unless the shell would change it there. */
+/** Returns the text as one word of a POSIX shell, in double quotes if the shell takes the text literally there. */
 export const quotedWord = (text: string): string => (PLAIN_IN_QUOTES.test(text) ? `"${text}"` : quoteForShell(text))
 
-/** Returns the line that sets an environment variable, or, for `undefined`, removes it. */
+/** Returns the line that sets an environment variable or, if `value` is undefined, removes it. */
 export const setVariable = (name: string, value: string | undefined, shell: Shell): string =>
   value === undefined ? DIALECTS[shell].unset(name) : DIALECTS[shell].set(name, value)
 
-/** Returns one line that the shell ignores, even if the text contains special characters. */
+/** Returns the text as a comment of one line, without characters that could end the comment. */
 export const shellComment = (text: string, shell: Shell): string =>
   `${DIALECTS[shell].comment} ${text.replace(shell === 'cmd' ? /[^\w .,:'/-]/g : /\p{Cc}|\p{Zl}|\p{Zp}/gu, ' ')}`

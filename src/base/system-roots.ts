@@ -7,7 +7,7 @@ import { isUnfitFile, readListedText, readNamedText } from './named-file.js'
 import { RecentCache } from './recent-cache.js'
 import { remembered } from './remembered.js'
 
-/** The bundle of the operating system: the first readable one of these files. */
+/** The files in which operating systems store their certificate authorities. The first readable file is used. */
 const BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt', // Debian, Ubuntu
   '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem', // RHEL 7 and later
@@ -15,14 +15,17 @@ const BUNDLES = [
   '/etc/ssl/ca-bundle.pem', // openSUSE
   '/etc/ssl/cert.pem', // Alpine, macOS
 ]
-/** Directories with one authority per file. All of them are read. */
+/** Directories with one certificate authority per file. All of them are read. */
 const DIRECTORIES = ['/etc/ssl/certs', '/etc/pki/tls/certs']
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-/** Minimum number of cached lists, and of cached contexts of different client certificates. */
-const KEPT = 2
+/** The size of one cache generation, for lists of authorities and for TLS contexts. */
+const CACHED = 2
 
-/** The variables that name roots. The first two replace the system's locations; the third one is Node's. */
+/**
+ * The environment variables that name certificate authorities. The first two replace the locations of the operating
+ * system. The third is a variable of Node.
+ */
 type Environment = Readonly<Partial<Record<'SSL_CERT_FILE' | 'SSL_CERT_DIR' | 'NODE_EXTRA_CA_CERTS', string>>>
 
 /**
@@ -46,33 +49,33 @@ export const readSystemRoots = (env: Environment): readonly string[] => {
   return [...roots.values()]
 }
 
-const lists = new RecentCache<readonly string[]>(KEPT)
-const contexts = new RecentCache<SecureContext>(KEPT)
+const lists = new RecentCache<readonly string[]>(CACHED)
+const contexts = new RecentCache<SecureContext>(CACHED)
 
 const ownEnvironment = (): Environment => {
   const { SSL_CERT_FILE = '', SSL_CERT_DIR = '', NODE_EXTRA_CA_CERTS = '' } = process.env
   return { SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS }
 }
 
-/** Returns `readSystemRoots` of this process. Files are read only at the first call. */
+/** Returns `readSystemRoots` for the environment of this process. Reads the files only at the first call. */
 export const systemRoots = (): readonly string[] => {
   const env = ownEnvironment()
   return remembered(lists, JSON.stringify(env), () => readSystemRoots(env))
 }
 
-/** The trusted authorities and the client certificate of a TLS client, all PEM. */
+/** The trusted certificate authorities and the client certificate of a TLS client, in PEM. */
 export interface TlsTrust {
-  /** If empty, `systemRoots` are used. */
+  /** If empty, the client trusts `systemRoots`. */
   readonly caPems: readonly string[]
-  /** If empty, no client certificate is presented. */
+  /** If empty, the client presents no certificate. */
   readonly clientCertPem?: string | undefined
   readonly clientKeyPem?: string | undefined
   readonly skipVerify?: boolean | undefined
 }
 
 /**
- * Returns the options of a TLS connection. The context is cached, because creating one with all roots takes longer than
- * a connection.
+ * Returns the options of a TLS connection. Caches the TLS context, because its creation with all authorities takes
+ * longer than a connection.
  */
 export const trustOf = ({ caPems, clientCertPem, clientKeyPem, skipVerify }: TlsTrust): ConnectionOptions => {
   const client = clientCertPem ? { cert: clientCertPem, key: clientKeyPem } : {}
@@ -97,7 +100,10 @@ const readVariable = (name: keyof Environment, file: string): string | undefined
 
 const readListed = (file: string): string | undefined => attempt(() => readListedText(file))
 
-/** Skips links to a file of the same directory, which are the same authorities under their hashes. */
+/**
+ * Returns the files of a directory. Skips links to files of the same directory, which are the same authorities under
+ * other names.
+ */
 const listFiles = (directory: string): string[] => {
   const found = attempt(() =>
     readdirSync(directory, { withFileTypes: true })

@@ -1,14 +1,14 @@
 /**
- * Tar archives of small files (POSIX ustar) for snapshots: plain files with short names, written and read in order, one
- * whole file in memory at a time. Implemented here because only one header format is needed; tar-stream supports all
- * formats and adds its own stream library.
+ * The size of a block of a tar archive. Snapshots are tar archives (POSIX ustar) of small files with short names. Files
+ * are written and read in order, with one whole file in memory at a time. Implemented here because one header format is
+ * enough, whereas tar-stream supports all formats and adds a stream library.
  */
 const BLOCK = 512
 const NAME_BYTES = 100
 const SIZE_AT = 124
 const CHECKSUM_AT = 148
 const TYPE_AT = 156
-/** Types of plain files. The second is used by old archives. */
+/** The types of plain files. Old archives use the second type. */
 const PLAIN: readonly (number | undefined)[] = [0x30, 0]
 const MAGIC_AT = 257
 
@@ -18,7 +18,7 @@ export interface TarFile {
 }
 
 interface ReadTarFile extends TarFile {
-  /** False for links, directories, and entries that describe another entry. */
+  /** False for a link, a directory, or an entry that describes another entry. */
   readonly isPlain: boolean
 }
 
@@ -26,7 +26,7 @@ export class TarError extends Error {
   override readonly name = 'TarError'
 }
 
-/** Returns header, content and padding of one file. */
+/** Returns the header, the content and the padding of one file. */
 export const tarFile = ({ name, content }: TarFile, timeMs: number): Buffer => {
   if (Buffer.byteLength(name) > NAME_BYTES) throw new Error('the name of a file in an archive is too long')
   const header = Buffer.alloc(BLOCK)
@@ -65,7 +65,7 @@ export async function* readTar(pieces: AsyncIterable<Buffer>, fileBytesMax: numb
 
 const padding = (size: number): number => (BLOCK - (size % BLOCK)) % BLOCK
 
-/** Returns the sum of the header's bytes, with its own field read as spaces. */
+/** Returns the checksum of a header: the sum of its bytes, with spaces in the field of the checksum. */
 const checksum = (header: Buffer): number => {
   let sum = 8 * 0x20
   for (let at = 0; at < BLOCK; at++) if (at < CHECKSUM_AT || at >= CHECKSUM_AT + 8) sum += header[at] ?? 0

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 /**
- * Creates a directory in the temporary directory, for data that ends with the process. Its name contains the process
- * ID, which distinguishes leftover directories from used ones.
+ * Creates a directory in the temporary directory, for data of this process. Its name contains the process ID, so that
+ * directories of ended processes can be found.
  */
 export const makeTemporaryDirectory = (name: string, parent = tmpdir()): string =>
   mkdtempSync(path.join(parent, `understudy-${name}-${process.pid}-`))
 
 const NAME = /^understudy-.+-(\d+)-[A-Za-z0-9]{6}$/
 
-/** Returns directories of this user whose process was killed before it could remove them. */
+/** Returns the directories of this user whose process ended without removing them. */
 export const findLeftDirectories = (isRunning: (pid: number) => boolean, parent = tmpdir()): string[] => {
   const found = attempt(() =>
     readdirSync(parent)

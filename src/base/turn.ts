@@ -1,4 +1,4 @@
-/** Resolves after all pending events were handled. For work in slices that never waits for I/O. */
+/** Resolves in the next turn of the event loop, after all pending events. For long computations that run in slices. */
 export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
     slices.waiting++
@@ -10,40 +10,42 @@ export const nextTurn = (): Promise<void> =>
 
 const slices = { waiting: 0 }
 
-/** Runs a system operation, for example writing a file, that takes no simulated time. */
+/** Runs a system operation, such as the write of a file, during which simulated time stands still. */
 export const inNoTime = async <T>(work: () => Promise<T>): Promise<T> => {
   const done = work()
-  underWay.add(done)
+  pending.add(done)
   try {
     return await done
   } finally {
-    underWay.delete(done)
+    pending.delete(done)
   }
 }
 
-const underWay = new Set<Promise<unknown>>()
+const pending = new Set<Promise<unknown>>()
 
 /**
- * Waits for one turn. Returns false while work in slices or a system operation is pending: simulated time must not
- * advance then.
+ * Waits for one turn of the event loop. Returns false if work in slices or a system operation is pending, so that
+ * simulated time must not advance.
  */
 export const idleTurn = async (): Promise<boolean> => {
   await new Promise<void>((resolve) => void setImmediate(resolve))
-  const [first] = underWay
-  // Waits for the operation, because busy waiting would take the processor from it.
+  const [first] = pending
+  // Waits for the operation, because repeated turns would take processor time from it.
   await first?.catch(() => undefined)
   return first === undefined && slices.waiting === 0
 }
 
-/** Yields to the event loop between two steps that each process this number of bytes. Does not yield for few bytes. */
+/**
+ * Yields to the event loop between two steps that each process this number of bytes. Does nothing for a small number.
+ */
 export const yieldToEventLoop = async (bytes: number): Promise<void> => {
   if (bytes > SLOW_BYTES) await nextTurn()
 }
 
-/** From this size on, reading or printing a text takes at least a millisecond. */
+/** To parse or print a text of this size takes at least a millisecond. */
 const SLOW_BYTES = 256 * 1024
 
-/** Yields pieces that can each be hashed or written within a few milliseconds. */
+/** Yields the parts in pieces, each of which can be hashed or written within a few milliseconds. */
 export function* piecesOf(...parts: readonly Buffer[]): Generator<Buffer> {
   for (const part of parts) {
     for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.subarray(at, at + PIECE_BYTES)
@@ -59,13 +61,13 @@ interface Task {
 }
 
 /**
- * Collects small tasks and runs them in order after the event loop has handled its pending events. For system calls
- * that are cheaper together than in separate turns. No task waits longer than the current turn of the loop.
+ * Collects small tasks, and runs them in order at the end of the current turn of the event loop. For system calls that
+ * take less time together than in separate turns.
  */
 export class TurnEnd {
   #tasks: Task[] = []
 
-  /** Resolves when `run` was called. Rejects with its error. */
+  /** Adds a task. Resolves when `run` has been called. Rejects with the error of `run`. */
   add(run: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#tasks.length === 0) setImmediate(() => this.#runAll())

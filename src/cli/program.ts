@@ -53,8 +53,8 @@ const findVaultArgs = async (
   const [word = ''] = args
   if (word === 'vault') return args.slice(1)
   if (path.basename(calledAs) !== 'vault') return undefined
-  const { isVaultWord } = await import('./vault/program/commands.js')
-  return isKnown(program, word) && !isVaultWord(word) ? undefined : args
+  const { isFirstWord } = await import('./vault/program/commands.js')
+  return isKnown(program, word) && !isFirstWord(word) ? undefined : args
 }
 
 /** Describes an error. The stack trace of an unexpected error is saved to a file. */

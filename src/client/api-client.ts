@@ -7,23 +7,23 @@ import { trustOf } from '../base/system-roots.js'
 import type { Exchange } from './exchange.js'
 
 interface ApiClientOptions {
-  /** For example `http://127.0.0.1:8200`. A function is called at each request, for an address that may change. */
+  /** The address, such as `http://127.0.0.1:8200`, or a function that returns it, which is called at each request. */
   readonly address: string | (() => string)
   readonly token?: string | undefined
-  /** Provides a token if none is given. After a 403, it is called again. */
+  /** Provides the token if `token` is not set. If the server rejects the token with 403, provides another token. */
   readonly tokens?: TokenSource | undefined
-  /** Token for the endpoints below `/_understudy/`, which accept no other token. */
+  /** The token for the endpoints below `/_understudy/`, which accept no other token. */
   readonly labApiToken?: string | undefined
-  /** Called with every response before the caller receives it. */
+  /** Called with every request and its status code, before the caller receives the response. */
   readonly onAnswer?: ((call: MadeCall) => Promise<void>) | undefined
   readonly namespace?: string | undefined
-  /** Authorities that verify server certificates; default: those of Node and the system. */
+  /** Certificate authorities that verify the server. By default, those of Node and of the operating system. */
   readonly caPem?: string | undefined
   readonly clientCertPem?: string | undefined
   readonly clientKeyPem?: string | undefined
   readonly skipVerify?: boolean | undefined
   readonly serverName?: string | undefined
-  /** Replaces HTTP. */
+  /** Sends the requests instead of HTTP. */
   readonly exchange?: Exchange | undefined
   /** Timeout of a request in milliseconds, including the whole response; default 60,000. */
   readonly timeoutMs?: number | undefined
@@ -33,15 +33,18 @@ interface ApiClientOptions {
   readonly redirectsMax?: number | undefined
 }
 
-/** Provides the token of a server whose tokens change, for example when its replication role changes. */
+/** Provides tokens for a server whose tokens change, for example when its replication role changes. */
 export interface TokenSource {
-  /** Returns undefined if no token is valid: the request is sent without one. */
+  /** Returns the current token. Returns undefined if no token is valid: the request then contains no token. */
   current(): Promise<string | undefined>
-  /** Returns another token after one was rejected. Returns the same token or undefined if there is no better one. */
+  /**
+   * Returns another token after the server rejected a token. Returns the same token or undefined if no other token
+   * exists.
+   */
   insteadOf(refused: string | undefined): Promise<string | undefined>
 }
 
-/** A request with its response. */
+/** A request and the status code of its response. */
 interface MadeCall {
   readonly method: string
   readonly path: string
@@ -49,7 +52,7 @@ interface MadeCall {
 }
 
 /**
- * The parts of a request in addition to its method and path.
+ * The properties of a request in addition to its method and path.
  *
  * @example
  * import { type ApiCall, startLab } from 'understudy-lab'
@@ -59,15 +62,15 @@ interface MadeCall {
  * await lab.A.client.call('POST', 'auth/token/create', wrapped)
  */
 export interface ApiCall {
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly body?: unknown
-  /** Sent unchanged. */
+  /** The body, which is sent unchanged. */
   readonly raw?: Buffer
   readonly headers?: Readonly<Record<string, string>>
-  /** A list is sent as repeated parameters with the same key. */
+  /** The query parameters. A list becomes a repeated parameter. */
   readonly query?: Query
   readonly token?: string
-  /** Maximum size of the response body; default 64 MiB. */
+  /** Maximum size of the response body in bytes; default 64 MiB. */
   readonly bytesMax?: number | undefined
 }
 
@@ -175,7 +178,7 @@ export class ApiClient {
     return new ApiClient({ ...this.#options, ...own, ...changes })
   }
 
-  /** Sends one request. Resolves for every status. Rejects with ApiUnreachable. */
+  /** Sends one request. Resolves for every status code. Rejects with ApiUnreachable if no response arrives. */
   async send(method: string, path: string, call: ApiCall = {}): Promise<ApiAnswer> {
     const answer = await this.#sendWithToken(method, path, call)
     await this.#options.onAnswer?.({ method, path, status: answer.status })
@@ -210,7 +213,7 @@ export class ApiClient {
     const { bytesMax } = call
     const isTls = url.startsWith('https:')
     try {
-      // The system's authorities are read only when they are needed.
+      // Reads the certificate authorities of the system only for requests that use TLS.
       const tls =
         isTls && !exchange ? { ...trustOf({ ...this.#options, caPems: caPem ? [caPem] : [] }), servername } : undefined
       const sent = { method, url, headers, body, timeoutMs, bytesMax, agent: this.#agent, tls, redirectsMax }
@@ -222,8 +225,8 @@ export class ApiClient {
   }
 
   /**
-   * Sends one request and returns the JSON body of the response. Does not check the type of the body. Throws ApiError for a
-   * status of 400 or more, unless `expected` contains the status.
+   * Sends one request and returns the JSON body of the response. Does not validate that the body has the type `Body`.
+   * Throws ApiError for a status code of 400 or more, unless `expected` contains the code.
    */
   async call<Body = Record<string, unknown>>(
     method: string,

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** An outgoing request, and the timeout of its response. */
-interface Departure {
+/** A request, and the timeout of its response in milliseconds. */
+interface OutgoingRequest {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -9,12 +9,12 @@ interface Departure {
   readonly timeoutMs: number
 }
 
-interface Arrival {
+interface ReceivedResponse {
   readonly status: number
-  /** Names in lower case. */
+  /** The headers by name in lower case. */
   readonly headers: IncomingHttpHeaders
   readonly bytes: Buffer
 }
 
-/** Carries requests without a socket. Rejects if there is no response. */
-export type Exchange = (departure: Departure) => Promise<Arrival>
+/** Sends a request without a socket, and returns the response. Rejects if no response arrives. */
+export type Exchange = (request: OutgoingRequest) => Promise<ReceivedResponse>

@@ -5,7 +5,7 @@ import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import type { Clock } from '../base/clock.js'
 import { invalid, LogicalError } from '../logical/errors.js'
-import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
+import type { BodyAllowance, BodySender, IncomingRequest, Rendered, LabRequest } from '../logical/incoming.js'
 import type { PathRules } from '../logical/path-rules.js'
 import type { Withheld } from '../logical/request.js'
 import type { ResponseBudget } from './limits/response-budget.js'
@@ -21,7 +21,7 @@ import {
   type RequestHead,
   senderOf,
 } from './request/incoming-request.js'
-import { API, parseQuery, parseTarget, renderMoved, SIDE, type Target } from './message/target.js'
+import { API, parseQuery, parseTarget, renderMoved, LAB_API, type Target } from './message/target.js'
 import { checkFraming } from './message/request-headers.js'
 import { Sender } from './response/respond.js'
 import { renderError } from './message/status-codes.js'
@@ -29,37 +29,43 @@ import type { Answer, Message } from './message/direct-answer.js'
 import { welcome } from './response/welcome.js'
 
 export interface HttpHandlerOptions {
-  /** Serves `/v1`. Any error thrown becomes an error response; a LogicalError determines which one. */
+  /** Handles requests below `/v1`. A LogicalError becomes its error response, and any other error becomes 500. */
   readonly handle: (request: IncomingRequest) => Promise<Rendered>
-  /** Serves `/_understudy/v1`. If absent, those paths do not exist. */
-  readonly lab?: ((request: SideRequest) => Promise<Rendered>) | undefined
-  /** Serves the browser page. `accept` is the client's Accept header. Returns undefined for paths outside the page. */
+  /** Handles requests below `/_understudy/v1`. If absent, these paths do not exist. */
+  readonly lab?: ((request: LabRequest) => Promise<Rendered>) | undefined
+  /** Returns a file of the web page; undefined for other paths. `accept` is the client's Accept header. */
   readonly page?: ((path: string, accept: string) => Rendered | undefined) | undefined
   readonly random: Random
   readonly log: Log
   readonly forwardedFor?: ForwardedForSettings | undefined
-  /** The normalized namespace below which all requests of the listener run. If absent: the root namespace. */
+  /**
+   * The normalized namespace of the listener, which contains the namespaces of all requests. Default: the root
+   * namespace.
+   */
   readonly chrootNamespace?: string | undefined
   /** Information that the listener withholds from its clients. */
   readonly withheld?: readonly Withheld[] | undefined
   /** Returns the rules of a path below `/v1/`. */
   readonly rulesOf: (path: string) => PathRules
-  /** Returns this sender's limits. Called for a body larger than the limit for unauthenticated senders. */
+  /**
+   * Returns the limits of a sender. Called for a body larger than the limit for unauthenticated senders. `gone` aborts
+   * if the client disconnects.
+   */
   readonly allowBody: (sender: BodySender, gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
-  /** Shared by all listeners of a server. */
+  /** The budget for request bodies, which all listeners of a server share. */
   readonly bodies: RequestBodyBudget
-  /** Shared by all listeners of a server. */
+  /** The budget for responses, which all listeners of a server share. */
   readonly answers: ResponseBudget
   readonly bodyBytesMax: number
   readonly clock: Clock
-  /** Headers added to every response: alternating names and values. */
+  /** Headers for every response, as alternating names and values. */
   readonly ownHeaders?: readonly string[]
-  /** The idle timeout in ms that is announced to clients. */
+  /** The idle timeout that responses announce, in milliseconds. */
   readonly idleMs: number
 }
 
-/** Endpoints below `/_understudy` need only small bodies. */
-const SIDE_ALLOWANCE: BodyAllowance = { bytesMax: 0, valuesMax: 0, isAuthorised: false }
+/** The limits of bodies below `/_understudy`: no body may exceed the limit for unauthenticated senders. */
+const LAB_ALLOWANCE: BodyAllowance = { bytesMax: 0, valuesMax: 0, isAuthorised: false }
 
 const NOT_FOUND = new LogicalError('not-found', '')
 
@@ -68,7 +74,7 @@ const abandon = async ({ body }: Rendered): Promise<void> => {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) await body[Symbol.asyncIterator]().return?.()
 }
 
-/** Turns a message into its response: everything between Express and the handlers. */
+/** Parses messages, calls the handlers and sends their responses. */
 export class HttpHandler {
   readonly #options: HttpHandlerOptions
   readonly #sender: Sender
@@ -79,8 +85,8 @@ export class HttpHandler {
   }
 
   /**
-   * Responds to a message. `verb` overrides the parser's method. `isLast` is called when the response is ready: if it returns
-   * true, the connection is closed after the response.
+   * Responds to a message. `verb` overrides the method that the parser reports. `isLast` is called when the response is
+   * ready. If it returns true, the connection is closed after the response.
    */
   async answer(request: Message, response: Answer, verb: string, isLast: () => boolean): Promise<void> {
     try {
@@ -96,7 +102,7 @@ export class HttpHandler {
         const isBodied = !head.isFile && !isEmptyBody(request)
         const body = isBodied ? await this.#readBody(received, head) : NO_BODY
         rendered = await this.#handle(received, head, body, response)
-      } else rendered = this.#renderPage(request, verb, target) ?? (await this.#renderSide(request, verb, target))
+      } else rendered = this.#renderPage(request, verb, target) ?? (await this.#renderLab(request, verb, target))
       if (response.headersSent) return await abandon(rendered)
       checkStatus(rendered)
       await this.#sender.respond(request, response, rendered, isLast() || !request.complete)
@@ -105,7 +111,7 @@ export class HttpHandler {
     }
   }
 
-  /** Responds with an error. If the message was not read to its end, the connection is closed afterwards. */
+  /** Responds with an error. If the message has not been read completely, closes the connection after the response. */
   async fail(request: Message, response: Answer, error: unknown, isLast: boolean): Promise<void> {
     if (error instanceof ClientGone || isCutShort(error)) return
     this.#report(error, request)
@@ -158,9 +164,9 @@ export class HttpHandler {
     }
   }
 
-  async #readSideBody(message: Message): Promise<Buffer> {
+  async #readLabBody(message: Message): Promise<Buffer> {
     if (isEmptyBody(message)) return NO_BODY.take()
-    const options = { budget: this.#options.bodies, bytesMax: LIMITS.openBodyBytesMax, allowance: () => SIDE_ALLOWANCE }
+    const options = { budget: this.#options.bodies, bytesMax: LIMITS.openBodyBytesMax, allowance: () => LAB_ALLOWANCE }
     const { take, refusal } = await readBody(message, options)
     if (refusal) throw refusal
     return take()
@@ -171,17 +177,17 @@ export class HttpHandler {
     return this.#options.page?.(path, accept ?? '') ?? welcome(path, accept)
   }
 
-  async #renderSide(message: Message, method: string, { path, query }: Target): Promise<Rendered> {
+  async #renderLab(message: Message, method: string, { path, query }: Target): Promise<Rendered> {
     const { lab, forwardedFor, random, chrootNamespace, withheld } = this.#options
-    if (!lab || !`${path}/`.startsWith(SIDE)) throw NOT_FOUND
+    if (!lab || !`${path}/`.startsWith(LAB_API)) throw NOT_FOUND
     checkFraming(message.headers)
     return lab({
       id: uuid(random),
       method,
-      path: path.slice(SIDE.length),
+      path: path.slice(LAB_API.length),
       query: parseQuery(query),
       headers: message.headers,
-      body: await this.#readSideBody(message),
+      body: await this.#readLabBody(message),
       namespaceHeader: namespaceOf(message.headers, chrootNamespace),
       withheld,
       isTls: 'encrypted' in message.socket,
@@ -211,7 +217,10 @@ const admit = (request: Message): Target => {
   return parseTarget(request.url ?? '')
 }
 
-/** Throws if the code is not a final status code, from 200 to 999. Clients can choose the codes of sys/health. */
+/**
+ * Throws LogicalError 400 if the status code is not between 200 and 999. Clients of sys/health can choose a status
+ * code.
+ */
 const checkStatus = ({ status }: Rendered): void => {
   if (!(Number.isInteger(status) && status >= 200 && status <= 999)) throw invalid('')
 }

@@ -23,7 +23,7 @@ import {
 import { keepFirst } from './message/request-headers.js'
 import { isForeign, secureOptions, type TlsSettings } from './connection/tls.js'
 
-/** Limits of one listener. An absent limit defaults to its value in `LIMITS`. */
+/** The limits of one listener, in bytes and milliseconds. The default of each limit is its value in `LIMITS`. */
 export interface HttpLimits {
   readonly bodyBytesMax?: number | undefined
   readonly handshakeMs?: number | undefined
@@ -36,46 +36,52 @@ export interface HttpLimits {
 
 export interface HttpServerOptions
   extends Omit<HttpHandlerOptions, 'bodyBytesMax' | 'idleMs' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
-  /** Default: no path has rules. */
+  /** By default, no path has rules. */
   readonly rulesOf?: HttpHandlerOptions['rulesOf']
-  /** Default: every sender has the same limits. */
+  /** By default, every sender has the limits of an authenticated sender. */
   readonly allowBody?: HttpHandlerOptions['allowBody']
-  /** Default: the listener has its own budget. */
+  /** By default, the listener has its own budgets. */
   readonly bodies?: RequestBodyBudget
   readonly answers?: ResponseBudget
   readonly limits?: HttpLimits | undefined
-  /** Finds the hooks into Node's parser. If undefined, Node's server handles all messages. */
+  /** Returns the hooks of Node's parser. If it returns undefined, Node's server handles all messages. */
   readonly findHooks?: (() => ParserHooks | undefined) | undefined
-  /** Called at startup and by `reloadTls`. */
+  /** Returns the TLS settings. Called at startup and by `reloadTls`. If absent, the listener does not use TLS. */
   readonly tls?: (() => TlsSettings) | undefined
   /** If absent, the listener does not read PROXY protocol headers. */
   readonly proxyProtocol?: ProxyProtocolSettings | undefined
 }
 
 export interface HttpServer {
-  /** Resolves to the address actually bound (`host:port`). Rejects with the system's error if it is in use. */
+  /**
+   * Starts listening. Resolves to the bound address in the form `host:port`. Rejects with the error of the operating
+   * system, for example if the address is in use.
+   */
   listen(address: string): Promise<string>
-  /** Applies the current certificate to new connections. Throws, and changes nothing, if the certificate cannot be used. */
+  /**
+   * Loads the certificate again, for new connections. If the certificate is invalid, throws and keeps the previous
+   * certificate.
+   */
   reloadTls(): void
   /**
-   * Stops accepting connections, waits up to `drainMs` for requests in flight, then closes. With 0, closes before it
-   * returns.
+   * Stops accepting connections, waits up to `drainMs` for requests in flight, then closes all connections. If
+   * `drainMs` is 0, closes the connections before the function returns.
    */
   close(drainMs: number): Promise<void>
 }
 
-/** Interval of Node's check for connections that have timed out. */
+/** The interval, in milliseconds, at which Node checks for timed-out connections. */
 const SWEEP_MS = 1000
 
 export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls, proxyProtocol } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
   const idleMs = limits.idleMs ?? LIMITS.idleMs
-  const rooms = { bodies: new RequestBodyBudget(clock), answers: new ResponseBudget(clock) }
-  const front = new HttpHandler({
+  const budgets = { bodies: new RequestBodyBudget(clock), answers: new ResponseBudget(clock) }
+  const handler = new HttpHandler({
     allowBody: () => ALL,
     rulesOf: () => NO_RULES,
-    ...rooms,
+    ...budgets,
     ...options,
     bodyBytesMax,
     idleMs,
@@ -87,9 +93,9 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const serve = (request: Message, response: Answer, verb: string) => {
     const exchange = exchanges.begin(request, response)
     const end = () => exchanges.end(exchange)
-    front.answer(request, response, verb, isClosing).then(end, (error) => {
+    handler.answer(request, response, verb, isClosing).then(end, (error) => {
       end()
-      giveUp(request, error)
+      abandon(request, error)
     })
   }
   const { app, classes } = createApp((request, response) => {
@@ -99,15 +105,15 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const serveWhole = (message: WholeMessage, answer: DirectAnswer) => serve(message, answer, message.method)
   const hooks = (options.findHooks ?? findParserHooks)()
   if (!hooks) log.debug('the fast lane is disabled: the HTTP parser of this Node version is unknown', {})
-  const giveUp = (request: Message, error: unknown) => {
+  const abandon = (request: Message, error: unknown) => {
     log.error('a response could not be sent', { error })
     request.socket.destroy()
   }
   const server = createNodeServer(classes, limits, tls)
-  // Node's implementation treats a connection as idle while the fast lane answers a message on it.
+  // Replaces Node's implementation, for which a connection is idle while the fast lane handles a message.
   server.closeIdleConnections = () => connections.endIdle()
 
-  /** Returns false and closes the connection if the parser saw a message where the gate expected none. */
+  /** Returns whether the gate expects a message. If not, closes the connection. */
   const mayBegin = (request: IncomingMessage, response: ServerResponse): boolean => {
     const gate = connections.gateOf(request.socket)
     if (gate?.begin(request, response)) return true
@@ -116,7 +122,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     return false
   }
   const fail = (request: Message, response: Answer, error: unknown) =>
-    void front.fail(request, response, error, exchanges.isClosing).catch((cause) => giveUp(request, cause))
+    void handler.fail(request, response, error, exchanges.isClosing).catch((cause) => abandon(request, cause))
 
   const proxied = proxyProtocol && new ProxiedConnections(proxyProtocol, log)
   const handshakes = (tls || proxied) && new Handshakes(clock, limits.handshakeMs ?? LIMITS.handshakeMs)
@@ -193,8 +199,9 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
 }
 
 /**
- * Delays the socket's `end` event until the last response. A client may half-close a connection after its last request.
- * Node's server does not know about messages in the fast lane, so it would close the connection before they are answered.
+ * Delays the `end` event of a socket until the last response has been sent. A client may half-close a connection after
+ * its last request. Node's server does not know about messages in the fast lane, so it would close the connection
+ * before their responses.
  */
 const awaitAnswers = (socket: Socket, gate: MessageGate): void => {
   const listener = socket.listeners('end').at(-1) as (() => void) | undefined
@@ -228,5 +235,5 @@ const createNodeServer = (classes: ServerOptions, limits: HttpLimits, tls: HttpS
 
 const ALL = { bytesMax: LIMITS.bodyBytesMax, valuesMax: LIMITS.jsonValuesMax, isAuthorised: true }
 const NO_ROUTE = new LogicalError('not-found', '')
-const NO_EXPECTATION = new LogicalError('expectation', 'the expectation cannot be met')
+const NO_EXPECTATION = new LogicalError('expectation', 'the value of the header Expect is not supported')
 const TOO_SLOW = new LogicalError('unavailable', 'the request took too long')

@@ -6,7 +6,10 @@ import type { PathRuleTable } from './path-rules.js'
 import type { NamespaceRef, Operation, RenewalTimes, Request, Response, TokenOrigin } from './request.js'
 import type { Storage } from './storage.js'
 
-/** A mount as its backend sees it. Read it on every use, since tuning changes it. Durations are in seconds. */
+/**
+ * The properties of a mount that its backend can read. Backends read them on every use, because tuning changes them.
+ * Durations are in seconds.
+ */
 export interface MountView {
   readonly accessor: string
   readonly uuid: string
@@ -17,7 +20,7 @@ export interface MountView {
   readonly defaultLeaseTtlSeconds: number
   readonly maxLeaseTtlSeconds: number
   readonly options: Readonly<Record<string, string>>
-  /** The tuned `user_lockout_config`, by its wire names; undefined if it was never tuned. */
+  /** The tuned `user_lockout_config`, with the names of the API; undefined if it was never tuned. */
   readonly userLockout?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -25,19 +28,22 @@ export interface MountView {
 export interface BackendContext {
   readonly storage: Storage
   /**
-   * Storage for data that stays on this performance cluster and its DR secondaries. In a replicated mount, it holds the
-   * keys below `localPrefixes`.
+   * Storage for data that stays on this performance cluster and its DR secondaries. For a replicated mount, it contains
+   * the keys below `localPrefixes`.
    */
   readonly localStorage: Storage
   readonly mount: MountView
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  /** Returns true if replicated keys cannot be written here: on a performance secondary, unless the mount is local. */
+  /** Returns true if this cluster cannot write the data of the mount: a replicated mount on a performance secondary. */
   isReadOnly(): boolean
 }
 
-/** One call of a handler. `Values` are coerced; `supplied` distinguishes an explicit zero from an absent field. */
+/**
+ * One call of a handler. `values` contains the converted fields. `supplied` tells an explicit zero from an absent
+ * field.
+ */
 export interface Call<T extends FieldTable = FieldTable> {
   readonly request: Request
   readonly values: Values<T>
@@ -49,23 +55,27 @@ export interface Call<T extends FieldTable = FieldTable> {
 export type Handler<T extends FieldTable> = (call: Call<T>) => Response | undefined | Promise<Response | undefined>
 
 /**
- * One endpoint. `pattern` consists of literal segments and `:name` for one segment, which must have a field of that name in
- * `fields`. A final `*name` matches the rest, including slashes. With a final `/?`, a trailing slash is optional.
+ * One endpoint. `pattern` consists of literal segments and of `:name`, which matches one segment and requires a field
+ * of this name in `fields`. A final `*name` matches the rest, including slashes. With a final `/?`, a trailing slash is
+ * optional.
  */
 export interface PathSpec<T extends FieldTable = FieldTable> {
   readonly pattern: string
   readonly fields: T
   readonly operations: { readonly [O in Operation]?: Handler<T> }
-  /** Distinguishes create from update. If absent, every write is an update. */
+  /**
+   * Returns whether the object exists: a write of an existing object is an update, any other is a create. If absent,
+   * every write is an update.
+   */
   readonly exists?: (call: Call<T>) => boolean
   readonly summary: string
-  /** `data` is repeated at the top level of the envelope. */
+  /** True if the envelope repeats the members of `data` at its top level. */
   readonly mirror?: boolean
   /** The maximum body size in bytes for unauthenticated callers. Default: `openBodyBytesMax` of the limits. */
   readonly openBodyBytesMax?: number
-  /** Extra keys of the body are data, so they cause no warning about unrecognized parameters. */
+  /** True if unknown keys of the body are data, so that they cause no warning about unrecognized parameters. */
   readonly takesAnyField?: boolean
-  /** Any verb not in `operations`, including list, returns 405 with an empty list of errors. */
+  /** True if a verb that is not in `operations`, including LIST, returns 405 with an empty list of errors. */
   readonly isOldest?: boolean
 }
 
@@ -95,20 +105,23 @@ export const definePaths = <T extends FieldTable>(
   parts: PathParts<T>,
 ): PathSpec[] => patterns.map((pattern) => definePath(pattern, fields, summary, parts))
 
-/** Returns a function that returns the value of a field; undefined if the field was not sent. */
+/** Returns a function that returns the value of a field, or undefined if the request does not contain the field. */
 export const sentBy =
   <V extends object>({ values, supplied }: { readonly values: V; supplied(name: keyof V & string): boolean }) =>
   <K extends keyof V & string>(name: K): V[K] | undefined =>
     supplied(name) ? values[name] : undefined
 
-/** Returns the response of a read in the form of `render`; undefined, which means 404, if nothing was found. */
+/**
+ * Returns the response of a read with the data that `render` returns. Returns undefined, which means 404, if `found` is
+ * undefined.
+ */
 export const shown = <T>(found: T | undefined, render: (found: T) => Record<string, unknown>): Response | undefined =>
   found === undefined ? undefined : { data: render(found) }
 
 /** Returns the response of a list. */
 export const listed = async (keys: Promise<readonly string[]>): Promise<Response> => ({ data: { keys: await keys } })
 
-/** The users locked after too many failed logins on this cluster, for sys/locked-users. */
+/** The users that this cluster has locked after too many failed logins, for sys/locked-users. */
 export interface LockedUsers {
   /** Returns the names of locked aliases, sorted. */
   list(): string[]
@@ -117,17 +130,24 @@ export interface LockedUsers {
 }
 
 export interface Backend {
-  /** `kv`, `approle`, `token`, `userpass`, `system`, `cubbyhole`, `identity`. */
+  /** The name of the type, such as `kv`, `approle` or `system`. */
   readonly type: string
   readonly paths: readonly PathSpec[]
   /** Rules of paths below the mount. If absent, all paths require an authorized token. */
   readonly rules?: PathRuleTable
-  /** Responds to requests that match no path of the table, instead of `unsupported path`. */
+  /**
+   * Returns the response to a request that matches no path of the table. If absent, the error is `unsupported path`.
+   */
   readonly fallback?: (request: Request, path: string) => Response | undefined
   readonly lockedUsers?: LockedUsers
-  /** Returns the times that the token's issuer grants now. Throws LogicalError if the token may not be renewed. */
+  /**
+   * Returns the TTLs that the issuer of a token currently grants. Throws LogicalError if the token may not be renewed.
+   */
   renew?(origin: TokenOrigin): Promise<RenewalTimes> | RenewalTimes
-  /** Discards cached data of a key below this mount. Called after every change, whether made by this backend or not. */
+  /**
+   * Discards cached data of a key below this mount. Called after every change, including changes that replication
+   * makes.
+   */
   invalidate?(key: string): void
   /** Starts background work, which stops when `signal` aborts. */
   start?(signal: AbortSignal): void

@@ -2,7 +2,10 @@
 import { formatCidr, isAddressInAny, parseCidrOrAddress } from '../base/cidr.js'
 import { invalid } from './errors.js'
 
-/** Parses blocks or single addresses into canonical form, keeping order and duplicates. Throws 400 for anything else. */
+/**
+ * Parses blocks or single addresses into canonical form. Keeps order and duplicates. Throws LogicalError 400 for any
+ * other text.
+ */
 export const parseBoundCidrs = (texts: readonly string[]): string[] =>
   texts.map((text) => {
     const cidr = parseCidrOrAddress(text)

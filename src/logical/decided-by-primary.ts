@@ -3,14 +3,14 @@ import { LogicalError } from './errors.js'
 import type { Storage } from './storage.js'
 
 /**
- * Returns the error for a write that this cluster cannot make: the pipeline forwards the whole request to the performance
- * primary.
+ * Returns the error for a write that this cluster cannot make. After this error, the pipeline forwards the request to
+ * the performance primary.
  */
 export const readOnly = (): LogicalError => new LogicalError('read-only', 'cannot write to readonly storage')
 
 /**
- * Returns the storage of a mount whose writes only the performance primary may decide. On other clusters a write fails
- * before it reads anything, since local data may lag behind.
+ * Returns storage for a mount whose writes only the performance primary may decide. On other clusters a write fails
+ * before it reads any data, because local data may be older than that of the primary.
  */
 export const decidedByPrimary = ({ storage, isReadOnly }: Pick<BackendContext, 'storage' | 'isReadOnly'>): Storage => ({
   get: (key) => storage.get(key),

@@ -7,7 +7,9 @@ import { type PathMatch, type PathRow, tableOf } from './path-table.js'
 import type { Operation, Request, Response } from './request.js'
 import { describeOperations } from './openapi.js'
 
-/** Finds the row of `path` (below the mount) and its captured values, regardless of the row's operations. */
+/**
+ * Finds the row of `path`, which is relative to the mount, and the captured values. Ignores the operations of the row.
+ */
 export const findPath = (
   backend: Backend,
   path: string,
@@ -18,7 +20,8 @@ export const findPath = (
 
 /**
  * Returns `create` if the existence check of the path finds no value, otherwise `update`. A path without a check is an
- * `update`. Throws if a field has the wrong type. As in Vault, this error text does not begin with `Field validation failed`.
+ * `update`. Throws if a field has the wrong type. As in Vault, the text of this error does not start with `Field
+ * validation failed`.
  */
 export const decideWriteOperation = (backend: Backend, request: Request, path: string): 'create' | 'update' => {
   const match = tableOf(backend).find(path)
@@ -28,9 +31,10 @@ export const decideWriteOperation = (backend: Backend, request: Request, path: s
 }
 
 /**
- * Executes a request on the backend of its mount; `path` is relative to the mount. Undefined means an empty response: 204,
- * or 404 for a read or a list. A list without keys also counts as empty. Adds warnings about parameters to responses with a
- * body. Fails with `unsupported-path`, `unsupported-operation`, or the refusal of the request's body.
+ * Executes a request on the backend of its mount. `path` is relative to the mount. Returns undefined for an empty
+ * response: 204, or 404 for a read or a list. A list without keys is also empty. Adds warnings about parameters to a
+ * response with a body. Throws LogicalError `unsupported-path`, `unsupported-operation`, or the error of an oversized
+ * body.
  */
 export const dispatch = async (backend: Backend, request: Request, path: string): Promise<Response | undefined> => {
   if (request.bodyRefusal) throw request.bodyRefusal
@@ -74,7 +78,10 @@ const handlerOf = ({ operations, exists }: PathSpec, operation: Operation): Hand
   return operations[operation]
 }
 
-/** Returns no prefix if the existence check has already validated the fields, since its errors have none. */
+/**
+ * Returns the prefix of the error for an invalid field. Errors of the existence check, which validates the fields
+ * first, have no prefix.
+ */
 const fieldErrorPrefix = (spec: PathSpec, operation: Operation): string =>
   spec.exists && (operation === 'create' || operation === 'update') ? '' : 'Field validation failed: '
 
@@ -97,10 +104,10 @@ const withParameterWarnings = (
   spec: PathSpec,
   operation: Operation,
 ): Response => {
-  const isMistake = unknown.length > 0 && !(spec.takesAnyField && isWrite(operation))
-  if ((!isMistake && replaced.length === 0) || !hasBody(response)) return response
+  const hasUnknown = unknown.length > 0 && !(spec.takesAnyField && isWrite(operation))
+  if ((!hasUnknown && replaced.length === 0) || !hasBody(response)) return response
   const warnings = [...(response.warnings ?? [])]
-  if (isMistake) {
+  if (hasUnknown) {
     warnings.push(`Endpoint ignored these unrecognized parameters: [${[...unknown].sort().join(' ')}]`)
   }
   if (replaced.length > 0) {
@@ -112,7 +119,7 @@ const withParameterWarnings = (
   return response
 }
 
-/** Answers `?help=1` with the path's purpose, its parameters and its part of the OpenAPI document. */
+/** Returns the response to `?help=1`: the summary of the path, its parameters and its part of the OpenAPI document. */
 const describePath = (backend: Backend, spec: PathSpec): Response => {
   const parameters = Object.entries(spec.fields).map(
     ([name, { kind, description, isDeprecated }]) =>
@@ -126,7 +133,7 @@ const describePath = (backend: Backend, spec: PathSpec): Response => {
   return help(`${sections.join('\n\n')}\n`, backend, [spec])
 }
 
-/** Lists the available paths as help for a path outside the table, such as the mount itself. */
+/** Returns the help for a path outside the table, such as the mount itself: a list of all paths. */
 const describeBackend = (backend: Backend): Response => {
   const rows = backend.paths.map(({ pattern, summary }) => `    ${pattern}\n        ${summary}`)
   return help(`Paths of the ${backend.type} backend:\n\n${rows.join('\n')}\n`, backend, backend.paths)

@@ -3,8 +3,8 @@ import { yieldToEventLoop } from '../base/turn.js'
 import { printJson } from '../base/json-print.js'
 
 /**
- * Bytes to be stored, which the storage encrypts. `take` releases the only reference, so that a large value is not in memory
- * twice during the write.
+ * Bytes to store. `take` releases the only reference, so that a large value is not in memory twice while the storage
+ * encrypts it.
  */
 export class Document {
   #bytes: Buffer | undefined
@@ -13,19 +13,22 @@ export class Document {
     this.#bytes = bytes
   }
 
-  /** Returns the bytes, once. */
+  /** Returns the bytes. Throws if called twice. */
   take(): Buffer {
-    if (!this.#bytes) throw new Error('the document was taken already')
+    if (!this.#bytes) throw new Error('the bytes of the document were already taken')
     const bytes = this.#bytes
     this.#bytes = undefined
     return bytes
   }
 }
 
-/** Texts of at least this size are reported to the garbage collector; it finds smaller ones soon enough. */
+/**
+ * Texts above this size cause a request for garbage collection. Smaller texts are collected soon enough without a
+ * request.
+ */
 const RELEASED_BYTES = 64 * 1024
 
-/** Prints `value` in its stored form. A large value is printed over several turns of the event loop. */
+/** Prints `value` as JSON, the stored form. Takes several turns of the event loop for a large value. */
 export const printDocument = async (value: unknown): Promise<Document> => new Document(await bytesOf(printJson(value)))
 
 const bytesOf = async (text: string): Promise<Buffer> => {

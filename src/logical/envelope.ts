@@ -7,10 +7,10 @@ import type { AuthAnswer, Operation, Response, WrapInfo } from './request.js'
 
 const JSON_TYPE = 'application/json'
 
-/** Returns whether a response has an envelope that can hold warnings: it is neither bare JSON nor a raw body. */
-export const hasBody = (response: Response): boolean => !response.bare && !response.raw && saysSomething(response)
+/** Returns whether a response has an envelope, which can contain warnings, instead of bare JSON or a raw body. */
+export const hasBody = (response: Response): boolean => !response.bare && !response.raw && hasContent(response)
 
-/** Returns true for a list without keys and without any other content. */
+/** Returns true for the response to a list that has no keys and no other content. */
 export const answersEmptyList = ({ data, warnings, raw, wrapInfo }: Response): boolean => {
   if (raw || wrapInfo || data instanceof RawJson) return false
   const keys = data?.keys
@@ -18,7 +18,7 @@ export const answersEmptyList = ({ data, warnings, raw, wrapInfo }: Response): b
   return Array.isArray(keys) && keys.length === 0
 }
 
-const saysSomething = ({ data, warnings, auth, login, wrapInfo }: Response): boolean =>
+const hasContent = ({ data, warnings, auth, login, wrapInfo }: Response): boolean =>
   (data !== undefined && data !== null) ||
   auth !== undefined ||
   login !== undefined ||
@@ -30,29 +30,32 @@ export const renderAnswer = (
   request: { readonly id: string; readonly operation: Operation },
   response: Response | undefined,
 ): Rendered => {
-  const isNothing = !response || (response.status === undefined && !response.raw && !saysSomething(response))
-  const isSought = request.operation === 'read' || request.operation === 'list'
-  if (isNothing && isSought) return { ...NOT_FOUND, headers: response?.headers ?? {} }
+  const isEmpty = !response || (response.status === undefined && !response.raw && !hasContent(response))
+  const isQuery = request.operation === 'read' || request.operation === 'list'
+  if (isEmpty && isQuery) return { ...NOT_FOUND, headers: response?.headers ?? {} }
   return renderBody(request.id, response ?? {})
 }
 
 const NOT_FOUND: Rendered = { status: 404, contentType: JSON_TYPE, body: '{"errors":[]}', headers: {} }
 
 /**
- * Renders body and status: an envelope with all keys in the order of the API contract, bare data, or a raw body. A response
- * without content is 204 without a body.
+ * Renders the status and the body: an envelope with all keys in the order of the API, bare data, or a raw body. A
+ * response without content is 204 without a body.
  */
 export const renderBody = (requestId: string, response: Response): Rendered => {
   const headers = response.headers ?? {}
   if (response.raw) return { status: response.status ?? 200, ...response.raw, headers }
-  if (!saysSomething(response)) {
+  if (!hasContent(response)) {
     return { status: response.status ?? 204, contentType: JSON_TYPE, body: '', headers }
   }
   const body = response.bare ? printed(response.data, '', '') : renderEnvelope(requestId, response)
   return { status: response.status ?? 200, contentType: JSON_TYPE, body, headers }
 }
 
-/** Returns the printed response: text, or bytes if it contains large documents. */
+/**
+ * Returns the body with `value` as JSON between `before` and `after`: text, or bytes if `value` contains large
+ * documents.
+ */
 const printed = (value: unknown, before: string, after: string): string | Buffer =>
   holdsBytes(value)
     ? Buffer.concat([before, ...printPieces(value), after].map(toBytes))
@@ -62,7 +65,7 @@ const toBytes = (piece: string | Buffer): Buffer => (typeof piece === 'string' ?
 
 const renderEnvelope = (requestId: string, response: Response): string | Buffer => {
   const { data, warnings, auth, wrapInfo } = response
-  // The response with the wrapping token has no request ID. Only the wrapped response has one.
+  // The response with the wrapping token has no request ID. Only the wrapped response has an ID.
   const before =
     `{"request_id":${JSON.stringify(wrapInfo ? '' : requestId)},` +
     `"lease_id":${JSON.stringify(response.leaseId ?? '')},` +
@@ -90,7 +93,8 @@ const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Renders the members of `data` again for clients that expect them at the top level. Keys of the envelope take precedence.
+ * Renders the members of `data` for the top level of the envelope, where some clients expect them. Keys of the envelope
+ * take precedence.
  */
 const renderMirror = (data: Response['data']): string => {
   const members = data instanceof RawJson ? parseJson(data.text) : data

@@ -1,6 +1,6 @@
 /**
- * The only error type for expected failures. The code says what happened; `http` maps it to an HTTP status. A bare `Error`
- * always means a bug.
+ * The code of an expected failure, which `http` maps to an HTTP status code. All expected failures are LogicalErrors.
+ * Any other error is a bug.
  */
 export type ErrorCode =
   | 'invalid-request' // 400
@@ -17,9 +17,9 @@ export type ErrorCode =
   | 'sealed' // 503
   | 'unavailable' // 503
   | 'internal' // 500
-  /** Another server was called, and it is unknown whether it has executed the request. */
+  /** A call to another server failed, and it is unknown whether that server has executed the request. */
   | 'bad-gateway' // 502
-  /** A replicated key was written on a cluster that may not write it: the request is forwarded to the primary. */
+  /** This cluster may not write a replicated key. The pipeline forwards the request to the primary. */
   | 'read-only'
 
 interface LogicalErrorOptions {
@@ -31,9 +31,9 @@ interface LogicalErrorOptions {
    * `). If absent, the text stays bare.
    */
   wrapped?: boolean
-  /** Sent as `data` beside `errors`. */
+  /** The member `data` of the response, in addition to `errors`. */
   data?: Record<string, unknown>
-  /** Headers of the response, such as warnings gathered before the handler failed. */
+  /** Headers of the response, such as warnings from before the failure. */
   headers?: Record<string, string>
 }
 
@@ -53,38 +53,38 @@ export class LogicalError extends Error {
   }
 }
 
-/** Returns a 400 with a bare text: a backend's response to an invalid request. */
+/** Returns LogicalError 400 for an invalid request, with a plain text. */
 export const invalid = (message: string): LogicalError => new LogicalError('invalid-request', message)
 
-/** Returns a 400 whose text is in list form, as Vault returns it for some errors. */
+/** Returns LogicalError 400 with a text in the list format of Vault. */
 export const invalidInList = (message: string): LogicalError =>
   new LogicalError('invalid-request', message, { wrapped: true })
 
-/** Returns a 413: the request body exceeds its limit. */
+/** Returns LogicalError 413: the request body exceeds its limit. */
 export const bodyTooLarge = (): LogicalError => new LogicalError('body-too-large', 'http: request body too large')
 
-/** Returns the 503 of a sealed cluster. */
+/** Returns LogicalError 503: the cluster is sealed. */
 export const sealed = (): LogicalError => new LogicalError('sealed', SEALED_REFUSAL)
 
-/** Returns a 404 with an empty list of errors. */
+/** Returns LogicalError 404 with an empty list of errors. */
 export const notFound = (): LogicalError => new LogicalError('not-found', '')
 
-/** Returns the 404 `unsupported path`: the mount has no such endpoint. */
+/** Returns LogicalError 404: the mount does not have this endpoint. */
 export const unsupportedPath = (): LogicalError =>
   new LogicalError('unsupported-path', 'unsupported path', { wrapped: true })
 
-/** Returns a 405: the endpoint exists but does not support the verb. */
+/** Returns LogicalError 405: the endpoint exists but does not support the verb. */
 export const unsupportedOperation = (): LogicalError =>
   new LogicalError('unsupported-operation', 'unsupported operation', { wrapped: true })
 
-/** Returns a 403 in the form of a policy denial. */
+/** Returns LogicalError 403, as if a policy denied the request. */
 export const permissionDenied = (): LogicalError =>
   new LogicalError('permission-denied', 'permission denied', { wrapped: true })
 
-/** Formats one error the way Vault formats a list of errors. */
+/** Formats one error like a list of errors in Vault. */
 export const wrapErrorText = (message: string): string => `1 error occurred:\n\t* ${message}\n\n`
 
-/** Why a cluster rejects requests in one of its states. Clients match on these texts. */
+/** The texts with which a cluster rejects requests in some of its states. Clients depend on these texts. */
 export const SEALED_REFUSAL = 'Vault is sealed'
 export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
 export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'

@@ -5,13 +5,16 @@ import type { Field, FieldKind, FieldTable } from './fields.js'
 import { isJsonObject, RawNumber } from '../base/json.js'
 import type { JsonObject, JsonValue } from './json.js'
 
-/** The prepared fields of one path. */
+/** The fields of one path, prepared for reading. */
 export interface FieldReader {
   readonly byName: ReadonlyMap<string, Field<unknown>>
   readonly defaults: Readonly<Record<string, unknown>>
 }
 
-/** Values by field. `unknown` lists keys without a field; `replaced` lists keys overridden by the path. */
+/**
+ * The values of a request by field. `unknown` contains the keys without a field. `replaced` contains the keys of the
+ * body whose values the path overrides.
+ */
 export interface FieldValues {
   readonly values: Readonly<Record<string, unknown>>
   readonly supplied: ReadonlySet<string>
@@ -25,8 +28,9 @@ export const compileFields = (table: FieldTable): FieldReader => ({
 })
 
 /**
- * Coerces `data` and the values captured from the path. Captured values win. Throws 400 `<prefix>error converting input
- * for field "<name>": <why>`. The reason never quotes a value that may be secret.
+ * Converts `data` and the values captured from the path. Captured values take precedence. Throws LogicalError 400
+ * `<prefix>error converting input for field "<name>": <reason>`. The reason does not contain the value, which may be
+ * secret.
  */
 export const readFields = (
   reader: FieldReader,
@@ -44,7 +48,7 @@ export const readFields = (
       unknown.push(name)
       return
     }
-    // A null duration counts as absent. For every other kind null is the zero value.
+    // A duration of null counts as absent. For all other kinds, null is the zero value.
     if (raw === null && field.kind === 'duration') return
     values[name] = coerce(field.kind, name, raw, prefix)
     supplied.add(name)
@@ -65,7 +69,7 @@ const coerce = (kind: FieldKind, name: string, raw: JsonValue, prefix: string): 
   throw new LogicalError('invalid-request', `${prefix}error converting input for field "${name}": ${result.why}`)
 }
 
-/** The reason why a value cannot be coerced. */
+/** The reason why a value cannot be converted. */
 class Refusal {
   readonly why: string
   constructor(why: string) {
@@ -76,7 +80,7 @@ class Refusal {
 const DOCUMENTS: ReadonlySet<FieldKind> = new Set(['map', 'any'])
 const SCALARS: ReadonlySet<FieldKind> = new Set(['bool', 'int', 'duration'])
 
-/** Rejects values longer than any valid use, since later processing may take quadratic time. */
+/** Rejects values that are longer than any valid value, because later processing may take quadratic time. */
 const findExcess = (kind: FieldKind, raw: JsonValue): Refusal | undefined => {
   if (DOCUMENTS.has(kind)) return undefined
   if (typeof raw !== 'object' || raw === null || raw instanceof RawNumber) {
@@ -103,7 +107,10 @@ const typeName = (raw: JsonValue): string => {
   return raw instanceof RawNumber ? 'number' : typeof raw
 }
 
-/** Returns the text of a scalar: numbers as written, booleans as 1 and 0, null as the empty string. */
+/**
+ * Returns the text of a scalar. Numbers keep their spelling, Booleans become 1 and 0, and null becomes the empty
+ * string. Returns undefined for other values.
+ */
 const scalarText = (raw: JsonValue): string | undefined => {
   if (typeof raw === 'string') return raw
   if (typeof raw === 'number') return String(raw)
@@ -115,7 +122,7 @@ const scalarText = (raw: JsonValue): string | undefined => {
 const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const FALSE_WORDS: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False', ''])
 
-/** Parses a boolean; undefined for any other text. The empty string is false. */
+/** Parses a Boolean. The empty string is false. Returns undefined for any other text. */
 export const parseBool = (text: string): boolean | undefined => {
   if (TRUE_WORDS.has(text)) return true
   return FALSE_WORDS.has(text) ? false : undefined
@@ -141,7 +148,7 @@ const toInteger = (raw: JsonValue): number | Refusal => {
   return parseInteger(text) ?? new Refusal("cannot parse '' as int: invalid syntax")
 }
 
-/** Maximum duration in milliseconds: 2^63 nanoseconds, as in Go. */
+/** The maximum duration in milliseconds: 2^63 nanoseconds, as in Go. */
 const DURATION_MS_MAX = 2 ** 63 / 1e6
 
 const toSeconds = (raw: JsonValue): number | Refusal => {

@@ -1,13 +1,13 @@
 export type Texts = Readonly<Record<string, string>>
 
-/** An alias of an entity. Times in milliseconds since the epoch. */
+/** An alias of an entity. Times are in milliseconds since the epoch. */
 export interface EntityAlias {
   readonly id: string
   readonly mountAccessor: string
   readonly name: string
-  /** From the last login. */
+  /** Metadata from the last login. */
   readonly metadata: Texts
-  /** Set by operators. */
+  /** Metadata that operators set. */
   readonly customMetadata: Texts
   readonly createdAtMs: number
   readonly updatedAtMs: number
@@ -18,7 +18,7 @@ export interface Entity {
   readonly name: string
   readonly namespaceId: string
   readonly metadata: Texts
-  /** The policy names in the client's spelling; null if never set. */
+  /** The policy names as the client sent them; null if never set. */
   readonly policies: readonly string[] | null
   readonly isDisabled: boolean
   readonly createdAtMs: number
@@ -33,7 +33,7 @@ export interface AliasFactors {
   readonly namespaceId: string
 }
 
-/** A change to an entity, as endpoints pass it to the store. An undefined field was not sent and stays unchanged. */
+/** A change to an entity. A field that is undefined stays unchanged. */
 export interface EntityChange {
   readonly namespaceId: string
   readonly id: string | undefined
@@ -53,8 +53,8 @@ export interface AliasChange {
 }
 
 /**
- * The part of the entity store that the identity endpoints need. Errors are LogicalErrors; requests that fail with
- * `read-only` are forwarded.
+ * The operations of the entity store that the identity endpoints use. All errors are LogicalErrors. After `read-only`,
+ * the pipeline forwards the request.
  */
 export interface EntityDirectory {
   /** Returns the mount with this accessor, if this cluster may see it. */
@@ -64,13 +64,15 @@ export interface EntityDirectory {
   findByAlias(factors: AliasFactors): Entity | undefined
   findByAliasId(namespaceId: string, id: string): Entity | undefined
   list(namespaceId: string): Promise<readonly Entity[]>
-  /** Creates or changes an entity. Fails with 400 for an unknown ID, or for a name that another entity has. */
+  /**
+   * Creates or changes an entity. Rejects with LogicalError 400 for an unknown ID and for the name of another entity.
+   */
   putEntity(change: EntityChange): Promise<{ readonly entity: Entity; readonly isNew: boolean }>
-  /** Removes the entity with all its aliases. Does nothing if it does not exist. */
+  /** Removes the entity with all its aliases. Does nothing if the entity does not exist. */
   removeEntity(namespaceId: string, id: string): Promise<void>
   /**
-   * Creates or changes an alias. Fails with 400 for an unknown ID, mount or entity, and if the entity would have two
-   * aliases on one mount.
+   * Creates or changes an alias. Rejects with LogicalError 400 for an unknown ID, mount or entity, and if the entity
+   * would have two aliases on one mount.
    */
   putAlias(change: AliasChange): Promise<{ readonly alias: EntityAlias; readonly entity: Entity }>
   removeAlias(namespaceId: string, id: string): Promise<void>

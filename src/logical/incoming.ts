@@ -3,28 +3,31 @@ import type { JsonObject } from './json.js'
 import type { Operation, Request, Withheld } from './request.js'
 
 /**
- * A request as `src/http` passes it on: parsed, and validated against HTTP rules only. `namespace` is the root namespace
- * and `path` may still contain a namespace prefix; the pipeline resolves both.
- * The path is canonical: percent-decoded once, slashes collapsed, without `.` or `..` segments, printable, without a leading
- * slash. The path of a list ends with `/`. `operation` is never `create`, since the pipeline distinguishes it from `update`.
- * `data` is a null-prototype object: the body of a write, otherwise the query.
+ * A request that `src/http` has parsed and validated against HTTP rules only. `namespace` is the root namespace, and
+ * `path` may still contain a namespace prefix: the pipeline resolves both. The path is canonical: percent-decoded once,
+ * slashes collapsed, without `.` or `..` segments, printable, without a leading slash. The path of a list ends with
+ * `/`. `operation` is never `create`, since the pipeline distinguishes it from `update`. `data` is a null-prototype
+ * object: the body of a write, otherwise the query.
  */
 export interface IncomingRequest extends Request {
-  /** X-Vault-Namespace, below the namespace of the listener; undefined if neither names a namespace. */
+  /** The header `X-Vault-Namespace` below the namespace of the listener; undefined if both are absent. */
   readonly namespaceHeader: string | undefined
-  /** Path with its leading slash, and query, as sent; absent if another node forwarded the request. */
+  /** Path and query as the client sent them, with a leading slash; absent if another node forwarded the request. */
   readonly target?: string
-  /** A HEAD request: executed as a read, answered without a body. */
+  /** True for a HEAD request: executed like a read, with a response without a body. */
   readonly isHead: boolean
-  /** Size of the body in bytes; 0 for a file left to `readFile`. */
+  /** Size of the body in bytes; 0 for a file, which `readFile` reads. */
   readonly bodyBytes?: number
   /** Calls `listener` once when the client disconnects. Returns the unsubscribe function. */
   readonly onGone?: (listener: () => void) => () => void
-  /** Monotonic time in ms at which the request stops waiting for cluster changes; absent before the first wait. */
+  /**
+   * Time of the monotonic clock, in ms, at which the request stops waiting for cluster changes; absent before the first
+   * wait.
+   */
   waitEndMs?: number | undefined
 }
 
-/** The sender and target of a large body, from the head of the request alone. */
+/** The sender and the target of a large body, known from the head of the request. */
 export interface BodySender {
   readonly operation: Operation
   /** As in `IncomingRequest`. */
@@ -32,7 +35,7 @@ export interface BodySender {
   readonly namespaceHeader: string | undefined
   readonly clientToken: string | undefined
   readonly remoteAddress: string
-  /** Copied to the `IncomingRequest` created from it. */
+  /** Copied to the `IncomingRequest` of this body. */
   waitEndMs?: number | undefined
 }
 
@@ -43,15 +46,15 @@ export interface BodyAllowance {
   readonly valuesMax: number
   /** True if the sender has a valid token, regardless of its policies. */
   readonly isAuthorised: boolean
-  /** The error for a larger body, if it fails a check other than the size, such as the check of the sender's token. */
+  /** The error for a larger body if it is not `body-too-large`, such as an error about the sender's token. */
   readonly refusal?: LogicalError
 }
 
 /** A request below `/_understudy/v1`. */
-export interface SideRequest {
+export interface LabRequest {
   readonly id: string
   readonly method: string
-  /** Below `/_understudy/v1/`, canonical. */
+  /** The canonical path relative to `/_understudy/v1/`. */
   readonly path: string
   readonly query: JsonObject
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>

@@ -1,17 +1,17 @@
 /**
- * Counts the values of a JSON text in one pass over its bytes, before parsing. A text of a few megabytes may hold millions
- * of values, and a parsed value takes a hundred times its size.
+ * Counts the values of a JSON text in one pass over its bytes, before parsing. A text of a few megabytes can contain
+ * millions of values, and a parsed value can take a hundred times the memory of its text.
  */
 import { LIMITS } from '../base/limits.js'
 import { LogicalError } from './errors.js'
 
 /**
- * `thorough`: the text contains numbers that JavaScript prints differently, names that objects inherit, or escapes that may
- * form half of a surrogate pair.
+ * The parser that a text requires. `plain`: `JSON.parse`. `thorough`: a slower parser, because the text may contain
+ * numbers that JavaScript prints differently, names that objects inherit, or escapes of half a surrogate pair.
  */
 export type JsonCare = 'plain' | 'thorough'
 
-/** Numbers with at least this many characters may print differently than they were written. */
+/** JavaScript may print a number with at least this many characters differently. */
 const LONG_NUMBER = 16
 /** The length of the longest inherited name with every character escaped. */
 const ESCAPED_NAME_MAX = 6 * 'propertyIsEnumerable'.length
@@ -42,8 +42,9 @@ const LOWER_F = 0x66
 const LOWER_U = 0x75
 
 /**
- * Throws `invalid-request` for nesting beyond `depthMax`, for overlong numbers, and for more than `valuesMax` members and
- * elements, with each container counted once more. Does not validate the JSON syntax; the parser does.
+ * Scans a JSON text, and returns the parser that it requires. Throws LogicalError `invalid-request` for nesting deeper
+ * than `depthMax`, for a number that is too long, and for more than `valuesMax` members and elements. A container also
+ * counts as a value. Does not validate the JSON syntax, which the parser does.
  */
 export const scanJson = (bytes: Uint8Array, valuesMax: number, depthMax: number = LIMITS.jsonDepthMax): JsonCare => {
   const end = bytes.length
@@ -54,16 +55,16 @@ export const scanJson = (bytes: Uint8Array, valuesMax: number, depthMax: number 
     const byte = bytes[at] as number
     if (byte === QUOTE) {
       const start = at + 1
-      let isSpelt = false
+      let hasEscape = false
       for (at = start; at < end; at++) {
         const inner = bytes[at]
         if (inner === QUOTE) break
         if (inner !== BACKSLASH) continue
         if (bytes[++at] !== LOWER_U) continue
-        isSpelt = true
-        if (isHalf(bytes, at + 1)) care = 'thorough'
+        hasEscape = true
+        if (isSurrogate(bytes, at + 1)) care = 'thorough'
       }
-      if (care === 'plain' && isInherited(bytes, start, at, isSpelt)) care = 'thorough'
+      if (care === 'plain' && isInherited(bytes, start, at, hasEscape)) care = 'thorough'
     } else if (byte === COMMA) values++
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       values++
@@ -71,11 +72,11 @@ export const scanJson = (bytes: Uint8Array, valuesMax: number, depthMax: number 
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
     else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) {
       const start = at
-      while (isOfNumber(bytes[at + 1])) at++
+      while (isNumberByte(bytes[at + 1])) at++
       if (at - start >= LIMITS.jsonNumberCharactersMax) {
         throw refusal(`a number of more than ${LIMITS.jsonNumberCharactersMax} characters`)
       }
-      if (care === 'plain' && isDelicate(bytes, start, at + 1)) care = 'thorough'
+      if (care === 'plain' && mayPrintDifferently(bytes, start, at + 1)) care = 'thorough'
     }
     if (values > valuesMax) throw refusal(`more than ${valuesMax} members and elements`)
   }
@@ -85,10 +86,10 @@ export const scanJson = (bytes: Uint8Array, valuesMax: number, depthMax: number 
 const refusal = (why: string): LogicalError => new LogicalError('invalid-request', `error parsing JSON: ${why}`)
 
 /**
- * Returns true if the hex digits at `at` begin a surrogate: D8 to DF. Two in a row may form a character, which the parser
- * checks.
+ * Returns true if the hex digits at `at` are those of a surrogate, D8 to DF. Two surrogates may form a character, which
+ * the parser checks.
  */
-const isHalf = (bytes: Uint8Array, at: number): boolean => {
+const isSurrogate = (bytes: Uint8Array, at: number): boolean => {
   const first = bytes[at] as number
   const second = bytes[at + 1] as number
   return (
@@ -97,11 +98,11 @@ const isHalf = (bytes: Uint8Array, at: number): boolean => {
   )
 }
 
-const isOfNumber = (byte: number | undefined): boolean =>
+const isNumberByte = (byte: number | undefined): boolean =>
   byte !== undefined && ((byte >= MINUS && byte <= NINE) || byte === UPPER_E || byte === LOWER_E)
 
-/** Returns true for a fraction, an exponent, minus zero, or many digits. */
-const isDelicate = (bytes: Uint8Array, start: number, end: number): boolean => {
+/** Returns true for a number with a fraction, an exponent or many digits, and for minus zero. */
+const mayPrintDifferently = (bytes: Uint8Array, start: number, end: number): boolean => {
   if (end - start >= LONG_NUMBER || (bytes[start] === MINUS && bytes[start + 1] === ZERO)) return true
   for (let at = start; at < end; at++) {
     const byte = bytes[at]
@@ -111,13 +112,13 @@ const isDelicate = (bytes: Uint8Array, start: number, end: number): boolean => {
 }
 
 /**
- * Returns true if the string may be a name that objects inherit. `isSpelt`: it contains escapes. Checks all strings, not
- * only names: a false positive only selects a slower parser.
+ * Returns true if the string may be a name that objects inherit. `hasEscape` is true if the string contains escapes.
+ * Checks all strings, not only names, because a false positive only selects the slower parser.
  */
-const isInherited = (bytes: Uint8Array, start: number, end: number, isSpelt: boolean): boolean => {
+const isInherited = (bytes: Uint8Array, start: number, end: number, hasEscape: boolean): boolean => {
   const length = end - start
   if (length > ESCAPED_NAME_MAX) return false
-  if (isSpelt || (bytes[start] === UNDERSCORE && bytes[start + 1] === UNDERSCORE)) return true
+  if (hasEscape || (bytes[start] === UNDERSCORE && bytes[start + 1] === UNDERSCORE)) return true
   if (length < 'valueOf'.length || length > 'propertyIsEnumerable'.length) return false
   return INHERITED.has(String.fromCharCode(...bytes.subarray(start, end)))
 }

@@ -5,16 +5,19 @@ import { type JsonCare, scanJson } from './json-scan.js'
 
 export type { JsonObject, JsonValue } from '../base/json.js'
 
-/** Returns a stored document. A large one stays as bytes, since a conversion to text would double its memory. */
+/**
+ * Returns a stored document. A large document stays in bytes, because its conversion to text would double the memory.
+ */
 export const storedJson = (stored: Buffer): RawJson =>
   new RawJson(stored.length > TEXT_BYTES_MAX ? stored : stored.toString('utf8'))
 
 const TEXT_BYTES_MAX = 64 * 1024
 
 /**
- * Parses a JSON text that Understudy wrote or stored. A number that would not print as written becomes a `RawNumber`; of
- * duplicate keys the last counts; `__proto__` is an ordinary key. Throws `invalid-request` for invalid JSON, for nesting
- * beyond 300, and for more members and elements than `valuesMax`. The error quotes no input, which may be secret.
+ * Parses a JSON text. A number that JavaScript would print differently becomes a `RawNumber`. The last of several equal
+ * keys takes effect. `__proto__` is an ordinary key. Throws LogicalError `invalid-request` for invalid JSON, for
+ * nesting deeper than 300 levels, and for more than `valuesMax` members and elements. The error text does not contain
+ * the input, which may be secret.
  */
 export const parseJson = (text: string, valuesMax = Number.POSITIVE_INFINITY): JsonValue =>
   parseAs(text, scanJson(Buffer.from(text), valuesMax))
@@ -23,7 +26,10 @@ export const parseJson = (text: string, valuesMax = Number.POSITIVE_INFINITY): J
 export const parseJsonBytes = (bytes: Buffer, depthMax?: number): JsonValue =>
   parseAs(bytes.toString('utf8'), scanJson(bytes, Number.POSITIVE_INFINITY, depthMax))
 
-/** Parses with the care that a scan of the text's bytes returned, so that the text is parsed only once. */
+/**
+ * Parses a text with the parser that `scanJson` has returned for its bytes. Throws LogicalError `invalid-request` for
+ * invalid JSON.
+ */
 export const parseAs = (text: string, care: JsonCare): JsonValue => {
   try {
     return care === 'plain' ? JSON.parse(text) : parseExactJson(text)

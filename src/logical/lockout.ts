@@ -1,6 +1,6 @@
 /**
- * Prevents brute-force attempts on a user's secret. Each cluster counts failures in memory by itself. The caller counts only
- * existing users, which limits the number of counters.
+ * Locks users after failed logins, to prevent brute-force attacks. Each cluster counts its own failures, in memory.
+ * Callers count failures only for existing users, which limits the number of counters.
  */
 import type { Clock } from '../base/clock.js'
 import type { LockedUsers, MountView } from './backend.js'
@@ -11,17 +11,17 @@ import { parseBool } from './field-values.js'
 export interface LockoutSettings {
   /** The number of consecutive failures that locks a user. */
   readonly threshold: number
-  /** Duration of the lock after the last failure. */
+  /** The duration of the lock after the last failure. */
   readonly durationMs: number
-  /** Time without failures after which the counter resets. */
+  /** The time without failures after which the counter resets. */
   readonly counterResetMs: number
 }
 
 export const DEFAULT_LOCKOUT: LockoutSettings = { threshold: 5, durationMs: 900_000, counterResetMs: 900_000 }
 
 /**
- * Returns the effective settings; undefined means off. `configured` is undefined if the server has lockout disabled; a mount
- * can enable it for itself.
+ * Returns the effective settings; undefined if lockout is disabled. `configured` is undefined if the configuration of
+ * the server disables lockout. The tuning of a mount can enable it nevertheless.
  */
 export const decideLockout = (
   configured: LockoutSettings | undefined,
@@ -43,8 +43,8 @@ const textOf = (value: unknown): string =>
 const positive = (value: number | undefined): number | undefined =>
   value !== undefined && value > 0 ? value : undefined
 
-/** From this number of counters on, a new failure removes expired counters. */
-const COUNTS_KEPT = 1024
+/** If at least this many counters exist, a new failure removes the expired counters. */
+const CLEANUP_MIN_COUNTERS = 1024
 
 interface Count {
   readonly failures: number
@@ -53,7 +53,9 @@ interface Count {
 
 export class Lockout implements LockedUsers {
   readonly #clock: Clock
-  /** Returns undefined if lockout is off. Called on every use, since tuning the mount changes it. */
+  /**
+   * Returns the settings; undefined if lockout is disabled. Called on every use, because tuning changes the settings.
+   */
   readonly #settings: () => LockoutSettings | undefined
   readonly #counts = new Map<string, Count>()
 
@@ -68,7 +70,7 @@ export class Lockout implements LockedUsers {
     return settings !== undefined && count !== undefined && this.#stateOf(count, settings) === 'locked'
   }
 
-  /** Throws 403 if the user is locked. Call it before the secret is checked, and again after it was accepted. */
+  /** Throws LogicalError 403 if the user is locked. Callers call this before and after they verify the secret. */
   check(alias: string): void {
     if (this.isLocked(alias)) throw new LogicalError('permission-denied', 'permission denied')
   }
@@ -78,11 +80,11 @@ export class Lockout implements LockedUsers {
     if (!settings) return
     const count = this.#counts.get(alias)
     const failures = count && this.#stateOf(count, settings) === 'counting' ? count.failures : 0
-    if (this.#counts.size >= COUNTS_KEPT) this.#clearAway(settings)
+    if (this.#counts.size >= CLEANUP_MIN_COUNTERS) this.#removeExpired(settings)
     this.#counts.set(alias, { failures: failures + 1, lastMs: this.#clock.now() })
   }
 
-  /** Unlocks a user, after a successful login or on an operator's request. */
+  /** Unlocks a user. Called after a successful login, or for an operator. */
   unlock(alias: string): void {
     this.#counts.delete(alias)
   }
@@ -92,15 +94,15 @@ export class Lockout implements LockedUsers {
     return [...this.#counts.keys()].filter((alias) => this.isLocked(alias)).sort()
   }
 
-  #stateOf({ failures, lastMs }: Count, settings: LockoutSettings): 'locked' | 'counting' | 'over' {
+  #stateOf({ failures, lastMs }: Count, settings: LockoutSettings): 'locked' | 'counting' | 'expired' {
     const silenceMs = this.#clock.now() - lastMs
-    if (failures >= settings.threshold) return silenceMs < settings.durationMs ? 'locked' : 'over'
-    return silenceMs < settings.counterResetMs ? 'counting' : 'over'
+    if (failures >= settings.threshold) return silenceMs < settings.durationMs ? 'locked' : 'expired'
+    return silenceMs < settings.counterResetMs ? 'counting' : 'expired'
   }
 
-  #clearAway(settings: LockoutSettings): void {
+  #removeExpired(settings: LockoutSettings): void {
     for (const [alias, count] of this.#counts) {
-      if (this.#stateOf(count, settings) === 'over') this.#counts.delete(alias)
+      if (this.#stateOf(count, settings) === 'expired') this.#counts.delete(alias)
     }
   }
 }

@@ -1,6 +1,9 @@
 const RESERVED = new Set(['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity'])
 
-/** Returns `ns1/child/` for `/ns1/child/` or `ns1/child`; the empty string for the root namespace. */
+/**
+ * Returns the path of a namespace without a leading slash and with a trailing slash, such as `ns1/child/`. Returns the
+ * empty string for the root namespace.
+ */
 export const normalizeNamespacePath = (text: string): string => {
   const trimmed = text.replace(/^\/+|\/+$/g, '')
   return trimmed === '' || trimmed === 'root' ? '' : `${trimmed}/`

@@ -4,7 +4,7 @@ import type { JsonValue } from './json.js'
 import { rulesOf } from './path-rules.js'
 import type { Operation } from './request.js'
 
-/** A mount as shown in the OpenAPI document; `path` is, for example, `secret/` or `auth/approle/`. */
+/** A mount in the OpenAPI document. `path` is, for example, `secret/` or `auth/approle/`. */
 export interface DescribedMount {
   readonly path: string
   readonly backend: Backend
@@ -33,7 +33,7 @@ const VERBS: Record<Exclude<Operation, 'help'>, string> = {
   delete: 'delete',
 }
 
-/** Returns one path item, keyed by its path with parameters in braces. */
+/** Returns the path item of one path. Its key is the path with parameters in braces. */
 export const describeOperations = (mountPath: string, spec: PathSpec, backend: Backend): Record<string, unknown> => {
   const pattern = spec.pattern.replace(/\/\?$/, '')
   const segments = pattern.split('/')
@@ -82,7 +82,7 @@ const describeOperation = (
 const LIST_PARAMETER = {
   name: 'list',
   in: 'query',
-  description: '`true` lists, like the verb LIST.',
+  description: 'If `true`, lists the keys, like the verb LIST.',
   schema: { type: 'string' },
 }
 
@@ -94,11 +94,11 @@ const describeBody = (operation: Operation, fields: readonly (readonly [string, 
   return { content: { [type]: { schema } } }
 }
 
-const describeParameter = (name: string, field: Field<unknown> | undefined, place: 'path' | 'query') => ({
+const describeParameter = (name: string, field: Field<unknown> | undefined, location: 'path' | 'query') => ({
   name,
-  in: place,
+  in: location,
   description: field?.description ?? '',
-  ...(place === 'path' || field?.isRequired ? { required: true } : {}),
+  ...(location === 'path' || field?.isRequired ? { required: true } : {}),
   ...(field?.isDeprecated ? { deprecated: true } : {}),
   schema: field ? SCHEMAS[field.kind] : { type: 'string' },
 })
@@ -111,7 +111,7 @@ const describeField = (field: Field<unknown>): Record<string, unknown> => ({
   ...(field.isSecret ? { 'x-vault-displayAttrs': { sensitive: true } } : {}),
 })
 
-/** Returns whether a default appears in the document. Zero values are omitted. */
+/** Returns whether the document contains the default value of a field. Zero values are omitted. */
 const isShownDefault = ({ defaultValue }: Field<unknown>): boolean =>
   defaultValue === true || (typeof defaultValue === 'number' && defaultValue !== 0) || isText(defaultValue)
 

@@ -1,72 +1,84 @@
 import type { Withheld } from './request.js'
 
-/** States in which a server serves only the paths that allow it. Several may apply at once. */
+/** States in which only some paths are available. Several states may apply at the same time. */
 export type Condition =
-  /** No runtime: during startup and shutdown. */
+  /** The server is starting or stopping, and has no runtime. */
   | 'stopping'
-  /** Not initialized, or sealed. */
+  /** The server is sealed or not initialized. */
   | 'sealed'
-  /** An unsealed node of a multi-node cluster that is not active: the active node answers all other requests. */
+  /** The node is unsealed, but another node of the cluster is active and handles all other requests. */
   | 'standby'
   /** A role change is replacing the runtime. */
   | 'restarting'
-  /** A performance secondary before its first full sync. */
+  /** The cluster is a performance secondary before its first full sync. */
   | 'bootstrapping'
   /**
-   * A performance secondary before its first full sync, without a primary. Clients have no valid tokens there; key shares
-   * can generate one.
+   * The cluster is a performance secondary before its first full sync, and has no primary. No token is valid there, but
+   * key shares can generate a root token.
    */
   | 'stranded'
-  /** A DR secondary before its first full sync. */
+  /** The cluster is a DR secondary before its first full sync. */
   | 'dr-bootstrapping'
+  /** The cluster is a DR secondary. */
   | 'dr'
-  /** A node that was removed from its cluster. */
+  /** The node was removed from its cluster. */
   | 'removed'
   /**
-   * A primary with a newer primary in its set, configured to reject writes, since it would only lose them. Applies to
-   * writes.
+   * The cluster is a primary whose replication set has a newer primary, and it is configured to reject writes, because
+   * they would be lost. Applies to writes only.
    */
   | 'fenced'
-  /** A role change is about to begin: new writes wait. */
+  /** A role change is about to begin, so new writes wait. */
   | 'writes-paused'
 
 /**
- * Properties of a path, independent of the operation. Each is an exception: by default a path requires an authorized token.
+ * Properties of a path, independent of the operation. By default, a path requires an authorized token and has none of
+ * these properties.
  */
 export interface PathRules {
-  /** `open`: needs no token, or checks it itself. `sudo`: needs the sudo capability in addition to that of the operation. */
+  /**
+   * `open`: the path requires no token, or checks the token itself. `sudo`: the path requires the capability `sudo` in
+   * addition to that of the operation.
+   */
   readonly access?: 'open' | 'sudo'
   readonly servedWhile?: { readonly [C in Condition]?: 'all' | 'reads' }
   /**
-   * May change a role. Concurrent writes run one after the other, each checked against the role left by the previous one.
+   * True if the path can change the role of the cluster. Concurrent writes then run one after the other, and each sees
+   * the role that the previous write has left.
    */
   readonly takesTurns?: true
-  /** Waits for the other nodes of the cluster, if the data is available only through them. */
+  /** True if a request waits for the other nodes of the cluster when this node needs them for the data. */
   readonly awaitsNodes?: true
-  /** Not audited: machines poll the path constantly, and its entries have no value in an audit log. */
+  /** True if requests are not audited, because machines poll the path constantly. */
   readonly isUnaudited?: true
-  /** Exists only in the root namespace, since it concerns the whole cluster. */
+  /** True if the path exists only in the root namespace, because it concerns the whole cluster. */
   readonly isRootOnly?: true
   /**
-   * Accepts a wrapping token in place of a client token: as the request's token (`any`), or only if the body names it
+   * Set if the path accepts a wrapping token: in the body or as the token of the request (`any`), or only in the body
    * (`named`).
    */
   readonly wrappingToken?: 'any' | 'named'
-  /** The path concerns the request's own token. The request need not name the namespace of the token. */
+  /**
+   * True if the path concerns the token of the request. Such a request does not have to name the namespace of the
+   * token.
+   */
   readonly isForSelf?: true
-  /** Does not exist on a listener that withholds this information. */
+  /** The information that the path returns. On a listener that withholds this information, the path does not exist. */
   readonly withheldAs?: Withheld
-  /** Checked before anything else. Any other verb returns an empty list of errors. */
+  /** The allowed verbs, checked before all other rules. Any other verb returns an empty list of errors. */
   readonly verbs?: readonly string[]
-  /** `bare`: read by the decoder for endpoints without an envelope, which ignores the case of names. `file`: not decoded. */
+  /**
+   * `bare`: the body is decoded like that of an endpoint without an envelope, where names are case-insensitive. `file`:
+   * the body is not decoded.
+   */
   readonly body?: 'bare' | 'file'
 }
 
 export const NO_RULES: PathRules = {}
 
 /**
- * Rules for the paths of one backend. A row is a full path, or a folder with everything below it (`raw/*`). An exact row
- * takes precedence; otherwise the closest folder applies. Looked up for every request.
+ * Rules for the paths of one backend. A row is a full path, or a folder with everything below it (`raw/*`). An exact
+ * row takes precedence; otherwise the closest folder applies. Every request looks up its rules here.
  */
 export class PathRuleTable {
   readonly rows: Readonly<Record<string, PathRules>>
@@ -87,7 +99,7 @@ export class PathRuleTable {
   find(path: string): PathRules {
     const exact = this.#exact.get(path)
     if (exact) return exact
-    // Starts at the longest folder, so that a path with thousands of segments does not cause as many lookups.
+    // Starts at the longest folder, so that a path with thousands of segments does not cause thousands of lookups.
     let slash = path.lastIndexOf('/', this.#longestFolder - 1)
     for (; slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
       const folder = this.#folders.get(path.slice(0, slash + 1))
@@ -97,5 +109,5 @@ export class PathRuleTable {
   }
 }
 
-/** Returns the rules of a backend's path. The backend may have no table of rules. */
+/** Returns the rules of a backend's path. Returns `NO_RULES` if the backend has no rules. */
 export const rulesOf = (table: PathRuleTable | undefined, path: string): PathRules => table?.find(path) ?? NO_RULES

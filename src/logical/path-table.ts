@@ -2,7 +2,7 @@ import { remembered } from '../base/remembered.js'
 import type { Backend, PathSpec } from './backend.js'
 import { compileFields, type FieldReader } from './field-values.js'
 
-/** One row of a backend's table, prepared for matching. */
+/** One row of a backend's path table, prepared for matching. */
 export interface PathRow {
   readonly spec: PathSpec
   readonly fields: FieldReader
@@ -17,9 +17,9 @@ export interface PathMatch {
 }
 
 /**
- * The path table of a backend. Rows are tried in table order; an index by the first segment limits the candidates. A final
- * `*name` matches the rest of the path. The rest can be empty, unless the folder has its own row. Inside a pattern, `*name`
- * matches one or more segments.
+ * The path table of a backend. The first matching row applies. An index by the first segment limits the candidates. A
+ * final `*name` matches the rest of the path. The rest can be empty, unless the folder has its own row. Inside a
+ * pattern, `*name` matches one or more segments.
  */
 class PathTable {
   readonly #bySegment: ReadonlyMap<string, readonly PathRow[]>
@@ -41,8 +41,8 @@ class PathTable {
   }
 
   /**
-   * Finds the row of a path. With `isList`, only the row that lists the folder `path`, or rejects it: for a pattern that
-   * lacks the trailing slash of a list path.
+   * Finds the row of a path. If `isList` is true, considers only rows that have the operation list, or that reject it
+   * as the oldest endpoints do.
    */
   find(path: string, { isList = false } = {}): PathMatch | undefined {
     for (const row of this.#candidates(path)) {

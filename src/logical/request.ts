@@ -9,7 +9,10 @@ const WRITES: ReadonlySet<unknown> = new Set<Operation>(['create', 'update', 'pa
 /** Returns whether the operation can change data. */
 export const isWrite = (operation: unknown): operation is Operation => WRITES.has(operation)
 
-/** A namespace. The root namespace has ID `root` and an empty path; others have a short ID and a path that ends with `/`. */
+/**
+ * A namespace. The root namespace has the ID `root` and an empty path. Others have a short ID and a path that ends with
+ * `/`.
+ */
 export interface NamespaceRef {
   readonly id: string
   readonly path: string
@@ -22,9 +25,9 @@ export interface WrapRequest {
   readonly format: 'token' | 'jwt'
 }
 
-/** The request's token, as backends may see it. */
+/** The properties of a request's token that backends can read. */
 export interface TokenView {
-  /** The internal ID; secret. */
+  /** The internal ID of the token, which is secret. */
   readonly id: string
   readonly accessor: string
   readonly policies: readonly string[]
@@ -37,22 +40,22 @@ export interface TokenView {
 
 export type TokenType = 'service' | 'batch'
 
-/** Information that a listener can withhold from its clients, where Vault returns it without a token. */
+/** Information that Vault returns without a token, and that a listener can withhold from its clients. */
 export const WITHHOLDABLE = ['addresses', 'cluster-name', 'version', 'replication-status'] as const
 export type Withheld = (typeof WITHHOLDABLE)[number]
 
-/** One request, from any listener or node. Mutable only in the fields that the pipeline sets. */
+/** A request from a client or from another node. The pipeline may change only the fields that are not `readonly`. */
 export interface Request {
   readonly id: string
   operation: Operation
-  /** Path below `/v1/` and the namespace, percent-decoded, without a leading slash: `auth/approle/login`. */
+  /** The percent-decoded path below `/v1/` and the namespace, without a leading slash, such as `auth/approle/login`. */
   path: string
   namespace: NamespaceRef
-  /** Body fields of a write, or query parameters of a read, list or delete. A null-prototype object. */
+  /** The body fields of a write, or the query parameters of a read, list or delete, in a null-prototype object. */
   data: JsonObject
-  /** Lower-case names. */
+  /** The headers by name in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The client's address for CIDR rules: canonical, with IPv4-mapped addresses as IPv4. */
+  /** The client's address for CIDR rules, in canonical form. An IPv4-mapped IPv6 address is in the form of IPv4. */
   readonly remoteAddress: string
   readonly remotePort: number
   /** The token as the client sent it. */
@@ -60,41 +63,49 @@ export interface Request {
   wrap: WrapRequest | undefined
   /** Set by the pipeline once the token is verified. */
   token?: TokenView
-  /** Reads a body that is a file; `data` is then empty. Throws `body-too-large` if it exceeds its limit. */
+  /**
+   * Reads a body that is a file. `data` is then empty. Throws LogicalError `body-too-large` if the file exceeds its
+   * limit.
+   */
   readonly readFile?: (() => Promise<Buffer>) | undefined
-  /** Set if the body exceeded its sender's limit and was not read. The code that would execute the request throws it. */
+  /** The error for a body that exceeded the limit of its sender and was not read. Dispatch throws this error. */
   readonly bodyRefusal?: LogicalError | undefined
-  /** Access to the budget for large responses; absent if responses are not buffered for clients. */
+  /** The reservation for a large response; absent if responses are not buffered for clients. */
   readonly responseBudget?: ResponseReservation | undefined
-  /** Information that the client's listener withholds. If absent: nothing. */
+  /** Information that the listener withholds from the client. By default, none. */
   readonly withheld?: readonly Withheld[] | undefined
-  /** Set for a request authorized and forwarded by a secondary: the part of this cluster that the secondary may see. */
-  readonly sight?: Sight
+  /** The data of this cluster that the secondary may see, if a secondary forwarded the request. */
+  readonly visibility?: Visibility
 }
 
 /**
- * Accounts for one response from its creation until the client has read it. `tryEnter` and `enter` replace the previous
- * reservation.
+ * Reserves memory for one response from its creation until the client has read it. `tryEnter` and `enter` replace the
+ * previous reservation.
  */
 export interface ResponseReservation {
   /**
-   * Resolves when no other large response was read in this turn of the event loop; undefined if there is no need to wait.
+   * Resolves in a turn of the event loop in which no large response has been read yet. Returns undefined if this is
+   * already so.
    */
   turn(): Promise<void> | undefined
   /**
-   * Tries to reserve `bytes` for the response just read. Returns true on success. Throws 503 if the client has disconnected.
+   * Reserves `bytes` for a response that has just been read. Returns false if the budget is exhausted. Throws
+   * LogicalError 503 if the client has disconnected.
    */
   tryEnter(bytes: number): boolean
-  /** Resolves when `bytes` are reserved. */
+  /**
+   * Resolves when `bytes` are reserved. Rejects with LogicalError 503 if the client has disconnected or too many
+   * responses wait.
+   */
   enter(bytes: number): Promise<void>
   /** Returns the size of the last response read at `path`, if it was large and recent. */
   expected(path: string): number | undefined
-  /** Records the size of a response. Undefined: it was not large. */
+  /** Records the size of a response in bytes; undefined if the response was not large. */
   note(path: string, bytes: number | undefined): void
 }
 
-/** The part of this cluster that another cluster may see. The rest is filtered. */
-export interface Sight {
+/** The data of this cluster that another cluster may see. A paths filter hides the rest. */
+export interface Visibility {
   /** Returns true if the mount with this UUID is hidden from that cluster. */
   isFiltered(mountUuid: string): boolean
   /** Returns true if the namespace is hidden from that cluster. */
@@ -102,15 +113,16 @@ export interface Sight {
 }
 
 /**
- * An auth method's response to a successful login, from which the core creates the token. Durations in seconds, 0 = not set.
+ * An auth method's response to a successful login, from which the core creates the token. Durations are in seconds,
+ * with 0 for not set.
  */
 export interface LoginAuth {
   displayName: string
   policies: string[]
   metadata: Record<string, string>
-  /** The identity alias. The core finds or creates its entity. */
+  /** The alias of the user. The core finds or creates the entity of the alias. */
   alias?: { name: string; metadata: Record<string, string> }
-  /** Set if the primary has already found or created the entity of a forwarded login. */
+  /** The entity ID, if the primary has already found or created the entity of a forwarded login. */
   entityId?: string
   tokenType: 'default' | TokenType
   ttlSeconds: number
@@ -120,14 +132,16 @@ export interface LoginAuth {
   numUses: number
   boundCidrs: string[]
   noDefaultPolicy: boolean
-  /** Stored with the token and passed to the backend at renewal. */
+  /** Data that is stored with the token, and passed to the backend at renewal. */
   internal: JsonObject
 }
 
-/** The part of the issuing login or token role that is stored with a token, and passed to the backend at renewal. */
+/** The data of a login or a token role that is stored with the token, and passed to the backend at renewal. */
 export type TokenOrigin = Readonly<Pick<LoginAuth, 'policies' | 'internal'>>
 
-/** The times that the token's issuer grants at renewal. An absent value is not restricted. 0 = no limit. */
+/**
+ * The TTLs that the issuer of a token grants at renewal. An absent value means no restriction, and 0 means no limit.
+ */
 export type RenewalTimes = Readonly<
   Partial<Pick<LoginAuth, 'ttlSeconds' | 'maxTtlSeconds' | 'explicitMaxTtlSeconds' | 'periodSeconds'>>
 >
@@ -164,27 +178,28 @@ export interface Response {
   /** The result of a login, which the core turns into `auth`. */
   login?: LoginAuth | undefined
   /**
-   * Settles with a write that the login has queued. The core may queue more writes behind this write, and responds only when
-   * this write is durable.
+   * Settles when the write that the login has queued ends. The core may queue more writes after this write, and
+   * responds only when this write is durable.
    */
   loginStored?: Promise<void> | undefined
   auth?: AuthAnswer
-  /** Requests wrapping regardless of the client, or sets the accessor shown as `wrapped_accessor`. */
+  /** Wraps the response even if the client did not request it. */
   wrap?: WrapRequest
+  /** The `wrapped_accessor` of the response with the wrapping token. */
   wrappedAccessor?: string
   wrapInfo?: WrapInfo
   leaseDurationSeconds?: number
   leaseId?: string
   renewable?: boolean
-  /** Overrides the default status of 200 or 204. */
+  /** Overrides the default status code of 200 or 204. */
   status?: number
-  /** `data` is the whole body: no envelope. */
+  /** True if `data` is the whole body, without an envelope. */
   bare?: boolean
-  /** `data` is repeated at the top level of the envelope. */
+  /** True if the envelope repeats the members of `data` at its top level. */
   mirror?: boolean
   /** A body without an envelope, such as an unwrapped response, metrics or a snapshot. */
   raw?: { contentType: string; body: string | Buffer | AsyncIterable<Buffer> }
   headers?: Record<string, string>
-  /** The `mount_type` of the envelope; set by the pipeline. */
+  /** The `mount_type` of the envelope, which the pipeline sets. */
   mountType?: string
 }

@@ -1,9 +1,9 @@
 /**
- * Storage for backends: keys below one mount, with plaintext values (the barrier below encrypts them). Reads are synchronous
- * and see committed data.
- * A write is a synchronous function over a transaction. It reads, decides and writes in one turn of the event loop, so a
- * read-modify-write needs no lock. Its reads include its own writes and those queued before it. The promise resolves when
- * the whole transaction is durable. If the function throws, the promise rejects and nothing is written.
+ * Storage for backends: the keys below one mount, with plaintext values, which the barrier encrypts. Reads are
+ * synchronous and see committed data. A write is a synchronous function over a transaction. It reads, decides and
+ * writes in one turn of the event loop, so a read-modify-write needs no lock. Its reads see its own writes and all
+ * writes queued before it. The promise resolves when the whole transaction is durable. If the function throws, the
+ * promise rejects and nothing is written.
  */
 export interface ReadStorage {
   get(key: string): Buffer | undefined
@@ -15,7 +15,7 @@ export interface Transaction extends ReadStorage {
 }
 
 export interface ListOptions {
-  /** Returns only names after this one. */
+  /** If set, only names after this name are returned. */
   after?: string
   limit?: number
 }
@@ -27,7 +27,10 @@ export interface Storage extends ReadStorage {
   list(prefix: string, options?: ListOptions): Promise<string[]>
   /** Returns all full keys below `prefix`, sorted. */
   keys(prefix: string, options?: ListOptions): Promise<string[]>
-  /** Rejects with LogicalError `read-only` if it writes a replicated key that this cluster may not write. */
+  /**
+   * Runs a transaction. Rejects with LogicalError `read-only` if it writes a replicated key that this cluster may not
+   * write.
+   */
   write<T>(fn: (tx: Transaction) => T): Promise<T>
 }
 
@@ -36,12 +39,15 @@ export const readJson = <T>(storage: ReadStorage, key: string): T | undefined =>
   return value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as T)
 }
 
-/** Parsed records by source buffer: an entry is collected once the storage drops the buffer. */
+/**
+ * Parsed records by the buffer they were parsed from. The garbage collector removes an entry when the storage drops the
+ * buffer.
+ */
 const records = new WeakMap<Buffer, unknown>()
 
 /**
- * Reads a record like `readJson`, for records read far more often than written. It is parsed once for as long as the storage
- * returns the same buffer, and frozen, since all callers share it.
+ * Reads a record like `readJson`, for records that are read far more often than written. Parses the record only once
+ * while the storage returns the same buffer. Freezes the record, because all callers share it.
  */
 export const readRecord = <T>(storage: ReadStorage, key: string): T | undefined => {
   const value = storage.get(key)
@@ -61,11 +67,12 @@ const freezeAll = (value: unknown): void => {
 }
 
 /**
- * Writes a record for `readRecord`, which need not parse it while the storage returns the same buffer. Freezes the record.
+ * Writes a record for `readRecord`, which does not parse it while the storage returns the same buffer. Freezes the
+ * record.
  */
 export const putRecord = (tx: Transaction, key: string, record: object): void => {
   const text = JSON.stringify(record)
-  // Allocated outside the buffer pool: a pooled slice would keep its whole pool alive.
+  // Allocates outside the buffer pool, because a slice of a pool keeps the whole pool in memory.
   const value = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   value.write(text)
   freezeAll(record)
@@ -93,5 +100,8 @@ export const deleteKeys = (storage: Storage, keys: readonly string[]): Promise<v
     for (const key of keys) tx.delete(key)
   })
 
-/** Returns a path as the prefix of what is below it: empty at the top, otherwise with a trailing slash. */
+/**
+ * Returns the key prefix of the folder at a path: the path with a trailing slash, or the empty string for an empty
+ * path.
+ */
 export const asFolder = (path: string): string => (path === '' || path.endsWith('/') ? path : `${path}/`)

@@ -1,6 +1,6 @@
 /**
- * The `token_*` parameters shared by the roles and users of all auth methods: one field table, one record, one set of
- * checks. The record holds only the fields that were written.
+ * The `token_*` parameters that the roles and users of all auth methods have: their field table, their record and their
+ * validation.
  */
 import { wholeSeconds } from '../base/duration.js'
 import { parseBoundCidrs } from './bound-cidrs.js'
@@ -23,7 +23,7 @@ export const TOKEN_FIELDS = {
 
 type TokenFieldTable = typeof TOKEN_FIELDS
 
-/** Token settings of a role or user, as stored. Durations in whole seconds, 0 = not set. */
+/** The stored token settings of a role or user. Durations are in whole seconds, with 0 for not set. */
 export interface TokenSettings {
   readonly policies: readonly string[]
   readonly ttlSeconds: number
@@ -53,7 +53,8 @@ export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
 }
 
 /**
- * `default-service` and `default-batch` belong to token roles. Elsewhere they mean `service` and `batch`, with a warning.
+ * The values of `token_type`. `default-service` and `default-batch` are meant for token roles. Here they mean `service`
+ * and `batch`, with a warning.
  */
 const TOKEN_TYPES: Readonly<Record<string, { type: LoginAuth['tokenType']; warning?: string }>> = {
   '': { type: 'default' },
@@ -67,7 +68,7 @@ const TOKEN_TYPES: Readonly<Record<string, { type: LoginAuth['tokenType']; warni
   'default-batch': { type: 'batch', warning: 'default-batch has no useful meaning; adjusting to batch' },
 }
 
-/** Merges the sent fields into `current`. Throws LogicalError (400) if a field or the merged record is invalid. */
+/** Merges the fields of a request into `current`. Throws LogicalError 400 if a field or the result is invalid. */
 export const applyTokenFields = (
   call: Pick<Call<TokenFieldTable>, 'values' | 'supplied'>,
   current: TokenSettings,
@@ -96,7 +97,7 @@ const parseTokenType = (text: string): { type: LoginAuth['tokenType']; warning?:
   return known
 }
 
-/** Validates the whole record, regardless of which fields were written. Throws 400. */
+/** Validates all settings, including those that did not change. Throws LogicalError 400. */
 export const checkTokenSettings = (settings: TokenSettings): void => {
   const broken = TOKEN_RULES.find((rule) => rule.isBroken(settings))
   if (broken) throw invalid(broken.message)
@@ -120,7 +121,7 @@ const TOKEN_RULES: readonly { readonly isBroken: (settings: TokenSettings) => bo
   },
 ]
 
-/** Returns the settings in the form of a read response. */
+/** Returns the settings as read responses contain them. */
 export const tokenFieldsData = (settings: TokenSettings): Record<keyof TokenFieldTable, unknown> => ({
   token_bound_cidrs: settings.boundCidrs ?? [],
   token_explicit_max_ttl: wholeSeconds(settings.explicitMaxTtlSeconds),
@@ -133,12 +134,16 @@ export const tokenFieldsData = (settings: TokenSettings): Record<keyof TokenFiel
   token_type: settings.type,
 })
 
-/** The fields of a login that its role or user does not set. `boundCidrs` replaces that of the settings. */
+/**
+ * The fields of a login that do not come from the token settings of the role or user. `boundCidrs` overrides the
+ * settings.
+ */
 type LoginRest = Pick<LoginAuth, 'displayName' | 'metadata' | 'internal'> &
   Required<Pick<LoginAuth, 'alias'>> & { readonly boundCidrs?: string[] | undefined }
 
 /**
- * Builds the login for the core. Listed field by field: a spread of this many fields costs more than the lookups before it.
+ * Builds the login for the core. Copies field by field, because spread syntax for so many fields takes longer than the
+ * lookups of the login.
  */
 export const loginAuth = (settings: TokenSettings, rest: LoginRest): LoginAuth => ({
   displayName: rest.displayName,
@@ -156,14 +161,14 @@ export const loginAuth = (settings: TokenSettings, rest: LoginRest): LoginAuth =
   noDefaultPolicy: settings.noDefaultPolicy,
 })
 
-/** A value with a new and an old name. `remembered` is set while the old name was the last one written. */
+/** A setting with a new and an old name. `remembered` is set if the last write used the old name. */
 export interface Renamed<T> {
   readonly value: T
   readonly remembered: T | undefined
 }
 
 /**
- * Merges a value that has two names. Undefined means not sent.
+ * Merges a setting that has two names. A value in `sent` is undefined if the request does not contain that name.
  *
  * - Only the old name was sent: its value becomes the value, and is remembered under the old name.
  * - Only the new name was sent: its value becomes the value, and nothing is remembered.
@@ -177,10 +182,13 @@ export const applyRenamed = <T>(sent: { old: T | undefined; new: T | undefined }
 /** The settings that have a deprecated name in some auth methods. */
 type RenamedName = 'policies' | 'ttlSeconds' | 'maxTtlSeconds' | 'periodSeconds' | 'boundCidrs'
 
-/** Values that were last written under the deprecated names of their fields. A read shows them under these names too. */
+/** The settings whose last write used their deprecated name. Read responses contain them under this name too. */
 export type OldNames = Partial<Pick<TokenSettings, RenamedName>>
 
-/** Merges settings sent under their deprecated (`old`) or current (`new`) names into a record, like `applyRenamed`. */
+/**
+ * Merges settings into a record like `applyRenamed`. `old` and `new` are the values under the deprecated and the
+ * current name.
+ */
 export const applyOldNames = <R extends { readonly token: TokenSettings; readonly old: OldNames }>(
   record: R,
   sent: { readonly [N in RenamedName]?: { old?: TokenSettings[N] | undefined; new: TokenSettings[N] | undefined } },
@@ -197,19 +205,19 @@ export const applyOldNames = <R extends { readonly token: TokenSettings; readonl
   return { ...record, token, old }
 }
 
-/** Returns the names in lower case, trimmed, non-empty, unique and sorted. */
+/** Returns the names trimmed, in lower case, sorted, and without duplicates and empty names. */
 export const lowerNames = (names: readonly string[]): string[] =>
   names.every(isNext)
     ? [...names]
     : [...new Set(names.map((name) => name.trim().toLowerCase()).filter((name) => name !== ''))].sort()
 
-/** Returns whether a name is normalized and sorts after the previous one. Most stored lists are already so. */
+/** Returns whether a name is normalized and sorts after the previous name, as in most stored lists. */
 const isNext = (name: string, at: number, names: readonly string[]): boolean =>
   NORMAL_NAME.test(name) && (at === 0 || (names[at - 1] ?? '') < name)
 
 const NORMAL_NAME = /^[a-z0-9_\-/.]+$/
 
-/** Normalizes granted policies. If `root` is among them, only `root` remains. */
+/** Normalizes the policies of a token. If they include `root`, returns only `root`. */
 export const normalizePolicies = (names: readonly string[]): string[] => {
   const clean = lowerNames(names)
   return clean.includes('root') ? ['root'] : clean

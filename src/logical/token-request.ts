@@ -1,8 +1,8 @@
 import type { AuthAnswer, NamespaceRef, TokenOrigin, TokenType, TokenView } from './request.js'
 
 /**
- * A token to be created. The caller has authorized it; the token store decides its TTL. Durations in whole seconds, 0 = not
- * set. Policies are final.
+ * A token to create. The caller has authorized the token and decided its policies. The token store decides its TTL.
+ * Durations are in whole seconds, with 0 for not set.
  */
 export interface TokenRequest {
   readonly namespace: NamespaceRef
@@ -14,32 +14,32 @@ export interface TokenRequest {
   readonly displayName: string
   readonly meta: Readonly<Record<string, string>> | null
   readonly entityId: string
-  /** The storage ID of a live parent; empty for an orphan. */
+  /** The storage ID of the parent, which must be valid; empty for an orphan. */
   readonly parent: string
   readonly numUses: number
   readonly ttlSeconds: number
   readonly maxTtlSeconds: number
-  /** Stored with the token. */
+  /** Stored with the token, like `periodSeconds`. */
   readonly explicitMaxTtlSeconds: number
   readonly periodSeconds: number
-  /** From the token's role, which is looked up at every renewal, so it is not stored with the token. */
+  /** The values of the token's role. They are not stored with the token, because each renewal reads the role. */
   readonly rolePeriodSeconds?: number
   readonly roleExplicitMaxTtlSeconds?: number
   readonly role: string
   readonly boundCidrs: readonly string[]
   readonly isRenewable: boolean
   readonly origin: TokenOrigin | undefined
-  /** The accessor of the login's mount: the token is revoked with the mount. */
+  /** The accessor of the mount that issued the token. The removal of this mount revokes the token. */
   readonly mountAccessor?: string
 }
 
-/** A live token as shown by the token endpoints. Times in milliseconds since the epoch, durations in whole seconds. */
+/** A valid token for the token endpoints. Times are in milliseconds since the epoch, durations in whole seconds. */
 export interface TokenInfo extends TokenView {
-  /** The name under which its keys are stored; not secret. */
+  /** The ID of the token in storage keys, which is not secret. */
   readonly storageId: string
   readonly path: string
   readonly meta: Readonly<Record<string, string>> | null
-  /** Remaining uses. 0 means unlimited; -1 is visible to the request that takes the last use. */
+  /** Remaining uses. 0 means unlimited. The request that consumes the last use sees -1. */
   readonly numUses: number
   readonly createdAtMs: number
   readonly ttlSeconds: number

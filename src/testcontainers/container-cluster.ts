@@ -8,7 +8,7 @@ import { statusOf } from '../lab/requests/replication.js'
 import { addressOf } from './understudy-container.js'
 
 /**
- * A cluster of a lab of containers.
+ * A cluster of a lab in containers.
  *
  * @example
  * import { type ContainerCluster, UnderstudyLab } from 'understudy-lab/testcontainers'
@@ -20,14 +20,20 @@ import { addressOf } from './understudy-container.js'
  */
 export class ContainerCluster {
   readonly name: string
-  /** For `exec`, logs, and other functions of testcontainers. If you stop it, start it again on the same port. */
+  /**
+   * The container, for `exec`, logs and other functions of testcontainers. If you stop the container, start it again on
+   * the same port.
+   */
   readonly container: StartedTestContainer
-  /** `http://host:port`, as reachable from this machine. */
+  /** The API address for programs on this machine: `http://host:port`. */
   readonly address: string
   readonly isRunning = true
-  /** A client without a token, or with the token of the call. */
+  /** A client without a token. A single call can specify a token. */
   readonly anonymous: ApiClient
-  /** A client with the valid root token, through joins, promotions and failovers. On a DR secondary, without a token. */
+  /**
+   * A client that always uses the current root token, also after a promotion or a failover. On a DR secondary, it uses
+   * no token.
+   */
   readonly client: ApiClient
   readonly #keys: KeyRing
 
@@ -48,7 +54,7 @@ export class ContainerCluster {
     return this.address
   }
 
-  /** The address for the other containers. */
+  /** The cluster address, for the other containers. */
   get clusterAddress(): string {
     return clusterAddressOf(this.name)
   }
@@ -57,12 +63,12 @@ export class ContainerCluster {
     return this.#keys.keysOf(this.name).unsealKeys
   }
 
-  /** Returns the root token that is valid now, for other clients. Undefined without one, as on a DR secondary. */
+  /** Returns the current root token, for other clients. Returns undefined if there is none, as on a DR secondary. */
   token(): Promise<string | undefined> {
     return this.#keys.findToken(this.name)
   }
 
-  /** Returns the response of `sys/replication/<kind>/status`, which needs no token. */
+  /** Returns the response of `sys/replication/<kind>/status`, which requires no token. */
   status(kind: Kind): Promise<Record<string, unknown>> {
     return statusOf(this.anonymous, kind)
   }

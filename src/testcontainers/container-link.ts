@@ -13,15 +13,15 @@ import type { FaultName, Faults, LinkFault } from '../lab/proxy/link-faults.js'
  * await lab.link('A', 'B').partition(short) // for five seconds, nothing that A sends reaches B
  */
 export interface ContainerFaultOptions {
-  /** Affects only traffic from the first cluster of the link to the second. Default: both directions. */
+  /** If true, affects only traffic from the first cluster of the link to the second. Default: false. */
   readonly isOneWay?: boolean | undefined
-  /** Removes the fault after this time in milliseconds. Default: it stays until `heal`. */
+  /** Removes the fault after this time, in milliseconds. By default, the fault stays until `heal`. */
   readonly forMs?: number | undefined
 }
 
 /**
- * The network between two clusters of a lab of containers. Each method rejects with LabError: `usage` for an invalid fault, or
- * `conflict` if the lab daemon does not respond.
+ * The network link between two clusters of a lab in containers. Each method rejects with LabError: `usage` for an
+ * invalid fault, or `conflict` if the lab daemon does not respond.
  *
  * @example
  * import { type ContainerLink, UnderstudyLab } from 'understudy-lab/testcontainers'
@@ -42,17 +42,17 @@ export class ContainerLink {
     this.#between = between
   }
 
-  /** Drops all traffic, including connection ends, as a cut cable does. */
+  /** Drops all traffic, including the end of connections, like a cut cable. */
   partition(options?: ContainerFaultOptions): Promise<void> {
     return this.#set({ name: 'partition' }, options)
   }
 
-  /** Buffers all data until `heal`. */
+  /** Delays all data until the fault is removed. */
   hold(options?: ContainerFaultOptions): Promise<void> {
     return this.#set({ name: 'hold' }, options)
   }
 
-  /** Adds a fault. Of several with the same name, the newest applies. */
+  /** Adds a fault. If several faults have the same name, the newest applies. */
   setFault<N extends FaultName>(
     name: N,
     fault: Omit<NonNullable<Faults[N]>, 'toxicity'>,

@@ -1,7 +1,7 @@
 /// <reference types="node" preserve="true" />
 /**
- * Test containers of the image, which require Docker: `UnderstudyContainer` is one server, `UnderstudyLab` a topology on one
- * network. Requires the package `testcontainers`.
+ * Classes for Testcontainers: `UnderstudyContainer` is one server, and `UnderstudyLab` is a topology on one network.
+ * They require Docker and the package `testcontainers`.
  */
 export { ContainerCluster } from './container-cluster.js'
 export { type ContainerFaultOptions, ContainerLink } from './container-link.js'

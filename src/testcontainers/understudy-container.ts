@@ -4,17 +4,17 @@ import { requireValid } from '../lab/documents/check.js'
 import { requireSettings, type LabSettings } from '../lab/model/settings.js'
 import { SETTINGS_OBJECT } from '../lab/topology/schema.js'
 
-/** The default image: the one that `understudy image build` builds. */
+/** The default image, which `understudy image build` builds. */
 export const DEFAULT_IMAGE = 'understudy'
 
-/** API port inside the container. */
+/** The API port inside the container. */
 export const API_PORT = 8200
 
 const STARTUP_MS = 60_000
 
 /**
- * One unsealed server with in-memory storage and a root token in a container: `server -dev`. Start rejects with the error of
- * testcontainers, for example if the image does not exist.
+ * A container with one unsealed server, in-memory storage and a root token, as `server -dev` starts it. `start` rejects
+ * with the error of testcontainers, for example if the image does not exist.
  *
  * @example
  * import { UnderstudyContainer } from 'understudy-lab/testcontainers'
@@ -39,7 +39,7 @@ export class UnderstudyContainer extends GenericContainer {
     return this
   }
 
-  /** Sets settings of the stanza `understudy`. Throws LabError `usage` for an unknown setting. */
+  /** Sets settings of the configuration stanza `understudy`. Throws LabError `usage` for an unknown setting. */
   withSettings(settings: LabSettings): this {
     requireValid('withSettings', SETTINGS_OBJECT, settings, 'settings')
     requireSettings(settings)
@@ -57,7 +57,7 @@ export class UnderstudyContainer extends GenericContainer {
 }
 
 /**
- * A running server in a container, with its address on this machine. `stop` stops and removes it.
+ * A running container with one server. `stop` stops and removes the container.
  *
  * @example
  * import { type StartedUnderstudyContainer, UnderstudyContainer } from 'understudy-lab/testcontainers'
@@ -77,7 +77,7 @@ export class StartedUnderstudyContainer extends AbstractStartedContainer {
     this.client = new ApiClient({ address: this.address, token: rootToken })
   }
 
-  /** `http://host:port`, the value for VAULT_ADDR. */
+  /** The API address in the form `http://host:port`, which is the value for VAULT_ADDR. */
   get address(): string {
     return addressOf(this)
   }

@@ -35,11 +35,11 @@ import { API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
  * await using lab = await new UnderstudyLab('pr', options).start()
  */
 export interface UnderstudyLabOptions {
-  /** Default: `understudy`. */
+  /** The image of all containers. Default: `understudy`. */
   readonly image?: string | undefined
-  /** Settings of the stanza `understudy`, for all clusters. */
+  /** Settings of the configuration stanza `understudy`, for all clusters. */
   readonly settings?: LabSettings | undefined
-  /** Timeout of each wait in milliseconds. Default: 60 000. */
+  /** Timeout of each wait, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -48,10 +48,10 @@ const STOP_MS = 20_000
 const OPTIONS = mapWith({ image: { type: 'string' }, settings: SETTINGS_OBJECT, timeoutMs: TIMEOUT })
 
 /**
- * A topology as containers on one network: one container per cluster, with the lower-case cluster name as its host name. If
- * `start` fails, it stops the started containers. Errors:
+ * A topology in containers on one network. Each cluster is one container, whose host name is the cluster name in lower
+ * case. If `start` fails, it removes the containers. Errors:
  * - LabError `usage`: unknown topology, option or setting
- * - LabError `timeout`: a condition did not hold in time
+ * - LabError `timeout`: a condition was not met in time
  * - the error of testcontainers
  *
  * @example
@@ -71,7 +71,7 @@ export class UnderstudyLab {
     requireSettings(options.settings ?? {})
     this.#topology = typeof topology === 'string' ? loadTopology(topology) : topology
     this.#options = options
-    requireSingle(this.#topology, 'a lab of containers')
+    requireSingle(this.#topology, 'a lab in containers')
     for (const name of this.#topology.clusters) {
       const { tls, seal } = planOf(this.#topology, name)
       if (tls || seal?.type === 'auto')
@@ -143,7 +143,7 @@ export class UnderstudyLab {
 }
 
 /**
- * A running lab of containers. The caller must stop it.
+ * A running lab in containers. The caller must stop the lab.
  *
  * @example
  * import { type StartedUnderstudyLab, UnderstudyLab } from 'understudy-lab/testcontainers'
@@ -177,7 +177,7 @@ export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> 
   }
 
   /**
-   * Returns the link between two clusters. Throws LabError `usage` if there is none.
+   * Returns the link between two clusters. Throws LabError `usage` for an unknown cluster, or for two equal names.
    *
    * @example
    * await lab.link('A', 'B').partition()

@@ -1,6 +1,6 @@
 /**
- * AppRole: machines log in with a RoleID and a SecretID. Roles and SecretIDs replicate, except for the SecretIDs of roles
- * with local SecretIDs. The core creates tokens. They stay on the cluster that issued them.
+ * AppRole: machines log in with a RoleID and a SecretID. Roles and SecretIDs replicate, except for the SecretIDs of
+ * roles with local SecretIDs. The core creates the tokens of logins, which stay on the cluster that issued them.
  */
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
 import { decideLockout, Lockout, type LockoutSettings } from '../../logical/lockout.js'
@@ -14,9 +14,9 @@ import { LOCAL_FOLDERS } from './secret-id-records.js'
 import { tidyPath, tidyWork } from './tidy.js'
 
 export interface ApproleOptions {
-  /** Interval between two tidy runs. */
+  /** The interval between two runs of the tidy operation, in milliseconds. */
   readonly tidyIntervalMs: number
-  /** Undefined: user lockout is off, unless the tune settings of a mount enable it. */
+  /** Default settings of user lockout. Undefined disables user lockout unless the tuning of a mount enables it. */
   readonly lockout: LockoutSettings | undefined
 }
 

@@ -1,9 +1,9 @@
-/** Validation of the CIDR blocks of roles and SecretIDs, each alone and in combination, with the error texts. */
+/** Validates the CIDR blocks of roles and SecretIDs, and the address of a login. Errors have the text of Vault. */
 import { areSubsets, parseCidr } from '../../base/cidr.js'
 import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid } from '../../logical/errors.js'
 
-/** Requires every text to be a block `address/length`; a bare address is invalid. Throws 400. */
+/** Throws LogicalError 400 unless every text is a block `address/length`. An address without a length is invalid. */
 export const checkBlocks = (texts: readonly string[], what: 'CIDR blocks' | 'token CIDR blocks'): void => {
   const wrong = texts.find((text) => !parseCidr(text))
   if (wrong !== undefined) throw invalid(`failed to validate ${what}: invalid CIDR address: ${wrong}`)
@@ -21,8 +21,8 @@ export const checkSubset = (ofRole: readonly string[], ofSecretId: readonly stri
 }
 
 /**
- * Throws LogicalError 400 if the address is in no block. An empty list allows every address. `by` is the end of the error
- * text: the restriction and its owner.
+ * Throws LogicalError 400 if the address is in no block. An empty list allows every address. `by` is the end of the
+ * error text, which names the restriction.
  */
 export const checkSource = (blocks: readonly string[], address: string, by: string): void => {
   if (isWithinBoundCidrs(blocks, address)) return

@@ -1,7 +1,7 @@
 /**
- * AppRole login. The order of the checks is part of the API contract: the SecretID is used before the address is checked, so
- * that a rejected login consumes a use. An unknown RoleID and an unknown, expired or exhausted SecretID produce the same
- * error.
+ * AppRole login. The order of the checks is part of the API contract: the login consumes a use of the SecretID before
+ * it checks the client's address, so that a rejected login consumes a use too. An unknown RoleID and an unknown,
+ * expired or exhausted SecretID produce the same error.
  */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
@@ -23,7 +23,7 @@ const LOGIN_FIELDS = {
 
 export const LOGIN_PATH = 'login'
 
-/** The use that a login takes if its role requires no SecretID. */
+/** The result of `takeUse` for a role that requires no SecretID. */
 const NO_USE: { readonly [Part in keyof TakenUse]: undefined } = { secretId: undefined, stored: undefined }
 
 export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
@@ -35,7 +35,7 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
     if (!role) throw wrongIds()
     const { secretId, stored } = role.bindSecretId ? await takeUse(role, values.secret_id.trim()) : NO_USE
     try {
-      // Other logins may have failed while this one was queued.
+      // Checks again, because other logins may have failed while this login was queued.
       lockout.check(roleId)
       checkAddresses(role, secretId, request)
     } catch (error) {
@@ -56,8 +56,8 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
   }
 
   /**
-   * Rethrows an error. If the login must be forwarded, resets the failure counter first: the SecretID is valid, and the
-   * primary counts its uses.
+   * Rethrows an error. If the error means that the primary must handle the login, the SecretID is valid, so this
+   * function resets the failure counter first.
    */
   const onForwarded = (role: Role) => (error: unknown) => {
     if (error instanceof LogicalError && error.code === 'read-only') lockout.unlock(role.roleId)
@@ -94,7 +94,7 @@ const loginOf = (role: Role, secretId: SecretId | undefined): LoginAuth => {
   })
 }
 
-/** Returns the current times of the role. Throws 400 if the role no longer exists. */
+/** Returns the current TTLs of the role. Throws LogicalError 400 if the role no longer exists. */
 export const renewLogin = (data: MountData, { internal }: TokenOrigin): RenewalTimes => {
   const name = String(internal.role_name)
   const role = data.roles.find(name)

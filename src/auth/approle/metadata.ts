@@ -1,6 +1,6 @@
 /**
- * Parses the metadata of a SecretID. Clients send it as one text: a JSON object of strings or a comma-separated list of
- * `key=value`, either optionally in base64.
+ * Parses the metadata of a SecretID. Clients send the metadata as one text: a JSON object of strings, or a
+ * comma-separated list of `key=value`. Both can be in base64.
  */
 import { attempt } from '../../base/attempt.js'
 import { decodeBase64 } from '../../base/base64.js'
@@ -8,7 +8,7 @@ import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import { parseJson } from '../../logical/json.js'
 
-/** Throws 400 `failed to parse metadata: ...`. */
+/** Returns the metadata. Throws LogicalError 400 `failed to parse metadata: ...` for an invalid text. */
 export const parseMetadata = (sent: string): Record<string, string> => {
   const trimmed = sent.trim()
   if (trimmed === '') return {}
@@ -24,8 +24,8 @@ type Pairs = (readonly [key: string, value: string])[]
 const refusal = (why: string) => invalid(`failed to parse metadata: ${why}`)
 
 /**
- * Parses a JSON object of strings; undefined for anything else. A null value becomes an empty string; a null document
- * becomes an empty object.
+ * Parses a JSON object of strings. Returns undefined for any other text. A null value becomes an empty string, and the
+ * text `null` becomes an empty object.
  */
 const parseObject = (text: string): Pairs | undefined => {
   const value = attempt(() => parseJson(text, LIMITS.listElementsMax))
@@ -36,7 +36,7 @@ const parseObject = (text: string): Pairs | undefined => {
   return areTexts ? pairs.map(([key, inner]) => [key, inner ?? '']) : undefined
 }
 
-/** Parses `a=1,b=2`; the result is in lower case. */
+/** Parses a list such as `a=1,b=2`. The result is in lower case. Throws LogicalError 400 for an invalid list. */
 const parsePairs = (text: string): Pairs => {
   const texts = text.split(',', LIMITS.listElementsMax + 1)
   if (texts.length > LIMITS.listElementsMax) throw refusal(`more than ${LIMITS.listElementsMax} pairs`)

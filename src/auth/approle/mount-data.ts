@@ -1,7 +1,7 @@
 /**
  * The data of one mount: its roles, and the SecretIDs of each role in the storage that the role selects. Only the
- * performance primary decides writes of replicated data. On a secondary such a write fails before it reads anything, and the
- * whole request is forwarded.
+ * performance primary can validate and execute a write of replicated data. On a secondary, such a write fails before it
+ * reads any data, and the secondary forwards the request.
  */
 import type { BackendContext } from '../../logical/backend.js'
 import { decidedByPrimary, readOnly } from '../../logical/decided-by-primary.js'
@@ -30,14 +30,17 @@ export class MountData {
     return new SecretIds(role, store, this.roles, () => this.context.clock.now())
   }
 
-  /** Throws 404 if the role does not exist. */
+  /** Returns a role. Throws LogicalError 404 if the role does not exist. */
   require(name: string): Role {
     const role = this.roles.find(name)
     if (!role) throw noRole(name)
     return role
   }
 
-  /** Finds the role for a write. An unknown role may not have replicated yet, so a secondary lets the primary decide. */
+  /**
+   * Finds the role for a write. A role that is unknown on a secondary may not have replicated yet, so the error
+   * `read-only` sends the request to the primary.
+   */
   requireForWrite(name: string): Role {
     if (this.context.isReadOnly() && !this.roles.find(name)) throw readOnly()
     return this.require(name)

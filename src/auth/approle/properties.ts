@@ -1,6 +1,5 @@
 /**
- * The settings of a role that have their own endpoint, so that access to each can be granted separately. Each entry states
- * its fields and its read, write and delete.
+ * The settings of a role that have their own endpoint, so that policies can grant access to each of them separately.
  */
 import { wholeSeconds } from '../../base/duration.js'
 import { type Call, definePath, type MountView, type PathSpec, sentBy } from '../../logical/backend.js'
@@ -23,11 +22,11 @@ import type { MountData } from './mount-data.js'
 type FieldName = keyof typeof ROLE_FIELDS & string
 
 interface Property {
-  /** The last one names the endpoint. */
+  /** The last field determines the path of the endpoint. */
   readonly fields: readonly FieldName[]
   readonly summary: string
   readonly read: (role: Role) => Response
-  /** Returns the changed role, or undefined to leave it unchanged. Throws 400. If absent, the property is read-only. */
+  /** Returns the changed role, or undefined for no change. Throws LogicalError 400. Absent for a read-only property. */
   readonly write?: (role: Role, call: PropertyCall, mount: MountView) => Role | undefined
   readonly reset?: (role: Role) => Role
 }
@@ -184,7 +183,7 @@ const checkTtls = ({ token }: Role, message: string): void => {
 
 type NameCall = Call<typeof ROLE_NAME_FIELD>
 
-/** Returns one endpoint per property. Writes run the same checks as a write of the whole role. */
+/** Returns one endpoint per property. A write performs the same checks as a write of the whole role. */
 export const propertyPaths = (data: MountData): PathSpec[] => PROPERTIES.map((property) => pathOf(data, property))
 
 const pathOf = (data: MountData, { fields, summary, read, write, reset }: Property): PathSpec => {

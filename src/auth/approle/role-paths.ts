@@ -33,8 +33,8 @@ export const ROLE_FIELDS = {
 export type RoleCall = Call<typeof ROLE_FIELDS>
 
 /**
- * Merges the sent fields into `before`. Throws 400 if a field or the merged role is invalid. Does not check whether the role
- * has any login restriction.
+ * Merges the fields of the request into `before`. Throws LogicalError 400 if a field or the merged role is invalid.
+ * Does not check that the role restricts logins.
  */
 const applyRoleFields = (
   call: RoleCall,
@@ -66,7 +66,7 @@ const applyRoleFields = (
     token,
   }
   checkSecretIdSettings(role)
-  // The new name accepts any value: the TTL of tokens is capped when they are issued.
+  // `token_period` accepts any value, because the TTL of a token is capped when the token is issued.
   if (call.supplied('period') && !call.supplied('token_period')) checkPeriod(values.period, values.period, mount)
   if (token.maxTtlSeconds > mount.maxLeaseTtlSeconds) warnings.push(MAX_TTL_WARNING)
   return { role, warnings }
@@ -75,13 +75,13 @@ const applyRoleFields = (
 const MAX_TTL_WARNING =
   "token_max_ttl is greater than the backend mount's maximum TTL value; issued tokens' max TTL value will be truncated"
 
-/** Checks that blocks are valid and uses are not negative. Throws 400. */
+/** Throws LogicalError 400 if a CIDR block is invalid or the number of uses is negative. */
 export const checkSecretIdSettings = (role: Role): void => {
   checkBlocks(role.secretIdBoundCidrs ?? [], 'CIDR blocks')
   if (role.secretIdNumUses < 0) throw invalid('secret_id_num_uses cannot be negative')
 }
 
-/** Throws 400 if `seconds` exceeds the maximum of the mount. The text contains `shownSeconds`. */
+/** Throws LogicalError 400 if `seconds` exceeds the maximum of the mount. The error text shows `shownSeconds`. */
 export const checkPeriod = (seconds: number, shownSeconds: number, { maxLeaseTtlSeconds }: MountView): void => {
   if (seconds <= maxLeaseTtlSeconds) return
   throw invalid(
@@ -89,9 +89,7 @@ export const checkPeriod = (seconds: number, shownSeconds: number, { maxLeaseTtl
   )
 }
 
-/**
- * Returns a role in the form of a read response: without RoleID and HMAC key, and with the old names only if they are set.
- */
+/** Returns the data of a read response. Omits the RoleID and the HMAC key, and old names that are not set. */
 const roleData = (role: Role): Record<string, unknown> => ({
   bind_secret_id: role.bindSecretId,
   local_secret_ids: role.hasLocalSecretIds,

@@ -1,8 +1,8 @@
 /**
- * Role records, and the index that finds a role by its RoleID. Both change in one transaction, so that a RoleID always
- * belongs to one role and a role always has exactly one RoleID.
+ * Stores roles, and the index that finds a role by its RoleID. A write changes both in one transaction, so that every
+ * RoleID belongs to one role and every role has one RoleID.
  *
- * `role/<lower-case name>` holds the role, `role_id/<hash>` the name of the role that owns the RoleID.
+ * `role/<name in lower case>` contains the role. `role_id/<hash>` contains the name of the role with the RoleID.
  */
 import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
@@ -30,7 +30,7 @@ const SALT_KEY = 'salt'
 export class Salt {
   readonly #storage: Storage
   readonly #random: Random
-  /** The committed salt. The salt of a failed write must not be cached. */
+  /** The stored salt. Only set after a commit, because the write of a new salt can fail. */
   #value: Buffer | undefined
   /** Cached hashes. Every login needs two: the hash of its RoleID and the hash of an accessor. */
   readonly #hashes = new RecentCache<string>(LIMITS.saltedTextsMax)
@@ -40,13 +40,13 @@ export class Salt {
     this.#random = random
   }
 
-  /** Returns 64 hex digits; undefined while the mount has never had a role. */
+  /** Returns the hash in 64 hex digits; undefined if the mount has never had a role. */
   find(text: string): string | undefined {
     this.#value ??= this.#storage.get(SALT_KEY)
     return this.#value && (this.#hashes.get(text) ?? this.#remember(text, hmacSha256Hex(this.#value, text)))
   }
 
-  /** Returns the hash within a write to the replicated storage, and creates the salt if there is none. */
+  /** Returns the hash inside a transaction of the replicated storage. Creates the salt if it does not exist. */
   hash(tx: Transaction, text: string): string {
     const salt = this.#value ?? tx.get(SALT_KEY) ?? this.#create(tx)
     return hmacSha256Hex(salt, text)
@@ -71,12 +71,12 @@ export class Salt {
 }
 
 /**
- * The role_name of all endpoints: letters, digits, space, hyphen, underscore and period in any position. Names are
- * case-insensitive, and stored and shown in lower case.
+ * The field with the name of a role: letters, digits, spaces, hyphens, underscores and periods. Names are
+ * case-insensitive. Records and responses contain them in lower case.
  */
 export const ROLE_NAME_FIELD = { role_name: string('Name of the role, case-insensitive.') } as const
 
-/** Returns the name as stored. Throws 400 with the violated rule. */
+/** Returns the name of a role in lower case. Throws LogicalError 400 for an invalid name. */
 export const parseRoleName = (text: string): string => {
   if (Buffer.byteLength(text) > LIMITS.roleNameBytesMax) {
     throw invalid(`role_name must be shorter than ${LIMITS.roleNameBytesMax + 1} bytes`)
@@ -95,12 +95,14 @@ export interface Role {
   /** In lower case. */
   readonly name: string
   readonly roleId: string
-  /** Random for every new role, even if it reuses a name, so that SecretIDs of the old role are invalid. */
+  /**
+   * A new random key for every new role. If the role reuses a name, SecretIDs of the old role are therefore invalid.
+   */
   readonly hmacKey: string
   readonly bindSecretId: boolean
-  /** Fixed at creation: SecretIDs stay on the cluster that issued them. */
+  /** True if SecretIDs stay on the cluster that issued them. Cannot change after the creation of the role. */
   readonly hasLocalSecretIds: boolean
-  /** CIDR blocks in the client's spelling; null if never set, or after a reset. */
+  /** CIDR blocks as the client sent them; null if never set, or after a reset. */
   readonly secretIdBoundCidrs: readonly string[] | null
   readonly secretIdNumUses: number
   readonly secretIdTtlSeconds: number
@@ -134,7 +136,7 @@ export class Roles {
     this.#salt = salt
   }
 
-  /** Finds a role by its name as sent. Throws 400 for an invalid name. */
+  /** Finds a role by its name in any letter case. Throws LogicalError 400 for an invalid name. */
   find(name: string, reader: ReadStorage = this.#storage): Role | undefined {
     return readRecord<Role>(reader, ROLE_PREFIX + parseRoleName(name))
   }
@@ -152,9 +154,9 @@ export class Roles {
   }
 
   /**
-   * Creates or changes a role in one transaction. `fn` receives the current role and returns the role to store, or undefined
-   * to change nothing. Throws what `fn` throws. Throws 400 if the role has no login restriction, or if another role has the
-   * RoleID.
+   * Creates or changes a role in one transaction. `fn` receives the current role and returns the role to store, or
+   * undefined to change nothing. Throws LogicalError 400 if the role does not restrict logins, or if another role has
+   * the RoleID. Also throws the errors of `fn`.
    */
   write<T>(name: string, fn: (before: Role | undefined) => { role: Role | undefined; result: T }): Promise<T> {
     return this.#storage.write((tx) => {

@@ -1,4 +1,4 @@
-/** The fields of a request for a SecretID, checked against the limits of its role. */
+/** The fields of a request for a SecretID, and their validation against the limits of the role. */
 import { lifeMs, wholeSeconds } from '../../base/duration.js'
 import { formatTime, ZERO_TIME } from '../../base/rfc3339.js'
 import type { Call } from '../../logical/backend.js'
@@ -25,14 +25,15 @@ export const CUSTOM_FIELDS = {
 
 export type GenerateCall = Pick<Call<typeof GENERATE_FIELDS>, 'values' | 'supplied'>
 
-interface Circumstances {
+/** Values of a new SecretID that its request does not contain. */
+interface SecretIdInputs {
   readonly accessor: string
   readonly nowMs: number
   readonly maxLeaseTtlSeconds: number
 }
 
-/** Builds the record of a new SecretID. Throws 400 for the first violation of the role's limits. */
-export const decideSecretId = (call: GenerateCall, role: Role, circumstances: Circumstances): SecretId => {
+/** Builds the record of a new SecretID. Throws LogicalError 400 if a field violates a limit of the role. */
+export const decideSecretId = (call: GenerateCall, role: Role, inputs: SecretIdInputs): SecretId => {
   const { cidr_list: cidrList, token_bound_cidrs: tokenBoundCidrs, metadata } = call.values
   if (!role.bindSecretId) throw invalid('bind_secret_id is not set on the role')
   checkBlocks(cidrList, 'CIDR blocks')
@@ -41,7 +42,7 @@ export const decideSecretId = (call: GenerateCall, role: Role, circumstances: Ci
   checkSubset(role.token.boundCidrs ?? [], tokenBoundCidrs)
   const numUses = decideNumUses(call, role)
   const ttlSeconds = decideTtlSeconds(call, role)
-  const { accessor, nowMs, maxLeaseTtlSeconds } = circumstances
+  const { accessor, nowMs, maxLeaseTtlSeconds } = inputs
   return {
     role: role.name,
     accessor,
@@ -56,7 +57,7 @@ export const decideSecretId = (call: GenerateCall, role: Role, circumstances: Ci
   }
 }
 
-/** Returns the TTL capped by the mount; 0 means no expiry and stays 0. */
+/** Returns the TTL, but at most the maximum of the mount. A TTL of 0, which means no expiry, stays 0. */
 export const effectiveTtlSeconds = (ttlSeconds: number, maxLeaseTtlSeconds: number): number =>
   Math.min(ttlSeconds, maxLeaseTtlSeconds)
 
@@ -78,7 +79,7 @@ const decideTtlSeconds = ({ values, supplied }: GenerateCall, { secretIdTtlSecon
 /** Returns true if `asked` exceeds `limit`. 0 means unlimited for both. */
 const exceeds = (asked: number, limit: number): boolean => limit > 0 && (asked === 0 || asked > limit)
 
-/** Returns a SecretID in the form of a lookup response, without its value and role. */
+/** Returns the data of a lookup response, without the SecretID and its role. */
 export const secretIdData = (record: SecretId): Record<string, unknown> => ({
   cidr_list: record.cidrList,
   creation_time: formatTime(record.createdAtMs),

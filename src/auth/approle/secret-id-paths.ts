@@ -29,9 +29,9 @@ export const secretIdPaths = (data: MountData): PathSpec[] => {
   const issue = async (call: GenerateCall, secretId: string): Promise<Response> => {
     const role = data.requireForWrite(call.values.role_name)
     const { maxLeaseTtlSeconds } = mount
-    const circumstances = { accessor: uuid(random), nowMs: clock.now(), maxLeaseTtlSeconds }
+    const inputs = { accessor: uuid(random), nowMs: clock.now(), maxLeaseTtlSeconds }
     const { accessor, numUses, ttlSeconds } = await data.secretIdsOf(role).add(secretId, (current) => {
-      const record = decideSecretId(call, current, circumstances)
+      const record = decideSecretId(call, current, inputs)
       checkSecretIdLength(secretId, 'failed to store secret_id: failed to create HMAC of secret ID')
       return record
     })
@@ -108,7 +108,7 @@ export const accessorPaths = (data: MountData): PathSpec[] => {
         update: async ({ values }) => {
           const accessor = sentAccessor(values)
           const found = await data.secretIdsOf(data.require(values.role_name)).findByAccessor(accessor)
-          // Clients parse this response as data and would not understand a list of errors.
+          // Clients parse the `data` of this response, and cannot parse a list of errors.
           if (found === 'unknown') return { status: 404, data: { error: unknownText(accessor) }, mountType: '' }
           return found === 'foreign' ? undefined : { data: secretIdData(found) }
         },

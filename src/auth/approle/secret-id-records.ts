@@ -1,9 +1,10 @@
 /**
- * SecretID records, and the index that finds a record by its accessor, in replicated or cluster-local storage. A SecretID and
- * its accessor are written and removed in one transaction. The SecretID itself is not stored: the key of the record is an
- * HMAC of the SecretID with the HMAC key of its role.
+ * Stores SecretIDs, and the index that finds a SecretID by its accessor, in replicated or cluster-local storage. Each
+ * transaction writes or removes both. The SecretID itself is not stored: the key of the record is an HMAC of the
+ * SecretID with the HMAC key of its role.
  *
- * `<folder>/<HMAC of role>/<HMAC of SecretID>` holds the record, `<accessor folder>/<hash>` the key of the record.
+ * `<folder>/<HMAC of role>/<HMAC of SecretID>` contains the record. `<accessor folder>/<hash>` contains the key of the
+ * record.
  */
 import { LIMITS } from '../../base/limits.js'
 import { remembered } from '../../base/remembered.js'
@@ -20,18 +21,18 @@ import {
 } from '../../logical/storage.js'
 import type { Role, Salt } from './roles.js'
 
-/** The stored record of one SecretID. It is found by an HMAC of the SecretID, which is not stored itself. */
+/** The stored record of one SecretID. Does not contain the SecretID itself. */
 export interface SecretId {
-  /** The name of its role, to check whether the role still exists. */
+  /** The name of the role, which the tidy operation uses to check whether the role still exists. */
   readonly role: string
   readonly accessor: string
-  /** Remaining uses. 0 means unlimited, since the last use removes the record. */
+  /** Remaining uses. 0 means unlimited: a limited SecretID never has 0, because its last use removes the record. */
   readonly numUses: number
   /** The requested TTL, which the mount may cap. */
   readonly ttlSeconds: number
   readonly createdAtMs: number
   readonly updatedAtMs: number
-  /** Null = no expiry. */
+  /** Null if the SecretID does not expire. */
   readonly expiresAtMs: number | null
   readonly metadata: Readonly<Record<string, string>>
   readonly cidrList: readonly string[]
@@ -49,7 +50,7 @@ export const LOCAL_FOLDERS: Folders = { secretIds: 'secret_id_local/', accessors
 export const hasExpired = ({ expiresAtMs }: SecretId, nowMs: number): boolean =>
   expiresAtMs !== null && expiresAtMs <= nowMs
 
-/** Throws 400 if the SecretID is too long. `prefix` precedes the text. */
+/** Throws LogicalError 400 if the SecretID is too long. The error text starts with `prefix`. */
 export const checkSecretIdLength = (secretId: string, prefix: string): void => {
   if (Buffer.byteLength(secretId) > LIMITS.hmacInputBytesMax) {
     throw invalid(`${prefix}: value is longer than maximum of ${LIMITS.hmacInputBytesMax} bytes`)
@@ -60,7 +61,7 @@ export class SecretIdStore {
   readonly storage: Storage
   readonly folders: Folders
   readonly #salt: Salt
-  /** Cached by role record, and collected together with it. */
+  /** Cached folders by role. The garbage collector removes an entry together with its role. */
   readonly #foldersOf = new WeakMap<Role, string>()
 
   constructor(storage: Storage, folders: Folders, salt: Salt) {
@@ -82,13 +83,13 @@ export class SecretIdStore {
     return readRecord<SecretId>(reader, key)
   }
 
-  /** Returns the key of the SecretID with this accessor, of any role. */
+  /** Returns the storage key of the SecretID with this accessor, regardless of its role. */
   findKey(accessor: string, reader: ReadStorage = this.storage): string | undefined {
     const entry = readJson<{ key: string }>(reader, this.#accessorKey(accessor))
     return entry && this.folders.secretIds + entry.key
   }
 
-  /** Returns whether the accessor exists. Without it the SecretID is invalid. */
+  /** Returns whether the accessor of a SecretID exists. A SecretID without its accessor is invalid. */
   hasAccessor(record: SecretId, reader: ReadStorage = this.storage): boolean {
     return reader.get(this.#accessorKey(record.accessor)) !== undefined
   }
@@ -123,7 +124,7 @@ export class SecretIdStore {
 
   #accessorKey(accessor: string): string {
     const hash = this.#salt.find(accessor)
-    if (hash === undefined) throw new Error('a SecretID was requested before the first role was created')
+    if (hash === undefined) throw new Error('the mount has no salt, because it has never had a role')
     return this.folders.accessors + hash
   }
 }

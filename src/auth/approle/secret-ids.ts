@@ -1,22 +1,22 @@
 /**
- * Operations on the SecretIDs of a role, in either storage. Every decision is made inside a transaction, on the current role
- * and SecretID.
+ * Operations on the SecretIDs of a role, in replicated or cluster-local storage. A write makes its decision inside the
+ * transaction, with the current role and SecretID.
  */
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { pagesOf, type ReadStorage, type Transaction } from '../../logical/storage.js'
 import type { Role, Roles } from './roles.js'
 import { hasExpired, type SecretId, type SecretIdStore } from './secret-id-records.js'
 
-/** Returns the 404 for a role that does not exist, with the name as sent. */
+/** Returns the LogicalError 404 for a role that does not exist. `name` is the name in the request. */
 export const noRole = (name: string): LogicalError =>
   new LogicalError('not-found', `role ${JSON.stringify(name)} does not exist`)
 
 const REMOVALS_AT_ONCE = 500
 
-/** A SecretID before one of its uses was taken. */
+/** A SecretID as it was before a login consumed one of its uses. */
 export interface TakenUse {
   readonly secretId: SecretId
-  /** Settles with the write that takes the use; undefined for an unlimited SecretID. */
+  /** Settles when the write that consumes the use ends; undefined for an unlimited SecretID. */
   readonly stored: Promise<void> | undefined
 }
 
@@ -35,8 +35,8 @@ export class SecretIds {
   }
 
   /**
-   * Registers a SecretID. `decide` builds its record from the current role. Throws what `decide` throws, 404 if the role no
-   * longer exists, and 400 if the role already has this SecretID.
+   * Registers a SecretID. `decide` builds its record from the current role. Rejects with LogicalError 404 if the role
+   * no longer exists, with 400 if the role already has this SecretID, and with the errors of `decide`.
    */
   add(secretId: string, decide: (role: Role) => SecretId): Promise<SecretId> {
     const key = this.#store.keyOf(this.#role, secretId)
@@ -54,15 +54,15 @@ export class SecretIds {
     })
   }
 
-  /** Finds a SecretID that is valid now. Removes one whose accessor is missing. */
+  /** Finds a valid SecretID. If the accessor of the SecretID is missing, removes the SecretID and returns undefined. */
   find(secretId: string): Promise<SecretId | undefined> {
     return this.#findAt(this.#store.keyOf(this.#role, secretId))
   }
 
   /**
-   * Takes one use. The last use removes the SecretID. An unlimited SecretID does not change. Returns undefined if the
-   * SecretID is invalid or exhausted. When this resolves, the use is queued, but not yet durable: no other login can take
-   * it, and later writes are never durable without it.
+   * Consumes one use. The last use removes the SecretID. An unlimited SecretID does not change. Returns undefined if
+   * the SecretID is invalid or exhausted. When the promise resolves, the write is queued but not yet durable: no other
+   * login can consume the same use, and no later write becomes durable before it.
    */
   async use(secretId: string): Promise<TakenUse | undefined> {
     const key = this.#store.keyOf(this.#role, secretId)
@@ -76,20 +76,20 @@ export class SecretIds {
       await stored
       return undefined
     }
-    // Prevents an unhandled rejection: the caller may be waiting for something else when the write fails.
+    // Prevents an unhandled rejection if the write fails before the caller awaits `stored`.
     stored.catch(() => undefined)
     return { secretId: record, stored }
   }
 
-  /** Destroys a SecretID. Does nothing if it does not exist. */
+  /** Destroys a SecretID. Does nothing if the SecretID does not exist. */
   destroy(secretId: string): Promise<void> {
     const key = this.#store.keyOf(this.#role, secretId)
     return this.#store.storage.write((tx) => this.#store.removeAt(tx, key))
   }
 
   /**
-   * Finds a SecretID by accessor. Returns `unknown` if no SecretID has it, `foreign` if it belongs to another role,
-   * otherwise the record.
+   * Finds a SecretID by accessor. Returns `unknown` if no SecretID has this accessor, `foreign` if the SecretID belongs
+   * to another role, otherwise the record.
    */
   async findByAccessor(accessor: string): Promise<SecretId | 'unknown' | 'foreign'> {
     const key = this.#store.findKey(accessor)
@@ -108,7 +108,7 @@ export class SecretIds {
     })
   }
 
-  /** Returns the accessors of the SecretIDs that are valid now. */
+  /** Returns the accessors of the SecretIDs that have not expired. */
   async accessors(): Promise<string[]> {
     const found: string[] = []
     for await (const keys of pagesOf(this.#store.storage, this.#store.folderOf(this.#role))) {
@@ -133,7 +133,7 @@ export class SecretIds {
     }
   }
 
-  /** Takes one use. Returns the record as it was before; empty if the SecretID is unknown or has expired. */
+  /** Consumes one use. Returns the record before the change; empty if the SecretID is unknown or has expired. */
   #takeUse(tx: Transaction, key: string): readonly SecretId[] {
     const record = this.#store.read(key, tx)
     if (!record || hasExpired(record, this.#nowMs())) return []
@@ -156,7 +156,7 @@ export class SecretIds {
     return undefined
   }
 
-  /** Returns the current role; undefined if it was removed. A re-created role of the same name has another HMAC key. */
+  /** Returns the current role; undefined if the role was removed. A new role of the same name has another HMAC key. */
   #currentRole(tx: Transaction): Role | undefined {
     const reader: ReadStorage | undefined = this.#role.hasLocalSecretIds ? undefined : tx
     const role = this.#roles.find(this.#role.name, reader)

@@ -1,7 +1,7 @@
 /**
- * Removes SecretIDs that are no longer valid, and accessors that refer to no SecretID: periodically and on request. Each
- * cluster tidies its local storage. Only a cluster that can write replicated data tidies the replicated storage. Only one
- * run is in progress at a time.
+ * Removes invalid SecretIDs, and accessors that refer to no SecretID. Runs periodically and on request. Each cluster
+ * tidies its local storage. Only a cluster that can write replicated data tidies the replicated storage. Only one run
+ * is in progress at a time.
  */
 import { PeriodicWork } from '../../base/periodic-work.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
@@ -21,7 +21,7 @@ export const tidyWork = (data: MountData): PeriodicWork => {
       if (!context.isReadOnly()) await clean(replicated)
       await clean(local)
     } catch (error) {
-      if (!work.isStopped) context.log.warn('the removal of invalid SecretIDs failed', { error: String(error) })
+      if (!work.isStopped) context.log.warn('invalid SecretIDs could not be removed', { error: String(error) })
     }
   })
 
@@ -39,7 +39,8 @@ export const tidyWork = (data: MountData): PeriodicWork => {
   }
 
   /**
-   * Checks everything below `prefix`, and checks candidates again inside the write. Returns the number of removed entries.
+   * Removes the dead keys below `prefix`, and returns their number. Checks each dead key again inside the transaction
+   * that removes it.
    */
   const sweep = async (storage: Storage, prefix: string, { isDead, remove }: Rule): Promise<number> => {
     let removed = 0

@@ -1,9 +1,9 @@
 import type { TokenView } from '../../logical/request.js'
 import type { IssuedToken, TokenInfo, TokenRequest } from '../../logical/token-request.js'
 
-/** The part of the token store that the token endpoints need. All its errors are LogicalErrors. */
+/** The operations of the token store that the endpoints of auth/token use. All errors are LogicalErrors. */
 export interface TokenAuthority {
-  /** Returns undefined for an unknown, expired or revoked token. */
+  /** Finds a token. Returns undefined for an unknown, expired or revoked token. */
   find(presented: string): TokenInfo | undefined
   findByAccessor(accessor: string): TokenInfo | undefined
   listAccessors(namespaceId: string): Promise<string[]>
@@ -12,7 +12,7 @@ export interface TokenAuthority {
   renew(token: TokenInfo, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken>
   revokeTree(token: TokenInfo): Promise<void>
   revokeAndOrphan(token: TokenInfo): Promise<void>
-  /** Returns the policies from the token's entity and its groups, sorted. */
+  /** Returns the policies that the token's entity adds, sorted. */
   identityPoliciesOf(token: TokenView): string[]
   /** Returns whether the token has the sudo capability on a path of its namespace. */
   hasSudo(token: TokenView, path: string): boolean

@@ -61,7 +61,8 @@ const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): PathSpec[
 }
 
 /**
- * Creates auth/token/roles, which manages token roles. `maxTtlSeconds` returns the maximum TTL of a namespace's token mount.
+ * Creates the paths of auth/token/roles, which manage token roles. `maxTtlSeconds` returns the maximum TTL of a
+ * namespace's token mount.
  */
 const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string) => number): PathSpec[] => [
   definePath('roles/?', {}, 'List the token roles.', {
@@ -90,14 +91,17 @@ const longLifeWarnings = ({ explicitMaxTtl }: TokenRole, maxSeconds: number): st
 
 interface TokenBackendOptions {
   readonly authority: TokenAuthority
-  /** The view of `sys/token-roles/`. */
+  /** The storage of the keys below `sys/token-roles/`. */
   readonly roles: Storage
   readonly clock: Clock
   /** Returns the token mount of a namespace. Tuning can change it. */
   readonly mountOf: (namespaceId: string) => { readonly accessor: string; readonly maxLeaseTtlSeconds: number }
 }
 
-/** Creates the token auth method: one backend for the token mounts of all namespaces, since the core owns tokens. */
+/**
+ * Creates the token auth method: one backend for the token mounts of all namespaces, because the core stores all
+ * tokens.
+ */
 export const createTokenBackend = (options: TokenBackendOptions): Backend => {
   const { authority, clock, mountOf } = options
   const roles = new TokenRoles(options.roles)
@@ -115,7 +119,7 @@ export const createTokenBackend = (options: TokenBackendOptions): Backend => {
   }
 }
 
-/** `revoke-orphan` checks sudo itself, since its error is different. */
+/** `revoke-orphan` is absent: it requires sudo too, but checks sudo itself because its error is different. */
 const RULES = new PathRuleTable({
   accessors: { access: 'sudo' },
   'accessors/*': { access: 'sudo' },
@@ -124,7 +128,7 @@ const RULES = new PathRuleTable({
   'revoke-self': { isForSelf: true },
 })
 
-/** Returns the current times of a token's role. Throws 400 if the role no longer exists. */
+/** Returns the current TTLs of a token's role. Throws LogicalError 400 if the role no longer exists. */
 const renewByRole = (roles: TokenRoles, { internal }: TokenOrigin): RenewalTimes => {
   const name = String(internal.role ?? '')
   const role = roles.find(String(internal.namespaceId ?? ''), name)

@@ -42,8 +42,8 @@ const CUSTOM_ID_WARNING =
   'obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.'
 
 /**
- * Derives a new token from its parent, its role and the request. Pure: the caller adds the entity of an alias. Throws 400
- * with the first violated rule.
+ * Decides the properties of a new token from its parent, its role and the request. Does not resolve an entity alias:
+ * the caller does. Throws LogicalError 400 for the first violated rule.
  */
 export const decideCreation = (facts: CreateFacts): { wanted: TokenRequest; warnings: string[] } => {
   const { values, parent, role, hasSudo, namespace } = facts
@@ -151,7 +151,7 @@ const refuseEndlessRoot = (
   throw invalid('expiring root tokens cannot create non-expiring root tokens')
 }
 
-/** Returns `token-Jo-Smith` for `Jo Smith!`. */
+/** Returns the display name of a token, such as `token-Jo-Smith` for `Jo Smith!`. */
 const displayNameOf = (name: string): string =>
   name === '' ? 'token' : `token-${name}`.replace(/[^A-Za-z0-9-]/g, '-').replace(/-$/, '')
 
@@ -172,14 +172,14 @@ const lesserWarnings = (asked: AskedTimes, role: TokenRole | undefined): string[
   ]
 }
 
-/** Throws 400 unless the role allows tokens for this alias. */
+/** Throws LogicalError 400 unless the role allows tokens for this alias. */
 export const checkEntityAlias = (alias: string, role: TokenRole | undefined): void => {
   if (!role) throw invalid("'entity_alias' is only allowed in combination with token role")
   if (!role.allowedEntityAliases?.some((glob) => matchesGlob(glob, alias)))
     throw invalid("invalid 'entity_alias' value")
 }
 
-/** Returns the origin that lets a renewal find the role. */
+/** Returns the origin of a token, from which a renewal finds the role. */
 const originOf = (role: TokenRole, namespaceId: string): TokenOrigin => ({
   policies: [],
   internal: { role: role.name, namespaceId },

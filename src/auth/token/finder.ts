@@ -9,24 +9,26 @@ export const TOKEN_FIELD = { token: string('The token. A lookup uses the token o
 export const ACCESSOR_FIELD = { accessor: string('The accessor of the token.') }
 export const INCREMENT_FIELD = { increment: duration('Requested TTL from now.') }
 
-/** Returns the 403 of a lookup for an invalid token. */
+/** Returns the LogicalError 403 of a lookup of an invalid token. */
 export const badToken = (): LogicalError => new LogicalError('permission-denied', 'bad token')
 
 /** Returns the path for policy checks, relative to the token's namespace. */
 export const aclPath = (request: Request, token: TokenInfo): string =>
   request.namespace.path.slice(token.namespace.path.length) + request.path
 
-/** Returns the token named in the body. Throws 400 if there is none. */
+/** Returns the token in the body of a request. Throws LogicalError 400 if the body contains no token. */
 export const namedToken = ({ values }: Pick<Call<typeof TOKEN_FIELD>, 'values'>): string => {
   if (values.token === '') throw invalid('missing token ID')
   return values.token
 }
 
-/** Finds a presented token. Tokens of other branches of the namespace tree count as unknown. */
+/** Finds a token in the request's namespace or below it. Tokens of other namespaces count as unknown. */
 export const findToken = (authority: TokenAuthority, request: Request, presented: string): TokenInfo | undefined =>
   visible(request, authority.find(presented))
 
-/** Returns the request's own token. It is valid wherever the pipeline accepted it, including child namespaces. */
+/**
+ * Returns the token of the request, which may be in a parent namespace. Throws LogicalError 403 for an invalid token.
+ */
 export const ownToken = (authority: TokenAuthority, { clientToken = '' }: Request): TokenInfo => {
   const token = authority.find(clientToken)
   if (!token) throw badToken()

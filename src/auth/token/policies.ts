@@ -12,8 +12,8 @@ interface PolicyFacts {
 }
 
 /**
- * Returns the policies of a new token. By default a child may have no more policies than its parent. A role with policy
- * lists, or sudo, replaces that rule. Throws 400 for policies that may not be granted.
+ * Returns the policies of a new token. By default, a child can only have policies of its parent. A role with policy
+ * lists replaces this rule, and sudo disables it. Throws LogicalError 400 for policies that the caller may not grant.
  */
 export const decidePolicies = (facts: PolicyFacts): string[] => {
   const { role } = facts
@@ -73,13 +73,13 @@ const allowedByRole = (
   )
 }
 
-/** Returns, for example, `["a" "b"]`. */
+/** Returns the names in the list format of Vault, such as `["a" "b"]`. */
 const quoteList = (names: readonly string[]): string => `[${names.map((name) => JSON.stringify(name)).join(' ')}]`
 
 const matches = (name: string, names: readonly string[], globs: readonly string[]): boolean =>
   normalizePolicies(names).includes(name) || globs.some((glob) => matchesGlob(glob, name))
 
-/** Matches case-insensitively; each `*` stands for any text. */
+/** Returns whether `text` matches `glob`, regardless of letter case. Each `*` stands for any text. */
 export const matchesGlob = (glob: string, text: string): boolean => {
   const parts = glob.trim().toLowerCase().split('*')
   const name = text.toLowerCase()

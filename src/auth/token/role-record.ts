@@ -10,8 +10,8 @@ const ROLE_TYPES = ['default-service', 'default-batch', 'service', 'batch'] as c
 type RoleTokenType = (typeof ROLE_TYPES)[number]
 
 /**
- * A token role as stored. Durations in seconds, 0 = not set. A `Renamed` field also stores the value that was last written
- * under its old name.
+ * A stored token role. Durations are in seconds, with 0 for not set. A `Renamed` field also contains the value that was
+ * last written under its old name.
  */
 export interface TokenRole {
   readonly name: string
@@ -72,7 +72,7 @@ const newRole = (name: string): TokenRole => ({
   tokenType: 'default-service',
 })
 
-/** Merges the sent fields into the role. Throws 400 if a field or the merged role is invalid. */
+/** Merges the fields of the request into the role. Throws LogicalError 400 if a field or the merged role is invalid. */
 const applyRoleFields = (
   call: RoleCall,
   name: string,
@@ -189,11 +189,11 @@ export const roleData = (role: TokenRole): Record<string, unknown> => ({
   token_type: role.tokenType,
 })
 
-/** Token roles, shared by the performance replication set: `<namespace id>/<name>` below their prefix. */
+/** The token roles, which replicate. The storage key of a role contains the namespace ID and the name. */
 export class TokenRoles {
   readonly #storage: Storage
 
-  /** `storage` is the view of `sys/token-roles/`. */
+  /** `storage` contains the keys below `sys/token-roles/`. */
   constructor(storage: Storage) {
     this.#storage = storage
   }
@@ -206,7 +206,10 @@ export class TokenRoles {
     return this.#storage.list(keyOf(namespaceId, ''))
   }
 
-  /** Merges the sent fields into the role in one transaction. Throws 400, or `read-only` on a secondary. */
+  /**
+   * Merges the fields of the request into the role in one transaction. Throws LogicalError 400, or `read-only` on a
+   * secondary.
+   */
   put(namespaceId: string, name: string, call: RoleCall): Promise<{ role: TokenRole; warnings: string[] }> {
     const key = keyOf(namespaceId, name)
     return this.#storage.write((tx) => {

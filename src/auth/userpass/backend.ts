@@ -1,4 +1,4 @@
-/** Username and password logins. Users replicate. The core creates tokens, which stay on the cluster that issued them. */
+/** Logins with user name and password. Users replicate. The core creates the tokens, which stay on their cluster. */
 import { type Backend, type BackendContext, type BackendType, type Call, definePath } from '../../logical/backend.js'
 import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, permissionDenied } from '../../logical/errors.js'
@@ -18,7 +18,7 @@ const LOGIN_FIELDS = {
 
 interface UserpassOptions {
   readonly passwords: Passwords
-  /** Undefined: user lockout is off, unless the tune settings of a mount enable it. */
+  /** Default settings of user lockout. Undefined disables user lockout unless the tuning of a mount enables it. */
   readonly lockout: LockoutSettings | undefined
 }
 
@@ -39,7 +39,7 @@ const createUserpass = (context: BackendContext, { passwords, lockout: configure
       user?.passwordHash,
       ownerOf(request.remoteAddress, name),
     )
-    // Other logins may have failed while this one was queued.
+    // Checks again, because other logins may have failed while this login was queued.
     lockout.check(name)
     if (!isGood || !user) {
       if (user) lockout.fail(name)
@@ -86,7 +86,7 @@ const loginOf = (name: string, user: User): LoginAuth =>
     internal: { username: name },
   })
 
-/** Compares policies regardless of order, duplicates and the `default` policy, which the core adds. */
+/** Compares policies without regard to order, duplicates and the policy `default`, which the core adds. */
 const areSamePolicies = (one: readonly string[], other: readonly string[]): boolean => {
   const clean = (names: readonly string[]) =>
     [...new Set(names.map((name) => name.trim().toLowerCase()))]

@@ -1,7 +1,10 @@
 import bcrypt from 'bcrypt'
 import type { Passwords } from './password-worker.js'
 
-/** Runs bcrypt without a thread. For simulations only, because it blocks the event loop: their clock does not advance. */
+/**
+ * Runs bcrypt in the main thread, which blocks the event loop. Only for simulations, whose clock stands still
+ * meanwhile.
+ */
 export class InlinePasswords implements Passwords {
   async hash(password: string, salt: string): Promise<string> {
     return bcrypt.hashSync(password, salt)

@@ -5,9 +5,12 @@ import { LIMITS } from '../../base/limits.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { Random } from '../../base/random.js'
 
-/** bcrypt, in a thread or inline. `owner` identifies the client for fair queueing. */
+/** Hashes and compares passwords with bcrypt. `owner` identifies the client for fair queueing. */
 export interface Passwords {
-  /** Hashes a password for a caller with a token. `salt` includes version and cost, in bcrypt's format. */
+  /**
+   * Hashes a password for a client with a token. `salt` contains the version, the cost and the salt in the format of
+   * bcrypt.
+   */
   hash(password: string, salt: string): Promise<string>
   isMatch(password: string, hash: string, owner: JobOwner): Promise<boolean>
   close(): Promise<void>
@@ -41,8 +44,8 @@ parentPort.on('message', ([kind, password, text]) => {
 `
 
 /**
- * Processes one password at a time in its own thread, started for the first password. In the thread pool of the process, a
- * few slow passwords would delay every disk write.
+ * Processes one password at a time in a separate thread, which the first password starts. In the thread pool of the
+ * process, a few slow passwords would delay all disk writes.
  */
 export class PasswordWorker implements Passwords {
   readonly #waiting: FairQueue<Job>
@@ -55,9 +58,9 @@ export class PasswordWorker implements Passwords {
     this.#waiting = new FairQueue({ waitingMax, perSourceMax })
   }
 
-  /** Hashes a password. Rejects with 503 if it is evicted because too many jobs wait; `isMatch` does the same. */
+  /** Hashes a password. Rejects with LogicalError 503 if the full queue drops the job. So does `isMatch`. */
   hash(password: string, salt: string): Promise<string> {
-    // The limit for one address applies to clients without a token only, so each hash counts as its own source.
+    // The limit per address applies only to clients without a token, so each hash counts as a separate source.
     return this.#add(['hash', password, salt], { source: `hash ${this.#hashes++}`, name: '' })
   }
 
@@ -76,8 +79,8 @@ export class PasswordWorker implements Passwords {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) reject(new LogicalError('unavailable', 'the server is stopping'))
       else {
-        const late = this.#waiting.add({ task, resolve: resolve as Job['resolve'], reject }, owner)
-        late?.reject(new LogicalError('unavailable', 'too many passwords are waiting to be checked'))
+        const dropped = this.#waiting.add({ task, resolve: resolve as Job['resolve'], reject }, owner)
+        dropped?.reject(new LogicalError('unavailable', 'too many passwords are waiting for a check: try again later'))
         this.#next()
       }
     })
@@ -131,7 +134,7 @@ const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
  */
 const UNKNOWN_USER_HASH = `$2b$${COST}$${'.'.repeat(53)}`
 
-/** Throws 400 for a password longer than bcrypt supports. */
+/** Hashes a password with a new salt. Throws LogicalError 400 for a password longer than bcrypt supports. */
 export const hashPassword = async (passwords: Passwords, password: string, random: Random): Promise<string> => {
   if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) {
     throw invalid(`bcrypt: password length exceeds ${PASSWORD_BYTES_MAX} bytes`)
@@ -140,8 +143,8 @@ export const hashPassword = async (passwords: Passwords, password: string, rando
 }
 
 /**
- * Normalizes the equivalent prefixes `$2a$`, `$2b$` and `$2y$` to `$2b$`. Throws 400 for anything else, and for a cost that
- * is too high.
+ * Returns a bcrypt hash with the prefix `$2b$` instead of the equivalent prefixes `$2a$` and `$2y$`. Throws
+ * LogicalError 400 for any other text, and for a cost that is too high.
  */
 export const parsePasswordHash = (text: string): string => {
   const match = /^\$2[aby]\$(0[4-9]|[12]\d|3[01])\$([./A-Za-z0-9]{53})$/.exec(text)
@@ -152,7 +155,7 @@ export const parsePasswordHash = (text: string): string => {
   return `$2b$${match[1]}$${match[2]}`
 }
 
-/** Returns false for a wrong password and for an unknown user, after the same amount of work. */
+/** Returns whether the password is correct. An unknown user takes the same time as a wrong password. */
 export const isPassword = async (
   passwords: Passwords,
   password: string,
@@ -163,13 +166,15 @@ export const isPassword = async (
   return isEqual && hash !== undefined
 }
 
-/** Returns the owner of a queued password: the client's address (for IPv6, its /64 network), then the user. */
+/** Returns the owner of a queued password: the client's address (for IPv6, its /64 network) and the user name. */
 export const ownerOf = (address: string, name: string): JobOwner => {
   const [head = ''] = address.split('::')
   return { source: address.includes(':') ? head.split(':').slice(0, 4).join(':') : address, name }
 }
 
-/** Encodes 16 bytes as 22 characters in bcrypt's base64, which differs from the usual one in its alphabet only. */
+/**
+ * Encodes 16 bytes as 22 characters in the base64 of bcrypt, which only differs from standard base64 in its alphabet.
+ */
 const encodeSalt = (bytes: Buffer): string =>
   bytes
     .toString('base64')

@@ -1,4 +1,4 @@
-/** The fields of a user, and how a write changes the record. Old names are synonyms of their `token_*` successors. */
+/** The fields of a user. Old names are synonyms of the names that start with `token_`. */
 import { wholeSeconds } from '../../base/duration.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
 import { type Call, sentBy } from '../../logical/backend.js'
@@ -15,7 +15,7 @@ import type { User } from './users.js'
 export const USER_FIELDS = {
   username: string('Name of the user, case-insensitive.'),
   password: string('The password.', '', { isSecret: true }),
-  password_hash: string('A bcrypt hash in place of the password.', '', { isSecret: true }),
+  password_hash: string('A bcrypt hash instead of the password.', '', { isSecret: true }),
   policies: commaList('Deprecated name of token_policies.', { isDeprecated: true }),
   ttl: duration('Deprecated name of token_ttl.', 0, { isDeprecated: true }),
   max_ttl: duration('Deprecated name of token_max_ttl.', 0, { isDeprecated: true }),
@@ -27,7 +27,7 @@ export type UserCall = Call<typeof USER_FIELDS>
 
 type Settings = Pick<User, 'token' | 'old'>
 
-/** Merges the sent fields into the settings. Throws 400 if a field or the merged record is invalid. */
+/** Merges the fields of the request into the settings. Throws LogicalError 400 if a field or the result is invalid. */
 export const applyUserFields = (call: UserCall, current: Settings): Settings & { warnings: string[] } => {
   const sent = sentBy(call)
   const [policies, cidrs, newCidrs] = [sent('policies'), sent('bound_cidrs'), sent('token_bound_cidrs')]
@@ -41,7 +41,7 @@ export const applyUserFields = (call: UserCall, current: Settings): Settings & {
   return { token: settings, old, warnings }
 }
 
-/** Returns a user in the form of a read response, without the password, and with the old names only if they are set. */
+/** Returns the data of a read response. Omits the password hash, and old names that are not set. */
 export const userData = ({ token, old }: User): Record<string, unknown> => ({
   ...tokenFieldsData(token),
   ...(old.policies?.length && { policies: old.policies }),

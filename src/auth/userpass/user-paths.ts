@@ -19,7 +19,7 @@ const { username, password, password_hash, policies, token_policies } = USER_FIE
 const PASSWORD_FIELDS = { username, password, password_hash }
 const POLICY_FIELDS = { username, policies, token_policies }
 
-/** Paths with other names do not exist in this method. */
+/** Valid user names. A path with another name does not exist. */
 const NAME = /^\w([\w.-]*\w)?$/
 
 export const userPaths = ({ storage, random }: BackendContext, passwords: Passwords): PathSpec[] => {
@@ -37,7 +37,9 @@ export const userPaths = ({ storage, random }: BackendContext, passwords: Passwo
     })
   }
 
-  /** Returns the hash of the sent password, or the sent hash; undefined if neither was sent. */
+  /**
+   * Returns the hash of the password in the request, or the hash in the request; undefined if the request has neither.
+   */
   const sentHash = async (call: Pick<Call<typeof PASSWORD_FIELDS>, 'values'>): Promise<string | undefined> => {
     const { password, password_hash } = call.values
     if (password !== '' && password_hash !== '') {

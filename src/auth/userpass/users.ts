@@ -1,4 +1,4 @@
-/** User records: `user/<lower-case name>`. */
+/** Stores users. The storage key of a user is `user/<name in lower case>`. */
 import { putJson, type ReadStorage, readJson, type Storage, type Transaction } from '../../logical/storage.js'
 import type { OldNames, TokenSettings } from '../../logical/token-fields.js'
 

@@ -60,7 +60,8 @@ export class ProcessOutput implements Output {
     const { columns, rows: lines } = process.stderr
     const shown = rows.slice(0, (lines || LINES) - 1)
     // A wrapped row would be several lines.
-    for (const row of shown) process.stderr.write(`${printable(row.split('\n')[0] ?? '').slice(0, (columns || COLUMNS) - 1)}\n`)
+    for (const row of shown)
+      process.stderr.write(`${printable(row.split('\n')[0] ?? '').slice(0, (columns || COLUMNS) - 1)}\n`)
     this.#rowCount = shown.length
   }
 

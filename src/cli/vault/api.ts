@@ -1,6 +1,6 @@
 /**
- * Sends requests like Vault's client: retries them, follows one redirect, wraps responses if requested, or only shows
- * the request.
+ * Sends requests like Vault's client: retries a request, follows one redirect, and requests wrapping. With
+ * `-output-curl-string` or `-output-policy`, throws `Preview` instead of sending the request.
  */
 import { Backoff } from '../../base/backoff.js'
 import { printJson, textsOfJson } from '../../base/json-print.js'
@@ -19,32 +19,35 @@ import { type ClientSettings, Preview, renderPreview } from './settings.js'
 
 /** Each pause is between 1 and 1.5 seconds, as in Vault. */
 const RETRY = { initialMs: 1250, maxMs: 1500 }
-/** sys/wrapping/wrap requires a TTL. */
+/** The wrapping TTL of a request to sys/wrapping/wrap without -wrap-ttl, because this path requires a TTL. */
 const WRAP_TTL_DEFAULT = '5m'
 
 export interface RequestOptions {
-  /** Sent as JSON. */
+  /** The request body, which is sent as JSON. */
   readonly body?: unknown
-  /** Sent unchanged. */
+  /** The request body, which is sent unchanged. */
   readonly raw?: Buffer
   readonly query?: Query
   readonly token?: string
-  /** Statuses of 400 or more that the caller handles. */
+  /** Status codes from 400 that do not throw, because the caller handles them. */
   readonly expected?: readonly number[]
-  /** A request that prepares the actual request. It is never wrapped, and `-output-curl-string` sends it nevertheless. */
+  /**
+   * True for a request that prepares the actual request. The response is never wrapped, and the request is also sent
+   * with `-output-curl-string`.
+   */
   readonly isPreliminary?: boolean
   readonly isWrapped?: false
   readonly isRetried?: false
-  /** Sent in the root namespace, regardless of the settings. */
+  /** True for a request to the root namespace, regardless of the setting `namespace`. */
   readonly isInRoot?: true
-  /** Maximum size of the response body. */
+  /** Maximum size of the response body, in bytes. */
   readonly bytesMax?: number
 }
 
-/** Options of a request that is sent in the root namespace. */
+/** Options of a request to the root namespace. */
 export const ROOT = { isInRoot: true } as const
 
-/** Options of a request for the keys below a path. */
+/** Options of a request that lists the keys below a path. */
 export const LIST = { query: { list: 'true' } } as const
 
 export class VaultApi {
@@ -60,8 +63,9 @@ export class VaultApi {
   }
 
   /**
-   * Sends one request. `what`: the start of the error text, for example `Error writing data to PATH`. If the response has
-   * no JSON body, `body` is an empty object.
+   * Sends one request. `what` is the start of the error text, for example `Error writing data to PATH`. If the response
+   * has no JSON body, `body` is an empty object. Throws a remote error if there is no response, or for an unexpected
+   * status code from 400.
    */
   async request(what: string, method: string, path: string, options: RequestOptions = {}) {
     const call = this.#callFor(path, options)
@@ -72,7 +76,7 @@ export class VaultApi {
       )
     }
     const retriesMax = options.isRetried === false ? 0 : this.settings.retriesMax
-    const answer = await this.#sendUntilAnswered(method, path, call, retriesMax).catch((error: unknown) => {
+    const answer = await this.#sendWithRetries(method, path, call, retriesMax).catch((error: unknown) => {
       if (!(error instanceof ApiUnreachable)) throw error
       throw remoteError(`${what}: ${describeUnreachable(method, url, error)}`, error)
     })
@@ -82,7 +86,7 @@ export class VaultApi {
       const namespace = call.headers?.['X-Vault-Namespace']
       if (namespace) head.unshift(`Namespace: ${namespace}`)
       const text = `${what}: ${describeRefusal(head, status, bytes)}`
-      throw new CliError(VAULT_EXIT.remote, text, { answered: textsOf(bytes) ?? [] })
+      throw new CliError(VAULT_EXIT.remote, text, { serverErrors: textsOf(bytes) ?? [] })
     }
     return { status, bytes, body: parseBody(bytes) ?? {}, secret: parseSecret(bytes) }
   }
@@ -120,26 +124,28 @@ export class VaultApi {
     }
   }
 
-  async #sendUntilAnswered(method: string, path: string, call: ApiCall, retriesMax: number): Promise<ApiAnswer> {
+  async #sendWithRetries(method: string, path: string, call: ApiCall, retriesMax: number): Promise<ApiAnswer> {
     const backoff = new Backoff(RETRY, this.#io.random)
     for (let tries = 0; ; tries++) {
       const answer = await this.#client.send(method, path, call)
-      if (!isWorthRetrying(answer.status) || tries >= retriesMax) return answer
+      if (!shouldRetry(answer.status) || tries >= retriesMax) return answer
       await this.#io.clock.sleep(backoff.next())
     }
   }
 }
 
-const isWorthRetrying = (status: number): boolean =>
-  (status >= 500 && status !== 501) || status === 412 || status === 429
+const shouldRetry = (status: number): boolean => (status >= 500 && status !== 501) || status === 412 || status === 429
 
-/** Returns false for a body that contains only errors, which the rule for bare responses would treat as data. */
+/**
+ * Returns true if the response has data. An error response without an envelope has none, although `parseSecret` treats
+ * the whole body as data.
+ */
 const hasEnvelopeData = (secret: Secret | undefined): boolean =>
   secret?.data !== undefined && !('errors' in secret.data && secret.requestId === '')
 
 /**
- * Describes an error response in the format that scripts expect: the request, the status, and the errors. If the response
- * has no errors, its warnings follow instead; if it has neither, its body.
+ * Describes an error response in Vault's format, which scripts expect: the request, the status code, then the errors. A
+ * response without errors is described by its warnings, and a response without either by its body.
  */
 const describeRefusal = (request: readonly string[], status: number, bytes: Buffer): string => {
   const head = ['Error making API request.', '', ...request]
@@ -150,14 +156,14 @@ const describeRefusal = (request: readonly string[], status: number, bytes: Buff
   return [...head, `Code: ${status}. Errors:`, '', ...texts.map((text) => `* ${text}`)].join('\n')
 }
 
-/** Returns the errors of a response, or its warnings; undefined if it has neither. */
+/** Returns the errors of a response, or its warnings if it has no errors. Returns undefined if it has neither. */
 const textsOf = (bytes: Buffer): string[] | undefined => {
   const body = parseBody(bytes)
   const texts = body?.errors ?? body?.warnings
   return Array.isArray(texts) ? textsOfJson(texts) : undefined
 }
 
-/** Describes why there was no response. */
+/** Describes a failure to get a response, with the text of Go's HTTP client. */
 const describeUnreachable = (method: string, url: string, error: ApiUnreachable): string => {
   const verb = method[0] + method.slice(1).toLowerCase()
   return `${verb} ${JSON.stringify(url)}: ${reasonOf(new URL(url), error.cause)}`
@@ -176,7 +182,7 @@ const reasonOf = (url: URL, cause: unknown): string => {
   return message || code || 'no response'
 }
 
-/** Throws a local error for a header that HTTP does not allow. */
+/** Throws a local error for a header whose name or value HTTP does not allow. */
 const checkHeaders = (headers: Readonly<Record<string, string>>): void => {
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw localError(`${JSON.stringify(name)} is not a valid header name`)

@@ -4,7 +4,7 @@ import { localError, type VaultIo } from './model.js'
 import type { Output } from './output.js'
 import { cleanPath } from './values.js'
 
-/** The environment of a running command. */
+/** The objects that every command uses. */
 export interface Session {
   readonly io: VaultIo
   readonly api: VaultApi
@@ -14,7 +14,7 @@ export interface Session {
 
 export interface Call<F extends FlagTable = FlagTable> extends Session {
   readonly args: readonly string[]
-  /** The first argument as a path, without outer slashes. */
+  /** The first argument as a path, without leading and trailing slashes. */
   readonly at: string
   readonly flags: FlagValues<F>
   /** Returns true if the flag was given on the command line. */
@@ -23,13 +23,13 @@ export interface Call<F extends FlagTable = FlagTable> extends Session {
 
 /** One entry of the command table. */
 export interface Command {
-  /** For example `kv metadata get`. */
+  /** The words of the command, for example `kv metadata get`. */
   readonly name: string
-  /** The arguments as shown in the help: `[options] PATH`. */
+  /** The arguments as the help shows them, for example `[options] PATH`. */
   readonly usage: string
   readonly summary: string
   readonly flags: FlagTable
-  /** The reason why this Vault command is not supported. */
+  /** The error text of a Vault command that is not supported. Undefined for a supported command. */
   readonly refusal?: string
   readonly run: (session: Session, parsed: ParsedArguments) => Promise<number>
 }
@@ -37,8 +37,9 @@ export interface Command {
 type Run<F extends FlagTable> = (call: Call<F>) => Promise<number> | number
 
 /**
- * Returns an entry of the command table. `words`: the name, then the arguments in capital letters. Optional arguments are
- * in brackets; `...` means any number. The flags are parsed before `run` is called.
+ * Returns an entry of the command table. `words` is the name, followed by the arguments in capital letters. Optional
+ * arguments are in brackets, and `...` allows any number of arguments. Before `run` is called, the number of arguments
+ * is checked and the flags are parsed.
  */
 export function command(words: string, summary: string, run: Run<Record<never, never>>): Command
 export function command<F extends FlagTable>(words: string, summary: string, flags: F, run: Run<F>): Command
@@ -48,11 +49,11 @@ export function command(
   ...rest: [Run<FlagTable>] | [FlagTable, Run<FlagTable>]
 ): Command {
   const [flags, run] = rest.length === 1 ? [{}, rest[0]] : rest
-  const [, name = '', takes = ''] = /^([a-z -]+?)(?: ([A-Z[].*))?$/.exec(words) ?? []
-  const [fewest, most] = countArguments(takes)
+  const [, name = '', argumentText = ''] = /^([a-z -]+?)(?: ([A-Z[].*))?$/.exec(words) ?? []
+  const [fewest, most] = countArguments(argumentText)
   return {
     name,
-    usage: ['[options]', takes].filter(Boolean).join(' '),
+    usage: ['[options]', argumentText].filter(Boolean).join(' '),
     summary,
     flags,
     run: async (session, parsed) => {
@@ -62,7 +63,7 @@ export function command(
         const amount = args.length < fewest ? 'Not enough' : 'Too many'
         throw localError(`${amount} arguments (expected ${expected}, got ${args.length})`)
       }
-      warnOfLateFlags(session, args)
+      warnOfFlagsAfterArguments(session, args)
       return run({
         ...session,
         args,
@@ -76,13 +77,13 @@ export function command(
 
 const ANY = Number.POSITIVE_INFINITY
 
-/** Returns the minimum and maximum number of arguments. */
-const countArguments = (takes: string): readonly [fewest: number, most: number] => {
-  const places = takes.replace(/ \| [^\]]+/g, '').match(/\[[^\]]*\]|\S+/g) ?? []
-  return [places.filter((place) => !place.startsWith('[')).length, takes.includes('...') ? ANY : places.length]
+/** Returns the minimum and the maximum number of arguments of a command. */
+const countArguments = (argumentText: string): readonly [fewest: number, most: number] => {
+  const names = argumentText.replace(/ \| [^\]]+/g, '').match(/\[[^\]]*\]|\S+/g) ?? []
+  return [names.filter((name) => !name.startsWith('[')).length, argumentText.includes('...') ? ANY : names.length]
 }
 
-/** Returns the flags of `table` from the command line as fields of a body, with underscores in their names. */
+/** Returns the flags of `table` that the command line sets, as fields of a request body. `-` in a name becomes `_`. */
 export const givenFields = ({ flags, isGiven }: Call, table: FlagTable): Record<string, unknown> =>
   Object.fromEntries(
     Object.keys(table)
@@ -90,7 +91,7 @@ export const givenFields = ({ flags, isGiven }: Call, table: FlagTable): Record<
       .map((name) => [name.replaceAll('-', '_'), flags[name]]),
   )
 
-const warnOfLateFlags = ({ out }: Session, args: readonly string[]): void => {
+const warnOfFlagsAfterArguments = ({ out }: Session, args: readonly string[]): void => {
   const late = args.filter((arg) => /^--?[a-z][a-z-]*(?:=|$)/.test(arg))
   if (late.length > 0) {
     out.note(`WARNING! Flags must precede arguments; these were treated as arguments: ${late.join(' ')}`)

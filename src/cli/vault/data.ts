@@ -1,4 +1,4 @@
-/** read, write, list, delete, patch, unwrap and path-help: requests for any path. */
+/** The commands read, write, list, delete, patch, unwrap and path-help, which send requests to any path. */
 import { textOfJson } from '../../base/json-print.js'
 import { LIST, type RequestOptions } from './api.js'
 import { type Call, type Command, command, type Session } from './command.js'
@@ -51,22 +51,22 @@ const write = async (call: Call<typeof WRITE_FLAGS>, method: 'PUT' | 'PATCH'): P
   return writeAt(call, method, call.at, { body: pairs.length === 0 ? null : await readData(pairs, call.io) })
 }
 
-/** Reads a path. Throws if the path has no value. */
+/** Reads a path. Throws a remote error if the path has no value. */
 export const readAt = async ({ api }: Session, at: string, options: RequestOptions = {}): Promise<Secret> =>
   found(await api.find(`Error reading ${at}`, 'GET', at, options), at)
 
-/** Prints the keys below a path. */
+/** Lists a path and prints its keys. */
 export const listAt = async ({ api, out }: Session, at: string, isDetailed = false): Promise<number> =>
   printListing(out, await api.find(`Error listing ${at}`, 'GET', at, LIST), at, isDetailed)
 
-/** The start of the error text of a method, and the success message. */
+/** For each method, the start of its error text and the start of its success message. */
 const WRITES = {
   PUT: ['Error writing data to', 'Data written to:'],
   PATCH: ['Error patching', 'Data written to:'],
   DELETE: ['Error deleting', 'Data deleted (if it existed) at:'],
 } as const
 
-/** Writes or deletes a path. Prints the response, or a success message if the response has no body. */
+/** Writes, patches or deletes a path. Prints the response, or a success message if the response has no body. */
 export const writeAt = async (
   { api, out }: Session,
   method: keyof typeof WRITES,

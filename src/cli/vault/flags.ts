@@ -1,17 +1,18 @@
-/** The flags of commands, declared as tables. */
+/** Parses the flags of commands. Tables declare the flags. */
 import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
 import { type FlagForm, type FoundFlag, isFlag, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
 import { localError } from './model.js'
 
 /**
- * Maps the kind of a flag to the type of its value. An absent number or duration is undefined; an absent text is empty.
+ * Maps the kind of a flag to the type of its value. For a flag that is not set, a number or duration is undefined, and
+ * a text is empty.
  */
 interface FlagValue {
   bool: boolean
   text: string
   int: number | undefined
-  /** In the form `1h0m0s`. */
+  /** A duration in Go's format, such as `1h0m0s`. */
   duration: string | undefined
   list: readonly string[]
   texts: readonly string[]
@@ -24,7 +25,7 @@ export interface Flag<K extends FlagKind = FlagKind> {
   readonly kind: K
   readonly help: string
   readonly aliases: readonly string[]
-  /** Environment variables to read, in this order, if the flag is not given. */
+  /** Environment variables for a flag that the command line does not set. The first that is not empty is used. */
   readonly env: readonly string[]
   readonly fallback: string | undefined
 }
@@ -42,22 +43,24 @@ export const flag = {
   text: declare('text'),
   int: declare('int'),
   duration: declare('duration'),
-  /** May be repeated; commas also separate values. */
+  /** A list of values, separated by commas or by repeating the flag. */
   list: declare('list'),
-  /** May be repeated. */
+  /** A list of values. The flag is repeated for each value. */
   texts: declare('texts'),
-  /** `key=value`, may be repeated. */
+  /** A map. The flag is repeated for each `key=value`. */
   pairs: declare('pairs'),
 } as const
 
-/** The parsed command line: values by the main names of the flags, and the arguments. */
+/**
+ * The parsed command line. `written` maps the main name of each flag to its values, and `positional` are the arguments.
+ */
 export interface ParsedArguments {
   readonly written: ReadonlyMap<string, readonly string[]>
   readonly positional: readonly string[]
   readonly isHelpWanted: boolean
 }
 
-/** Returns the form of a flag by each of its names. */
+/** Returns a map from every name and alias to the form of its flag. */
 const formsOf = (table: FlagTable): ReadonlyMap<string, FlagForm> =>
   new Map(
     Object.entries(table).flatMap(([name, { kind, aliases }]) =>
@@ -66,8 +69,8 @@ const formsOf = (table: FlagTable): ReadonlyMap<string, FlagForm> =>
   )
 
 /**
- * Parses flags, which precede the arguments. The flags end at `--` or at the first argument that is not a flag. Flags in
- * `late` are accepted anywhere before `--`.
+ * Parses the flags and the arguments. The flags end at `--` or at the first argument. Only the flags in `late` are also
+ * accepted after an argument. Throws a local error for an unknown flag and for a flag without a value.
  */
 export const parseArguments = (
   args: readonly string[],
@@ -98,19 +101,22 @@ export const parseArguments = (
       positional.push(arg)
       at++
     } else if (HELP.has(found.given)) return { written, positional: [], isHelpWanted: true }
-    else throw localError(`flag provided but not defined: -${found.given}${meantFlag(found.given, [...forms.keys()])}`)
+    else throw localError(`flag provided but not defined: -${found.given}${hintFor(found.given, [...forms.keys()])}`)
   }
   return { written, positional, isHelpWanted: false }
 }
 
 const HELP: ReadonlySet<string> = new Set(['h', 'help'])
 
-const meantFlag = (given: string, known: readonly string[]): string => {
+const hintFor = (given: string, known: readonly string[]): string => {
   const guess = nearest(given, known)
   return guess === undefined ? '' : `\nDid you mean -${guess}?`
 }
 
-/** Returns the number of leading `args` that form one flag of this table with its value: 0, 1 or 2. */
+/**
+ * Returns the number of elements of `args` that the flag at its start uses: 1, or 2 with a separate value. Returns 0 if
+ * `args` does not start with a flag of this table.
+ */
 export const flagWidth = (args: readonly string[], table: FlagTable): 0 | 1 | 2 => {
   if (!isFlag(args[0] ?? '')) return 0
   const forms = formsOf(table)
@@ -121,7 +127,10 @@ export const flagWidth = (args: readonly string[], table: FlagTable): 0 | 1 | 2 
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Returns the values of all flags of a table: as given, else from the environment, else the default. */
+/**
+ * Returns the values of all flags of a table. A value comes from the command line, else from the environment, else from
+ * the default. Throws a local error for an invalid value.
+ */
 export const flagValues = <F extends FlagTable>(
   table: F,
   { written }: Pick<ParsedArguments, 'written'>,
@@ -130,49 +139,49 @@ export const flagValues = <F extends FlagTable>(
   const read = (name: string, spec: Flag): unknown => {
     const fromEnv = spec.env.map((variable) => env[variable]).find((value) => value)
     const texts = written.get(name) ?? [fromEnv ?? spec.fallback].filter((text) => text !== undefined)
-    return READERS[spec.kind](texts, (text, wanted) =>
-      localError(`invalid value ${JSON.stringify(text)} for flag -${name}: expected ${wanted}`),
+    return READERS[spec.kind](texts, (text, expected) =>
+      localError(`invalid value ${JSON.stringify(text)} for flag -${name}: expected ${expected}`),
     )
   }
   return Object.fromEntries(Object.entries(table).map(([name, spec]) => [name, read(name, spec)])) as FlagValues<F>
 }
 
-type Refuse = (text: string, wanted: string) => Error
+type CreateError = (text: string, expected: string) => Error
 
-const READERS: { readonly [K in FlagKind]: (texts: readonly string[], refuse: Refuse) => FlagValue[K] } = {
-  bool: (texts, refuse) => {
+const READERS: { readonly [K in FlagKind]: (texts: readonly string[], createError: CreateError) => FlagValue[K] } = {
+  bool: (texts, createError) => {
     const text = texts.at(-1) ?? 'false'
     const value = parseSwitch(text)
-    if (value === undefined) throw refuse(text, 'true or false')
+    if (value === undefined) throw createError(text, 'true or false')
     return value
   },
   text: (texts) => texts.at(-1) ?? '',
-  int: (texts, refuse) => {
+  int: (texts, createError) => {
     const text = texts.at(-1)
     if (text === undefined) return undefined
-    if (!/^[+-]?\d+$/.test(text)) throw refuse(text, 'a whole number')
+    if (!/^[+-]?\d+$/.test(text)) throw createError(text, 'a whole number')
     return Number(text)
   },
-  duration: (texts, refuse) => {
+  duration: (texts, createError) => {
     const text = texts.at(-1)
     if (text === undefined) return undefined
     const ms = parseDurationMs(text)
-    if (ms === undefined) throw refuse(text, 'a duration such as 90s or 1h')
+    if (ms === undefined) throw createError(text, 'a duration such as 90s or 1h')
     return formatGoDuration(ms / 1000)
   },
   list: (texts) => texts.flatMap((text) => text.split(',')).flatMap((text) => text.trim() || []),
   texts: (texts) => texts.map((text) => text.trim()),
-  pairs: (texts, refuse) =>
+  pairs: (texts, createError) =>
     Object.fromEntries(
       texts.map((text) => {
         const at = text.indexOf('=')
-        if (at < 1) throw refuse(text, 'key=value')
+        if (at < 1) throw createError(text, 'key=value')
         return [text.slice(0, at), text.slice(at + 1)] as const
       }),
     ),
 }
 
-/** Flags of every command: address, credentials and output format. */
+/** The flags that every command accepts. */
 export const COMMON_FLAGS = {
   address: flag.text('Address of the server.', { env: ['VAULT_AGENT_ADDR', 'VAULT_ADDR'] }),
   'agent-address': flag.text('Address of an agent. Takes precedence over -address.'),
@@ -188,15 +197,15 @@ export const COMMON_FLAGS = {
   header: flag.pairs('Header to send, as name=value; may be repeated.'),
   'wrap-ttl': flag.text('Wrap the response in a token with this TTL.', { env: ['VAULT_WRAP_TTL'] }),
   'non-interactive': flag.bool('Never prompt for input.'),
-  'output-curl-string': flag.bool('Print the request as a curl command and do not send it.'),
-  'output-policy': flag.bool('Print the policy that the request needs and do not send it.'),
+  'output-curl-string': flag.bool('Print the request as a curl command, and do not send the request.'),
+  'output-policy': flag.bool('Print the policy that permits the request, and do not send the request.'),
   'policy-override': flag.bool('Accepted without effect: this server has no soft-mandatory policies.'),
   mfa: flag.list('Accepted without effect: this server has no multi-factor authentication.', { env: ['VAULT_MFA'] }),
   format: flag.text('Output format: table, json, yaml or raw.', { env: ['VAULT_FORMAT'], fallback: 'table' }),
   field: flag.text('Print only this field.'),
 } as const
 
-/** Output flags, which Vault accepts at any position. All others must precede the arguments. */
+/** The output flags, which may also follow the arguments, as in Vault. All other flags must precede the arguments. */
 export const LATE_FLAGS: ReadonlySet<string> = new Set(['format', 'detailed', 'output-curl-string', 'output-policy'])
 
 export type CommonFlags = FlagValues<typeof COMMON_FLAGS>
@@ -204,7 +213,7 @@ export type CommonFlags = FlagValues<typeof COMMON_FLAGS>
 export const INCREMENT_FLAG = { increment: flag.duration('Additional lifetime.', { aliases: ['i'] }) } as const
 export const DETAILED_FLAG = { detailed: flag.bool('Show all settings.') } as const
 
-/** The flag for commands that a DR secondary accepts with an operation token. `drQuery` adds the token to a request. */
+/** The flag of commands that a DR secondary accepts with an operation token. */
 export const DR_FLAG = { 'dr-token': flag.text('Operation token of a DR secondary.') } as const
 
 export const drQuery = ({ 'dr-token': token }: FlagValues<typeof DR_FLAG>) => ({

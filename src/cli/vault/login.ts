@@ -1,4 +1,4 @@
-/** login and print token: obtains a token and stores it for later commands. */
+/** The commands login, which obtains a token and stores it for later commands, and print token. */
 import { type Call, type Command, command } from './command.js'
 import { flag } from './flags.js'
 import { type JsonMap, localError, remoteError, type Secret, secretOf, textOf } from './model.js'
@@ -36,7 +36,8 @@ const loginByToken = async ({ api, io, args, isInteractive }: LoginCall): Promis
   const [first = '', ...more] = args
   const isPair = first.startsWith('token=')
   if (more.length > 0) throw localError(`Too many arguments (expected 0-1, got ${args.length})`)
-  if (first === '' && !isInteractive) throw localError('A token is required, and standard input is not a terminal')
+  if (first === '' && !isInteractive)
+    throw localError('-non-interactive disables the prompt: specify the token as an argument, or - for standard input')
   const given = first === '' ? await io.ask('Token (will be hidden): ') : isPair ? first.slice('token='.length) : first
   const token = (await readText(given, io)).trim()
   if (!token) throw localError('A token must be supplied')
@@ -65,10 +66,10 @@ const loginByPassword = async ({ api, io, args, flags, isInteractive }: LoginCal
   const user = textOf(username) || io.env.USER || ''
   if (user === '') throw localError('A user name is required: username=...')
   if (password === undefined && !isInteractive)
-    throw localError('A password is required, and standard input is not a terminal')
-  const secretWord = password ?? (await io.ask('Password (will be hidden): '))
+    throw localError('-non-interactive disables the prompt: specify password=..., or password=- for standard input')
+  const enteredPassword = password ?? (await io.ask('Password (will be hidden): '))
   const path = `auth/${cleanPath(flags.path || 'userpass')}/login/${user}`
-  const reply = await api.request('Error authenticating', 'PUT', path, { body: { ...rest, password: secretWord } })
+  const reply = await api.request('Error authenticating', 'PUT', path, { body: { ...rest, password: enteredPassword } })
   if (!reply.secret) throw remoteError('Error authenticating: the response has no token')
   return reply.secret
 }
@@ -78,22 +79,22 @@ const METHODS = new Map([
   ['userpass', loginByPassword],
 ])
 
-const KEPT =
+const STORED_TEXT =
   'You are now authenticated. The token below is stored for later commands;\nyou do not need to log in again.\n'
-const NOT_KEPT = 'You are now authenticated. The token was not stored: set it in VAULT_TOKEN to use it.\n'
+const NOT_STORED_TEXT = 'You are now authenticated. The token is not stored: set VAULT_TOKEN to use it.\n'
 
 const finish = ({ out, io, flags }: LoginCall, secret: Secret): number => {
   const token = textOf(secret.auth?.client_token ?? secret.wrapInfo?.token)
   if (token === '') throw remoteError('Error authenticating: the response has no token')
   if (flags['token-only']) return out.single('token', token)
-  const isKept = !flags['no-store'] && !secret.wrapInfo
-  if (isKept) storeToken(io.homeDirectory, token)
+  const isStored = !flags['no-store'] && !secret.wrapInfo
+  if (isStored) storeToken(io.homeDirectory, token)
   if (flags['no-print']) return 0
   if (out.isTable && out.field === '') {
-    if (isKept && io.env.VAULT_TOKEN) {
+    if (isStored && io.env.VAULT_TOKEN) {
       out.note('WARNING! VAULT_TOKEN is set in the environment and takes precedence over the stored token.\n')
     }
-    out.success(isKept ? KEPT : NOT_KEPT)
+    out.success(isStored ? STORED_TEXT : NOT_STORED_TEXT)
   }
   return out.secret(secret)
 }

@@ -1,4 +1,4 @@
-/** The types of the command line: its environment, errors, and the JSON documents of the server. */
+/** The types of the `vault` command line: its environment, its errors, and the server's responses. */
 import { attempt } from '../../base/attempt.js'
 import type { Clock } from '../../base/clock.js'
 import { parseExactJson } from '../../base/exact-json.js'
@@ -8,49 +8,57 @@ import { LIMITS } from '../../base/limits.js'
 import { messageOf } from '../../base/printable.js'
 import type { Random } from '../../base/random.js'
 
-/** The injected environment of the command line. Tests pass their own. */
+/** The environment of the command line. Tests replace it. */
 export interface VaultIo {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The directory of `.vault-token`. */
+  /** The directory that contains `.vault-token`. */
   readonly homeDirectory: string
   readonly isStdoutTty: boolean
   readonly clock: Pick<Clock, 'sleep'>
   readonly random: Random
-  /** Writes to standard output, unchanged. */
+  /** Writes data to standard output without a line end. */
   write(data: string | Uint8Array): void
   /** Writes a line to standard error. */
   complain(text: string): void
-  /** Reads standard input to its end. Can be called once. */
+  /**
+   * Reads standard input to its end. Must be called only once. Rejects with a local error if the input is too large.
+   */
   readStdin(): Promise<Buffer>
-  /** Reads a line from the terminal without echo, or the next line of standard input if it is not a terminal. */
+  /**
+   * Prints a prompt, then reads a line from standard input, without echo if standard input is a terminal. Rejects with
+   * a local error if the input ends first.
+   */
   ask(prompt: string): Promise<string>
-  /** Runs `server` with these arguments until it ends. */
+  /** Runs the command `server` with these arguments. Resolves to its exit code. */
   serve(args: readonly string[]): Promise<number>
 }
 
 /** Exit codes of Vault. */
 export const VAULT_EXIT = { ok: 0, local: 1, remote: 2 } as const
 
-/** Ends a command: the text goes to standard error, the exit code to the caller. */
+/** Thrown to end a command. The text is printed on standard error, and `status` becomes the exit code. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly status: number
-  /** The errors that the server responded with. */
-  readonly answered: readonly string[]
+  /** The errors in the server's response. Empty if there was no response. */
+  readonly serverErrors: readonly string[]
 
-  constructor(status: number, text: string, options: ErrorOptions & Partial<Pick<CliError, 'answered'>> = {}) {
+  constructor(status: number, text: string, options: ErrorOptions & Partial<Pick<CliError, 'serverErrors'>> = {}) {
     super(text, options)
     this.status = status
-    this.answered = options.answered ?? []
+    this.serverErrors = options.serverErrors ?? []
   }
 }
 
-/** Creates an error of the caller or of this machine. No request was sent to the server. */
+/** Creates an error that no response of the server caused, for example for a wrong argument or an unreadable file. */
 export const localError = (text: string, cause?: unknown): CliError => new CliError(VAULT_EXIT.local, text, { cause })
 
 export const remoteError = (text: string, cause?: unknown): CliError => new CliError(VAULT_EXIT.remote, text, { cause })
 
-/** Returns the result of `act`, for example of reading a file. An error becomes a local one that begins with `what`. */
+/**
+ * Calls `act`, for example to read a file, and returns its result. If `act` throws, throws a local error whose text
+ * begins with `what`.
+ */
 export const locally = <T>(what: string, act: () => T): T => {
   try {
     return act()
@@ -64,7 +72,7 @@ export type JsonMap = { readonly [key: string]: unknown }
 export const isMap = (value: unknown): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
 
-/** Returns the same document with the keys of every object sorted. */
+/** Returns a copy of a JSON document in which the keys of every object are sorted. */
 export const sortKeys = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sortKeys)
   if (!isMap(value)) return value
@@ -75,10 +83,10 @@ export const sortKeys = (value: unknown): unknown => {
   )
 }
 
-/** Data written with maximum nesting is returned inside an envelope. */
+/** Responses may be nested more deeply than requests, because the envelope of a response adds levels. */
 const ANSWER_DEPTH_MAX = LIMITS.jsonDepthMax + 10
 
-/** The envelope of a response. Absent parts are undefined. */
+/** A response with Vault's envelope. A field that the response does not have is undefined, or has an empty value. */
 export interface Secret {
   readonly requestId: string
   readonly leaseId: string
@@ -89,12 +97,12 @@ export interface Secret {
   readonly auth: JsonMap | undefined
   readonly wrapInfo: JsonMap | undefined
   readonly mountType: string
-  /** The response as received. */
+  /** The response body as received. */
   readonly bytes: Buffer
 }
 
 /**
- * Parses a response body. A body without an envelope, for example that of sys/seal-status, counts as data. Returns
+ * Parses a response body. If it has no envelope, as the body of sys/seal-status, the whole body becomes `data`. Returns
  * undefined for an empty body and for a body that is not a JSON object.
  */
 export const parseSecret = (bytes: Buffer): Secret | undefined => {

@@ -1,4 +1,4 @@
-/** The commands `secrets` and `auth`, which differ in the kind of mount. */
+/** The commands of `secrets` and `auth`, which are the same commands for two kinds of mounts. */
 import { textOfJson } from '../../base/json-print.js'
 import { type Command, command, givenFields, type Session } from './command.js'
 import { DETAILED_FLAG, flag, type FlagTable, type FlagValues } from './flags.js'
@@ -6,11 +6,11 @@ import { isMap, type JsonMap, remoteError, textOf } from './model.js'
 import { cellOf, type Column, formatObjects, goText, REPLICATION } from './text.js'
 import { cleanPath } from './values.js'
 
-/** Flags for keys of the mount's configuration. The key is the flag's name with underscores. */
+/** Flags that set a key of the mount's configuration. The key is the name of the flag with `_` instead of `-`. */
 const TUNABLE_FLAGS = {
   'default-lease-ttl': flag.text('Default lifetime of leases and tokens.'),
   'max-lease-ttl': flag.text('Maximum lifetime of leases and tokens.'),
-  'listing-visibility': flag.text('unauth, hidden, or empty.'),
+  'listing-visibility': flag.text('Whether clients without a token see the mount: unauth (yes), hidden or empty (no).'),
   'audit-non-hmac-request-keys': flag.list('Request keys that audit devices log unhashed.'),
   'audit-non-hmac-response-keys': flag.list('Response keys that audit devices log unhashed.'),
   'passthrough-request-headers': flag.list('Request headers that are passed to the backend.'),
@@ -39,14 +39,14 @@ const ENABLE_FLAGS = {
   'force-no-cache': flag.bool('Disable caching.'),
   local: flag.bool('Exclude the mount from performance replication.'),
   'seal-wrap': flag.bool('Wrap values with the seal.'),
-  'external-entropy-access': flag.bool('Accepted without effect: the entropy source is the system.'),
+  'external-entropy-access': flag.bool('Accepted without effect: random numbers come from the operating system.'),
   'plugin-name': flag.text('Name of the plugin. Built-in backends have none.'),
   ...OPTION_FLAGS,
 } as const
 
 const configOf = ({ config }: JsonMap): JsonMap => (isMap(config) ? config : {})
 
-/** Formats a TTL. A mount without its own TTL uses the system's. */
+/** Formats a TTL of a mount. A mount without a TTL uses the TTL of the system. */
 const lifetime = (value: unknown): string => (Number(goText(value ?? 0)) === 0 ? 'system' : goText(value))
 
 const BRIEF: readonly Column[] = [
@@ -75,7 +75,7 @@ const DETAILED: readonly Column[] = [
 
 const TOKEN_TYPE: Column = ['Token Type', (mount) => textOf(configOf(mount).token_type)]
 
-/** Formats a table of mounts. `mounts`: by path. */
+/** Formats a table of mounts. The keys of `mounts` are their paths. */
 const formatMounts = (mounts: JsonMap, kind: 'secrets' | 'auth', isDetailed: boolean): string => {
   const brief: readonly Column[] = kind === 'auth' ? [...BRIEF, ['Version', cellOf('plugin_version')]] : BRIEF
   const detailed = kind === 'auth' ? [...DETAILED.slice(0, 4), TOKEN_TYPE, ...DETAILED.slice(5)] : DETAILED
@@ -84,10 +84,10 @@ const formatMounts = (mounts: JsonMap, kind: 'secrets' | 'auth', isDetailed: boo
 
 interface MountKind {
   readonly name: 'secrets' | 'auth'
-  /** Its name in messages. `one`: the name with its article. */
+  /** The name of the kind in messages. `one` is the same name with its article. */
   readonly noun: string
   readonly one: string
-  /** API path of the mounts of this kind. `prefix`: the start of their mount paths. */
+  /** The API path that manages the mounts of this kind. `prefix` is the start of their mount paths. */
   readonly base: string
   readonly prefix: '' | 'auth/'
   readonly tunable: FlagTable
@@ -206,7 +206,7 @@ export const mountCommands: readonly Command[] = [
   }),
 ]
 
-/** Returns null if there are none. */
+/** Returns the backend options of a mount, or null if there are none. */
 const optionsOf = ({ options, version }: FlagValues<typeof OPTION_FLAGS>) => {
   const all = version === undefined ? options : { ...options, version: String(version) }
   return Object.keys(all).length > 0 ? all : null

@@ -1,4 +1,6 @@
-/** Output of a command in the requested format. Data goes to standard output, everything else to standard error. */
+/**
+ * Prints the results of a command in the requested format on standard output, and warnings and notes on standard error.
+ */
 import YAML from 'yaml'
 import { RawNumber } from '../../base/json.js'
 import { printJson, textsOfJson } from '../../base/json-print.js'
@@ -27,7 +29,7 @@ export const parseFormat = (text: string): Format => {
 
 export class Output {
   readonly format: Format
-  /** The only field to print; empty for all fields. */
+  /** The name of the only field to print. Empty to print all fields. */
   readonly field: string
   readonly #io: VaultIo
 
@@ -45,7 +47,7 @@ export class Output {
     this.#io.write(`${text}\n`)
   }
 
-  /** Prints the warnings of a response and a success message. With JSON output, prints no message. */
+  /** Prints the warnings of a response and a success message. The message is printed only in the format `table`. */
   success(text: string, secret?: Secret): number {
     if (secret) this.warn(secret)
     if (this.isTable) this.line(`Success! ${text}`)
@@ -56,14 +58,17 @@ export class Output {
     this.#io.complain(text)
   }
 
-  /** Prints a value that is not an API response, as JSON or YAML, or as the text of `table`. */
+  /**
+   * Prints a value as JSON or YAML, or the result of `table` in the format `table`. Throws a local error for the format
+   * `raw`.
+   */
   value(value: unknown, table: () => string): number {
     if (this.format === 'raw') throw localError('this command does not support the -format=raw option')
     this.line(this.isTable ? table() : this.#structured(value))
     return VAULT_EXIT.ok
   }
 
-  /** Prints an object, or its requested field. */
+  /** Prints an object, or only the field that `-field` requests. */
   record(record: JsonMap, table: () => string): number {
     if (this.field === '') return this.value(record, table)
     return this.single(this.field, record[this.field])
@@ -81,8 +86,8 @@ export class Output {
     return this.value(secretJson(secret), () => formatPairs(rows))
   }
 
-  /** Prints a list of keys. An empty list is a failure, as in Vault. */
-  keys(keys: readonly unknown[] | undefined, where: string): number {
+  /** Prints a list of keys. Throws a remote error for an empty list, as Vault does. */
+  keys(keys: readonly unknown[] | undefined, path: string): number {
     if (keys && keys.length > 0)
       return this.value(keys, () =>
         formatTable(
@@ -91,14 +96,16 @@ export class Output {
         ),
       )
     if (!this.isTable) this.line('{}')
-    throw remoteError(this.isTable ? `No value found at ${where}` : '')
+    throw remoteError(this.isTable ? `No value found at ${path}` : '')
   }
 
-  /** Prints a single value, without a line end if a program reads it. */
+  /**
+   * Prints a single value. The value has a line end only on a terminal, so that a program receives it unchanged. Throws
+   * a local error if the value is undefined.
+   */
   single(name: string, value: unknown): number {
     if (value === undefined) throw localError(`Field ${JSON.stringify(name)} not present in secret`)
     const text = this.isTable || this.format === 'raw' ? goText(value) : this.#structured(value)
-    // A program receives the value unchanged.
     this.#io.write(this.#io.isStdoutTty ? `${text}\n` : Buffer.from(text))
     return VAULT_EXIT.ok
   }
@@ -115,14 +122,14 @@ export class Output {
   }
 }
 
-/** Converts numbers to YAML's number types if they keep all digits. */
+/** Replaces exact JSON numbers by numbers that the YAML library can print. Integers keep all digits. */
 const plain = (value: unknown): unknown => {
   if (value instanceof RawNumber) return /^-?\d+$/.test(value.text) ? BigInt(value.text) : Number(value.text)
   if (Array.isArray(value)) return value.map(plain)
   return isMap(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value
 }
 
-/** Prints the response to LIST: the keys alone, or with the details of `key_info`. */
+/** Prints the response to LIST: only the keys, or also their details from `key_info`. */
 export const printListing = (out: Output, secret: Secret | undefined, at: string, isDetailed = false): number => {
   if (secret?.wrapInfo || (secret && out.format === 'raw')) return out.secret(secret)
   const keys = Array.isArray(secret?.data?.keys) ? secret.data.keys : undefined
@@ -146,8 +153,8 @@ export const printListing = (out: Output, secret: Secret | undefined, at: string
 
 const secretRows = (secret: Secret): Row[] => [
   ...leaseRows(secret),
-  ...(secret.auth ? [...partRows(AUTH, secret.auth), ...metadataRows(secret.auth)] : []),
-  ...(secret.wrapInfo ? partRows(WRAP, secret.wrapInfo).map(([name, ...cells]) => [`${name}:`, ...cells]) : []),
+  ...(secret.auth ? [...rowsOf(AUTH, secret.auth), ...metadataRows(secret.auth)] : []),
+  ...(secret.wrapInfo ? rowsOf(WRAP, secret.wrapInfo).map(([name, ...cells]) => [`${name}:`, ...cells]) : []),
   ...(secret.data ? dataRows(secret.data) : []),
 ]
 
@@ -156,7 +163,7 @@ export const dataRows = (data: JsonMap): Row[] =>
     .sort()
     .map((key) => [key, dataText(key, data[key])])
 
-/** Returns the lease rows. Without a lease, only the cache duration of the response is shown. */
+/** Returns the rows that describe the lease. A response without a lease has only the row `refresh_interval`. */
 const leaseRows = ({ leaseId, leaseDuration, isRenewable }: Secret): Row[] => {
   if (Number(goText(leaseDuration)) <= 0) return []
   if (leaseId === '') return [['refresh_interval', goDuration(leaseDuration)]]
@@ -167,13 +174,15 @@ const leaseRows = ({ leaseId, leaseDuration, isRenewable }: Secret): Row[] => {
   ]
 }
 
-/** Formats the lifetime of a token. A token without an expiry has the lifetime `∞`. */
+/** Formats the lifetime of a token, in seconds. A token that does not expire has the lifetime `∞`. */
 const lifetime = (seconds: unknown): string => (Number(goText(seconds ?? 0)) === 0 ? '∞' : goDuration(seconds))
 
-/** One value of a part of the envelope: its name in tables and for `-field`, its key in the part, and its format. */
-type PartRow = readonly [name: string, key: string, format: (value: unknown) => string]
+/**
+ * One row of the table for `auth` or `wrap_info`: its name in the table and for `-field`, its JSON key, and its format.
+ */
+type RowSpec = readonly [name: string, key: string, format: (value: unknown) => string]
 
-const AUTH: readonly PartRow[] = [
+const AUTH: readonly RowSpec[] = [
   ['token', 'client_token', textOf],
   ['token_accessor', 'accessor', textOf],
   ['token_duration', 'lease_duration', lifetime],
@@ -183,7 +192,7 @@ const AUTH: readonly PartRow[] = [
   ['policies', 'policies', goQuotedList],
 ]
 
-const WRAP: readonly PartRow[] = [
+const WRAP: readonly RowSpec[] = [
   ['wrapping_token', 'token', textOf],
   ['wrapping_accessor', 'accessor', textOf],
   ['wrapping_token_ttl', 'ttl', goDuration],
@@ -192,29 +201,29 @@ const WRAP: readonly PartRow[] = [
   ['wrapped_accessor', 'wrapped_accessor', textOf],
 ]
 
-/** Returns the rows of a part. The accessor of a wrapped token is omitted if there is none. */
-const partRows = (rows: readonly PartRow[], part: JsonMap): Row[] =>
+/** Returns the rows of `auth` or `wrap_info`. The row `wrapped_accessor` is omitted if the field is absent or empty. */
+const rowsOf = (rows: readonly RowSpec[], object: JsonMap): Row[] =>
   rows
-    .filter(([name]) => name !== 'wrapped_accessor' || part[name])
-    .map(([name, key, format]) => [name, format(part[key])])
+    .filter(([name]) => name !== 'wrapped_accessor' || object[name])
+    .map(([name, key, format]) => [name, format(object[key])])
 
 const metadataRows = (auth: JsonMap): Row[] =>
   Object.entries((auth.metadata ?? {}) as JsonMap)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value]) => [`token_meta_${key}`, goText(value)])
 
-const partFields = (rows: readonly PartRow[], part: JsonMap | undefined): JsonMap =>
-  Object.fromEntries(part ? rows.map(([name, key]) => [name, part[key]]) : [])
+const fieldsOf = (rows: readonly RowSpec[], object: JsonMap | undefined): JsonMap =>
+  Object.fromEntries(object ? rows.map(([name, key]) => [name, object[key]]) : [])
 
 /**
- * Returns the field that `-field` names; undefined if the response has none. A field of the data takes precedence over
- * a part of the envelope.
+ * Returns the field that `-field` names, or undefined if the response does not have the field. A field of the data
+ * takes precedence over a field of the envelope.
  */
 const findField = ({ data, auth, wrapInfo, leaseId, ...rest }: Secret, name: string): unknown => {
   const fields: JsonMap = {
     data,
-    ...partFields(AUTH, auth && { identity_policies: [], ...auth }),
-    ...partFields(WRAP, wrapInfo),
+    ...fieldsOf(AUTH, auth && { identity_policies: [], ...auth }),
+    ...fieldsOf(WRAP, wrapInfo),
     refresh_interval: rest.leaseDuration,
     lease_id: leaseId || undefined,
     lease_duration: rest.leaseDuration,
@@ -224,7 +233,7 @@ const findField = ({ data, auth, wrapInfo, leaseId, ...rest }: Secret, name: str
   return Object.hasOwn(fields, name) ? fields[name] : undefined
 }
 
-/** Returns the envelope with its keys in Vault's order. */
+/** Returns the response as JSON, with its keys in Vault's order. */
 const secretJson = (secret: Secret): JsonMap => ({
   request_id: secret.requestId,
   lease_id: secret.leaseId,

@@ -6,7 +6,7 @@ import { LIST } from './api.js'
 import { type Command, command } from './command.js'
 import { locally, remoteError } from './model.js'
 
-/** Returns a name as the server stores it, in lower case. */
+/** Returns a policy name in lower case, as the server stores it. */
 const nameOf = (text: string): string => text.trim().toLowerCase()
 
 export const policyCommands: readonly Command[] = [
@@ -49,12 +49,12 @@ export const policyCommands: readonly Command[] = [
 const readPolicy = (file: string): string => locally('Error opening policy file', () => readNamedText(file))
 
 const INDENT = '  '
-/** A quoted text, a comment to the end of the line, or one bracket. */
-const PIECE = /"(?:[^"\\]|\\.)*"|#.*|\/\/.*|[{}[\]]/g
+/** Matches a quoted text, a comment, or one bracket. */
+const HCL_TOKEN = /"(?:[^"\\]|\\.)*"|#.*|\/\/.*|[{}[\]]/g
 
 /**
- * Indents HCL and preserves comments, texts and the order of lines. Throws `HclError` if the text is not HCL. JSON,
- * heredocs and block comments are left unchanged.
+ * Indents HCL. Comments, quoted texts and the order of the lines are preserved. JSON, and HCL that contains heredocs or
+ * block comments, is returned unchanged. Throws `HclError` if the text is not HCL.
  */
 export const formatHclText = (text: string, file: string): string => {
   parseHcl(text, { file })
@@ -62,7 +62,7 @@ export const formatHclText = (text: string, file: string): string => {
   let depth = 0
   const lines = text.split('\n').map((raw) => {
     const line = raw.trim()
-    const brackets = (line.match(PIECE) ?? []).filter((piece) => /^[{}[\]]$/.test(piece))
+    const brackets = (line.match(HCL_TOKEN) ?? []).filter((token) => /^[{}[\]]$/.test(token))
     const closedFirst = (/^[}\]]+/.exec(line)?.[0] ?? '').length
     const indent = Math.max(0, depth - closedFirst)
     for (const bracket of brackets) depth += '{['.includes(bracket) ? 1 : -1
@@ -74,5 +74,5 @@ export const formatHclText = (text: string, file: string): string => {
     .trim()}\n`
 }
 
-/** Puts one space on each side of the first equal sign after a key. */
+/** Puts one space on each side of the equal sign after the key of a line. */
 const spaceAssignment = (line: string): string => line.replace(/^("(?:[^"\\]|\\.)*"|[\w.-]+)\s*=\s*/, '$1 = ')

@@ -6,9 +6,9 @@ import { LIMITS } from '../../base/limits.js'
 import { createSystemRandom } from '../../base/random.js'
 import { localError, type VaultIo } from './model.js'
 
-/** Returns the environment of this process. */
+/** Creates the environment of the `vault` command line from this process. */
 export const createProcessIo = (serve: VaultIo['serve']): VaultIo => {
-  // A reader such as `head` may close its end early, which is not a failure.
+  // A program that reads the output, such as `head`, may close the pipe early. This is not a failure.
   process.stdout.on('error', () => {})
   return {
     env: process.env,

@@ -12,13 +12,13 @@ const DEFAULT_ADDRESS = 'https://127.0.0.1:8200'
 const DEFAULT_TIMEOUT_MS = 60_000
 const DEFAULT_RETRIES = 2
 
-/** Flags and environment, read once: the target and the headers of requests. */
+/** The settings of the client, which come from flags and environment variables. */
 export type ClientSettings = ReturnType<typeof readSettings>
 
 export const readSettings = (flags: CommonFlags, io: Pick<VaultIo, 'env' | 'homeDirectory'>) => ({
   address: parseAddress(flags['agent-address'] || flags.address || DEFAULT_ADDRESS),
   token: io.env.VAULT_TOKEN || readStoredToken(io.homeDirectory),
-  /** With a trailing slash; empty for the root namespace. */
+  /** The namespace path with a trailing slash. Empty for the root namespace. */
   namespace: normalizeNamespace(flags.namespace),
   headers: flags.header,
   wrapTtl: flags['wrap-ttl'],
@@ -34,7 +34,7 @@ export const readSettings = (flags: CommonFlags, io: Pick<VaultIo, 'env' | 'home
     serverName: flags['tls-server-name'] || undefined,
     skipVerify: flags['tls-skip-verify'],
   },
-  /** Printed instead of sending the request. */
+  /** The form in which a request is printed instead of being sent. Undefined if requests are sent. */
   preview: flags['output-curl-string'] ? ('curl' as const) : flags['output-policy'] ? ('policy' as const) : undefined,
 })
 
@@ -62,7 +62,9 @@ const parseRetries = (text: string | undefined): number => {
   return text ? Number(text) : DEFAULT_RETRIES
 }
 
-/** Authorities from a file take precedence over those from a directory, as in Vault. */
+/**
+ * Reads the CA certificates. -ca-cert takes precedence over VAULT_CACERT_BYTES, and both over -ca-path, as in Vault.
+ */
 const readAuthorities = (flags: CommonFlags, env: VaultIo['env']): string | undefined => {
   if (flags['ca-cert']) return readText(flags['ca-cert'])
   if (env.VAULT_CACERT_BYTES) return env.VAULT_CACERT_BYTES
@@ -75,7 +77,7 @@ const readAuthorities = (flags: CommonFlags, env: VaultIo['env']): string | unde
 
 const listFiles = (directory: string): string[] => {
   const read = () => readdirSync(directory, { withFileTypes: true })
-  return locally('the directory of certificates cannot be read', read)
+  return locally('the directory of CA certificates cannot be read', read)
     .filter((entry) => !entry.isDirectory())
     .map((entry) => path.join(directory, entry.name))
 }
@@ -85,7 +87,7 @@ const readText = (file: string, read: (file: string) => string = readNamedText):
 
 const tokenFile = (homeDirectory: string): string => path.join(homeDirectory, '.vault-token')
 
-/** Returns the token that `login` stored for later commands; an empty text if there is none. */
+/** Returns the token that `login` stored, or an empty text if there is none. */
 const readStoredToken = (homeDirectory: string): string =>
   attempt(() => readNamedText(tokenFile(homeDirectory)).trim()) ?? ''
 
@@ -101,7 +103,7 @@ interface PreviewedRequest {
   readonly body: Buffer | undefined
 }
 
-/** Ends a command that only shows its request. */
+/** Thrown instead of sending a request that is only shown. The message is the text to print. */
 export class Preview extends Error {
   override readonly name = 'Preview'
 }
@@ -109,7 +111,7 @@ export class Preview extends Error {
 export const renderPreview = (settings: ClientSettings, request: PreviewedRequest): string =>
   settings.preview === 'policy' ? renderPolicy(request) : renderCurl(settings, request)
 
-/** Renders the curl command. The command contains no token: it runs `vault print token` instead. */
+/** Renders a request as a curl command. The command runs `vault print token` instead of containing the token. */
 const renderCurl = (
   { tls, caFile, caPath }: ClientSettings,
   { method, url, headers, body }: PreviewedRequest,

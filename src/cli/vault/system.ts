@@ -1,4 +1,4 @@
-/** audit, lease, license, namespace and version-history. */
+/** The commands of audit, lease, license and namespace, and version-history. */
 import { textsOfJson } from '../../base/json-print.js'
 import { type Command, command } from './command.js'
 import { LIST, ROOT } from './api.js'

@@ -2,7 +2,7 @@
 import { formatShortDuration } from '../../base/duration.js'
 import { isMap, type JsonMap } from './model.js'
 
-/** Columns separated by four spaces; an empty cell is printed as `n/a`. */
+/** The cells of one row of a table. */
 export type Row = readonly string[]
 
 export const formatColumns = (rows: readonly Row[]): string => {
@@ -20,20 +20,20 @@ export const formatColumns = (rows: readonly Row[]): string => {
   return shown.map(line).join('\n')
 }
 
-/** Formats columns with an underlined header. */
+/** Formats a table with an underlined header. */
 export const formatTable = (header: Row, rows: readonly Row[]): string =>
   formatColumns([header, header.map((word) => '-'.repeat(word.length)), ...rows])
 
 export const formatPairs = (rows: readonly Row[]): string => formatTable(['Key', 'Value'], rows)
 
-/** Returns a row for each of these fields that has a value. `titles`: by field. */
+/** Returns a row for each field in `titles` that has a value. `titles` maps fields to titles. */
 export const presentRows = (object: JsonMap, titles: Readonly<Record<string, string>>): Row[] =>
   Object.entries(titles).flatMap(([field, title]) => (object[field] ? [[title, goText(object[field])]] : []))
 
-/** A column of a table of objects: its title, and the text of an object. */
+/** A column of a table of objects: its title, and a function that returns the cell of an object. */
 export type Column = readonly [title: string, cell: (object: JsonMap) => string]
 
-/** Returns the text of a field; empty if it is null or does not exist. */
+/** Returns a function that returns the text of a field. The text is empty if the field is null or does not exist. */
 export const cellOf =
   (field: string) =>
   (object: JsonMap): string =>
@@ -41,7 +41,10 @@ export const cellOf =
 
 export const REPLICATION: Column = ['Replication', ({ local }) => (local === true ? 'local' : 'replicated')]
 
-/** Formats a table of objects, sorted by name unless `names` gives the order. `title`: the header of the name column. */
+/**
+ * Formats a table of objects. `objects` maps names to objects, `names` is the order of the rows (default: sorted), and
+ * `title` is the header of the column with the names.
+ */
 export const formatObjects = (
   title: string,
   objects: JsonMap,
@@ -55,10 +58,10 @@ export const formatObjects = (
   return formatTable([title, ...columns.map(([title]) => title)], rows)
 }
 
-/** Formats a title between equal signs, about as wide as `width`. */
+/** Formats a title between equal signs. The result is about `width` characters wide. */
 export const formatTitle = (title: string, width: number): string => {
-  const room = width - title.length - 2
-  const side = '='.repeat(room <= 0 ? 2 : Math.ceil(room / 2))
+  const space = width - title.length - 2
+  const side = '='.repeat(space <= 0 ? 2 : Math.ceil(space / 2))
   return `${side} ${title} ${side}`
 }
 
@@ -79,7 +82,7 @@ export const goText = (value: unknown): string => {
 export const goQuotedList = (value: unknown): string =>
   `[${(Array.isArray(value) ? value : []).map((item) => JSON.stringify(goText(item))).join(' ')}]`
 
-/** Formats seconds as `1h30m`; returns other values unchanged. */
+/** Formats a number of seconds in a form such as `1h30m`. Returns the text of other values unchanged. */
 export const goDuration = (value: unknown): string => {
   const seconds = Number(goText(value))
   return goText(value) !== '' && Number.isInteger(seconds) ? formatShortDuration(seconds) : goText(value)
@@ -87,19 +90,22 @@ export const goDuration = (value: unknown): string => {
 
 const DURATION_NAME = /^(?:period|ttl|duration|lease_max|ttl_max)$|_(?:period|ttl|duration)$/
 
-/** Formats a value of `data`. If its name denotes a duration, formats it as one. */
+/**
+ * Formats a field of `data`. If its key is the name of a duration, such as `ttl`, the value is formatted as a duration.
+ */
 export const dataText = (key: string, value: unknown): string =>
   DURATION_NAME.test(key) ? goDuration(value) : goText(value)
 
-/** Maximum line width. */
+/** Maximum line width in characters. */
 const COLUMNS = 78
 
-/** Additional cost of a line that a long word makes too wide, to minimize the number of such lines. */
+/** Additional cost of a line that is too wide because of a long word. This minimizes the number of such lines. */
 const TOO_WIDE = 1e5
 
 /**
- * Breaks a text into lines of at most `width`. Minimizes the sum of the squared remaining spaces. The last line may be
- * short. Collapses white space. A word longer than `width` gets a line of its own.
+ * Breaks a text into lines of at most `width` characters, so that the lines are about equally long: minimizes the sum
+ * of the squared unused widths, except for the last line. Each white space becomes one space. A word longer than
+ * `width` gets a line of its own.
  */
 export const wrapText = (text: string, width: number): string[] => {
   const words = text.split(/\s+/).filter(Boolean)
@@ -114,7 +120,10 @@ export const wrapText = (text: string, width: number): string[] => {
   return lines
 }
 
-/** For the text from one word on: its cost, and the end of its first line. */
+/**
+ * The best line breaks for the text from one word to its end: their cost, and the index after the last word of the
+ * first line.
+ */
 type Plan = { readonly cost: number; readonly end: number }
 
 const planFrom = (words: readonly string[], start: number, width: number, plans: readonly Plan[]): Plan => {
@@ -131,7 +140,7 @@ const planFrom = (words: readonly string[], start: number, width: number, plans:
   return best
 }
 
-/** Wraps text and indents each line by `indent` spaces, which count toward the width. */
+/** Wraps a text at the maximum line width. Each line is indented by `indent` spaces, which are part of the width. */
 export const wrapIndented = (text: string, indent = 0): string =>
   wrapText(text, COLUMNS - indent)
     .map((line) => ' '.repeat(indent) + line)

@@ -1,15 +1,16 @@
-/** Data of a write from the command line: `key=value`, `key=@file`, `key=-`, `@file.json`, `-`. */
+/** Parses the data arguments of the command line: `key=value`, `key=@file`, `key=-`, `@file.json` and `-`. */
 import { readNamedText } from '../../base/named-file.js'
 import { LIMITS } from '../../base/limits.js'
 import { parseExactJson } from '../../base/exact-json.js'
 import { isMap, type JsonMap, localError, locally, type VaultIo } from './model.js'
 import { goText } from './text.js'
 
-const FAILED = 'Failed to parse K=V data'
+const PARSE_FAILED = 'Failed to parse K=V data'
 
 /**
- * Returns the object that `args` describe. A whole object comes from standard input (`-`) or a file (`@file`). A
- * repeated key becomes a list. Values are texts, unless they come from an object.
+ * Returns the object that `args` describe. The arguments `-` and `@file` read a JSON object from standard input or a
+ * file. In all other arguments, the values are texts. The values of a repeated key become a list. Throws a local error
+ * for an invalid argument or file.
  */
 export const readData = async (args: readonly string[], io: Pick<VaultIo, 'readStdin'>): Promise<JsonMap> => {
   const data = Object.create(null) as Record<string, unknown>
@@ -22,7 +23,7 @@ export const readData = async (args: readonly string[], io: Pick<VaultIo, 'readS
   return data
 }
 
-/** Returns data for a query, which can only contain texts. */
+/** Reads the data arguments for a query string. All values become texts. */
 export const readQuery = async (args: readonly string[], io: Pick<VaultIo, 'readStdin'>) =>
   Object.fromEntries(
     Object.entries(await readData(args, io)).map(([key, value]) => [
@@ -35,12 +36,13 @@ const readArgument = async (arg: string, io: Pick<VaultIo, 'readStdin'>): Promis
   if (arg === '-') return Object.entries(parseObject((await io.readStdin()).toString('utf8'), 'standard input'))
   if (arg.startsWith('@')) return Object.entries(parseObject(readValueFile(arg.slice(1)), arg.slice(1)))
   const at = arg.indexOf('=')
-  if (at < 0) throw localError(`${FAILED}: ${JSON.stringify(arg)} is not of the form key=value`)
+  if (at < 0) throw localError(`${PARSE_FAILED}: ${JSON.stringify(arg)} is not of the form key=value`)
   return [[arg.slice(0, at), await readText(arg.slice(at + 1), io)]]
 }
 
 /**
- * Resolves a text that may name its source: `-` is standard input, `@file` a file, `\@` a text that begins with `@`.
+ * Returns the text that an argument denotes: `-` is replaced by standard input, and `@file` by the contents of the
+ * file. `\@` is replaced by `@`, so that a text can begin with `@`.
  */
 export const readText = async (text: string, io: Pick<VaultIo, 'readStdin'>): Promise<string> => {
   if (text === '-') return (await io.readStdin()).toString('utf8')
@@ -49,11 +51,11 @@ export const readText = async (text: string, io: Pick<VaultIo, 'readStdin'>): Pr
 }
 
 const readValueFile = (file: string): string =>
-  locally(`${FAILED}: error reading file`, () => readNamedText(file, LIMITS.bodyBytesMax))
+  locally(`${PARSE_FAILED}: error reading file`, () => readNamedText(file, LIMITS.bodyBytesMax))
 
 const parseObject = (text: string, origin: string): JsonMap => {
-  const value = locally(`${FAILED}: ${origin} is not JSON`, () => parseExactJson(text, LIMITS.jsonDepthMax))
-  if (!isMap(value)) throw localError(`${FAILED}: ${origin} is not a JSON object`)
+  const value = locally(`${PARSE_FAILED}: ${origin} is not JSON`, () => parseExactJson(text, LIMITS.jsonDepthMax))
+  if (!isMap(value)) throw localError(`${PARSE_FAILED}: ${origin} is not a JSON object`)
   return value
 }
 

@@ -14,7 +14,7 @@ export const CAPABILITY_BITS = {
 
 export type Capability = keyof typeof CAPABILITY_BITS
 
-/** Capabilities of newer Vault versions, which have no effect here. */
+/** Capabilities of newer Vault versions. A policy may contain them, but they have no effect. */
 export const IGNORED_CAPABILITIES: readonly string[] = ['recover', 'subscribe']
 
 /** The `policy` values of the old rule syntax. */
@@ -25,7 +25,7 @@ export const OLD_POLICY_WORDS: Readonly<Record<string, readonly Capability[]>> =
   sudo: ['create', 'read', 'update', 'delete', 'list', 'sudo'],
 }
 
-/** The capability that an operation needs. Help needs none. */
+/** The capability bit that each operation requires. `help` requires none. */
 export const NEEDED_BIT: Readonly<Record<Operation, number>> = {
   create: CAPABILITY_BITS.create,
   update: CAPABILITY_BITS.update,
@@ -41,7 +41,10 @@ export const isCapability = (word: string): word is Capability => Object.hasOwn(
 export const bitsOf = (capabilities: readonly Capability[]): number =>
   capabilities.reduce((bits, capability) => bits | CAPABILITY_BITS[capability], 0)
 
-/** Returns names in alphabetical order; only `deny` if it is included or if there are none. */
+/**
+ * Returns the names of the capabilities in `bits`, in alphabetical order. Returns only `deny` if `bits` is 0 or
+ * includes `deny`.
+ */
 export const namesOf = (bits: number): Capability[] => {
   if (bits === 0 || (bits & CAPABILITY_BITS.deny) !== 0) return ['deny']
   return (Object.keys(CAPABILITY_BITS) as Capability[]).filter((name) => (bits & CAPABILITY_BITS[name]) !== 0)

@@ -1,4 +1,7 @@
-/** The conditions of a rule besides its capabilities: request parameters and the TTL of response wrapping. */
+/**
+ * Checks the conditions of a policy rule other than its capabilities: request parameters and the TTL of response
+ * wrapping.
+ */
 import type { PlainValue } from '../../base/hcl-blocks.js'
 import { isJsonObject } from '../../base/json.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
@@ -19,8 +22,8 @@ export const meetsConditions = (
 }
 
 /**
- * Checks the wrapping TTL. If either limit is set, the response must be wrapped. Merged rules can have a range that no TTL
- * satisfies.
+ * Returns whether the wrapping TTL of a request is within the limits of the rule. If the rule has a limit, the request
+ * must ask for a wrapped response. Merged rules can have a range that no TTL satisfies.
  */
 const meetsWrapping = (rule: AclRule, wrap: WrapRequest | undefined): boolean => {
   const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max } = rule
@@ -52,13 +55,13 @@ const isListed = (values: readonly PlainValue[], value: JsonValue): boolean =>
   values.length === 0 || values.some((listed) => isSame(listed, value))
 
 /**
- * Compares strings as globs, and other values by type and value. As in Vault, a number never matches: the policy contains a
- * native number, and the request contains the text of a number.
+ * Compares two strings as globs, and other values by type and value. As in Vault, a number never matches, because the
+ * policy contains a native number and the request contains the text of a number.
  */
 const isSame = (listed: PlainValue, value: JsonValue): boolean =>
   typeof listed === 'string' && typeof value === 'string' ? matchesGlob(listed, value) : isEqual(listed, value)
 
-/** Compares nested values without globs. An object in a list may contain lists, but no further objects. */
+/** Compares nested values without globs. Returns false for an object that has an object as a member. */
 const isEqual = (listed: PlainValue, value: JsonValue | undefined): boolean => {
   if (Array.isArray(listed)) {
     return (
@@ -78,7 +81,10 @@ const isEqual = (listed: PlainValue, value: JsonValue | undefined): boolean => {
   )
 }
 
-/** Matches any text at a leading or trailing `*`. Elsewhere, or alone, `*` is literal. */
+/**
+ * Returns whether `text` matches `glob`. A leading or trailing `*` stands for any text. A `*` in the middle is literal,
+ * and so is the glob `*` itself.
+ */
 const matchesGlob = (glob: string, text: string): boolean => {
   const isOpenStart = glob.length > 1 && glob.startsWith('*')
   const isOpenEnd = glob.length > 1 && glob.endsWith('*')

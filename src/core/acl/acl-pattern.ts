@@ -1,27 +1,31 @@
 /**
- * The path of a rule: exact, a prefix (`x/*`), or with wildcard segments (`x/+/y`). Text from a template is always literal,
- * so that a name with `*` or `+` grants access only to that name.
+ * The path of a rule: exact, a prefix (`x/*`), or with wildcard segments (`x/+/y`). Text that a template inserts is
+ * always literal: an entity name with `*` or `+` grants access only to that name.
  */
 import type { Entity, EntityAlias } from '../../logical/identity.js'
 
-/** Matches exactly one segment. */
+/** The wildcard `+`, which matches exactly one segment. */
 const ANY_SEGMENT = null
 
 export interface PathPattern {
-  /** The whole pattern as text. Rules with the same text are merged. */
+  /** The whole pattern as text, including `+` and `*`. */
   readonly text: string
   readonly kind: 'exact' | 'prefix' | 'segments'
-  /** Without the trailing `*` of a glob. */
+  /** The text without the trailing `*` of a glob. */
   readonly literal: string
   readonly isGlob: boolean
-  /** Only for kind `segments`: literal segments and ANY_SEGMENT. The last one is a prefix if the pattern is a glob. */
+  /**
+   * Literal segments and ANY_SEGMENT. If the pattern is a glob, the last segment is a prefix. Empty for other kinds.
+   */
   readonly segments: readonly (string | typeof ANY_SEGMENT)[]
   readonly anySegments: number
   /** The text before the first `+` or `*`, or the whole text if there is none. */
   readonly literalHead: string
 }
 
-/** Resolves a rule's path for one entity. Returns undefined if a template cannot be resolved; the rule is then ignored. */
+/**
+ * Resolves a rule's path for one entity. Returns undefined if a template cannot be resolved. Such a rule has no effect.
+ */
 export const resolvePattern = (path: string, entity: EntityView | undefined): PathPattern | undefined => {
   const isGlob = path.endsWith('*')
   const stem = isGlob ? path.slice(0, -1) : path
@@ -70,21 +74,23 @@ export const reachesBelow = (pattern: PathPattern, parts: readonly string[]): bo
 }
 
 /**
- * Resolves `{{identity.entity...}}` in the path of a rule. Groups are not supported, so templates with groups are never
- * resolved.
+ * A template in the path of a rule, such as `{{identity.entity.name}}`. Groups are not supported, so templates with
+ * groups are never resolved.
  */
-
 const TEMPLATE = /\{\{(.*?)\}\}/g
 
 export const hasTemplate = (path: string): boolean => path.includes('{{')
 
-/** Returns whether every opening pair of braces has its closing pair, and there are no others. */
+/** Returns whether every `{{` has exactly one `}}` before the next `{{`. */
 export const isBalanced = (path: string): boolean => {
   const [before = '', ...pieces] = path.split('{{')
   return !before.includes('}}') && pieces.every((piece) => piece.split('}}').length === 2)
 }
 
-/** Replaces all templates in a text. Returns undefined if one cannot be resolved, or if unmatched braces remain. */
+/**
+ * Replaces all templates in a text. Returns undefined if a template cannot be resolved or the text contains unmatched
+ * braces.
+ */
 const resolveTemplate = (text: string, entity: EntityView | undefined): string | undefined => {
   if (!hasTemplate(text) && !text.includes('}}')) return text
   const rest = text.replace(TEMPLATE, '')
@@ -98,7 +104,10 @@ const resolveTemplate = (text: string, entity: EntityView | undefined): string |
   return isComplete ? resolved : undefined
 }
 
-/** Returns undefined or an empty string if the entity lacks this attribute. */
+/**
+ * Returns the value of an attribute such as `identity.entity.name`. Returns undefined or an empty string if the entity
+ * lacks the attribute.
+ */
 const attributeOf = (name: string, entity: EntityView): string | undefined => {
   const path = name.startsWith('identity.entity.') ? name.slice('identity.entity.'.length) : ''
   if (path === 'id' || path === 'name') return entity[path]
@@ -114,7 +123,7 @@ const attributeOf = (name: string, entity: EntityView): string | undefined => {
 const own = (record: Readonly<Record<string, string>>, key: string): string | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined
 
-/** An entity for access rules. Immutable: the same object means the same content. */
+/** The fields of an entity that a policy template can use. Immutable. */
 export type EntityView = Pick<Entity, 'id' | 'name' | 'metadata'> & { readonly aliases: readonly EntityAliasView[] }
 
 export type EntityAliasView = Pick<EntityAlias, 'mountAccessor' | 'name' | 'metadata' | 'customMetadata'>

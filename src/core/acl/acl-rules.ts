@@ -1,4 +1,4 @@
-/** Merges the rules of several policies: one rule per pattern, with the contribution of each policy. */
+/** Merges the rules of several policies into one rule per pattern, and records the contribution of each policy. */
 import type { PlainValue } from '../../base/hcl-blocks.js'
 import { CAPABILITY_BITS } from './acl-capabilities.js'
 import { type EntityView, type PathPattern, resolvePattern } from './acl-pattern.js'
@@ -42,13 +42,16 @@ export const mergeRules = (
   return [...merged.values()]
 }
 
-/** Distinguishes patterns with equal text if a template produced a literal `+` or `*`. */
+/**
+ * Returns a key that identifies a pattern. Patterns of equal text have different keys if a template inserted a literal
+ * `+` or `*` into one of them.
+ */
 const keyOf = ({ kind, isGlob, segments, text }: PathPattern): string =>
   `${kind}${isGlob ? '*' : ''}:${kind === 'segments' ? JSON.stringify(segments) : text}`
 
 /**
- * Merges two rules. Deny overrides everything else. Otherwise capabilities are combined, and the stricter wrapping TTLs
- * apply.
+ * Merges two rules. If one rule denies access, the result only denies access. Otherwise the result has the capabilities
+ * of both rules and, as in Vault, the smaller of each wrapping TTL limit.
  */
 const mergeRule = (a: AclRule, b: AclRule): AclRule => {
   const contributions = [...a.contributions, ...b.contributions]
@@ -66,7 +69,9 @@ const mergeRule = (a: AclRule, b: AclRule): AclRule => {
   }
 }
 
-/** Returns the union by name. If either side allows any value for a name, the result does too. */
+/**
+ * Returns the union of two lists, by parameter name. If one list covers any value of a parameter, so does the result.
+ */
 const mergeParameters = (a: ParameterLists, b: ParameterLists): ParameterLists => {
   const merged = new Map<string, readonly PlainValue[]>(a)
   for (const [name, values] of b) {

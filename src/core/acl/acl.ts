@@ -1,6 +1,7 @@
 /**
- * The access rules of one token. Exactly one rule decides: an exact match, otherwise the rule of highest priority.
- * Built once per set of policies and used for every request, so each lookup is a map or a short sorted list.
+ * The access rules of one token. At most one rule decides about a request: the rule with exactly this path, otherwise
+ * the matching rule of highest priority. The rules are built once per set of policies and used for every request, so
+ * each lookup uses a map or a short sorted list.
  */
 import type { JsonObject } from '../../logical/json.js'
 import { type NamespaceRef, type Operation, ROOT_NAMESPACE, type WrapRequest } from '../../logical/request.js'
@@ -65,7 +66,9 @@ export class Acl {
     return { isAllowed: true, isRoot: false, grantingPolicies: grantingPolicies(rule, needed) }
   }
 
-  /** Returns the capabilities on a path in alphabetical order; `['root']` for root, `['deny']` for none. */
+  /**
+   * Returns the capabilities on a path in alphabetical order: `['root']` for the root policy, `['deny']` for no access.
+   */
   capabilities(path: string): string[] {
     return this.#isRoot ? ['root'] : namesOf(this.#findRule(path, true)?.capabilities ?? 0)
   }
@@ -122,8 +125,8 @@ const grantingPolicies = (rule: AclRule, needed: number): GrantingPolicy[] =>
   rule.contributions.filter(({ capabilities }) => (capabilities & needed) !== 0).map(({ policy }) => policy)
 
 /**
- * Returns the path for policy checks of a token of `tokenNamespace` that requests `path` in `requestNamespace`. Returns
- * undefined if `requestNamespace` is neither the token's namespace nor below it.
+ * Returns the path relative to `tokenNamespace`, as the policies of the token refer to it, for a request for `path` in
+ * `requestNamespace`. Returns undefined if `requestNamespace` is neither the token's namespace nor below it.
  */
 export const aclPath = (
   tokenNamespace: NamespaceRef,

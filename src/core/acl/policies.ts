@@ -1,6 +1,7 @@
 /**
- * The policies of all namespaces, and the access rules built from them. Stored as `<namespace id>/<name>`, with names in
- * lower case. Parsed policies and built rules are cached until a commit changes a policy.
+ * The policies of all namespaces, and the access rules built from them. The storage key of a policy contains the
+ * namespace ID and the name in lower case: `root/admin`. Parsed policies and built rules are cached until a commit
+ * changes a policy.
  */
 import { LIMITS } from '../../base/limits.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -31,7 +32,7 @@ interface CachedAcl {
 
 export class PolicyStore {
   readonly #storage: Storage
-  /** By storage key. Contains only existing policies, which limits its size. */
+  /** Parsed policies by storage key. Contains only existing policies, so the number of policies limits its size. */
   readonly #parsed = new Map<string, ParsedPolicy>()
   readonly #acls = new Map<string, CachedAcl>()
 
@@ -72,7 +73,10 @@ export class PolicyStore {
     return names.sort()
   }
 
-  /** Stores a policy. Resolves with warnings when it is durable and in effect. Rejects an invalid text. */
+  /**
+   * Stores a policy. Resolves to warnings when the policy is durable and in effect. Rejects with LogicalError 400 for
+   * an invalid text and for `root` and `response-wrapping`.
+   */
   async put(namespaceId: string, name: string, text: string): Promise<string[]> {
     const lower = name.toLowerCase()
     if (lower === ROOT_POLICY || lower === WRAPPING_POLICY) throw invalid(`cannot update "${lower}" policy`)
@@ -81,7 +85,9 @@ export class PolicyStore {
     return [...warnings]
   }
 
-  /** Removes a policy. Does nothing if it does not exist. */
+  /**
+   * Removes a policy. Does nothing if the policy does not exist. Rejects with LogicalError 400 for a built-in policy.
+   */
   async remove(namespaceId: string, name: string): Promise<void> {
     const lower = name.toLowerCase()
     if (lower === ROOT_POLICY || lower === WRAPPING_POLICY) throw invalid(`cannot delete "${lower}" policy`)
@@ -134,7 +140,8 @@ export class PolicyStore {
       this.#parsed.set(key, parsed)
       return parsed
     } catch (cause) {
-      throw new LogicalError('internal', `the stored policy "${name}" cannot be read`, { cause })
+      const text = `the stored policy "${name}" cannot be parsed: write or delete it again`
+      throw new LogicalError('internal', text, { cause })
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * Parses the policy language, HCL 1 or JSON, into rules. A text is either understood in full or rejected with the position
- * of the error: a misspelled key must never mean "no restriction".
+ * Parses the policy language, HCL 1 or JSON, into rules. A text with an unknown key is rejected as a whole, because a
+ * misspelled key must never remove a restriction.
  */
 import { parseDurationMs } from '../../base/duration.js'
 import { isJsonText, parseHcl } from '../../base/hcl.js'
@@ -18,30 +18,31 @@ import {
 } from './acl-capabilities.js'
 import { hasTemplate, isBalanced } from './acl-pattern.js'
 
-/** Allowed or denied values of parameters, by lower-case name. An empty list means any value. */
+/** Allowed or denied values of parameters, by parameter name in lower case. An empty list means any value. */
 export type ParameterLists = ReadonlyMap<string, readonly PlainValue[]>
 
 /** One `path` block of a policy. The path has no leading slash, and its templates are not resolved. */
 export interface PolicyRule {
   readonly path: string
-  /** Bits of CAPABILITY_BITS. With 0 the rule grants nothing, but still overrides rules of lower priority. */
+  /** Bits of CAPABILITY_BITS. A rule with 0 grants nothing, but still overrides rules of lower priority. */
   readonly capabilities: number
   readonly allowedParameters: ParameterLists
   readonly deniedParameters: ParameterLists
   readonly requiredParameters: readonly string[]
-  /** Seconds; 0 = not set. */
+  /** In seconds; 0 if not set. */
   readonly minWrappingTtlSeconds: number
+  /** In seconds; 0 if not set. */
   readonly maxWrappingTtlSeconds: number
 }
 
 export interface ParsedPolicy {
   readonly rules: readonly PolicyRule[]
   readonly isTemplated: boolean
-  /** Valid parts of the policy that have no effect in Understudy. */
+  /** Warnings about keys that are not enforced and about repeated keys. */
   readonly warnings: readonly string[]
 }
 
-/** Throws LogicalError `invalid-request` with a text that starts with `failed to parse policy`. */
+/** Parses a policy. Throws LogicalError `invalid-request` with a text that starts with `failed to parse policy`. */
 export const parsePolicy = (text: string): ParsedPolicy => {
   try {
     const body = parseHcl(text)
@@ -56,7 +57,7 @@ export const parsePolicy = (text: string): ParsedPolicy => {
   }
 }
 
-/** An error for which Vault has its own text, which clients may know. */
+/** An error with the same text as in Vault, since clients may depend on the text. */
 class RuleError extends Error {}
 
 /**
@@ -72,7 +73,7 @@ const pathsOf = (body: HclBody): HclBlock[] =>
 
 const POLICY_KEYS: readonly string[] = ['name', 'path']
 
-/** Accepted because existing policies use them, but not enforced. */
+/** Keys that are accepted, because existing policies use them, but not enforced. */
 const UNENFORCED_KEYS: readonly string[] = ['mfa_methods', 'control_group', 'subscribe_event_types']
 
 const RULE_KEYS: readonly string[] = [
@@ -132,7 +133,7 @@ const parseRule = (block: HclBlock): PolicyRule => {
   }
 }
 
-/** Returns a deny rule, which has no other content. */
+/** Returns a rule that denies access to the path. */
 const denied = (path: string): PolicyRule => ({
   path,
   capabilities: CAPABILITY_BITS.deny,
@@ -158,7 +159,7 @@ const parsePath = (block: HclBlock): string => {
   return path
 }
 
-/** Adds the old `policy` value to the list. Entries after a `deny` are not checked. */
+/** Returns the bits of the `capabilities` list and of the old `policy` value. Does not check entries after `deny`. */
 const parseCapabilities = (old: HclItem | undefined, listed: readonly string[], named: string): number => {
   const word = old ? stringOf(unlabelled(old)) : ''
   const ofWord = Object.hasOwn(OLD_POLICY_WORDS, word) ? OLD_POLICY_WORDS[word] : undefined
@@ -174,7 +175,10 @@ const parseCapabilities = (old: HclItem | undefined, listed: readonly string[], 
   return bitsOf(found)
 }
 
-/** Names are case-insensitive. The values of a repeated name are combined. */
+/**
+ * Parses `allowed_parameters` or `denied_parameters`. Names are case-insensitive. The values of a repeated name are
+ * combined.
+ */
 const parseParameters = (items: readonly HclItem[]): ParameterLists => {
   if (items.length === 0) return NO_PARAMETERS
   const lists = new Map<string, readonly PlainValue[]>()
@@ -192,7 +196,7 @@ const parseStrings = (item: HclItem): string[] => {
   return value.values.map(stringOf)
 }
 
-/** Returns seconds. A negative value means no limit. */
+/** Returns a wrapping TTL in seconds. A result of 0 or less means no limit. */
 const parseSeconds = (item: HclItem | undefined): number => {
   if (!item) return 0
   const value = unlabelled(item)
@@ -216,9 +220,11 @@ const valuesOf = (item: HclItem): readonly HclValue[] => {
   return value.values
 }
 
-/** Returns a number as the text in which it was written. */
+/**
+ * Returns the value of a string, or the text of a number as the policy contains it. Throws HclError for other values.
+ */
 const stringOf = (value: HclValue): string => {
   if (value.kind === 'number') return value.text
-  if (value.kind !== 'string') throw new HclError('a string was expected', value)
+  if (value.kind !== 'string') throw new HclError('expected a string', value)
   return value.value
 }

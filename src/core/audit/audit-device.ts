@@ -23,7 +23,7 @@ interface AuditSurroundings {
   readonly wholes: WholeDigests
   readonly standardOutput: WriteText
   readonly clock: Clock
-  /** Receives each written line of devices that write to a file and hash their values. */
+  /** Receives each line of a device after it is written, except for devices for which `keepsTail` returns false. */
   readonly tail: Pick<AuditTail, 'add'>
 }
 
@@ -72,7 +72,7 @@ export class AuditDevice {
     await this.#append(describeEntry('response', entry, timeMs, this.#style), 'response')
   }
 
-  /** Writes a test line, unless the options disable it: a file may open and still reject writes. */
+  /** Writes a test line, unless the options disable the test. A file can open successfully and still reject writes. */
   async test(id: string, timeMs: number): Promise<void> {
     if (this.#isTested) await this.#append(describeTest(id, timeMs), 'request')
   }
@@ -84,6 +84,9 @@ export class AuditDevice {
   }
 }
 
-/** Returns whether the tail keeps the lines of a device. With `log_raw`, only readers of its file may see the lines. */
+/**
+ * Returns whether the tail keeps the lines of a device. With `log_raw` the lines contain secrets, so only readers of
+ * the file may see them.
+ */
 export const keepsTail = ({ isRaw, filePath }: Pick<AuditOptions, 'isRaw' | 'filePath'>): boolean =>
   !isRaw && filePath !== 'discard'

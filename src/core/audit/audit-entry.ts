@@ -23,7 +23,7 @@ import type { TokenInfo } from '../../logical/token-request.js'
 export interface AuditEntry {
   readonly request: Request
   readonly mount: AuditedMount | undefined
-  /** Undefined without a valid token. */
+  /** Undefined if the request has no valid token. */
   readonly token: AuditedToken | undefined
   /** Undefined if no policy was checked. */
   readonly verdict: Pick<AclVerdict, 'isAllowed' | 'grantingPolicies'> | undefined
@@ -41,10 +41,10 @@ interface AuditedMount {
   readonly view: { readonly path: string }
 }
 
-/** `numUses` is the number of uses before this request; 0 means unlimited. */
+/** `numUses` is the number of remaining uses before this request; 0 means unlimited. */
 type AuditedToken = TokenView & Pick<TokenInfo, 'meta' | 'numUses' | 'createdAtMs' | 'ttlSeconds'>
 
-/** The options of one device, and the data shared by all. */
+/** The options of one device, and the data that all devices share. */
 export interface AuditStyle {
   readonly redactor: Redactor
   readonly wholes: WholeDigests
@@ -78,7 +78,10 @@ export const describeTest = (id: string, timeMs: number): Record<string, unknown
   request: { id, operation: 'update', namespace: namespaceOf(ROOT_NAMESPACE), path: 'sys/audit/test' },
 })
 
-/** Returns the token issued by a login, otherwise the token of the request. */
+/**
+ * Returns the `auth` field of an entry. Describes the token of the request or, without one, the token that a login
+ * issued.
+ */
 const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditStyle): Record<string, unknown> => {
   const { request, token, identityPolicies = [], verdict, error } = entry
   const { redactor } = style
@@ -179,7 +182,10 @@ const dataOf = (
   return { data_omitted: { sha256: redactor.text(sha256), bytes } }
 }
 
-/** Stops at the first key: `Object.keys` is slow on an object with a million keys. */
+/**
+ * Returns whether an object has no keys. Stops at the first key, because `Object.keys` is slow on an object with a
+ * million keys.
+ */
 const isEmpty = (data: object): boolean => {
   for (const _ in data) return false
   return true

@@ -8,10 +8,10 @@ import { inNoTime } from '../../base/turn.js'
 
 interface FileSinkOptions {
   readonly path: string
-  /** Undefined leaves the file mode unchanged. */
+  /** The mode of the file. Undefined leaves the mode of an existing file unchanged. */
   readonly mode: number | undefined
   readonly clock: Clock
-  /** Returns the free bytes on the file's disk. Default: asks the operating system. */
+  /** Returns the number of free bytes on the disk of the file. By default, asks the operating system. */
   readonly freeBytes?: (path: string) => Promise<number>
 }
 
@@ -23,23 +23,24 @@ interface Waiting {
 }
 
 /**
- * Opens without blocking: a pipe without a reader fails immediately, instead of blocking a thread of the process forever.
+ * The flags for opening the file. With `O_NONBLOCK`, opening a pipe without a reader fails immediately. Without this
+ * flag, the call would block a thread of the process forever.
  */
 const APPENDING = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NONBLOCK
 
 /** Interval between attempts to write to a full pipe, in ms. */
 const RETRY_MS = 10
 
-/** If a check finds more than `PLENTY_BYTES` of free space, the next check follows after `ROOM_KNOWN_MS`. */
-const ROOM_KNOWN_MS = 100
-const PLENTY_BYTES = 64 * LIMITS.auditHeadroomBytes
+/** After a check finds more than `AMPLE_SPACE_BYTES` of free space, the sink skips further checks for this time. */
+const SPACE_CHECK_PAUSE_MS = 100
+const AMPLE_SPACE_BYTES = 64 * LIMITS.auditHeadroomBytes
 
 const LINE_FEED = 0x0a
 
 /**
- * Appends lines to a file. One write is in progress at a time. The next write contains all lines that arrived meanwhile.
- * After a failure, the next entry reopens the file and starts on a new line. If the disk is nearly full, the sink rejects
- * requests, so that there is space for the responses to executed requests.
+ * Appends lines to a file. One write is in progress at a time. The next write contains all lines that arrived in the
+ * meantime. After a failure, the next line reopens the file and starts at the beginning of a line. If the disk is
+ * nearly full, the sink rejects the lines of requests, so that the responses to executed requests can still be written.
  */
 export class FileSink implements AuditSink {
   readonly #options: FileSinkOptions
@@ -47,16 +48,16 @@ export class FileSink implements AuditSink {
   #isRegular = false
   #waiting: Waiting[] = []
   #waitingCharacters = 0
-  /** The tail of the queue of all file operations. Never rejects. */
+  /** Resolves when all file operations so far have ended. Never rejects. */
   #work: Promise<void> = Promise.resolve()
   #isScheduled = false
   /** A request in progress may append a line after `close`. The sink then writes the line and closes the file again. */
   #isClosed = false
-  /** A write exceeds its timeout; no other write can start until it completes. */
+  /** True while a write exceeds its timeout. No other write can start until that write completes. */
   #isStuck = false
-  /** The last write ended in the middle of a line. */
+  /** True if the last write ended in the middle of a line. */
   #isTorn = false
-  #roomKnownUntilMs = 0
+  #spaceKnownUntilMs = 0
 
   constructor(options: FileSinkOptions) {
     this.#options = options
@@ -64,7 +65,7 @@ export class FileSink implements AuditSink {
 
   append(line: string, kind: LineKind): Promise<void> {
     const isFull = this.#waiting.length > 0 && this.#waitingCharacters + line.length > LIMITS.auditWaitingBytesMax
-    if (this.#isStuck || isFull) return Promise.reject(new Error('the file cannot be written as fast as lines arrive'))
+    if (this.#isStuck || isFull) return Promise.reject(new Error('lines arrive faster than the file can be written'))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ line, kind, resolve, reject })
       this.#waitingCharacters += line.length
@@ -114,14 +115,14 @@ export class FileSink implements AuditSink {
     this.#isScheduled = false
     const overtime = new AbortController()
     const timer = this.#options.clock.setTimer(LIMITS.auditWriteMs, () => {
-      const error = new Error(`no data was written within ${LIMITS.auditWriteMs} ms`)
+      const error = new Error(`the write did not complete within ${LIMITS.auditWriteMs} ms`)
       this.#isStuck = true
       overtime.abort(error)
       for (const { reject } of [...batch, ...this.#takeWaiting()]) reject(error)
     })
     try {
       this.#handle ??= await this.#openFile()
-      batch = await this.#withRoom(batch)
+      batch = await this.#rejectIfNearlyFull(batch)
       await this.#write(this.#handle, batch, overtime.signal)
       for (const { resolve } of batch) resolve()
     } catch (error) {
@@ -159,19 +160,19 @@ export class FileSink implements AuditSink {
     }
   }
 
-  /** Returns the part of the batch that fits on the disk. If there is only space for responses, rejects the requests. */
-  async #withRoom(batch: Waiting[]): Promise<Waiting[]> {
-    if (!this.#isRegular || !batch.some(({ kind }) => kind === 'request') || (await this.#hasRoom())) return batch
-    const error = new Error(`less than ${LIMITS.auditHeadroomBytes} bytes are free on the disk of the file`)
+  /** Returns the lines to write. If the disk is nearly full, rejects and omits the lines of requests. */
+  async #rejectIfNearlyFull(batch: Waiting[]): Promise<Waiting[]> {
+    if (!this.#isRegular || !batch.some(({ kind }) => kind === 'request') || (await this.#hasFreeSpace())) return batch
+    const error = new Error(`less than ${LIMITS.auditHeadroomBytes} bytes are free on the disk of the audit file`)
     for (const { kind, reject } of batch) if (kind === 'request') reject(error)
     return batch.filter(({ kind }) => kind === 'response')
   }
 
-  async #hasRoom(): Promise<boolean> {
-    if (this.#options.clock.monotonic() < this.#roomKnownUntilMs) return true
+  async #hasFreeSpace(): Promise<boolean> {
+    if (this.#options.clock.monotonic() < this.#spaceKnownUntilMs) return true
     const { path, freeBytes = systemFreeBytes } = this.#options
     const free = await inNoTime(() => freeBytes(path))
-    if (free > PLENTY_BYTES) this.#roomKnownUntilMs = this.#options.clock.monotonic() + ROOM_KNOWN_MS
+    if (free > AMPLE_SPACE_BYTES) this.#spaceKnownUntilMs = this.#options.clock.monotonic() + SPACE_CHECK_PAUSE_MS
     return free >= LIMITS.auditHeadroomBytes
   }
 
@@ -185,8 +186,8 @@ export class FileSink implements AuditSink {
     try {
       const stats = await handle.stat()
       this.#isRegular = stats.isFile()
-      // The umask applies to the mode passed to `open`, and an existing file keeps its own, so `chmod` is needed. Devices
-      // are skipped: they belong to the whole machine.
+      // The umask applies to the mode passed to `open`, and an existing file keeps its mode, so `chmod` is needed.
+      // Device files keep their mode, because other programs of the machine use them too.
       const isDevice = stats.isCharacterDevice() || stats.isBlockDevice()
       if (this.#options.mode !== undefined && !isDevice) await handle.chmod(this.#options.mode)
     } catch (error) {
@@ -203,7 +204,10 @@ export class FileSink implements AuditSink {
   }
 }
 
-/** Returns Infinity if the free space is unknown: file systems without a size, such as some in memory, report zero. */
+/**
+ * Returns the number of free bytes. Returns Infinity if the free space is unknown: some file systems, such as in-memory
+ * ones, report a size of zero.
+ */
 const systemFreeBytes = async (path: string): Promise<number> => {
   const { blocks, bavail, bsize } = await statfs(path).catch(() => ({ blocks: 0, bavail: 0, bsize: 0 }))
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize
@@ -212,18 +216,17 @@ const systemFreeBytes = async (path: string): Promise<number> => {
 const isErrno = (error: unknown, code: string): boolean =>
   error instanceof Error && (error as NodeJS.ErrnoException).code === code
 
-/** Destinations for the lines of an audit device. */
-
-/** The subject of a line: a request that may still be rejected, or the response to an executed request. */
+/** Whether a line describes a request, which can still be rejected, or the response to an executed request. */
 export type LineKind = 'request' | 'response'
 
+/** A destination for the lines of an audit device. */
 export interface AuditSink {
   /**
    * Resolves when the line is written, in the order of the calls. Rejects if the write fails or exceeds
    * `LIMITS.auditWriteMs`. Does not sync to disk.
    */
   append(line: string, kind: LineKind): Promise<void>
-  /** Opens the destination, so that errors show immediately. */
+  /** Opens the destination, so that errors occur before the first line. */
   open(): Promise<void>
   /** Closes and reopens the file, which may have been moved. */
   reopen(): Promise<void>

@@ -55,10 +55,10 @@ export class WholeDigests {
   }
 }
 
-/** Characters or bytes hashed in one turn. */
+/** The number of characters or bytes hashed in one turn of the event loop. */
 const PIECE_SIZE = 4 * 1024 * 1024
 
-/** Returns an end that does not split a surrogate pair. */
+/** Returns `end`, but at most the length of the piece, and one more if `end` would split a surrogate pair. */
 const endOfPiece = (piece: string | Buffer, end: number): number => {
   const code = typeof piece === 'string' ? piece.charCodeAt(end - 1) : 0
   return code >= 0xd800 && code <= 0xdbff ? end + 1 : Math.min(end, piece.length)
@@ -93,17 +93,20 @@ export const createRedactor = (salt: string, options: { isRaw: boolean; hashesAc
     isLarge,
     fits: (value, plainKeys) => {
       if (isLarge(value)) return false
-      const room = { characters: LIMITS.auditDataBytesMax }
+      const budget = { characters: LIMITS.auditDataBytesMax }
       const lengthOf = (found: string, key: string | undefined) =>
         options.isRaw || plainKeys.has(key ?? '') ? found.length : HASH_CHARACTERS
-      const isFitting = takeRoom(value, undefined, lengthOf, room)
+      const isFitting = fitsBudget(value, undefined, lengthOf, budget)
       if (!isFitting && typeof value === 'object' && value !== null) large.add(value)
       return isFitting
     },
   }
 }
 
-/** Elements of a list have the key of the list. */
+/**
+ * Returns a copy of `value` in which `change` has replaced every string. `change` also receives the key of the string.
+ * Elements of a list have the key of the list.
+ */
 const mapStrings = (
   value: unknown,
   key: string | undefined,
@@ -120,27 +123,29 @@ const mapStrings = (
 
 const HASH_CHARACTERS = 'hmac-sha256:'.length + 64
 /** Characters that JSON adds to a key and its text: two quotes, a colon and a comma. */
-const AROUND = 4
+const JSON_OVERHEAD = 4
 
-/** Subtracts the approximate output size of `mapStrings` from `room`. Returns false as soon as the room is used up. */
-const takeRoom = (
+/**
+ * Subtracts the approximate output size of `mapStrings` from `budget`. Returns false as soon as the budget is exceeded.
+ */
+const fitsBudget = (
   value: unknown,
   key: string | undefined,
   lengthOf: (text: string, key: string | undefined) => number,
-  room: { characters: number },
+  budget: { characters: number },
 ): boolean => {
-  room.characters -= AROUND
-  if (typeof value === 'string') room.characters -= lengthOf(value, key)
-  if (value instanceof RawNumber) room.characters -= value.text.length
-  if (room.characters < 0) return false
+  budget.characters -= JSON_OVERHEAD
+  if (typeof value === 'string') budget.characters -= lengthOf(value, key)
+  if (value instanceof RawNumber) budget.characters -= value.text.length
+  if (budget.characters < 0) return false
   if (value instanceof RawJson) {
-    return value.size <= LIMITS.auditParsedCharactersMax && takeRoom(parseJson(value.text), key, lengthOf, room)
+    return value.size <= LIMITS.auditParsedCharactersMax && fitsBudget(parseJson(value.text), key, lengthOf, budget)
   }
-  if (Array.isArray(value)) return value.every((element) => takeRoom(element, key, lengthOf, room))
+  if (Array.isArray(value)) return value.every((element) => fitsBudget(element, key, lengthOf, budget))
   if (typeof value !== 'object' || value === null || value instanceof RawNumber) return true
   for (const name in value) {
-    room.characters -= name.length + AROUND
-    if (!takeRoom((value as Record<string, unknown>)[name], name, lengthOf, room)) return false
+    budget.characters -= name.length + JSON_OVERHEAD
+    if (!fitsBudget((value as Record<string, unknown>)[name], name, lengthOf, budget)) return false
   }
   return true
 }

@@ -5,12 +5,12 @@ import { KEYS } from '../../storage/keys/key-families.js'
 import { LIMITS } from '../../base/limits.js'
 
 export interface AuditRecord {
-  /** With a trailing slash. */
+  /** The path of the device, with a trailing slash. */
   readonly path: string
   readonly type: 'file'
   readonly description: string
   readonly isLocal: boolean
-  /** The options as sent. */
+  /** The options as the client sent them. */
   readonly options: Readonly<Record<string, string>>
   /** The key of this device's hashes. */
   readonly salt: string
@@ -19,7 +19,7 @@ export interface AuditRecord {
 export interface AuditOptions {
   /** A path, `stdout` or `discard`. */
   readonly filePath: string
-  /** Undefined leaves the file mode unchanged. */
+  /** The mode of the file. Undefined leaves the mode of an existing file unchanged. */
   readonly mode: number | undefined
   readonly isRaw: boolean
   readonly hashesAccessors: boolean
@@ -34,7 +34,7 @@ export const RECORD_PREFIXES = [KEYS.audit, KEYS.localAudit] as const
 export const recordKey = ({ path, isLocal }: Pick<AuditRecord, 'path' | 'isLocal'>): string =>
   (isLocal ? KEYS.localAudit : KEYS.audit) + path.slice(0, -1)
 
-/** Throws 400 for an invalid option. */
+/** Parses the options of a device. Throws LogicalError 400 for an invalid option. */
 export const parseAuditOptions = (options: Readonly<Record<string, string>>): AuditOptions => {
   const filePath = options.file_path ?? options.path ?? ''
   if (filePath === '') throw invalid('file_path is required')
@@ -59,7 +59,9 @@ const parseSwitch = (options: Readonly<Record<string, string>>, name: string, ot
   return value
 }
 
-/** Parses octal digits. All zeros leave the mode of an existing file unchanged. */
+/**
+ * Parses a file mode in octal digits. Returns undefined for zero, which leaves the mode of an existing file unchanged.
+ */
 const parseMode = (text: string): number | undefined => {
   if (!/^[0-7]{1,5}$/.test(text)) throw unusable('mode', text)
   const mode = Number.parseInt(text, 8)
@@ -77,15 +79,15 @@ interface AuditLine {
 }
 
 /**
- * The most recent lines that this cluster's devices wrote since the unseal. The devices add the lines. No file is ever read,
- * since a device may have any file path.
+ * The most recent lines that this cluster's devices have written since the unseal. Each device adds its lines here.
+ * Lines are never read from the files, because a client can enable a device with the path of any file.
  */
 export class AuditTail {
   #lines: AuditLine[] = []
 
   add(path: string, line: string): void {
     this.#lines.push({ path, text: shorten(line) })
-    // Trims only at twice the limit, so that most additions move no elements.
+    // Trims only at twice the limit, so that most additions copy nothing.
     if (this.#lines.length >= 2 * LIMITS.auditTailLines) this.#lines = this.list()
   }
 

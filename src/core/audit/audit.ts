@@ -1,6 +1,7 @@
 /**
- * The audit devices of this cluster. A request is executed only after at least one device has written its entry, and
- * answered only after one has written the entry of the response. Without devices there is no such requirement.
+ * The audit devices of this cluster. A request is executed only after at least one device has written the entry of the
+ * request. The response is sent only after at least one device has written the entry of the response. Neither rule
+ * applies if the cluster has no audit device.
  */
 import { messageOf } from '../../base/printable.js'
 import type { Clock } from '../../base/clock.js'
@@ -22,7 +23,8 @@ interface AuditBrokerOptions {
   readonly random: Random
   readonly log: Log
   /**
-   * Writes the lines of devices whose file is `stdout`. Rejects text that it cannot accept, and never waits for a reader.
+   * Writes the lines of devices whose path is `stdout`. Rejects if standard output cannot accept the text. Never waits
+   * for a reader.
    */
   readonly standardOutput: WriteText
   readonly meter: Pick<Meter, 'record' | 'count'>
@@ -38,7 +40,7 @@ export class AuditBroker {
   readonly #tail = new AuditTail()
   /** Stored devices, by storage key. */
   readonly #devices = new Map<string, AuditDevice>()
-  /** Devices that are open and tested but not yet durable, by their unique salt. */
+  /** Devices that are being enabled: created, but not yet stored. By salt, which is unique per device. */
   readonly #tried = new Map<string, AuditDevice>()
   readonly #closing = new Set<Promise<void>>()
 
@@ -47,7 +49,10 @@ export class AuditBroker {
     this.headers = auditedHeaders(options.storage)
   }
 
-  /** Loads the table. Files are opened when their first line is written, so that a failure does not prevent startup. */
+  /**
+   * Loads the stored devices. A device opens its file when it writes its first line, so that a file that cannot be
+   * opened does not prevent startup.
+   */
   async load(): Promise<void> {
     for (const prefix of RECORD_PREFIXES) {
       for (const key of await this.#options.storage.keys(prefix)) this.#follow(key)
@@ -58,7 +63,7 @@ export class AuditBroker {
     return this.#devices.size > 0
   }
 
-  /** Throws LogicalError `internal` if no device wrote the entry. */
+  /** Writes the entry of a request to all devices. Throws LogicalError `internal` if every device failed. */
   async logRequest(entry: AuditEntry): Promise<void> {
     const timeMs = this.#options.clock.now()
     await this.#measured('vault.audit.log_request', (device) => device.logRequest(entry, timeMs))
@@ -106,7 +111,7 @@ export class AuditBroker {
     }
   }
 
-  /** Removes a device. Does nothing if it does not exist. */
+  /** Removes a device. Does nothing if the device does not exist. */
   async disable(name: string): Promise<void> {
     const record = this.list().find(({ path }) => path === `${name}/`)
     if (!record) return
@@ -120,7 +125,7 @@ export class AuditBroker {
     return record && hashText(record.salt, text)
   }
 
-  /** Reopens all files. If one fails to open, its next line retries. */
+  /** Reopens the files of all devices. If a file cannot be opened, the next line of its device opens it. */
   async reload(): Promise<void> {
     await Promise.all(
       [...this.#devices.values()].map((device) => device.sink.reopen().catch((error) => this.#warn(device, error))),
@@ -167,7 +172,7 @@ export class AuditBroker {
     void closing.then(() => this.#closing.delete(closing))
   }
 
-  /** Measures logging, and counts entries that no device wrote. */
+  /** Writes an entry to all devices. Records the duration, and counts entries that no device wrote. */
   async #measured(name: string, log: (device: AuditDevice) => Promise<void>): Promise<void> {
     const { clock, meter } = this.#options
     const startedMs = clock.monotonic()
@@ -220,7 +225,7 @@ const auditedHeaders = (storage: Storage) => {
       kept ??= new Map(Object.entries(readJson<HeaderRecord>(storage, KEYS.auditedHeaders) ?? {}))
       return kept
     },
-    /** Stores the settings of a header. Undefined stops logging it. */
+    /** Stores the settings of a header. Undefined means that devices do not log the header. */
     set: (name: string, header: AuditedHeader | undefined): Promise<void> =>
       storage.write((tx) => {
         const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, KEYS.auditedHeaders) ?? {}

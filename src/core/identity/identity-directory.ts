@@ -1,6 +1,7 @@
 /**
- * Entities and aliases as managed by operators. Names are unique per namespace. An alias is unique per mount and has one
- * entity; an entity has at most one alias per mount. All checks run inside the transaction that writes.
+ * Lets operators manage entities and aliases. The name of an entity is unique per namespace. The name of an alias is
+ * unique per mount. An alias belongs to one entity, and an entity has at most one alias per mount. All checks run
+ * inside the transaction that writes.
  */
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type {
@@ -26,8 +27,8 @@ interface DirectoryOptions {
   readonly store: IdentityStore
   readonly findMount: (accessor: string) => AliasMount | undefined
   /**
-   * Returns true if entities cannot be written here. Such requests go to the primary, even if they would fail on this
-   * cluster.
+   * Returns true if this cluster cannot write entities. A write then fails with `read-only` before any other check, so
+   * that the primary handles the request.
    */
   readonly isReadOnly: () => boolean
   readonly now: () => number
@@ -94,7 +95,8 @@ export const identityDirectory = ({ store, findMount, isReadOnly, now }: Directo
         const alias = changed ?? store.newAlias({ ...named, metadata: {} })
         const entity = { ...target, aliases: [...others, alias], updatedAtMs: now() }
         const isMoved = current !== undefined && current.entity.id !== target.id
-        // Removes the alias from its old entity before the new one adds it: both use the same keys.
+        // Removes the alias from its old entity before adding it to the new entity, because both use the same index
+        // keys.
         if (isMoved) replaceEntity(tx, current.entity, without(current.entity, current.alias.id))
         replaceEntity(tx, readEntity(tx, target.id), entity)
         return { alias, entity }
@@ -115,7 +117,10 @@ const without = (entity: Entity, aliasId: string): Entity => ({
   aliases: entity.aliases.filter(({ id }) => id !== aliasId),
 })
 
-/** Finds the entity to change. An ID must exist; a name alone finds an entity or names a new one. */
+/**
+ * Finds the entity to change, by ID or by name. Returns undefined if the change creates an entity. Throws LogicalError
+ * 400 for an unknown ID.
+ */
 const findForChange = (reader: ReadStorage, { namespaceId, id, name }: EntityChange): Entity | undefined => {
   const byId = id === undefined ? undefined : within(namespaceId, readEntity(reader, id))
   if (id !== undefined && !byId) throw invalid('entity not found from id')
@@ -135,7 +140,10 @@ const findAlias = (reader: ReadStorage, factors: AliasFactors): FoundAlias | und
   return entity && alias && { alias, entity }
 }
 
-/** Finds the alias to change. An ID must exist; otherwise mount and name find an alias or define a new one. */
+/**
+ * Finds the alias to change, by ID or by mount and name. Returns undefined if the change creates an alias. Throws
+ * LogicalError 400 for an unknown ID.
+ */
 const findForAliasChange = (reader: ReadStorage, change: AliasChange): FoundAlias | undefined => {
   const { namespaceId, id, mountAccessor, name } = change
   if (id === undefined) {

@@ -7,19 +7,22 @@ import type { AliasFactors, Entity } from '../../logical/identity.js'
 export const IDENTITY_KEYS = {
   entities: 'entity/',
   entity: (id: string) => `entity/${id}`,
-  /** Returns a hash, because an alias name can be part of a credential and of any length. */
+  /** The key contains a hash, because the name of an alias can be part of a credential and can have any length. */
   alias: ({ namespaceId, mountAccessor, name }: AliasFactors) =>
     `alias/${sha256Hex(JSON.stringify([namespaceId, mountAccessor, name]))}`,
   aliasId: (id: string) => `alias-id/${id}`,
   /**
-   * Returns the key prefix of a namespace's entities. Every entity has such a key, so these keys list them. Names are
-   * case-insensitive.
+   * Returns the prefix of the name keys of a namespace. Every entity except a `FirstEntity` has a name key, so these
+   * keys list the entities. Names are case-insensitive.
    */
   names: (namespaceId: string) => `name/${namespaceId}/`,
   name: (namespaceId: string, name: string) => `name/${namespaceId}/${sha256Hex(name.toLowerCase())}`,
 } as const
 
-/** The format in which earlier versions stored the entity of a login. Only alias keys refer to such an entity. */
+/**
+ * The format in which earlier versions stored the entity of a login. Only alias keys refer to such an entity: it has no
+ * name key.
+ */
 interface FirstEntity extends EntityView {
   readonly namespaceId: string
   readonly createdAtMs?: undefined
@@ -67,9 +70,13 @@ const keysOf = (entity: Entity): string[] => [
   ]),
 ]
 
-/** Replaces `before` with `after`, including all index keys. Undefined means no entity. */
+/**
+ * Replaces the entity `before` with `after`, including all index keys. If `before` is undefined, creates `after`. If
+ * `after` is undefined, deletes `before`.
+ */
 export const replaceEntity = (tx: Transaction, before: Entity | undefined, after: Entity | undefined): void => {
-  // An entity without a creation time may lack index keys. Its first change writes them.
+  // An entity of an earlier version has the creation time 0 and may lack index keys. Its first change writes these
+  // keys.
   const had = new Set(before ? keysOf(before) : [])
   const isComplete = before !== undefined && before.createdAtMs > 0
   const has = new Set(after ? keysOf(after) : [])

@@ -13,11 +13,14 @@ interface AliasQuery extends AliasFactors {
 }
 
 interface IdentityStoreOptions {
-  /** The view of `sys/identity/`. */
+  /** The storage of the keys below `sys/identity/`. */
   readonly storage: Storage
   readonly random: Random
   readonly clock: Clock
-  /** Called if the entity of a token is missing here. If absent, the entity counts as deleted, unless it is expected. */
+  /**
+   * Called if this node lacks the entity of a token. Without this option, a missing entity counts as deleted, unless
+   * `expect` announced the entity.
+   */
   readonly onAbsent?: (() => never) | undefined
 }
 
@@ -27,15 +30,18 @@ const CACHED_ENTITIES = 10_000
 const NEVER_GIVEN: ReadonlySet<string> = new Set(['root', 'response-wrapping'])
 
 /**
- * The entities of logins: one per namespace, mount and alias name, created at the first login and the same on all clusters
- * of the set. Only a cluster that can write replicated data creates entities.
+ * The entities of logins. The first login with a namespace, mount and alias name creates an entity, which replicates to
+ * all clusters of the replication set. Only a cluster that can write replicated data creates entities.
  */
 export class IdentityStore {
   readonly #options: IdentityStoreOptions
   readonly #entities = new RecentCache<Entity>(CACHED_ENTITIES)
   /** Entity IDs by storage key of the alias. */
   readonly #aliases = new RecentCache<string>(CACHED_ENTITIES)
-  /** By entity ID. If an entry is evicted, tokens of its entity are rejected until the entity has replicated. */
+  /**
+   * Entities announced by `expect`, by entity ID. If the cache evicts an entry, tokens of the entity are rejected until
+   * the entity has replicated.
+   */
   readonly #expected = new RecentCache<() => boolean>(CACHED_ENTITIES)
 
   constructor(options: IdentityStoreOptions) {
@@ -79,14 +85,17 @@ export class IdentityStore {
     return (await this.#options.storage.keys(IDENTITY_KEYS.entities)).length
   }
 
-  /** Returns the policies that the entity adds to a token, sorted; none if the two are in different namespaces. */
+  /**
+   * Returns the policies that the entity adds to a token, sorted. Returns none if entity and token are in different
+   * namespaces.
+   */
   policiesOf(token: { readonly entityId: string; readonly namespace: { readonly id: string } }): string[] {
     const entity = this.findEntity(token.entityId)
     if (!entity?.policies || entity.namespaceId !== token.namespace.id) return []
     return lowerNames(entity.policies).filter((name) => !NEVER_GIVEN.has(name))
   }
 
-  /** Returns true if the token's entity is disabled or deleted: the token is rejected but not revoked. */
+  /** Returns true if the entity of a token is disabled or deleted. Such a token is rejected, but not revoked. */
   refuses({ entityId }: { readonly entityId: string }): boolean {
     if (entityId === '') return false
     const entity = this.findEntity(entityId)
@@ -95,17 +104,17 @@ export class IdentityStore {
   }
 
   /**
-   * Announces an entity that replication will deliver. While `isUnderWay` returns true, its absence does not invalidate
-   * tokens.
+   * Announces an entity that replication will deliver. While `isReplicating` returns true, tokens of the entity are
+   * valid although the entity is missing.
    */
-  expect(entityId: string, isUnderWay: () => boolean): void {
-    if (entityId !== '' && isUnderWay()) this.#expected.set(entityId, isUnderWay)
+  expect(entityId: string, isReplicating: () => boolean): void {
+    if (entityId !== '' && isReplicating()) this.#expected.set(entityId, isReplicating)
   }
 
   /**
-   * Finds or creates the entity of an alias, and updates the alias metadata. Throws LogicalError 403 for a disabled entity.
-   * If replicated data is not writable and the entity is missing, throws LogicalError `read-only`. If only metadata has
-   * changed, discards the change instead, so that known users can log in while the primary is unreachable.
+   * Finds or creates the entity of an alias, and updates the alias metadata. Throws LogicalError 403 for a disabled
+   * entity. If this cluster cannot write replicated data, a missing entity causes LogicalError `read-only`, and changed
+   * metadata is not stored. Known users can therefore log in while the primary is unreachable.
    */
   async findOrCreate(query: AliasQuery): Promise<Entity> {
     const entity = await this.#findOrCreate(query)
@@ -132,7 +141,7 @@ export class IdentityStore {
     } else this.#aliases.delete(key)
   }
 
-  /** Returns a new entity with only an ID and a name: the given name, or an unused one. */
+  /** Returns a new entity that has only an ID and a name. If no name is given, generates an unused name. */
   newEntity(reader: ReadStorage, namespaceId: string, name?: string): Entity {
     const createdAtMs = this.#options.clock.now()
     return {

@@ -30,8 +30,8 @@ export class PrimaryEntities {
   }
 
   /**
-   * Asks the primary to find or create the entity of an alias. Throws 503 if the primary is unreachable: a token issued
-   * without its entity would never get it.
+   * Asks the primary to find or create the entity of an alias, and returns the entity ID. Throws LogicalError 503 if
+   * the primary is unreachable, because a token that is issued without its entity can never receive it.
    */
   async ask(
     { id, namespace }: Pick<Request, 'id' | 'namespace'>,

@@ -7,7 +7,7 @@ import type { MountConfig, MountKind, MountTokenType } from './mount-entry.js'
 
 type ConfigInput = { readonly [key: string]: JsonValue }
 
-/** Wire name -> property, for the lists in a mount's configuration. */
+/** The lists in the configuration of a mount: the name in the API and the property of `MountConfig`. */
 const LISTS = {
   audit_non_hmac_request_keys: 'auditNonHmacRequestKeys',
   audit_non_hmac_response_keys: 'auditNonHmacResponseKeys',
@@ -27,7 +27,10 @@ const asText = (value: JsonValue): string =>
         ? JSON.stringify(value)
         : String(value)
 
-/** Returns seconds. `system` and an empty value give 0, which means the system's value. */
+/**
+ * Parses a TTL into seconds. Returns 0 for `system` and for an empty value: the mount then has the TTL of the system.
+ * Throws LogicalError 400 for an invalid TTL.
+ */
 const parseTtl = (value: JsonValue, name: 'default' | 'max'): number => {
   const text = asText(value).trim()
   if (text === '' || text === 'system') return 0
@@ -44,8 +47,8 @@ const parseList = (value: JsonValue): string[] => {
 }
 
 /**
- * Merges the changes of `input` into `current`. Absent keys stay unchanged; empty lists are cleared. Throws 400 with Vault's
- * texts for invalid values.
+ * Merges the changes of `input` into `current`. A setting that is absent from `input` stays unchanged, and an empty
+ * list removes its setting. Throws LogicalError 400 with the text of Vault for an invalid value.
  */
 export const applyMountConfig = (
   current: MountConfig,
@@ -87,7 +90,7 @@ const parseTokenType = (text: string, kind: MountKind, type: string): MountToken
   return text as MountTokenType
 }
 
-/** Returns a mount's `config` in API form. Lists and visibility appear only if set. */
+/** Returns the `config` of a mount as the API shows it. Lists and visibility appear only if they are set. */
 export const renderMountConfig = (config: MountConfig): Record<string, unknown> => {
   const out: Record<string, unknown> = {
     default_lease_ttl: wholeSeconds(config.defaultLeaseTtlSeconds),

@@ -1,12 +1,12 @@
 import type { NamespaceRef } from '../../logical/request.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** Secrets engines and auth methods are in two tables with separate paths. */
+/** Whether a mount is a secrets engine or an auth method. Each kind has its own mount table, with separate paths. */
 export type MountKind = 'secret' | 'auth'
 
 export type MountTokenType = 'default-service' | 'default-batch' | 'service' | 'batch'
 
-/** The settings of a mount that tuning changes. Zero seconds means the system's value. */
+/** The settings of a mount that tuning changes. A TTL of 0 seconds means the TTL of the system. */
 export interface MountConfig {
   readonly defaultLeaseTtlSeconds: number
   readonly maxLeaseTtlSeconds: number
@@ -25,7 +25,7 @@ export interface MountEntry {
   readonly uuid: string
   readonly accessor: string
   readonly kind: MountKind
-  /** With a trailing slash and without `auth/`. */
+  /** The path of the mount, with a trailing slash and without `auth/`. */
   readonly path: string
   readonly namespaceId: string
   readonly type: string
@@ -40,11 +40,11 @@ export interface MountEntry {
 /** Types that exist once per namespace and cannot be mounted or unmounted. */
 export const SINGLETON_TYPES: ReadonlySet<string> = new Set(['system', 'cubbyhole', 'identity', 'token'])
 
-/** Returns the path prefix of requests for the mount: `secret/`, `auth/approle/`. */
+/** Returns the path prefix of requests for the mount, such as `secret/` or `auth/approle/`. */
 export const routePath = (entry: Pick<MountEntry, 'kind' | 'path'>): string =>
   entry.kind === 'auth' ? `auth/${entry.path}` : entry.path
 
-/** Replicated and local entries. */
+/** The key prefixes of entries and of data, by kind: first for replicated mounts, then for local mounts. */
 const ENTRIES = { secret: [KEYS.mounts, KEYS.localMounts], auth: [KEYS.authMounts, KEYS.localAuthMounts] } as const
 const DATA = { secret: [KEYS.secretData, KEYS.localSecretData], auth: [KEYS.authData, KEYS.localAuthData] } as const
 
@@ -53,7 +53,7 @@ export const entryKey = ({ kind, isLocal, uuid }: Pick<MountEntry, 'kind' | 'isL
 
 export const ENTRY_PREFIXES = Object.values(ENTRIES).flat()
 
-/** Returns the prefix of the mount's data. Data of the backend's local paths is below `localDataPrefix`. */
+/** Returns the key prefix of the mount's data. The data of the backend's local paths is below `localDataPrefix`. */
 export const dataPrefix = ({ kind, isLocal, uuid }: MountEntry): string => `${DATA[kind][isLocal ? 1 : 0]}${uuid}/`
 
 export const localDataPrefix = ({ kind, uuid }: MountEntry): string => `${DATA[kind][1]}${uuid}/`

@@ -5,14 +5,14 @@ import { ENTRY_PREFIXES, entryKey, type MountEntry, type MountKind, routePath } 
 import type { NamespaceEntry, NamespaceStore } from '../namespaces/namespaces.js'
 
 /**
- * Takes part in a transaction that moves a mount, or removes it (no `after`). The returned function is called once the
- * transaction is stored or has failed.
+ * Adds writes to a transaction that moves a mount or, if `after` is undefined, removes the mount. Returns a function
+ * that is called once the transaction is stored or has failed.
  */
 type MountFollower = (tx: Transaction, before: MountEntry, after: MountEntry | undefined) => () => void
 
 /**
- * The mount tables of all namespaces: one stored record per mount, with an in-memory index by namespace and path. It follows
- * all commits key by key, so it never needs a full reload.
+ * The mount tables of all namespaces: one stored record per mount, with an in-memory index by namespace and path. The
+ * index follows all commits key by key, so it needs no full reload.
  */
 export class MountTable {
   readonly #storage: Storage
@@ -44,7 +44,7 @@ export class MountTable {
     this.#follower = follower
   }
 
-  /** Rereads the changed record of this key. Returns the mount that no longer occupies its previous path, if any. */
+  /** Rereads the record of a changed key. If the change moved or removed the mount, returns its previous entry. */
   refresh(key: string): MountEntry | undefined {
     const before = this.#byKey.get(key)
     const after = readJson<MountEntry>(this.#storage, key)
@@ -81,7 +81,7 @@ export class MountTable {
     return undefined
   }
 
-  /** Stores rows in one transaction, to which `also` may add. Rejects a path taken in the meantime. */
+  /** Stores entries in one transaction, to which `also` can add writes. Throws LogicalError 400 if a path is in use. */
   async add(entries: readonly MountEntry[], also?: (tx: Transaction) => void): Promise<void> {
     const stored = this.#storage.write((tx) => {
       for (const entry of entries) {
@@ -97,8 +97,8 @@ export class MountTable {
   }
 
   /**
-   * Replaces a row with the result of `change` on its current state. Rejects a path that another mount has taken in the
-   * meantime.
+   * Replaces an entry with the result of `change`, which receives the stored entry. Throws LogicalError 400 if the
+   * entry no longer exists or its new path is in use.
    */
   async update(entry: MountEntry, change: (current: MountEntry) => MountEntry): Promise<MountEntry> {
     const key = entryKey(entry)
@@ -123,7 +123,7 @@ export class MountTable {
     })
   }
 
-  /** Removes a row in one transaction, to which `also` may add. */
+  /** Removes an entry in one transaction, to which `also` can add writes. */
   async remove(entry: MountEntry, also?: (tx: Transaction) => void): Promise<void> {
     const key = entryKey(entry)
     let settled = () => {}
@@ -136,11 +136,12 @@ export class MountTable {
   }
 
   /**
-   * Throws if a new namespace at this path would hide a mount. Must run inside the transaction that creates the namespace.
+   * Throws LogicalError 400 if a new namespace at this path would hide a mount. Must run inside the transaction that
+   * creates the namespace.
    */
   refuseNamespaceAt({ path }: Pick<NamespaceEntry, 'path'>): void {
-    const placed = this.allDecided().flatMap((entry) => this.#place(entry))
-    const mount = placed.find((one) => isInTheWay(one, path))
+    const located = this.allDecided().flatMap((entry) => this.#locate(entry))
+    const mount = located.find((one) => conflictsWithNamespace(one, path))
     if (mount) throw taken(mount.namespacePath + routePath(mount.entry))
   }
 
@@ -151,13 +152,14 @@ export class MountTable {
       (other) => other.uuid !== uuid && isConflict(other.path, path),
     )
     if (conflict) throw taken(conflict.path)
-    const [placed] = this.#place(entry)
-    const namespace = placed && this.#namespaces.allDecided().find((other) => isInTheWay(placed, other.path))
+    const [located] = this.#locate(entry)
+    const namespace =
+      located && this.#namespaces.allDecided().find((other) => conflictsWithNamespace(located, other.path))
     if (namespace) throw taken(namespace.path)
   }
 
   /** Returns the entry with the path of its namespace, or nothing if the namespace has not replicated yet. */
-  #place(entry: MountEntry): MountLocation[] {
+  #locate(entry: MountEntry): MountLocation[] {
     const namespace = this.#namespaces.findById(entry.namespaceId)
     return namespace ? [{ entry, namespacePath: namespace.path }] : []
   }
@@ -187,7 +189,7 @@ export interface MountLocation {
  * with, regardless of mounts. A mount at, below or above the path of a namespace would therefore make one of them
  * unreachable, unless it is inside that namespace.
  */
-export const isInTheWay = ({ entry, namespacePath }: MountLocation, path: string): boolean => {
+export const conflictsWithNamespace = ({ entry, namespacePath }: MountLocation, path: string): boolean => {
   if (path === '' || namespacePath.startsWith(path)) return false
   const full = namespacePath + routePath(entry)
   return full.startsWith(path) || path.startsWith(full)

@@ -41,7 +41,7 @@ const TYPE_ALIASES: Readonly<Record<string, { type: string; version?: string }>>
   'kv-v2': { type: 'kv', version: '2' },
 }
 
-/** Mounts below these paths are not allowed: they are parts of the API itself. */
+/** Paths below which no secrets engine can be mounted, because they belong to the API itself. */
 const RESERVED = ['auth/', 'sys/', 'cubbyhole/']
 
 export class MountService {
@@ -82,7 +82,7 @@ export class MountService {
     return entry
   }
 
-  /** Removes a mount with its leases and data. Does nothing if it does not exist. */
+  /** Removes a mount with its leases and data. Does nothing if the mount does not exist. */
   async disable(kind: MountKind, namespace: NamespaceRef, path: string): Promise<void> {
     if (kind === 'auth' && path === 'token/') throw invalid('token credential backend cannot be disabled')
     const entry = this.#options.table.find(kind, namespace.id, path)
@@ -102,7 +102,7 @@ export class MountService {
     await cleanup.run(cleanupKey(entry))
   }
 
-  /** Creates the missing built-in mounts of a namespace, except mounts that this cluster cannot write. */
+  /** Creates the missing built-in mounts of a namespace. Skips mounts whose entries this cluster cannot write. */
   async ensureDefaults(namespace: NamespaceRef): Promise<void> {
     const { table, random } = this.#options
     const wanted = defaultMounts(
@@ -116,7 +116,8 @@ export class MountService {
       )
       if (missing.length === 0) continue
       await table.add(missing).catch((error: unknown) => {
-        // On a secondary the replicated rows arrive from the primary; on a DR secondary the local rows too.
+        // The replicated entries of a secondary arrive from its primary. A DR secondary also receives the local
+        // entries.
         if (!(error instanceof LogicalError && error.code === 'read-only')) throw error
       })
     }
@@ -148,8 +149,8 @@ export class MountService {
   /** Moves a mount to another path and revokes the leases of the old path. */
   async remount(entry: MountEntry, path: string): Promise<void> {
     requireCleanPath(path, 'invalid destination mount: ')
-    // Runs before the check of reserved paths, so that the error names an existing mount. The empty UUID includes the mount
-    // being moved.
+    // Checks for conflicts before reserved paths, so that the error names an existing mount. With an empty UUID, the
+    // moved mount itself counts as a conflict.
     this.#options.table.refuseTaken({ ...entry, path, uuid: '' })
     refuseReserved(entry.kind, path)
     await this.#options.revokeLeases(entry.namespaceId, routePath(entry))
@@ -172,8 +173,8 @@ export class MountService {
 }
 
 /**
- * Throws 400 for a path that no request can reach: with empty or dot segments, or unprintable characters. `what` precedes
- * the reason.
+ * Throws 400 for a path that no request can reach: with empty or dot segments, or unprintable characters. The error
+ * text starts with `what`.
  */
 export const requireCleanPath = (path: string, what = ''): void => {
   const inner = path.replace(/\/$/, '').split('/')
@@ -192,9 +193,9 @@ const refuseReserved = (kind: MountKind, path: string): void => {
 const refuseVersion = (type: string, options: Readonly<Record<string, string>> | null): void => {
   const version = options?.version
   if (type === 'kv' && version !== undefined && !['', '1', '2'].includes(version)) {
-    throw invalid(`"${version}" is not a version of the key-value engine; it is 1 or 2`)
+    throw invalid(`"${version}" is not a version of the key-value engine: use 1 or 2`)
   }
 }
 
-/** Returns an ID of five letters and digits, as namespaces have. */
+/** Returns a random namespace ID of five letters and digits. */
 export const newNamespaceId = (random: Random): string => base62(random, 5)

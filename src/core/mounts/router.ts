@@ -19,7 +19,7 @@ import type { MountTable } from './mount-table.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
 import { findMountOf } from '../../storage/keys/key-families.js'
 
-/** A mount that serves requests. Tuning updates `entry`. */
+/** A mount that handles requests. Tuning the mount replaces `entry`. */
 export interface OpenMount {
   entry: MountEntry
   readonly namespace: NamespaceRef
@@ -42,11 +42,11 @@ interface RouterOptions {
   readonly table: MountTable
   readonly namespaces: NamespaceStore
   readonly types: ReadonlyMap<string, BackendType>
-  /** The backends that are not created per mount: system, token, identity, cubbyhole. */
+  /** The backends of types that have one backend for all mounts, by type: system, token, identity, cubbyhole. */
   readonly singletons: ReadonlyMap<string, Backend>
   readonly storageAt: (prefix: string) => Storage
   readonly leaseDefaults: LeaseTtls
-  /** Returns true if replicated keys cannot be written on this cluster. */
+  /** Returns true if this node cannot write the data of the mount. */
   readonly isReadOnly: (mount: Pick<MountEntry, 'isLocal'>) => boolean
   readonly presenceOf: (entry: MountEntry) => Presence
   readonly worksInBackground: boolean
@@ -70,13 +70,13 @@ const BARE_SYSTEM = defaultMounts(
 const NO_MOUNTS: ReadonlyMap<string, OpenMount> = new Map()
 
 /**
- * Finds the backend of a path. Mount paths never overlap within a namespace and table, so the first matching prefix of whole
- * segments is the mount. Backends are opened and closed as the table changes.
+ * Finds the backend of a path. Mount paths never overlap within a namespace and table, so the first matching prefix of
+ * whole segments is the mount. The router opens and closes backends when the table changes.
  */
 export class Router {
   readonly #options: RouterOptions
   readonly #byUuid = new Map<string, OpenMount>()
-  /** Namespace id -> route path -> mount. */
+  /** Mounts by namespace ID, then by route path. */
   readonly #index = new Map<string, Map<string, OpenMount>>()
   readonly #closing = new Set<Promise<void>>()
   /** Replicated mounts that a local mount at the same path hides. */
@@ -93,8 +93,8 @@ export class Router {
 
   /** Opens every mount of the table, or those of one namespace. */
   openAll(namespaceId?: string): void {
-    const isMeant = (entry: MountEntry) => namespaceId === undefined || entry.namespaceId === namespaceId
-    for (const entry of this.#options.table.all()) if (isMeant(entry)) this.#follow(undefined, entry)
+    const isIncluded = (entry: MountEntry) => namespaceId === undefined || entry.namespaceId === namespaceId
+    for (const entry of this.#options.table.all()) if (isIncluded(entry)) this.#follow(undefined, entry)
   }
 
   async closeAll(): Promise<void> {
@@ -105,19 +105,19 @@ export class Router {
 
   find(namespace: NamespaceRef, path: string): Route | undefined {
     const index = this.#index.get(namespace.id) ?? NO_MOUNTS
-    // Stops at the longest route, so that a path with thousands of segments does not cause as many lookups.
+    // Stops at the longest route, so that a path with thousands of segments does not cause thousands of lookups.
     for (let slash = path.indexOf('/'); slash >= 0 && slash < this.#longest; slash = path.indexOf('/', slash + 1)) {
       const mount = index.get(path.slice(0, slash + 1))
       if (mount) return routeTo(mount, path.slice(slash + 1))
     }
-    // A LIST of the mount itself may lack the trailing slash.
+    // The path of a LIST of the mount itself may lack the trailing slash.
     const whole = index.get(`${path}/`)
     return whole ? routeTo(whole, '') : this.#findBareSystem(namespace, path)
   }
 
   /**
-   * Routes to the bare system backend. A wiped secondary has no tables until its first full sync, which may never complete.
-   * Until then it must still report its status and accept commands.
+   * Returns a route to the system backend without using the mount table. A new secondary has an empty table until its
+   * first full sync, which may never complete. Until then it must still report its status and accept commands.
    */
   #findBareSystem(namespace: NamespaceRef, path: string): Route | undefined {
     if (namespace.id !== ROOT_NAMESPACE.id || !path.startsWith(SYSTEM_PATH)) return undefined
@@ -135,22 +135,21 @@ export class Router {
   }
 
   /** Returns true if a paths filter hides the mount from this cluster, or from the cluster that forwarded the request. */
-  isFiltered(entry: MountEntry, { sight }: Pick<Request, 'sight'>): boolean {
-    return this.#options.presenceOf(entry) === 'filtered' || (sight?.isFiltered(entry.uuid) ?? false)
+  isFiltered(entry: MountEntry, { visibility }: Pick<Request, 'visibility'>): boolean {
+    return this.#options.presenceOf(entry) === 'filtered' || (visibility?.isFiltered(entry.uuid) ?? false)
   }
 
-  /** Throws the error for a mount that the caller may not see, or whose data is incomplete here. */
-  requirePresent(entry: MountEntry, request: Pick<Request, 'sight'>, path: string): void {
+  /** Throws LogicalError: 404 if the caller may not see the mount, 503 if this cluster lacks data of the mount. */
+  requirePresent(entry: MountEntry, request: Pick<Request, 'visibility'>, path: string): void {
     if (this.isFiltered(entry, request)) {
       const text = `no handler for route "${path}". route entry found, but backend is nil.`
       throw new LogicalError('not-found', text)
     }
     const presence = this.#options.presenceOf(entry)
     if (presence === 'here') return
-    const what = `the data of "${routePath(entry)}"`
-    if (presence === 'arriving') throw new LogicalError('unavailable', `${what} is still replicating to this cluster`)
-    const text = `${what} has not replicated to this cluster, which has no primary`
-    throw new LogicalError('unavailable', text)
+    const data = `the data of "${routePath(entry)}"`
+    if (presence === 'arriving') throw new LogicalError('unavailable', `${data} is still replicating to this cluster`)
+    throw new LogicalError('unavailable', `${data} has not replicated to this cluster, which has no primary`)
   }
 
   all(): OpenMount[] {
@@ -159,8 +158,8 @@ export class Router {
 
   /** Notifies the backend of a changed key of its data. */
   invalidate(key: string): void {
-    const place = findMountOf(key)
-    if (place) this.#byUuid.get(place.uuid)?.backend.invalidate?.(place.rest)
+    const found = findMountOf(key)
+    if (found) this.#byUuid.get(found.uuid)?.backend.invalidate?.(found.rest)
   }
 
   #follow(before: MountEntry | undefined, after: MountEntry | undefined): void {
@@ -256,21 +255,21 @@ export class Router {
       this.#longest = Math.max(this.#longest, path.length)
     }
     this.#index.set(namespaceId, index)
-    this.#tellHidden()
+    this.#logHidden()
   }
 
-  #tellHidden(): void {
+  #logHidden(): void {
     if (this.#isClosing) return
     const isIndexed = (mount: OpenMount) =>
       this.#index.get(mount.entry.namespaceId)?.get(routePath(mount.entry)) === mount
     const hidden = new Set([...this.#byUuid.values()].filter((mount) => !isIndexed(mount)))
-    const told = ({ entry }: OpenMount) => ({ path: routePath(entry), accessor: entry.accessor })
+    const fields = ({ entry }: OpenMount) => ({ path: routePath(entry), accessor: entry.accessor })
     for (const mount of hidden) {
-      if (!this.#hidden.has(mount)) this.#options.log.warn('a local mount hides a replicated mount', told(mount))
+      if (!this.#hidden.has(mount)) this.#options.log.warn('a local mount hides a replicated mount', fields(mount))
     }
     for (const mount of this.#hidden) {
       if (this.#byUuid.get(mount.entry.uuid) === mount && !hidden.has(mount))
-        this.#options.log.info('a replicated mount is visible again after the removal of a local mount', told(mount))
+        this.#options.log.info('a replicated mount is visible again after the removal of a local mount', fields(mount))
     }
     this.#hidden = hidden
   }

@@ -11,7 +11,8 @@ export interface NamespaceEntry extends NamespaceRef {
 }
 
 /**
- * Takes part in the transaction that removes a namespace. The returned function is called once it is stored or has failed.
+ * Adds writes to the transaction that removes a namespace. Returns a function that is called once the transaction is
+ * stored or has failed.
  */
 type NamespaceFollower = (tx: Transaction, gone: NamespaceEntry) => () => void
 
@@ -20,7 +21,7 @@ export class NamespaceStore {
   readonly #storage: Storage
   readonly #byPath = new Map<string, NamespaceEntry>()
   readonly #byId = new Map<string, NamespaceEntry>()
-  /** By path. */
+  /** Namespaces that are being created, by path. */
   readonly #reservations = new Reservations<NamespaceEntry>()
 
   #follower: NamespaceFollower = () => () => undefined
@@ -34,7 +35,7 @@ export class NamespaceStore {
     for (const key of await this.#storage.keys(KEYS.namespaces)) this.refresh(key)
   }
 
-  /** Rereads the changed record of this key. */
+  /** Rereads the record of a changed key. */
   refresh(key: string): void {
     const id = key.slice(KEYS.namespaces.length)
     const before = this.#byId.get(id)
@@ -97,7 +98,7 @@ export class NamespaceStore {
   }
 
   /**
-   * Stores and returns a new namespace. If its path has been taken in the meantime, returns the existing namespace instead.
+   * Stores and returns a new namespace. If a namespace with this path exists, returns the existing namespace instead.
    * `refuse` throws if a namespace is not allowed at this path.
    */
   async add(entry: NamespaceEntry, refuse: (entry: NamespaceEntry) => void): Promise<NamespaceEntry> {

@@ -19,7 +19,10 @@ export interface AuthoriserOptions {
   readonly wrapping: Wrapping
 }
 
-/** The token of a request and the decision. With a `failure` the request is rejected, and logged as such. */
+/**
+ * The token of a request and the decision about the request. If `failure` is set, the request is rejected, and the
+ * audit entries contain the failure.
+ */
 export interface Authorised {
   readonly token: TokenEntry | undefined
   readonly verdict: AclVerdict | undefined
@@ -36,7 +39,10 @@ export class Authoriser {
     this.#options = options
   }
 
-  /** Identifies the caller on a path that needs no token: recognizes a valid token and ignores an invalid one. */
+  /**
+   * Identifies the caller of a path that requires no token. Sets the token of the request if it is valid, and ignores
+   * an invalid token.
+   */
   identify(request: Request): Authorised {
     const { tokens, identity } = this.#options
     const found = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
@@ -81,7 +87,10 @@ export class Authoriser {
     return { token, verdict, isLastUse: use === 'last', failure }
   }
 
-  /** Validates a wrapping token in the body before the policies of the caller's own token. */
+  /**
+   * Validates the wrapping token of a request, from the body or the header. Runs before the policy check, so that an
+   * invalid wrapping token causes the error of Vault.
+   */
   #validateWrapped(request: Request, token: TokenEntry, { wrappingToken }: PathRules): void {
     const named = request.data.token
     if (typeof named === 'string' && named !== '') {
@@ -103,8 +112,8 @@ export class Authoriser {
 }
 
 /**
- * Determines create or update. Returns errors in the fields instead of throwing them, since a rejected request also consumes
- * a use.
+ * Sets the operation of a write to `create` or `update`. Returns a LogicalError instead of throwing it, because a
+ * rejected request also consumes a use of the token.
  */
 const decideOperation = (request: Request, { mount, path }: Route): LogicalError | undefined => {
   if (request.operation !== 'update') return undefined
@@ -124,7 +133,7 @@ const refused = (failure: LogicalError): Authorised => ({
   failure,
 })
 
-/** Adds the trailing slash to the path of a mount, so that it is checked as the mount. */
+/** Returns the path for the policy check. Adds the trailing slash if the path is the path of a mount. */
 const pathWithMount = (path: string, route: Route | undefined): string =>
   route?.path === '' && !path.endsWith('/') ? `${path}/` : path
 

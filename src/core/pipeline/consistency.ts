@@ -9,7 +9,10 @@ import { hmacSha256Hex } from '../../crypto/digest.js'
 
 interface ConsistencyOptions {
   readonly clock: Clock
-  /** Returns the key, derived from the shared keyring so that every member of the set accepts states from the others. */
+  /**
+   * Returns the key that authenticates log states. All clusters of a replication set derive the same key from the
+   * shared keyring, so each of them accepts the states of the others.
+   */
   readonly key: () => Buffer
   readonly own: () => LogState
   /**
@@ -31,12 +34,12 @@ interface ConsistencyOptions {
 const POLL_MS = 10
 
 /**
- * Read-your-writes across clusters: the response to a write contains the log state. A request that sends it back is rejected
- * or held until this cluster has reached that state.
+ * Read-your-writes across clusters: the response to a write contains the log state. If a later request contains this
+ * state, the cluster delays or rejects the request until it has reached the state.
  */
 export class Consistency {
   readonly #options: ConsistencyOptions
-  /** Cached header: writes in the same commit share their state. */
+  /** The last header. Writes in the same commit have the same state, and so the same header. */
   #printed = { text: '', header: '' }
 
   constructor(options: ConsistencyOptions) {
@@ -52,7 +55,11 @@ export class Consistency {
     return this.#printed.header
   }
 
-  /** Throws 412 if a requested state is not reached; with `await-state` only after a wait. */
+  /**
+   * Throws LogicalError 412 if this node has not reached the states in the header `X-Vault-Index`. Waits first if
+   * `X-Vault-Inconsistent` is `await-state`. On a performance standby, throws `ForActiveNode` if the active node must
+   * decide.
+   */
   async require(request: Request): Promise<void> {
     const header = request.headers['x-vault-index']
     if (header === undefined) return
@@ -61,33 +68,34 @@ export class Consistency {
       .flatMap((text) => text.split(','))
       .flatMap((text) => this.#parse(text.trim()) ?? [])
     if (states.length === 0) return
-    const wish = String(request.headers['x-vault-inconsistent'] ?? '')
-    if (wish === 'forward-active-node' && !this.#options.mayForward) {
+    const mode = String(request.headers['x-vault-inconsistent'] ?? '')
+    if (mode === 'forward-active-node' && !this.#options.mayForward) {
       throw invalid('forwarding to the active node is disabled by the configuration')
     }
     const isReached = () => states.every((state) => this.#isReached(state))
     if (isReached()) return
-    if (this.#options.isStandby && (wish === 'forward-active-node' || states.some((state) => !this.#isOwn(state)))) {
+    if (this.#options.isStandby && (mode === 'forward-active-node' || states.some((state) => !this.#isOwn(state)))) {
       throw new ForActiveNode()
     }
-    const isHopeless = states.some((state) => !this.#isReached(state) && !this.#mayCome(state))
-    if (wish === 'await-state' && !isHopeless && (await this.#becomes(isReached)) === 'reached') return
+    const isUnreachable = states.some((state) => !this.#isReached(state) && !this.#canReach(state))
+    if (mode === 'await-state' && !isUnreachable && (await this.#waitFor(isReached)) === 'reached') return
     throw notReached()
   }
 
   /**
-   * On a performance standby, waits until the data includes an unknown token if that token exists. A token issued at an
-   * index beyond the end of the log belongs to another log. Throws LogicalError 412 if this is still unclear at the timeout.
+   * On a performance standby, waits until this node has applied the log entry that created an unknown token. Returns
+   * without the token if the log ends before that entry: another log then contains the token. Throws LogicalError 412
+   * on timeout.
    */
   async requireToken(presented: string, tokens: Pick<TokenStore, 'awaitedIndex'>): Promise<void> {
     const isReached = () => this.#options.own().localIndex >= tokens.awaitedIndex(presented)
-    if (!isReached() && (await this.#becomes(isReached)) === 'late') throw notReached()
+    if (!isReached() && (await this.#waitFor(isReached)) === 'late') throw notReached()
   }
 
   /**
    * Waits for a state. Resolves to 'never' if all entries of the log are applied and the state is still not reached.
    */
-  async #becomes(isReached: () => boolean): Promise<'reached' | 'never' | 'late'> {
+  async #waitFor(isReached: () => boolean): Promise<'reached' | 'never' | 'late'> {
     const { clock, awaitMs, reachEnd } = this.#options
     const deadline = clock.monotonic() + awaitMs
     let isAtEnd = false
@@ -104,10 +112,10 @@ export class Consistency {
   }
 
   /**
-   * Returns false for a state that waiting cannot reach. On an active node, this is any state of the cluster's own log, which
-   * the node has applied completely. On every node, it is also any state of a cluster that is not its primary.
+   * Returns whether this node can reach a state by waiting. An active node has applied its own log completely, so it
+   * cannot. A state of another cluster can be reached only if that cluster is the primary of this cluster.
    */
-  #mayCome(state: LogState): boolean {
+  #canReach(state: LogState): boolean {
     if (this.#isOwn(state)) return this.#options.isStandby
     return this.#options.upstream()?.clusterId === state.clusterId
   }
@@ -126,7 +134,7 @@ export class Consistency {
     return upstream.clusterId === state.clusterId && upstream.appliedIndex >= state.localIndex
   }
 
-  /** Returns undefined for a header that no member of this set produced. Such a header is ignored. */
+  /** Returns undefined for a header that no cluster of the replication set produced. Such a header is ignored. */
   #parse(header: string): LogState | undefined {
     const text = Buffer.from(header, 'base64').toString('utf8')
     const match = /^(v1:([^:]+):(\d{1,15}):(\d{1,15})):([0-9a-f]{64})$/.exec(text)

@@ -14,16 +14,22 @@ import { LIMITS } from '../../base/limits.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { BodyAllowance } from '../../logical/incoming.js'
 
-/** States without an open cluster. Only status paths, and paths that change the state, are served. */
+/**
+ * The states in which this node has not opened the data of the cluster. The node itself handles only status paths and
+ * paths that change the state.
+ */
 export type ClosedState = 'stopping' | 'removed' | 'restarting' | 'uninitialized' | 'sealed' | 'standby'
 export type OpenState = 'bootstrapping' | 'stranded' | 'dr-bootstrapping' | 'dr-secondary' | 'active'
 
 interface Gate {
-  /** The condition that a path's rules must include, and the error for paths without it; absent if all paths are served. */
+  /**
+   * The condition that the rules of a path must include, and the error code and text for all other paths. Absent if all
+   * paths are available.
+   */
   readonly only?: readonly [Condition, ErrorCode, string]
-  /** Namespaces are unknown before the first full sync is complete. */
+  /** True if the first full sync is not complete, so namespaces are unknown. */
   readonly hasNoCopy?: true
-  /** No tokens are valid: the served paths check their own credentials. */
+  /** True if no tokens are valid. The available paths check their own credentials. */
   readonly isTokenless?: true
 }
 
@@ -54,7 +60,7 @@ export const isServedWhile = (condition: Condition, { servedWhile }: PathRules, 
   return served === 'all' || (served === 'reads' && operation === 'read')
 }
 
-/** Throws if the path is not served in this state, or not on the request's listener. */
+/** Throws LogicalError if the path is not available in this state, or not on the listener of the request. */
 export const checkGate = (
   state: ClosedState | OpenState,
   rules: PathRules,
@@ -69,14 +75,14 @@ export const checkGate = (
   if (rules.withheldAs && withheld?.includes(rules.withheldAs)) throw new LogicalError('not-found', 'disabled path')
 }
 
-/** The limits for a caller with a valid token: those of the listener. */
+/** The limits of a request body with a valid token. Only the limit of the listener applies to the size. */
 export const FULL_ALLOWANCE: BodyAllowance = {
   bytesMax: Number.POSITIVE_INFINITY,
   valuesMax: LIMITS.jsonValuesMax,
   isAuthorised: true,
 }
 
-/** Returns the limits for unauthenticated callers, according to the path. */
+/** Returns the limits of a request body without a valid token. They depend on the path. */
 export const openAllowance = (spec?: Pick<PathSpec, 'openBodyBytesMax'>): BodyAllowance => ({
   bytesMax: spec?.openBodyBytesMax ?? LIMITS.openBodyBytesMax,
   valuesMax: LIMITS.openJsonValuesMax,

@@ -2,25 +2,25 @@ import { requestGc } from '../../base/garbage.js'
 import { RawJson } from '../../base/json.js'
 import type { Request, Response } from '../../logical/request.js'
 
-/** Smaller responses are not counted: even one per connection is harmless. */
+/** Smaller responses do not count against the budget: even one such response per connection uses little memory. */
 const LARGE_BYTES = 64 * 1024
 
 /**
- * Runs a read within the response budget. The size is unknown in advance, and small reads never wait. If a response is large
- * and exceeds the budget, it is dropped and read again once there is space. If the last response at this path was large, its
- * size is reserved in advance. `sizeOf` returns the size in bytes.
+ * Runs a read within the response budget. The size of a response is unknown before the read. If a large response
+ * exceeds the budget, discards the response, waits until the budget has space, and reads again. If the last response at
+ * this path was large, reserves its size before the read. `sizeOf` returns the size in bytes.
  */
-export const readInRoom = async <Answer>(
+export const readWithinBudget = async <Answer>(
   request: Pick<Request, 'operation' | 'responseBudget' | 'namespace' | 'path'>,
   run: () => Promise<Answer>,
   sizeOf: (answer: Answer) => number,
 ): Promise<Answer> => {
   const { operation, responseBudget } = request
   if (!responseBudget || operation !== 'read') return run()
-  const place = `${request.namespace.id}/${request.path}`
+  const pathKey = `${request.namespace.id}/${request.path}`
   const turn = responseBudget.turn()
   if (turn) await turn
-  const expected = responseBudget.expected(place)
+  const expected = responseBudget.expected(pathKey)
   if (expected !== undefined) {
     // If several responses waited for the same turn, only the first one gets it.
     const isOurTurn = responseBudget.turn() === undefined
@@ -30,7 +30,7 @@ export const readInRoom = async <Answer>(
   const size = sizeOf(response)
   const isLarge = size >= LARGE_BYTES
   if (isLarge) requestGc(size)
-  if (isLarge || expected !== undefined) responseBudget.note(place, isLarge ? size : undefined)
+  if (isLarge || expected !== undefined) responseBudget.note(pathKey, isLarge ? size : undefined)
   const isCounted = expected !== undefined && size <= expected
   if (!isLarge || isCounted || responseBudget.tryEnter(size)) return response
   return responseBudget.enter(size).then(run)

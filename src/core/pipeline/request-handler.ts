@@ -14,13 +14,13 @@ import type { LogState } from '../../logical/log-state.js'
 import type { Consistency } from './consistency.js'
 import { LOGINS, type Meter } from '../status/metrics.js'
 import { LoginIssuer, type LoginResponse } from '../tokens/login-issuer.js'
-import { rawSize, readInRoom } from './large-answers.js'
+import { rawSize, readWithinBudget } from './large-answers.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
 import type { PrimaryEntities } from '../identity/primary-entities.js'
 import type { Route, Router } from '../mounts/router.js'
 import { namespaceIdOf } from '../tokens/token-format.js'
 
-/** Sends an authorized backend request to the performance primary. `state`: position of the primary's log afterwards. */
+/** Sends an authorized request to the performance primary. `state` is the log position of the primary afterwards. */
 export interface RequestForwarder {
   forward(request: Request): Promise<{ readonly response: Response | undefined; readonly state: LogState }>
 }
@@ -38,7 +38,7 @@ interface RequestHandlerOptions extends AuthoriserOptions {
   /** Returns true for requests that a performance secondary forwards to its primary. */
   readonly mayForward: (asked: Route & { readonly request: Request }) => boolean
   readonly consistency: Consistency
-  /** On a performance standby: selects the requests it answers; others throw `ForActiveNode`. Undefined elsewhere. */
+  /** Set on a performance standby: returns whether it answers a request. If not, `handle` throws `ForActiveNode`. */
   readonly answersAlone?: AnsweredAlone | undefined
   /** Returns the last index of this cluster's log. */
   readonly lastIndex: () => number
@@ -47,8 +47,8 @@ interface RequestHandlerOptions extends AuthoriserOptions {
 }
 
 /**
- * The request pipeline: gate, namespace, token, policies, uses, audit, dispatch, login, wrapping, audit. Every rejection is
- * a LogicalError, which the caller maps to a status.
+ * The request pipeline: gate, namespace, token, policies, uses, audit, dispatch, login, wrapping, audit. Every
+ * rejection is a LogicalError, which the caller maps to an HTTP status code.
  */
 export class RequestHandler {
   readonly #options: RequestHandlerOptions
@@ -78,7 +78,7 @@ export class RequestHandler {
   }
 
   /**
-   * Authorizes a request that is executed elsewhere, and takes a use of its token. Throws the error of a rejected request.
+   * Authorizes a request that another node executes, and consumes a use of its token. Throws LogicalError if rejected.
    */
   async requireRights(state: OpenState, request: IncomingRequest): Promise<void> {
     const route = this.#admit(state, request)
@@ -95,18 +95,21 @@ export class RequestHandler {
   allowBody(state: OpenState, sender: BodySender): BodyAllowance {
     const { namespaces } = this.#options
     const resolve = () => namespaces.resolve(sender.namespaceHeader, sender.path)
-    const place = GATES[state].hasNoCopy ? undefined : lookEarly(resolve)
-    if (!place) return openAllowance()
-    const route = this.#options.router.find(place.namespace, place.path)
+    const found = GATES[state].hasNoCopy ? undefined : lookEarly(resolve)
+    if (!found) return openAllowance()
+    const route = this.#options.router.find(found.namespace, found.path)
     if (route && isOpen(state, route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
-    return this.#authoriser.isKnown(sender, place.namespace) ? FULL_ALLOWANCE : openAllowance()
+    return this.#authoriser.isKnown(sender, found.namespace) ? FULL_ALLOWANCE : openAllowance()
   }
 
   get #isStandby(): boolean {
     return this.#options.answersAlone !== undefined
   }
 
-  /** On a performance standby, waits for the data that token and headers refer to. Then repeats routing with this data. */
+  /**
+   * On a performance standby, waits until this node has the data that the token and the headers refer to. Throws
+   * `ForActiveNode` if the active node must answer. Decides again after the wait if the route was unknown.
+   */
   async #requireAlone(state: OpenState, request: IncomingRequest): Promise<void> {
     const { consistency, tokens } = this.#options
     const early = this.#isAnsweredAlone(state, request)
@@ -116,7 +119,7 @@ export class RequestHandler {
     if (early === undefined && this.#isAnsweredAlone(state, request) === false) throw new ForActiveNode()
   }
 
-  /** Returns undefined if the request's route is unknown. */
+  /** Returns whether this standby answers the request itself. Returns undefined if the route is unknown. */
   #isAnsweredAlone(state: OpenState, asked: IncomingRequest): boolean | undefined {
     const request = { ...asked }
     const route = lookEarly(() => this.#admit(state, request))
@@ -135,14 +138,17 @@ export class RequestHandler {
     return route
   }
 
-  /** Sets the request's namespace: the named namespace, or the token's namespace if the request is about the token itself. */
+  /**
+   * Sets the namespace of a request and returns the route. If header and path name no namespace and the request is
+   * about the caller's own token, the namespace is that of the token.
+   */
   #locate(request: IncomingRequest): Route | undefined {
     const { namespaces, router } = this.#options
     const { path, namespace } = namespaces.resolve(request.namespaceHeader, request.path)
     request.path = path
     const route = router.find(namespace, path)
     const isNamed = Boolean(request.namespaceHeader) || namespace.id !== ROOT_NAMESPACE.id
-    // The suffix of a token names its namespace. Whether the token exists is not checked.
+    // The suffix of a token is its namespace ID. The token itself may not exist.
     const isAtHome = !isNamed && route?.rules.isForSelf && request.clientToken !== undefined
     const home = isAtHome ? namespaces.findById(namespaceIdOf(request.clientToken)) : undefined
     request.namespace = home ?? namespace
@@ -150,7 +156,7 @@ export class RequestHandler {
     return home ? router.find(home, path) : route
   }
 
-  /** Executes a request that another cluster has authorized, limited to the data that the other cluster may see. */
+  /** Executes a request that a secondary has forwarded, limited to the data that the secondary may see. */
   async handleForwarded(request: Request): Promise<Response | undefined> {
     const { namespaces, router, mayForward } = this.#options
     const namespace = namespaces.findById(request.namespace.id)
@@ -194,9 +200,9 @@ export class RequestHandler {
     }
   }
 
-  /** Rejects a namespace hidden from the caller as if it did not exist. */
-  #requireNamespace({ path }: NamespaceRef, { sight }: Request): void {
-    if (path === '' || !(this.#options.hidesNamespace(path) || sight?.hidesNamespace(path))) return
+  /** Throws LogicalError 404 for a namespace that a paths filter hides from this cluster or from the caller. */
+  #requireNamespace({ path }: NamespaceRef, { visibility }: Request): void {
+    if (path === '' || !(this.#options.hidesNamespace(path) || visibility?.hidesNamespace(path))) return
     throw new LogicalError('not-found', 'namespace not found')
   }
 
@@ -230,7 +236,8 @@ export class RequestHandler {
       throw new LogicalError('unavailable', 'this primary is fenced: a newer epoch of its replication set exists')
     }
     try {
-      return { response: await readInRoom(request, () => dispatch(route.mount.backend, request, route.path), rawSize) }
+      const run = () => dispatch(route.mount.backend, request, route.path)
+      return { response: await readWithinBudget(request, run, rawSize) }
     } catch (error) {
       if (!isReadOnly(error)) throw error
       if (!this.#options.mayForward({ ...route, request })) {
@@ -249,16 +256,14 @@ const hasLogin = (response: Response | undefined): response is LoginResponse => 
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true
 
-/**
- * Returns whether a response can be wrapped. Raw texts, such as unwrapped responses, are wrapped unchanged; streams are not.
- */
+/** Returns whether a response can be wrapped. Raw texts are wrapped unchanged. Streams cannot be wrapped. */
 const canBeWrapped = (response: Response): boolean =>
   hasBody(response) ||
   (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)
 
 const isReadOnly = (error: unknown): boolean => error instanceof LogicalError && error.code === 'read-only'
 
-/** Removes the list format from error texts, for unauthenticated paths. */
+/** Returns the error for a path that requires no token: its text is not in the list format of Vault. */
 const unwrapped = (error: unknown): unknown =>
   error instanceof LogicalError && error.wrapped
     ? new LogicalError(error.code, error.message, { cause: error.cause, ...(error.data && { data: error.data }) })

@@ -17,7 +17,8 @@ interface AutoUnsealingOptions {
 const BACKOFF = { initialMs: 500, maxMs: 5000 }
 
 /**
- * Unseals a cluster with its auto-unseal seal. If the seal is another cluster that is unreachable, retries until it is back.
+ * Unseals a cluster with its auto-unseal seal. If another cluster holds the seal key and is unreachable, retries until
+ * that cluster responds.
  */
 export class AutoUnsealing {
   readonly #options: AutoUnsealingOptions
@@ -27,7 +28,9 @@ export class AutoUnsealing {
     this.#options = options
   }
 
-  /** Resolves after the first attempt. */
+  /**
+   * Attempts to unseal once. If the cluster with the seal key is unavailable, continues with retries in the background.
+   */
   async begin(): Promise<void> {
     if (await this.#isOver()) return
     this.#retrying ??= this.#retry().finally(() => {
@@ -35,7 +38,7 @@ export class AutoUnsealing {
     })
   }
 
-  /** Resolves when no attempt is in progress. Aborting the signal stops the attempts. */
+  /** Resolves when no attempt is in progress. An abort of the signal stops the attempts. */
   async settled(): Promise<void> {
     await this.#retrying
   }
@@ -51,7 +54,7 @@ export class AutoUnsealing {
     }
   }
 
-  /** Returns true if no further attempt is needed. */
+  /** Attempts to unseal. Returns true if no further attempt is needed. */
   async #isOver(): Promise<boolean> {
     const { seal, log, signal } = this.#options
     try {

@@ -1,7 +1,7 @@
 /**
- * The procedure by which holders of key shares generate a token that no one else can read: a root token, or the operation
- * token of a DR secondary. Both use the same state machine and exclude each other. Its state is in memory only, and is lost
- * when the process ends, the cluster is sealed, or its role changes.
+ * Generates a token from key shares: a root token, or the operation token of a DR secondary. Only the recipient can
+ * decrypt the token. A cluster has at most one attempt at a time. The attempt is in memory only, and is lost when the
+ * process ends, the cluster is sealed, or the role of the cluster changes.
  */
 import { uuid } from '../../base/id.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
@@ -27,8 +27,8 @@ interface Attempt {
   readonly recipient: Recipient
   readonly collector: ShareCollector
   /**
-   * The root key buffer at the start of the attempt. Each unseal creates a new buffer, so another buffer means that the
-   * cluster was sealed since.
+   * The root key buffer at the start of the attempt. Each unseal creates a new buffer, so a different buffer means that
+   * the cluster has been sealed in the meantime.
    */
   readonly opening: Buffer | undefined
 }
@@ -53,7 +53,7 @@ interface GenerationOptions {
   readonly makeToken: () => Promise<string>
 }
 
-/** One strategy's view of the slot. Its results are bodies of the API. */
+/** The operations on the attempt of one strategy. They return the body of the API response. */
 export class GenerationAttempt {
   readonly #options: GenerationOptions
 
@@ -85,13 +85,16 @@ export class GenerationAttempt {
     })
   }
 
-  /** Cancels the attempt and discards its shares. Does nothing if there is none. */
+  /** Cancels the attempt and discards its shares. Does nothing if this strategy has no attempt. */
   cancel(): void {
     this.#requireOpen()
     if (this.#ownAttempt()) this.#options.slot.clear()
   }
 
-  /** Adds a share. If the shares at the threshold are wrong, the attempt continues with no progress. */
+  /**
+   * Adds a share. The share that reaches the threshold completes the attempt. If the shares are wrong, throws
+   * LogicalError 400, and the attempt starts again without shares.
+   */
   update(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
     const share = requireKeyShare(input.key)
     return this.#options.slot.lock.run('generation', async () => {
@@ -131,7 +134,10 @@ export class GenerationAttempt {
     return { by: 'otp', otp: otp === '' ? createOtp(this.#options.random) : otp }
   }
 
-  /** Returns the seal configuration, or throws if sealed. Drops an attempt from before the last seal. */
+  /**
+   * Returns the seal configuration. Throws LogicalError if the cluster is sealed. Discards an attempt that was started
+   * before the last seal.
+   */
   #requireOpen(): SealConfig {
     const { seal, slot } = this.#options
     const config = requireOpenSeal(seal)

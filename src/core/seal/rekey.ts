@@ -1,7 +1,8 @@
 /**
- * Rekey: the holders of the current key shares create new ones. The root key stays the same. A new share key wraps it and is
- * split into the new shares. If verification is requested, the old shares remain valid until enough new ones were submitted.
- * Only one attempt at a time, in memory only.
+ * Replaces the key shares of a cluster with the help of the current key shares. The root key stays the same: a new
+ * share key wraps the root key and is split into the new shares. If the request requires verification, the current
+ * shares remain valid until enough new shares are submitted. A cluster has at most one attempt at a time, in memory
+ * only.
  */
 import { uuid } from '../../base/id.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
@@ -45,11 +46,11 @@ interface Attempt {
   readonly pgpKeys: readonly PgpKey[]
   readonly collector: ShareCollector
   /**
-   * The root key buffer at the start of the attempt. Each unseal creates a new buffer, so another buffer means that the
-   * cluster was sealed since.
+   * The root key buffer at the start of the attempt. Each unseal creates a new buffer, so a different buffer means that
+   * the cluster has been sealed in the meantime.
    */
   readonly opening: Buffer | undefined
-  /** Set once the old shares were verified: the new shares, awaiting verification. */
+  /** The new shares while they await verification. */
   pending?: { nonce: string; readonly made: NewShares; readonly collector: ShareCollector }
 }
 
@@ -96,13 +97,13 @@ export class Rekey {
     })
   }
 
-  /** Cancels the attempt with all pending shares. Does nothing if there is none. */
+  /** Cancels the attempt and discards its shares. Does nothing without an attempt. */
   cancel(): void {
     this.#requireOpen()
     this.#clear()
   }
 
-  /** Adds a current share. The last required one returns the new shares. */
+  /** Adds a current share. The share that reaches the threshold returns the new shares. */
   update(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
     const share = requireKeyShare(input.key)
     return this.#lock.run('rekey', async () => {
@@ -133,7 +134,7 @@ export class Rekey {
     }
   }
 
-  /** Adds a new share for verification. The last required one makes the new shares valid. */
+  /** Adds a new share for verification. The share that reaches the threshold makes the new shares valid. */
   verify(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
     const share = requireKeyShare(input.key)
     return this.#lock.run('rekey', async () => {
@@ -196,7 +197,10 @@ export class Rekey {
     }
   }
 
-  /** Returns the seal configuration, or throws if sealed. Drops an attempt from before the last seal. */
+  /**
+   * Returns the seal configuration. Throws LogicalError if the cluster is sealed. Discards an attempt that was started
+   * before the last seal.
+   */
   #requireOpen(): SealConfig {
     const { seal } = this.#options
     const config = requireOpenSeal(seal)

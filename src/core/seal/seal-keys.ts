@@ -1,6 +1,6 @@
 /**
- * The stored side of the seal: which shares unlock the root key, how new ones are created, the auto-unseal wrapping, and the
- * material for secondaries. It never stores the root key itself.
+ * Reads and writes the records of the seal: the configuration of the shares, the root key wrapped by the share key, and
+ * the root key wrapped by the auto-unseal seal. Never stores the root key unencrypted.
  */
 import type { Random } from '../../base/random.js'
 import { deriveKey } from '../../crypto/digest.js'
@@ -17,7 +17,7 @@ import {
 } from './seal-records.js'
 import { KEYS, SHARED_SEAL_KEYS } from '../../storage/keys/key-families.js'
 
-/** A share key with its shares, and the records that would make it the cluster's key. Nothing is stored yet. */
+/** A new share key, its shares, and the records that make them valid once `adopt` stores these records. */
 export interface NewShares {
   readonly config: SealConfig
   readonly shareKey: Buffer
@@ -31,7 +31,7 @@ interface SealKeysOptions {
   readonly random: Random
 }
 
-/** The context that a challenge is bound to. */
+/** The context with which the key of a challenge is derived and its secret encrypted. */
 const CHALLENGE = 'challenge'
 
 export class SealKeys {
@@ -50,20 +50,26 @@ export class SealKeys {
     return this.#options.autoSeal !== undefined
   }
 
-  /** How the share key is split; undefined if not initialized. Read on every use, since replication may replace it. */
+  /**
+   * The configuration of the shares; undefined if the cluster is not initialized. Read from storage on every use, since
+   * replication may replace the record.
+   */
   get config(): SealConfig | undefined {
     const value = this.#options.storage.get(KEYS.sealConfig)
     return value && parseSealConfig(value)
   }
 
-  /** True if auto-unseal is configured, but its first use requires one more unseal with the shares. */
+  /**
+   * True if auto-unseal is configured but the seal has not wrapped the root key yet. The next unseal then requires the
+   * shares.
+   */
   get isMigrating(): boolean {
     return (
       this.isAutoUnseal && this.config !== undefined && this.#options.storage.get(KEYS.autoWrappedRoot) === undefined
     )
   }
 
-  /** Returns the root key unlocked by these shares; undefined if they do not belong to the cluster. */
+  /** Returns the root key that the shares unlock; undefined if the shares do not belong to the cluster. */
   async findRootKey(shares: readonly Buffer[]): Promise<Buffer | undefined> {
     const config = this.config
     const wrapped = this.#options.storage.get(KEYS.shareWrappedRoot)
@@ -72,14 +78,14 @@ export class SealKeys {
   }
 
   /**
-   * Encrypts 32 bytes so that only a server with the same auto-unseal seal, or with the shares of this cluster, can read
-   * them. With shares, the result contains the wrapped root key, and the secret encrypted with the root key. This server
-   * therefore needs no shares to create it.
+   * Encrypts a secret of 32 bytes so that only a server with the same auto-unseal seal, or with the shares of this
+   * cluster, can decrypt the secret. For shares, the result contains the wrapped root key and the secret, encrypted
+   * with a key derived from the root key. This server therefore needs no shares to create the result.
    */
   async sealChallenge(secret: Buffer, rootKey: Buffer): Promise<Buffer> {
     if (this.#options.autoSeal) return this.#options.autoSeal.wrap(secret)
     const wrapped = this.#options.storage.get(KEYS.shareWrappedRoot)
-    if (wrapped?.length !== WRAPPED_ROOT_BYTES) throw new Error('an open cluster without a wrapped root key')
+    if (wrapped?.length !== WRAPPED_ROOT_BYTES) throw new Error('the unsealed cluster has no wrapped root key')
     return Buffer.concat([wrapped, wrapKey(this.#options.random, deriveKey(rootKey, CHALLENGE), secret, CHALLENGE)])
   }
 
@@ -91,7 +97,10 @@ export class SealKeys {
     return rootKey && unwrapKey(deriveKey(rootKey, CHALLENGE), challenge.subarray(wrapped.length), CHALLENGE)
   }
 
-  /** Returns the root key wrapped by the auto-unseal seal; undefined if there is none, or if its key no longer matches. */
+  /**
+   * Returns the root key, decrypted by the auto-unseal seal. Returns undefined if the seal has not wrapped the root
+   * key, or if no key of the seal decrypts it.
+   */
   async findAutoWrapped(): Promise<{ readonly key: Buffer; readonly isCurrent: boolean } | undefined> {
     const wrapped = this.#options.storage.get(KEYS.autoWrappedRoot)
     return wrapped && this.#options.autoSeal?.unwrap(wrapped)
@@ -117,7 +126,10 @@ export class SealKeys {
     await this.#options.storage.write(made.records)
   }
 
-  /** Updates the auto-unseal wrapping, after a migration or a replaced seal key. */
+  /**
+   * Wraps the root key with the current key of the auto-unseal seal and stores the result. Does nothing if the stored
+   * record is current.
+   */
   async refreshAutoWrapping(rootKey: Buffer): Promise<void> {
     if (!this.#options.autoSeal) return
     const present = await this.findAutoWrapped()
@@ -135,15 +147,16 @@ export class SealKeys {
   exportMaterial(rootKey: Buffer): SealMaterial {
     const records = SHARED_SEAL_KEYS.map((key) => {
       const value = this.#options.storage.get(key)
-      if (!value) throw new Error(`an initialized cluster without ${key}`)
+      if (!value) throw new Error(`the initialized cluster has no record ${key}`)
       return { key, value }
     })
     return { rootKey: Buffer.from(rootKey), records }
   }
 
   /**
-   * Returns the records that a wiped cluster stores to use a primary's seal: the primary's records, and the root key wrapped
-   * by the cluster's own auto-unseal seal, if any. The runtime then restarts with `material.rootKey`.
+   * Returns the records that a new secondary stores to use the seal of its primary: the records of the primary and,
+   * with auto-unseal, the root key wrapped by the secondary's own seal. The runtime then restarts with
+   * `material.rootKey`.
    */
   async recordsToAdopt(material: SealMaterial): Promise<readonly SealRecord[]> {
     return [...material.records, ...(await this.autoRecords(material.rootKey))]

@@ -1,6 +1,7 @@
 /**
- * Seals and unseals this cluster, and holds the root key while unsealed. The stored seal configuration marks an initialized
- * cluster. It is written last, so that an interrupted initialization can be repeated.
+ * Seals and unseals this cluster, and holds the root key while the cluster is unsealed. A cluster is initialized if its
+ * seal configuration is stored. Initialization writes the configuration last, so that an interrupted initialization can
+ * be repeated.
  */
 import { uuid } from '../../base/id.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
@@ -22,7 +23,8 @@ interface SealManagerOptions {
   readonly random: Random
   readonly log: Log
   /**
-   * True for a node of a multi-node cluster: it repairs no records, because another node may be writing during the unseal.
+   * True for a node of a multi-node cluster. Such a node writes no auto-unseal record during the unseal, because
+   * another node may be writing.
    */
   readonly isOneOfSeveral?: boolean
   /** Returns the cluster that this server is joining, while it has no data. */
@@ -45,7 +47,10 @@ export class SealManager {
     this.keys = options.keys
   }
 
-  /** An unsealed cluster is always initialized, which saves a storage read: health checks are frequent. */
+  /**
+   * True if the cluster is initialized. Reads no storage while the cluster is unsealed, because health checks are
+   * frequent.
+   */
   get isInitialized(): boolean {
     return !this.isSealed || this.#config !== undefined
   }
@@ -85,9 +90,9 @@ export class SealManager {
   }
 
   /**
-   * Creates a new cluster: root key, shares, keyring, and the data of the hook. `deliver` may still throw, for example if a
-   * PGP key cannot encrypt; its result is returned. Afterwards a Shamir cluster is sealed, an auto-unseal cluster is
-   * unsealed.
+   * Creates a new cluster: root key, shares, keyring, and the data that the hook `createCluster` writes. Returns the
+   * result of `deliver`. If `deliver` throws, for example because a PGP key cannot encrypt, the cluster stays
+   * uninitialized. Afterwards the cluster is sealed, or unsealed if it uses auto-unseal.
    */
   initialize<T>(config: SealConfig, deliver: Deliver<T>): Promise<T> {
     return this.#lock.run('seal', async () => {
@@ -102,7 +107,8 @@ export class SealManager {
   }
 
   /**
-   * Prevents initialization while `join` adds this server to another cluster. Throws LogicalError 400 if it has a cluster.
+   * Runs `join`, which adds this server to another cluster. Prevents initialization in the meantime. Throws
+   * LogicalError 400 if this server is initialized.
    */
   joinOther<T>(join: () => Promise<T>): Promise<T> {
     return this.#lock.run('seal', async () => {
@@ -111,7 +117,7 @@ export class SealManager {
     })
   }
 
-  /** Adds a share. The share at the threshold unseals the cluster. An unsealed cluster ignores shares. */
+  /** Adds a share. The share that reaches the threshold unseals the cluster. An unsealed cluster ignores shares. */
   unseal(share: Buffer): Promise<void> {
     return this.#lock.run('seal', async () => {
       const config = this.#config
@@ -149,7 +155,10 @@ export class SealManager {
     this.#nonce = ''
   }
 
-  /** Unseals with the auto-unseal seal. Returns false without a wrapped key; throws `unavailable` if a retry may succeed. */
+  /**
+   * Unseals with the auto-unseal seal. Returns false if this is not possible. Throws LogicalError `unavailable` if a
+   * retry may succeed.
+   */
   autoUnseal(): Promise<boolean> {
     return this.#lock.run('seal', async () => {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false
@@ -165,14 +174,14 @@ export class SealManager {
     })
   }
 
-  /** Unseals with a root key kept in memory while the runtime was rebuilt. */
+  /** Unseals with a root key that stayed in memory while the runtime was rebuilt. */
   openWith(rootKey: Buffer): Promise<void> {
     return this.#lock.run('seal', async () => {
-      if (this.isSealed) await this.#open(rootKey, 'kept')
+      if (this.isSealed) await this.#open(rootKey, 'in-memory')
     })
   }
 
-  /** Seals the cluster. Does nothing if it is sealed. */
+  /** Seals the cluster. Does nothing if the cluster is sealed. */
   seal(): Promise<void> {
     return this.#lock.run('seal', async () => {
       if (this.isSealed) return
@@ -187,7 +196,8 @@ export class SealManager {
   }
 
   /**
-   * Updates the auto-unseal wrapping, which only the active node can write. Call it on an unsealed node that becomes active.
+   * Updates the auto-unseal wrapping, which only the active node can write. Called when an unsealed node becomes
+   * active.
    */
   async refreshWrapping(): Promise<void> {
     if (this.#rootKey) await this.#refreshIfPossible(this.#rootKey)
@@ -217,15 +227,15 @@ export class SealManager {
   }
 
   /**
-   * Opens the barrier and the cluster. `wrapping` describes the auto-unseal wrapping. `wrapped`: it contains this key.
-   * `stale`: it may contain another key and must be updated first. `kept`: the key was in memory, so an unreachable seal
-   * does not block.
+   * Opens the barrier and the cluster. `wrapping` describes the record with the root key wrapped by the auto-unseal
+   * seal. `wrapped`: the record contains this key. `stale`: the record may contain another key and must be updated
+   * first. `in-memory`: the key was in memory, so the unseal succeeds even if the seal is unreachable.
    */
-  async #open(rootKey: Buffer, wrapping: 'wrapped' | 'stale' | 'kept'): Promise<void> {
+  async #open(rootKey: Buffer, wrapping: 'wrapped' | 'stale' | 'in-memory'): Promise<void> {
     await this.#options.barrier.unseal(rootKey)
     try {
       if (wrapping === 'stale' && !this.#options.isOneOfSeveral) await this.keys.refreshAutoWrapping(rootKey)
-      if (wrapping === 'kept' && !this.#options.isOneOfSeveral) await this.#refreshIfPossible(rootKey)
+      if (wrapping === 'in-memory' && !this.#options.isOneOfSeveral) await this.#refreshIfPossible(rootKey)
       await this.#options.hooks.onUnsealed(rootKey)
     } catch (error) {
       this.#options.barrier.seal()

@@ -1,13 +1,13 @@
 /**
- * The storage and barrier interfaces of the seal, and its records. The barrier does not encrypt these records, because they
- * are needed to open it.
+ * The storage and barrier interfaces of the seal, and its records. The barrier does not encrypt these records, because
+ * opening the barrier requires them.
  *
  * - The shares (unseal keys, or recovery keys with auto-unseal) are combined into the share key.
  * - The share key unwraps the root key.
  * - The root key opens the keyring.
  *
- * The configuration and the share-wrapped root key are replicated, so the primary's shares open every member of its set. An
- * auto-unseal seal wraps the root key a second time, for its own cluster only.
+ * The configuration and the share-wrapped root key are replicated, so the primary's shares unseal every cluster of its
+ * replication set. An auto-unseal seal wraps the root key a second time, only for its own cluster.
  */
 import { parseJsonObject } from '../../base/json.js'
 import { LogicalError } from '../../logical/errors.js'
@@ -23,7 +23,7 @@ export interface SealStorage {
   /** Writes all records durably, or none. */
   write(records: readonly SealRecord[]): Promise<void>
   delete(key: string): Promise<void>
-  /** Removes everything left by an incomplete initialization. */
+  /** Removes all data that an incomplete initialization has left. */
   clear(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export interface SealBarrier {
   seal(): void
 }
 
-/** Everything a cluster needs to use another cluster's seal: a primary sends it to joining secondaries. */
+/** The data that a secondary needs to use the seal of its primary. A primary sends this data to a new secondary. */
 export interface SealMaterial {
   readonly rootKey: Buffer
   /** Replicated records: seal configuration, share-wrapped root key, keyring. */
@@ -49,8 +49,8 @@ export const encodeSealConfig = (config: SealConfig): Buffer =>
   Buffer.from(JSON.stringify({ shares: config.shares, threshold: config.threshold }))
 
 /**
- * Throws LogicalError `internal` for a configuration that no initialization can have written: with it, the cluster would
- * wait for shares forever.
+ * Parses the stored seal configuration. Throws LogicalError `internal` for a damaged configuration, with which the
+ * cluster would wait for shares forever.
  */
 export const parseSealConfig = (value: Buffer): SealConfig => {
   const { shares, threshold } = parseJsonObject(value) ?? {}
@@ -61,31 +61,31 @@ export const parseSealConfig = (value: Buffer): SealConfig => {
   return { shares, threshold }
 }
 
-/** The cluster that a server without data belongs to, or is joining, as seen by the seal. */
+/** The cluster that a server without data is joining, or has joined. */
 export interface SealJoin {
   readonly config: SealConfig
   /**
    * - `wanted`: shares authenticate this server to the cluster that it wants to join.
    * - `needless`: the cluster has admitted this server, and the data is still arriving.
-   * - `too-early`: too few other nodes are present to know which cluster the shares open.
+   * - `too-early`: too few other nodes are reachable to determine the cluster that the shares belong to.
    */
   readonly shares: 'wanted' | 'needless' | 'too-early'
   /**
-   * Presents the share key to the cluster. Returns false if the key is wrong; rejects with the reason if the cluster did not
-   * admit this server.
+   * Joins the cluster with the share key. Returns false if the key is wrong. Rejects with the reason if the cluster
+   * does not admit this server.
    */
   open(shareKey: Buffer): Promise<boolean>
 }
 
-/** Callbacks for the barrier's opening and closing. */
+/** Functions that the seal calls when the barrier opens and closes. */
 export interface SealHooks {
   /**
-   * Populates a new cluster while its barrier is open for the first time: mounts, policies, the first root token. Stops what
-   * it starts; `onUnsealed` follows when the cluster is actually unsealed.
+   * Populates a new cluster while its barrier is open for the first time: mounts, policies, the first root token. Must
+   * stop everything that it starts. `onUnsealed` is called later, when the cluster is unsealed.
    */
   createCluster(): Promise<{ readonly rootToken: string }>
   /** Called when the barrier is open. If it throws, the cluster stays sealed. */
   onUnsealed(rootKey: Buffer): Promise<void>
-  /** Called before the barrier closes: stops everything that reads through it. */
+  /** Called before the barrier closes. Must stop everything that reads from the barrier. */
   onSealed(): Promise<void>
 }

@@ -1,4 +1,6 @@
-/** Parses shares and PGP keys of key-share procedures. Errors are 400 with the API's texts. */
+/**
+ * Parses the key shares and PGP keys in requests. Throws LogicalError 400, with the text of Vault, for invalid input.
+ */
 import { invalid, sealed } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import { parseKeyShare } from '../../seal/key-text.js'
@@ -8,7 +10,7 @@ import type { JsonObject } from '../../logical/json.js'
 import type { SealRecord, SealStorage } from './seal-records.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** The parts of the seal that key-share procedures use. They require an unsealed cluster. */
+/** The members of the seal that rekey and root token generation use. */
 export type CeremonySeal = Pick<SealManager, 'rootKey' | 'isSealed' | 'keys'>
 
 export const requireOpenSeal = (seal: CeremonySeal): SealConfig => {
@@ -36,8 +38,8 @@ export const requirePgpKeys = async (texts: readonly string[]): Promise<readonly
 }
 
 /**
- * Returns the shares as delivered: plain, or in hex and encrypted with the PGP key at the same index. `pgpKeys` is empty or
- * as long as `shares`.
+ * Encrypts the hex form of each share with the PGP key at the same index. If `pgpKeys` is empty, returns the shares
+ * unchanged. Otherwise `pgpKeys` is as long as `shares`.
  */
 export const encryptShares = async (
   shares: readonly Buffer[],
@@ -50,7 +52,10 @@ export const encryptShares = async (
 export const toHex = (shares: readonly Buffer[]): string[] => shares.map((share) => share.toString('hex'))
 export const toBase64 = (shares: readonly Buffer[]): string[] => shares.map((share) => share.toString('base64'))
 
-/** Builds the backup. `encrypted` is in the order of `pgpKeys`. One key may encrypt several shares. */
+/**
+ * Builds the backup record of encrypted shares. `encrypted` has the order of `pgpKeys`. One PGP key may encrypt several
+ * shares.
+ */
 export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypted: readonly Buffer[]): SealRecord => {
   const byFingerprint = new Map<string, Buffer[]>()
   pgpKeys.forEach(({ fingerprint }, index) => {
@@ -66,7 +71,7 @@ export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypte
   return { key: KEYS.sharesBackup, value: Buffer.from(JSON.stringify(body)) }
 }
 
-/** Returns the backup of PGP-encrypted new shares, which a rekey stores on request, in case a holder loses a share. */
+/** Returns the backup of PGP-encrypted shares, which a rekey stores on request; undefined if there is no backup. */
 export const findBackup = (storage: Pick<SealStorage, 'get'>): JsonObject | undefined => {
   const value = storage.get(KEYS.sharesBackup)
   return value && (JSON.parse(value.toString()) as JsonObject)

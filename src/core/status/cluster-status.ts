@@ -1,13 +1,9 @@
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Withheld } from '../../logical/request.js'
 
-/**
- * The facts that status endpoints report about the server and its cluster. The server provides them, and every property is
- * read on each use. None of them requires an unsealed barrier.
- */
 type ReplicationMode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 
-/** The active node of a cluster, as known to its nodes. Addresses are URLs. */
+/** The active node of a cluster. Addresses are URLs. */
 export interface ActiveNode {
   readonly apiAddress: string
   readonly clusterAddress: string
@@ -21,26 +17,28 @@ export interface NodeFacts extends ActiveNode {
   readonly lastEchoMs: number | undefined
 }
 
-/** The facts that depend on the data. During a role change, they are the facts from before the change. */
+/** The facts that depend on the data of the cluster. During a role change, the facts from before the change. */
 export interface ClusterFacts {
-  /** Empty until known. Never shown while sealed. */
+  /** Empty until known. Responses omit the name while the cluster is sealed. */
   readonly clusterName: string
   /** The ID of this cluster, as opposed to that of a replication set. */
   readonly clusterId: string
   readonly replicationModes: { readonly dr: ReplicationMode; readonly performance: ReplicationMode }
-  /** Last index of this cluster's log, and last index applied from a primary; 0 = none. */
+  /** The last index of this cluster's log; 0 if the log is empty. */
   readonly lastWal: number
+  /** The last index of the primary's log that this cluster has applied; 0 without a primary. */
   readonly lastRemoteWal: number
-  /** The secondary's measurements of its primary; 0 elsewhere. */
+  /** The measurements that a secondary makes of its primary, in milliseconds; 0 on other clusters. */
   readonly echoDurationMs: number
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
-  /** When this server became active, in milliseconds since the epoch; undefined while it is not. */
+  /** Time at which this server became active, in milliseconds since the epoch; undefined while it is not active. */
   readonly activeSinceMs: number | undefined
-  /** True while client writes are rejected because a newer primary of the set exists. */
+  /** True while client writes are rejected because a newer primary of the replication set exists. */
   readonly isFenced: boolean
 }
 
+/** The facts that the status endpoints report. Reading them does not require an unsealed barrier. */
 export interface ClusterStatus {
   /** Computed on each read. */
   readonly facts: ClusterFacts
@@ -52,17 +50,17 @@ export interface ClusterStatus {
   /** Undefined while unknown. */
   readonly activeNode: ActiveNode | undefined
   readonly nodes: () => Promise<readonly NodeFacts[]>
-  /** True while a role change rebuilds the cluster: only status reads are served. */
+  /** True while a role change rebuilds the cluster. Only status reads are available then. */
   readonly isRestarting: boolean
   /** URLs; empty when not configured. */
   readonly apiAddress: string
   readonly clusterAddress: string
   readonly hostname: string
-  /** `1.20.4+ent`. */
+  /** The version that clients see, such as `1.20.4+ent`. */
   readonly reportedVersion: string
-  /** RFC 3339. */
+  /** In the format of RFC 3339. */
   readonly buildDate: string
-  /** The configuration's label: `raft`, `file`, `inmem`. */
+  /** The label of the storage stanza in the configuration, such as `raft`, `file` or `inmem`. */
   readonly storageType: string
   /** Whether storage and settings allow several nodes in one cluster. */
   readonly isHaEnabled: boolean
@@ -84,8 +82,8 @@ const FIELDS: ReadonlyMap<string, Withheld> = new Map([
 ])
 
 /**
- * Removes the fields that the request's listener withholds from the body of a status response. They become empty strings;
- * the cluster name is omitted, as Vault omits an empty one.
+ * Removes the fields that the request's listener withholds from the body of a status response. The fields become empty
+ * strings, except the cluster name, which is omitted as in Vault.
  */
 export const withhold = (body: JsonObject, { withheld = [] }: Pick<Request, 'withheld'>): JsonObject => {
   if (withheld.length === 0) return body
@@ -98,18 +96,17 @@ export const withhold = (body: JsonObject, { withheld = [] }: Pick<Request, 'wit
   return shown
 }
 
-/** The response of sys/health: the state, its status code, and the codes that the caller requests instead. */
-
+/** The facts that determine the health state of a server. */
 interface HealthFacts {
   readonly isRemoved: boolean
   readonly isInitialized: boolean
   readonly isSealed: boolean
   readonly isDrSecondary: boolean
-  /** The first full sync is in progress: there is no data to serve yet. */
+  /** True while the first full sync is in progress, so that the cluster has no complete data. */
   readonly isBootstrapping: boolean
   readonly isStandby: boolean
   readonly isPerformanceStandby: boolean
-  /** Client writes are rejected, since a newer primary of the set exists. */
+  /** True if client writes are rejected because a newer primary of the replication set exists. */
   readonly isFenced: boolean
 }
 
@@ -139,7 +136,7 @@ export const decideHealth = (facts: HealthFacts): HealthState => {
   return facts.isFenced ? 'fenced' : 'active'
 }
 
-/** Returns the status code of a state. `wanted` are the codes in the query, by parameter. */
+/** Returns the status code of a state. `wanted` contains the codes of the query, by parameter. */
 export const healthCode = (state: HealthState, wanted: Readonly<Record<string, number | undefined>>): number => {
   const { code, parameter } = HEALTH_CODES[state]
   return wanted[parameter] ?? code

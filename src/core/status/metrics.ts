@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.js'
 
 export interface MetricSample {
-  /** `vault.core.active`. */
+  /** For example `vault.core.active`. */
   readonly name: string
   readonly value: number
   readonly labels?: Readonly<Record<string, string>>
@@ -17,7 +17,7 @@ interface MetricCount {
 /** The number of occurrences of an event, and their total duration in milliseconds. */
 interface MetricSummary extends Readonly<Omit<Summary, 'last'>> {
   readonly name: string
-  /** By quantile: the duration of recent events in milliseconds. */
+  /** The duration of recent events in milliseconds, by quantile. */
   readonly quantiles: ReadonlyMap<number, number>
 }
 
@@ -48,7 +48,7 @@ interface Summary {
   readonly last: number[]
 }
 
-/** Counts events. Recording is cheap; gauges are computed when they are read. */
+/** Counts events and records their durations. */
 export class Meter {
   readonly #summaries = new Map<string, Summary>()
   readonly #counts = new Map<string, { name: string; labels: Readonly<Record<string, string>>; count: number }>()
@@ -101,7 +101,9 @@ export const clientRequests = (meter: Pick<Meter, 'times'>): { handled: number; 
 
 const promName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
 
-/** Renders the Prometheus text format. Its library is loaded on first use, since few servers are scraped. */
+/**
+ * Renders the Prometheus text format. Loads the library `prom-client` on first use, because few servers are scraped.
+ */
 export const renderPrometheus = async ({ gauges, summaries, counts }: MetricReading): Promise<string> => {
   const { Counter, Gauge, Registry } = await import('prom-client')
   const registry = new Registry()
@@ -120,7 +122,10 @@ export const renderPrometheus = async ({ gauges, summaries, counts }: MetricRead
   return `${await registry.metrics()}${summaries.map(printSummary).join('')}`
 }
 
-/** Prints a summary. The library computes quantiles only from raw observations, which are not kept here. */
+/**
+ * Prints a summary. The library `prom-client` computes quantiles only from all durations, but the meter keeps only the
+ * most recent ones.
+ */
 const printSummary = ({ name, count, sum, quantiles }: MetricSummary): string => {
   const metric = promName(name)
   const parts = [...quantiles].map(([part, ms]) => `${metric}{quantile="${part}"} ${ms}\n`).join('')

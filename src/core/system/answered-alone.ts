@@ -1,6 +1,9 @@
 import { isWrite, type Operation } from '../../logical/request.js'
 
-/** The `sys/` reads about stored data or about the receiving node. All others concern the state of the active node. */
+/**
+ * The `sys/` paths whose reads a performance standby answers itself: they concern stored data or the standby. All other
+ * reads concern the state of the active node.
+ */
 export const SYSTEM_READS: ReadonlySet<string> = new Set([
   'mounts',
   'mounts/*path',
@@ -33,8 +36,9 @@ export const SYSTEM_READS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Operations with a write verb that can run without a change of stored data, by mount type. A request with a limited-use
- * token still requires the active node. Logins are not included, since the active node counts failures.
+ * Operations with a write verb that do not change stored data, by mount type. A performance standby answers them
+ * itself. A request with a limited-use token still requires the active node. Logins are not included, since the active
+ * node counts failures.
  */
 export const UPDATES_ALONE: Readonly<Record<string, readonly string[]>> = {
   system: ['capabilities', 'capabilities-self', 'capabilities-accessor', 'wrapping/lookup', 'audit-hash/*name'],

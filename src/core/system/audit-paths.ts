@@ -19,7 +19,7 @@ const HASH_FIELDS = {
 }
 const HEADER_FIELDS = {
   header: string('Name of the request header.'),
-  hmac: bool('Logs a hash in place of the values of the header.'),
+  hmac: bool('Logs a hash instead of the values of the header.'),
 }
 
 type DeviceCall = Call<typeof DEVICE_FIELDS>

@@ -1,10 +1,10 @@
-/** sys/storage/raft/autopilot: the health of a cluster's nodes, and its criteria. */
+/** sys/storage/raft/autopilot: the health of a cluster's nodes, and the settings for the health check. */
 import { formatGoDuration } from '../../base/duration.js'
 import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
 import { DR_REFUSAL, invalid, unsupportedOperation } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Storage } from '../../logical/storage.js'
-import { AUTOPILOT_FIELDS, autopilotBody, decideAutopilot, keepAutopilot, readAutopilot } from './autopilot-settings.js'
+import { AUTOPILOT_FIELDS, autopilotBody, decideAutopilot, saveAutopilot, readAutopilot } from './autopilot-settings.js'
 import { notRaft, type RaftServer } from './raft-join-paths.js'
 import { string } from '../../logical/fields.js'
 import type { Request } from '../../logical/request.js'
@@ -20,7 +20,10 @@ export const TOKEN_FIELDS = {
   dr_operation_token: string('Operation token, on a DR secondary.', '', { isSecret: true }),
 } as const
 
-/** Checks the operation token on a DR secondary, which has no other tokens. */
+/**
+ * Checks the operation token on a DR secondary, which accepts no other tokens. Throws LogicalError 400 if the token is
+ * not valid.
+ */
 export const requireAllowed = (access: RaftAccess, request: Request, token: string): void => {
   if (!access.isDrSecondary()) return
   if (token === '' || !access.isOperationTokenAllowed(token, request)) throw invalid(DR_REFUSAL)
@@ -30,7 +33,10 @@ export const requireRaft = ({ label }: RaftAccess): void => {
   if (label !== 'raft') throw notRaft(label)
 }
 
-/** Defines a status path. On a DR secondary it accepts an operation token in the query or, for an update, in the body. */
+/**
+ * Defines a status path. On a DR secondary, the path requires an operation token, in the query of a read or in the body
+ * of an update.
+ */
 export const statusPath = (
   pattern: string,
   summary: string,
@@ -75,7 +81,10 @@ const readSettings =
     return { data: autopilotBody(readAutopilot(deps.storage)) }
   }
 
-/** Fields that were not sent stay unchanged. A request with only an operation token is a read. */
+/**
+ * Changes the settings that the request contains. On a DR secondary, an update with only an operation token reads the
+ * settings.
+ */
 const changeSettings =
   (deps: AutopilotDeps): Handler<typeof FIELDS> =>
   async (call) => {
@@ -87,7 +96,7 @@ const changeSettings =
     requireAllowed(deps, request, values.dr_operation_token)
     requireRaft(deps)
     const after = decideAutopilot(readAutopilot(deps.storage), values, supplied)
-    await keepAutopilot(deps.storage, after)
+    await saveAutopilot(deps.storage, after)
     return undefined
   }
 

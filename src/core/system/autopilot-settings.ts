@@ -32,13 +32,14 @@ type Name = keyof AutopilotSettings
 
 const NAMES = Object.keys(DEFAULTS) as readonly Name[]
 
-/** Nodes send a heartbeat every five seconds, so a shorter silence is not significant. */
+/** In seconds. Nodes send a heartbeat every 5 s, so with a shorter time healthy nodes would be unhealthy. */
 const LAST_CONTACT_MIN = 6
+/** In seconds. */
 const DEAD_MIN = 60
-/** With fewer servers left, the loss of one more would stop the cluster. */
+/** With fewer than three servers, the loss of one server would stop the cluster. */
 const MIN_QUORUM_FOR_CLEANUP = 3
 
-/** Returns the new settings. Throws LogicalError 400 that names an invalid setting. */
+/** Returns the new settings. Throws LogicalError 400 for an invalid setting. */
 export const decideAutopilot = (
   before: AutopilotSettings,
   given: AutopilotSettings,
@@ -67,7 +68,7 @@ export const readAutopilot = (storage: ReadStorage): AutopilotSettings => ({
   ...readJson<Partial<AutopilotSettings>>(storage, KEYS.autopilot),
 })
 
-export const keepAutopilot = (storage: Storage, settings: AutopilotSettings): Promise<void> =>
+export const saveAutopilot = (storage: Storage, settings: AutopilotSettings): Promise<void> =>
   storage.write((tx) => putJson(tx, KEYS.autopilot, settings))
 
 export const autopilotBody = (settings: AutopilotSettings): JsonObject => ({

@@ -5,8 +5,8 @@ import type { JsonObject } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
 
 /**
- * Creates the system backend from its path families. One object serves all namespaces: each request contains its namespace,
- * and the backend has no storage.
+ * Creates the system backend from its path families. One backend handles the requests of all namespaces, because each
+ * request contains its namespace and the backend has no storage.
  */
 export const createSystemBackend = (paths: readonly PathSpec[], rules: PathRuleTable): Backend => ({
   type: 'system',
@@ -14,10 +14,10 @@ export const createSystemBackend = (paths: readonly PathSpec[], rules: PathRuleT
   rules,
 })
 
-/** Creates a response without an envelope, as endpoints that work without a token return it. */
+/** Creates a response without an envelope, which endpoints that require no token return. */
 export const bare = (data: JsonObject): Response => ({ data, bare: true })
 
-/** Defines a path of the oldest endpoints: any verb outside the table is rejected with an empty list of errors. */
+/** Defines a path of the oldest endpoints, which reject any other verb with an empty list of errors. */
 export const oldPath = <T extends FieldTable>(
   pattern: string,
   fields: T,

@@ -11,7 +11,7 @@ export interface TokenAcl {
 }
 
 interface CapabilityPathDeps {
-  /** Finds the rules by the presented token; undefined if it is unknown, expired or revoked. */
+  /** Finds the access rules of a token. Returns undefined if the token is unknown, expired or revoked. */
   readonly aclForToken: (presented: string) => TokenAcl | undefined
   readonly aclForAccessor: (accessor: string) => TokenAcl | undefined
 }
@@ -50,11 +50,13 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
   }),
 ]
 
-/** Returns the rules if the token is in the request's namespace or in a child of it. The same limit applies to lookups. */
+/**
+ * Returns the access rules if the token is in the request's namespace or below it. Token lookups have the same limit.
+ */
 const visible = ({ request }: Call, found: TokenAcl | undefined): TokenAcl | undefined =>
   found?.namespace.path.startsWith(request.namespace.path) ? found : undefined
 
-/** Returns one key per path, plus `capabilities` for a single path. */
+/** Returns the capabilities by path. For a single path, the response also contains them as `capabilities`. */
 const describe = (call: Call<typeof PATHS>, found: TokenAcl | undefined, refusal: string): Response => {
   const paths = call.supplied('paths') ? call.values.paths : call.values.path
   if (paths.length === 0) throw invalid('paths must be supplied')

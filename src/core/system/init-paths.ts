@@ -21,7 +21,7 @@ const INIT_FIELDS = {
 
 type InitValues = Values<typeof INIT_FIELDS>
 
-/** Unseal keys and recovery keys have separate parameters; a seal uses only one kind. */
+/** The parameters of unseal keys and of recovery keys. A seal uses only one kind of keys. */
 const SETS = {
   unseal: ['secret_shares', 'secret_threshold', 'pgp_keys'],
   recovery: ['recovery_shares', 'recovery_threshold', 'recovery_pgp_keys'],

@@ -1,7 +1,8 @@
 /**
  * The paths of keys:
  *
- * - sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys, with one implementation: a seal has one kind only
+ * - sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys, with one implementation because a seal has
+ *   only one kind of keys
  * - sys/key-status and sys/rotate
  * - sys/generate-root
  */
@@ -50,7 +51,7 @@ export const rekeyPaths = (deps: RekeyPathsDeps): PathSpec[] => {
   ]
 }
 
-/** `guard` throws if the seal has the other kind of keys. */
+/** Creates the rekey paths of one kind of keys. `guard` throws if the seal has the other kind. */
 const family = (
   prefix: string,
   backupPath: string,
@@ -130,7 +131,7 @@ const PREFIXES = ['generate-root', 'generate-root-token'] as const
 
 const START_FIELDS = {
   otp: string('One-time password (OTP) of the caller, with the length `otp_length`.', '', { isSecret: true }),
-  pgp_key: string('PGP public key that encrypts the token, in place of an OTP.'),
+  pgp_key: string('PGP public key that encrypts the token, instead of an OTP.'),
 } as const
 
 const UPDATE_FIELDS = { ...SHARE_FIELDS, nonce: string('The nonce of the attempt.') } as const
@@ -144,7 +145,7 @@ const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] =>
     openBodyBytesMax: LIMITS.keyBodyBytesMax,
   }),
   definePath(`${prefix}/update`, UPDATE_FIELDS, 'Submit one key share; the last one returns the encoded token.', {
-    // A read has no key, so it returns the error for a missing key.
+    // A read contains no key, so its response is the error for a missing key.
     read: async () => bare(await attempt.update({ key: '', nonce: '' })),
     update: async ({ values }) => bare(await attempt.update(values)),
     isOldest: true,

@@ -11,23 +11,24 @@ const LEASE_FIELDS = {
   lease_id: string('ID of the lease.'),
   url_lease_id: string('The lease ID, if it is part of the path.'),
   increment: duration('Requested extension of the lease.'),
-  sync: bool('If false, the server responds before the lease is revoked.', true),
+  sync: bool('If false, the status code is 202 instead of 204.', true),
 }
 
 const PREFIX_FIELDS = {
   prefix: string('Path prefix of the leases.'),
-  sync: bool('If false, the server responds before the leases are revoked.', true),
+  sync: bool('If false, the status code is 202 instead of 204.', true),
 }
 
 type LeaseCall = Call<typeof LEASE_FIELDS>
 type PrefixCall = Call<typeof PREFIX_FIELDS>
 
-/** The response to an asynchronous request: without a body, although the revocation is already complete. */
+/** The response to a request with `sync` set to false. The revocation is complete nevertheless. */
 const ACCEPTED: Response = { status: 202 }
 
 /**
- * Creates the paths of sys/leases and their older names: sys/renew, sys/revoke, sys/revoke-prefix. Only tokens have leases
- * here, so a lease is a token with a TTL, found by its creation path. There is no second record that could be inconsistent.
+ * Creates the paths of sys/leases and their older names: sys/renew, sys/revoke, sys/revoke-prefix. In Understudy, only
+ * tokens have leases. A lease is a token with a TTL, found by the path that created the token, and has no record of its
+ * own.
  */
 export const leasePaths = ({ tokens, clock }: { readonly tokens: TokenStore; readonly clock: Clock }): PathSpec[] => {
   /** Finds the token of a lease by `<path that created it>/<storage ID of the token>`. */

@@ -16,7 +16,7 @@ export interface MountPathDeps {
   readonly reportedVersion: string
 }
 
-/** The differences between the two tables, whose endpoints are otherwise the same. */
+/** The differences between the endpoints of the two mount tables. */
 const TABLES: readonly { readonly kind: MountKind; readonly root: string; readonly absent: string }[] = [
   { kind: 'secret', root: 'mounts', absent: 'No secret engine mount at' },
   { kind: 'auth', root: 'auth', absent: 'No auth engine at' },
@@ -79,17 +79,19 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
   ]
 }
 
-/** Splits a path into table and mount path. Auth methods can also be read below sys/mounts/auth/. */
+/**
+ * Returns the mount table and the mount path for a path. The path sys/mounts/auth/ refers to the table of auth methods.
+ */
 export const locate = (kind: MountKind, path: string): { kind: MountKind; path: string } =>
   kind === 'secret' && path.startsWith('auth/') ? { kind: 'auth', path: path.slice('auth/'.length) } : { kind, path }
 
-/** The plugin version of all mounts, since every type is built in. */
+/** The suffix of the plugin version of all mounts, since every type is built in. */
 const BUILT_IN_VERSION = '+builtin.vault'
 
 /** Types that Vault reports as supported plugins. Types that are parts of the API itself have no such status. */
 const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'transit', 'approle', 'userpass'])
 
-/** Returns a mount in the form of sys/mounts, sys/auth and sys/internal/ui/mounts. */
+/** Returns a mount as sys/mounts, sys/auth and sys/internal/ui/mounts show it. */
 export const renderMount = (entry: MountEntry, reportedVersion: string): Record<string, unknown> => ({
   accessor: entry.accessor,
   config: renderMountConfig(entry.config),
@@ -106,9 +108,9 @@ export const renderMount = (entry: MountEntry, reportedVersion: string): Record<
   uuid: entry.uuid,
 })
 
-/** Returns the mounts of a table without those hidden from the caller by a paths filter. */
+/** Returns the mounts of a table that no paths filter hides from the caller. */
 export const visibleMounts = (entries: readonly MountEntry[], router: Router, request: Request): MountEntry[] =>
   entries.filter((entry) => !router.isFiltered(entry, request))
 
-/** Ensures exactly one trailing slash. */
+/** Returns the path without leading slashes and with exactly one trailing slash. */
 export const withSlash = (path: string): string => `${path.replace(/^\/+|\/+$/g, '')}/`

@@ -12,16 +12,19 @@ interface NamespacePathDeps {
   readonly random: Random
   /** Returns true if a paths filter hides the namespace from this cluster, or from the cluster that forwarded the request. */
   readonly isHidden: (path: string, request: Request) => boolean
-  /** Throws 404 if the namespace contains a mount that the caller may not see. */
+  /** Throws LogicalError if the namespace contains a mount that the caller may not see, or whose data is incomplete. */
   readonly requireAllPresent: (namespace: NamespaceRef, request: Request) => void
-  /** Throws 400 if a mount conflicts with the namespace. Called inside the transaction that creates it. */
+  /**
+   * Throws LogicalError 400 if a mount conflicts with the namespace. Called inside the transaction that creates the
+   * namespace.
+   */
   readonly refuseTaken: (entry: NamespaceEntry) => void
   /** Creates the mounts and policies of a new namespace. */
   readonly createDefaults: (namespace: NamespaceRef) => Promise<void>
   readonly clear: (namespace: NamespaceRef) => Promise<void>
 }
 
-/** Creates the paths of sys/namespaces: children of the request's namespace. */
+/** Creates the paths of sys/namespaces, which manage the child namespaces of the request's namespace. */
 export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
   const { namespaces } = deps
   const child = (request: Request, name: string): NamespaceEntry | undefined => {
@@ -104,7 +107,7 @@ const create = async (
   const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path
   if (!namespaces.find(above)) throw invalid(`parent namespace "${above}" does not exist`)
   const entry: NamespaceEntry = { id: newNamespaceId(random), path: parent.path + path, customMetadata }
-  // The namespace at this path is hidden from the caller. Creating it would reveal it.
+  // A paths filter hides this path from the caller, so the response must not reveal whether the namespace exists.
   if (isHidden(entry.path, request)) throw notFound()
   const added = await namespaces.add(entry, refuseTaken)
   if (added === entry) await createDefaults(entry)

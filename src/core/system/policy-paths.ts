@@ -56,5 +56,5 @@ export const policyPaths = ({ policies }: { readonly policies: PolicyStore }): P
   ] satisfies PathSpec<FieldTable>[]
 }
 
-/** Decodes a policy text that is entirely base64. A plain policy is never valid base64. */
+/** Decodes a policy text if all of it is base64. A plain policy is never valid base64. */
 const decodeText = (text: string): string => decodeBase64(text)?.toString('utf8') || text

@@ -1,4 +1,7 @@
-/** The join of a server with the storage label `raft`: the command that starts it, and its requests to the cluster. */
+/**
+ * The paths with which a server with the storage label `raft` joins a cluster: the path that starts the join, and the
+ * paths that the joining server then calls on the active node.
+ */
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, type LogicalError } from '../../logical/errors.js'
 import { bool, commaList, type FieldTable, int, string, type Values } from '../../logical/fields.js'
@@ -11,7 +14,7 @@ export interface RaftServer {
   readonly nodeId: string
   readonly clusterAddress: string
   readonly isVoter: boolean
-  /** True if its last heartbeat is recent. */
+  /** True if the last heartbeat of the node is recent. */
   readonly isHealthy: boolean
   readonly lastContactMs: number
   /**
@@ -19,7 +22,7 @@ export interface RaftServer {
    * undefined while the node is unhealthy.
    */
   readonly stableSinceMs: number | undefined
-  /** Last index of the log that it has applied. */
+  /** Last index of the log that the node has applied. */
   readonly lastIndex: number
   readonly term: number
   /** Empty if unknown. */
@@ -32,7 +35,7 @@ interface RaftCandidate {
   readonly clusterAddress: string
 }
 
-/** The active node's view of the other nodes, and its operations for joining servers. */
+/** The operations of the active node on the other nodes and on joining servers. */
 export interface RaftNodes {
   servers(): Promise<readonly RaftServer[]>
   /**
@@ -43,8 +46,8 @@ export interface RaftNodes {
   /** Returns a challenge that only a server with the shares, or the seal, can answer. */
   challenge(serverId: string): Promise<RaftChallenge>
   /**
-   * Returns the data that the server needs to join. Throws LogicalError 403 for a wrong answer, 503 if the server must
-   * retry.
+   * Checks the answer to a challenge, and returns the data that the server needs to join. Throws LogicalError 403 for a
+   * wrong answer, 503 if the server must retry.
    */
   answer(server: RaftCandidate, answer: string): Promise<string>
 }
@@ -55,7 +58,7 @@ interface RaftChallenge {
   readonly config: SealConfig
 }
 
-/** The node to join. Texts are empty if not given. */
+/** The node whose cluster this server joins. A text is empty if the request does not contain it. */
 interface RaftLeader {
   readonly address: string
   readonly caPem: string
@@ -64,18 +67,22 @@ interface RaftLeader {
   readonly serverName: string
 }
 
-/** The joining side of `sys/storage/raft/join`. */
+/** Joins this server to a cluster. */
 export interface RaftJoining {
-  /** Joins the leader's cluster. Returns false if it retries in the background. Throws LogicalError 500 with the cause. */
+  /**
+   * Joins the leader's cluster. Returns false if the join failed and is retried in the background. Throws LogicalError
+   * 500 with the cause.
+   */
   join(leader: RaftLeader, options: { readonly isRetried: boolean }): Promise<boolean>
 }
 
-/** Creates the join path, which is available in every state: it is called before the node has a cluster. */
+/** Creates the path that starts a join. The path is available before the node has a cluster. */
 export const raftJoinPath = (label: string, joining: RaftJoining | undefined): PathSpec =>
   definePath('storage/raft/join', JOIN_FIELDS, 'Join a cluster as a node.', {
     update: async ({ values }) => {
       if (label !== 'raft') throw notRaft(label)
-      if (!joining) throw invalid('to join a cluster, the storage of this server needs a path')
+      if (!joining)
+        throw invalid('this server cannot join a cluster: the storage stanza of its configuration has no path')
       if (values.auto_join !== '') throw invalid('auto_join is not supported; set leader_api_addr')
       if (values.non_voter) throw invalid('non_voter is not supported: every node has a vote')
       if (values.leader_api_addr === '') throw invalid('leader_api_addr is required')
@@ -105,13 +112,13 @@ const JOIN_FIELDS = {
 } satisfies FieldTable
 
 /**
- * Creates the paths of the active node for joining servers. `findNodes` throws if the storage is of another type, and
+ * Creates the paths of the active node for joining servers. `findNodes` throws if the storage has another label, and
  * returns undefined if no other node can join.
  */
 export const raftBootstrapPaths = (findNodes: () => RaftNodes | undefined): PathSpec[] => {
   const requireNodes = (): RaftNodes => {
     const nodes = findNodes()
-    if (!nodes) throw invalid('no server can join: the storage of this server has no path')
+    if (!nodes) throw invalid('no server can join this server: the storage stanza of its configuration has no path')
     return nodes
   }
   return [

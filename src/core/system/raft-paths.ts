@@ -17,9 +17,9 @@ import { raftBootstrapPaths, type RaftNodes, type RaftServer } from './raft-join
 
 interface RaftPathsDeps extends RaftAccess {
   readonly nodeId: string
-  /** `host:port`. */
+  /** In the form `host:port`. */
   readonly clusterAddress: string
-  /** Data shared by the nodes of this cluster. */
+  /** The storage that the nodes of this cluster share. */
   readonly storage: Storage
   /** Returns the last index of the log. */
   readonly index: () => number

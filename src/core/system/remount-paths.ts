@@ -14,16 +14,16 @@ interface Migration {
 
 interface RemountPathDeps extends MountPathDeps {
   readonly random: Random
-  /** Returns true on a performance secondary: its primary performs and records moves of replicated mounts. */
+  /** Returns true on a performance secondary, whose primary moves replicated mounts and records the moves. */
   readonly isReadOnly: () => boolean
 }
 
-/** The number of finished moves whose status is available. */
+/** The maximum number of completed moves whose status is available. */
 const MIGRATIONS_KEPT = 256
 
 /**
- * Creates the paths of sys/remount and its status. A move is complete when the response is sent; the status only confirms
- * it.
+ * Creates the paths of sys/remount and its status. A move is complete when the response is sent, so its status is
+ * always `success`.
  */
 export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
   const migrations = new Map<string, Migration>()

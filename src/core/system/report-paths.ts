@@ -7,8 +7,9 @@ import { type DescribedMount, openApiDocument } from '../../logical/openapi.js'
 import { type MetricReading, renderMetricsJson, renderPrometheus } from '../status/metrics.js'
 
 interface CounterPathDeps {
-  /** Counts service tokens and entities of this cluster in all namespaces. */
+  /** Returns the number of service tokens in all namespaces. */
   readonly countTokens: () => Promise<number>
+  /** Returns the number of entities in all namespaces. */
   readonly countEntities: () => Promise<number>
 }
 
@@ -90,6 +91,6 @@ export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
 
 const unknownFormat = (format: string): string => `metric response format ${JSON.stringify(format)} unknown`
 
-/** Returns the requested format. A scraper may select it by Accept header only. */
+/** Returns the format that the Accept header requests. Some scrapers do not send the parameter `format`. */
 const formatOf = ({ headers }: Request): string =>
   /openmetrics|prometheus/.test(String(headers.accept ?? '')) ? 'prometheus' : ''

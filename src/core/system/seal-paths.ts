@@ -11,7 +11,7 @@ import { bare, oldPath } from './backend.js'
 interface SealPathsDeps {
   readonly seal: SealManager
   readonly status: ClusterStatus
-  /** Makes the active node step down; absent if there is no other node. */
+  /** Makes the active node step down; undefined if the cluster has no other node. */
   readonly stepDown?: (() => void) | undefined
 }
 
@@ -73,7 +73,7 @@ const unseal = async (seal: SealManager, call: Call<typeof UNSEAL_FIELDS>): Prom
   await seal.unseal(share)
 }
 
-/** Accepts names in any letter case (`Key`, `RESET`), as Vault does. */
+/** Reads the fields by their names in any letter case (`Key`, `RESET`), as Vault does. */
 const anyCase = ({
   request,
   values,

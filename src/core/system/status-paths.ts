@@ -21,7 +21,7 @@ interface StatusPathsDeps {
   readonly clock: Clock
 }
 
-/** Strings, since an absent, an empty and an invalid parameter have different meanings. */
+/** All fields are strings, since an absent, an empty and an invalid parameter have different meanings. */
 const HEALTH_FIELDS = {
   activecode: string('Status code of an active node.'),
   standbycode: string('Status code of a standby.'),
@@ -77,14 +77,17 @@ const isAnyStandby = (state: HealthState): state is 'standby' | 'performanceStan
 
 const refused = (): LogicalError => new LogicalError('invalid-request', '')
 
-/** Returns true for a parameter without a value. */
+/** Parses a Boolean parameter. A parameter without a value is true. Throws LogicalError 400 for an invalid value. */
 const parseSwitch = (text: string): boolean => {
   if (['', '1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true
   if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false
   throw refused()
 }
 
-/** Requires a final status code: after one below 200 the client would keep waiting. */
+/**
+ * Parses a status code. Throws LogicalError 400 for a code below 200, after which a client would wait for another
+ * response.
+ */
 const parseCode = (text: string): number => {
   const code = /^\d{3}$/.test(text) ? Number(text) : 0
   if (code < 200) throw refused()
@@ -120,12 +123,15 @@ const healthBody = (state: HealthState, facts: ClusterFacts, { status, clock }: 
   return body
 }
 
-/** Clients parse it as a time, although the license does not expire. */
+/** The end of the license. The license does not expire, but clients require a time. */
 export const LICENSE_END = '2099-12-31T23:59:59Z'
 
 const LICENSE = { state: 'autoloaded', expiry_time: LICENSE_END, terminated: false } as const
 
-/** The response of a server that cannot have other nodes. A replicating server reports its addresses nonetheless. */
+/**
+ * The response of a development server, which cannot have other nodes. A development server that replicates reports its
+ * addresses instead.
+ */
 const NO_CLUSTER: JsonObject = {
   ha_enabled: false,
   is_self: false,

@@ -10,8 +10,8 @@ type Served = NonNullable<PathRules['servedWhile']>
 const WHILE_DR = { 'dr-bootstrapping': 'all', dr: 'all' } satisfies Served
 const WHILE_CHANGING = { restarting: 'all', bootstrapping: 'all', stranded: 'all', ...WHILE_DR } satisfies Served
 /**
- * A cluster that waits for its first full sync accepts requests with shares. It is already unsealed, and its response reports
- * this. After the sync, shares have no effect.
+ * The states in which key shares are accepted. A cluster that waits for its first full sync accepts key shares although
+ * it is already unsealed: the response says so. After the sync, shares have no effect.
  */
 const FOR_SHARES = {
   sealed: 'all',
@@ -22,7 +22,10 @@ const FOR_SHARES = {
   'dr-bootstrapping': 'all',
   'writes-paused': 'all',
 } satisfies Served
-/** Requests that change the role or stop the server are neither delayed by a role change nor rejected by a fence. */
+/**
+ * For requests that change the role or stop the server: a role change does not delay them, and a fence does not reject
+ * them.
+ */
 const STEERING = { fenced: 'all', 'writes-paused': 'all' } satisfies Served
 
 const OPEN = { access: 'open' } satisfies PathRules
@@ -45,20 +48,19 @@ const BOOTSTRAP = {
   servedWhile: { bootstrapping: 'all', ...WHILE_DR, 'writes-paused': 'all' },
 } satisfies PathRules
 const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
-/** Commands to abandon a first full sync that does not complete. */
+/** For commands that abandon a first full sync that does not complete. */
 const LEAVING = { ...ROOT, servedWhile: { stranded: 'all', ...STEERING } } satisfies PathRules
 const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
 /** For paths that validate the operation token themselves. */
 const WITH_OPERATION_TOKEN = { ...ROLE_ON_DR, ...OPEN } satisfies PathRules
 const TURNS = { takesTurns: true } satisfies PathRules
 
-/**
- * Returns the rules of `sys/`: all properties of its paths, independent of their function. Rows for unsupported paths follow
- * Vault, and apply as well.
- */
+/** Returns the rules of the paths below `sys/`. Unsupported paths have the rules of Vault. */
 export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings): PathRuleTable => {
   const shares = own.allowGenerateRootUnauthenticated ? OPEN : SUDO
-  /** Served while stranded: shares generate a root token, with which an operator abandons an incomplete first full sync. */
+  /**
+   * Available while stranded, so that an operator can generate a root token and abandon an incomplete first full sync.
+   */
   const rootCeremony: PathRules = { ...BARE, ...shares, servedWhile: { sealed: 'all', stranded: 'all' } }
   const drCeremony: PathRules = { ...ROLE_ON_DR, ...shares, body: 'bare' }
   return new PathRuleTable({
@@ -85,7 +87,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'rekey-recovery-key/*': { ...BARE, ...OPEN },
     rotate: { ...ROOT, ...SUDO },
 
-    // A fenced primary still accepts secondaries to which an operator gives its activation token.
+    // A fenced primary still admits a secondary to which an operator has given an activation token.
     'wrapping/lookup': { ...OPEN, wrappingToken: 'any', servedWhile: { fenced: 'all' } },
     'wrapping/unwrap': { wrappingToken: 'any', servedWhile: { fenced: 'all' } },
     'wrapping/rewrap': { wrappingToken: 'named' },
@@ -118,7 +120,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'host-info': ROOT,
     'in-flight-req': ROOT,
     metrics: unauthenticatedMetrics ? { ...ROOT, ...OPEN, servedWhile: WHILE_DR } : ROOT,
-    // Called before a node has a cluster.
+    // Clients call this path before the node has a cluster.
     'storage/raft/join': { ...ROOT, ...OPEN, servedWhile: { sealed: 'all', standby: 'all', 'writes-paused': 'all' } },
     // A joining server authenticates with the shares or the seal.
     'storage/raft/bootstrap/challenge': BOOTSTRAP,
@@ -159,11 +161,11 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
   })
 }
 
-/** Returns the rules of a path as sent by clients, in the root namespace. */
+/** Returns the rules of a request path in the root namespace. */
 export const systemRulesOf = (table: PathRuleTable, path: string): PathRules =>
   path.startsWith('sys/') ? table.find(path.slice('sys/'.length)) : NO_RULES
 
-/** Returns the rules common to all kinds of replication, including the older paths without a kind. */
+/** Returns the rules that apply to both kinds of replication, and to the older paths without a kind. */
 const roleRules = (prefix: string): Record<string, PathRules> => ({
   [`${prefix}/status`]: {
     ...OPEN,

@@ -14,8 +14,9 @@ interface UiPathDeps extends MountPathDeps {
 }
 
 /**
- * Creates sys/internal/ui/mounts: the mounts visible to a client before it has signed in. Needs no token. If the request has
- * a token, the response also contains the mounts that the token can access.
+ * Creates the paths of sys/internal/ui/mounts. Without a token, the response contains the mounts that are visible
+ * before a client signs in. If the request has a token, the response also contains the mounts that the token can
+ * access.
  */
 export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
   const { table, router, reportedVersion, aclOf } = deps

@@ -54,7 +54,7 @@ export class LoginIssuer {
     return answer
   }
 
-  /** Runs on the primary before the response to a login that a secondary forwarded. Finds or creates its entity. */
+  /** Finds or creates the entity of a login that a secondary has forwarded. Runs on the primary before it responds. */
   addEntity(request: Request, mount: OpenMount, response: LoginResponse): Promise<void> {
     const { login } = response
     return onceStored(response, async () => {
@@ -66,13 +66,13 @@ export class LoginIssuer {
     })
   }
 
-  /** Runs on the primary. Returns the response to a secondary that requests an entity; undefined for any other request. */
+  /** Returns the primary's response to a secondary that requests an entity; undefined for any other request. */
   async answerPrimary(request: Request): Promise<Response | undefined> {
     if (request.path !== ENTITY_PATH) return undefined
     const { accessor, name } = request.data
     const entry = typeof accessor === 'string' ? this.#options.router.findByAccessor(accessor)?.entry : undefined
     if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > LIMITS.aliasNameBytesMax) {
-      throw invalid('the request for an entity has no alias name')
+      throw invalid('the request for an entity has no valid alias name')
     }
     if (!entry || entry.isLocal || entry.kind !== 'auth' || entry.namespaceId !== request.namespace.id) {
       throw invalid('the request for an entity names no replicated auth method')

@@ -7,20 +7,20 @@ import { isRootPolicy, type StoredToken, type TokenEntry } from './token-record.
 import type { TokenTable, TokenTableOptions } from './token-table.js'
 
 export interface TokenFormsOptions extends Pick<TokenTableOptions, 'random' | 'findNamespace'> {
-  /** Derives a key for one purpose. It is equal on all clusters with the same keyring, and never rotated. */
+  /** Derives a key for one purpose. The key is the same on all clusters with the same keyring, and never changes. */
   readonly deriveKey: (purpose: string) => Buffer
-  /** Returns the last position of the store's log, which long tokens contain. */
+  /** Returns the last index of this cluster's log. Tokens in long form contain the index at which they were issued. */
   readonly position?: () => number
 }
 
-/** Generation size of the cache: it holds at most twice as many tokens. */
+/** The size of one cache generation. The cache holds at most two generations. */
 const CACHED_FORMS = 20_000
 
 /** Translates between tokens as clients present them and tokens as stored. A cached token costs one map lookup. */
 export class PresentedTokens {
   readonly #options: TokenFormsOptions
   readonly #table: TokenTable
-  /** Presented token -> the storage ID of a service token, or the whole batch token. */
+  /** By presented token: the storage ID of a service token, or the decrypted batch token. */
   readonly #known = new RecentCache<string | TokenEntry>(CACHED_FORMS)
   readonly #keys = new Map<string, Buffer>()
 
@@ -34,7 +34,10 @@ export class PresentedTokens {
     return presentLong(this.#key('token-form'), entry.id, this.#options.position?.() ?? 0)
   }
 
-  /** Returns a storage ID or a batch token, live or not; undefined if it is not a token of this cluster. */
+  /**
+   * Returns the storage ID of a service token, or a decrypted batch token. Does not check whether the token is still
+   * valid. Returns undefined if the token does not belong to this cluster.
+   */
   resolve(presented: string): string | TokenEntry | undefined {
     const known = this.#known.get(presented)
     if (known !== undefined) return known
@@ -44,7 +47,10 @@ export class PresentedTokens {
     return form
   }
 
-  /** Returns the log index from which on an unknown token is present if it exists; 0 for all other tokens. */
+  /**
+   * Returns the log index at which an unknown token was issued. A node that has applied this index has the token if the
+   * token exists. Returns 0 for all other tokens.
+   */
   awaitedIndex(presented: string): number {
     if (isBatch(presented) || this.resolve(presented) !== undefined) return 0
     const isGenuine = parsePresented(() => this.#key('token-form'), presented) !== undefined
@@ -55,7 +61,7 @@ export class PresentedTokens {
     return batchEntry(token, namespace, sealBatch(this.#key('batch-token'), this.#options.random, token))
   }
 
-  /** Clears the cache: all its storage IDs and tokens are invalid. */
+  /** Clears the cache after a change that makes all its storage IDs invalid. */
   clear(): void {
     this.#known.clear()
   }
@@ -76,7 +82,10 @@ export class PresentedTokens {
   }
 }
 
-/** Builds the entry field by field: composing an object of this size from others costs more than its cryptography. */
+/**
+ * Builds the entry field by field, because copying an object of this size with spread syntax takes longer than the
+ * decryption.
+ */
 const batchEntry = (token: BatchToken, namespace: NamespaceRef, id: string): TokenEntry => ({
   id,
   storageId: '',
@@ -103,6 +112,6 @@ const batchEntry = (token: BatchToken, namespace: NamespaceRef, id: string): Tok
   isOrphan: token.parent === '',
   isRenewable: false,
   origin: undefined,
-  // Batch tokens are not stored, so a removed mount cannot revoke them.
+  // Batch tokens are not stored, so the removal of a mount cannot revoke them.
   mountAccessor: '',
 })

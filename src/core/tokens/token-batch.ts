@@ -4,8 +4,9 @@ import { namespaceIdOf, suffixOf } from './token-format.js'
 import type { StoredToken } from './token-record.js'
 
 /**
- * Batch tokens: `hvb.` followed by the token's data, encrypted with a key that all clusters with the same keyring derive.
- * Nothing is stored, so they cannot be revoked. The parent is given by its storage ID, which other clusters do not know.
+ * Batch tokens: `hvb.` followed by the token's data, encrypted with a key that all clusters with the same keyring
+ * derive. Batch tokens are not stored, so they cannot be revoked. They contain the storage ID of the parent, which
+ * other clusters do not know.
  */
 const PREFIX = 'hvb.'
 
@@ -49,7 +50,10 @@ export const sealBatch = (key: Buffer, random: Random, token: BatchToken): strin
   return `${PREFIX}${sealed.toString('base64url')}${suffixOf(namespaceId)}`
 }
 
-/** Returns undefined if the token was not encrypted with this key, or not for the namespace of its suffix. */
+/**
+ * Decrypts a batch token. Returns undefined if the token was not encrypted with this key and for the namespace of its
+ * suffix.
+ */
 export const openBatch = (key: Buffer, presented: string): BatchToken | undefined => {
   const namespaceId = namespaceIdOf(presented)
   const end = namespaceId === 'root' ? presented.length : presented.lastIndexOf('.')

@@ -5,8 +5,8 @@ import type { StoredToken } from './token-record.js'
 const VERSION = 1
 
 /**
- * Encodes a token as JSON. A token without index rows becomes a list of values. A token with index rows becomes an object,
- * the only format of earlier versions. Literals are twice as fast as a loop over a table of columns.
+ * Encodes a token as JSON. A token without index rows becomes a list of values. A token with index rows becomes an
+ * object, the only format of earlier versions. The literals below are twice as fast as a loop over a table of columns.
  */
 export const encodeToken = (token: StoredToken): Buffer => {
   if (token.isIndexed) {
@@ -71,12 +71,12 @@ type ListedToken = [
   mountAccessor: string,
 ]
 
-/** Throws LogicalError `internal` for a record of a later format. */
+/** Decodes a stored token. Throws LogicalError `internal` for a record in the format of a later version. */
 export const decodeToken = (bytes: Buffer): StoredToken => {
   const stored = JSON.parse(bytes.toString('utf8')) as ListedToken | Omit<StoredToken, 'isIndexed'>
   if (!Array.isArray(stored)) return { ...stored, isIndexed: true }
   if (stored[0] !== VERSION) {
-    throw new LogicalError('internal', `a token is stored in format ${stored[0]} of a later version`)
+    throw new LogicalError('internal', `a token has format ${stored[0]} of a later version: upgrade this server`)
   }
   return {
     id: stored[1],

@@ -6,10 +6,11 @@ import type { AuthAnswer } from '../../logical/request.js'
 import type { TokenEntry } from './token-record.js'
 
 /**
- * The format of service tokens. Internally a token is `hvs.` and 24 letters and digits. Clients receive all but root tokens
- * in a long form that cannot be forged: 68 bytes in base64url,
+ * The format of service tokens. Internally, a token is `hvs.` and 24 letters and digits. Clients receive root tokens in
+ * this short form, and all other tokens in a long form that cannot be forged: 68 bytes in base64url, with the sizes in
+ * bytes:
  *
- *     version 1 | store position 8 | random part of the id 24 | zero 3 | HMAC-SHA-256 of all before 32
+ *     version 1 | log index 8 | letters and digits of the token 24 | zeros 3 | HMAC-SHA-256 of all preceding bytes 32
  *
  * In both forms, tokens outside the root namespace end with a dot and the ID of their namespace.
  */
@@ -31,8 +32,8 @@ export const newAccessor = (random: Random, namespaceId: string): string =>
   `${base62(random, RANDOM_LENGTH)}${suffixOf(namespaceId)}`
 
 /**
- * Returns the accessor for 32 bytes. Some letters are slightly more likely than others, which is acceptable: it need only be
- * unique.
+ * Returns the accessor for 32 bytes. Some letters are slightly more likely than others, which is acceptable because an
+ * accessor only has to be unique.
  */
 export const accessorFrom = (bytes: Buffer, namespaceId: string): string => {
   let letters = ''
@@ -66,22 +67,26 @@ export const parsePresented = (key: () => Buffer, presented: string): string | u
   if (end - PREFIX.length !== LONG_LENGTH) return presented
   const text = presented.slice(PREFIX.length, end)
   const bytes = Buffer.from(text, 'base64url')
-  // The last base64 letter has unused bits: only the canonical spelling is accepted.
+  // The last base64 character has unused bits. Only the canonical encoding is valid, so that no other text is the same
+  // token.
   if (bytes.length !== LONG_BYTES || bytes.readUInt8(0) !== VERSION || bytes.toString('base64url') !== text)
     return undefined
   if (!isSameSecret(hmacSha256(key(), bytes.subarray(0, MAC_AT)), bytes.subarray(MAC_AT))) return undefined
   return `${PREFIX}${bytes.toString('latin1', ID_AT, ID_AT + RANDOM_LENGTH)}${presented.slice(end)}`
 }
 
-/** Returns the log position in a long token, which the caller has verified with `parsePresented`; 0 for a short one. */
+/**
+ * Returns the log index in a token in long form, which the caller has verified with `parsePresented`. Returns 0 for the
+ * short form.
+ */
 export const positionIn = (presented: string): number => {
   const [text = ''] = presented.slice(PREFIX.length).split('.')
   return text.length === LONG_LENGTH ? Number(Buffer.from(text, 'base64url').readBigUInt64BE(1)) : 0
 }
 
 /**
- * Returns the `auth` of a response. `clientToken` is the token as the client knows it, or empty. `identityPolicies` are the
- * additional policies of the token's entity.
+ * Returns the `auth` of a response. `clientToken` is the token in the form that the client receives, or empty.
+ * `identityPolicies` are the additional policies of the token's entity.
  */
 export const answerOf = (
   entry: TokenEntry,
@@ -103,6 +108,6 @@ export const answerOf = (
   numUses: entry.numUses,
 })
 
-/** Returns the policies of a token and its entity as one list. If the entity adds none, the token's order is kept. */
+/** Returns the policies of a token and its entity as one list. The list is sorted if the entity adds policies. */
 export const allPolicies = (own: readonly string[], identityPolicies: readonly string[]): string[] =>
   identityPolicies.length === 0 ? [...own] : [...new Set([...own, ...identityPolicies])].sort()

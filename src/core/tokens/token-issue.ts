@@ -1,6 +1,6 @@
 /**
- * Decides the properties of a new token without storage: type, policies, TTL. Requests come from auth/token (which checks
- * them against the parent), from logins, and from response wrapping.
+ * Decides the type, the policies and the TTL of a new token, without access to storage. Requests for tokens come from
+ * auth/token (which compares them with the parent token), from logins, and from response wrapping.
  */
 import { formatShortDuration, lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
@@ -102,7 +102,7 @@ const decideTokenType = (tuned: MountTokenType | undefined, asked: LoginAuth['to
   return tuned === 'default-batch' ? 'batch' : 'service'
 }
 
-/** Returns the policies of a login's token. Throws 400 for policies that auth methods may not grant. */
+/** Returns the policies of a login's token. Throws LogicalError 400 for policies that auth methods may not grant. */
 const decideLoginPolicies = (login: LoginAuth): string[] => {
   const asked = normalizePolicies(login.policies)
   if (asked.includes('root')) throw invalid('auth methods cannot create root tokens')
@@ -110,21 +110,21 @@ const decideLoginPolicies = (login: LoginAuth): string[] => {
   return login.noDefaultPolicy ? asked : normalizePolicies([...asked, 'default'])
 }
 
-/** Returns `approle` for `auth/approle/`, and `userpass-joe` if a user name is given. */
+/** Returns the display name of a login's token, such as `approle` or, with a user name, `userpass-joe`. */
 const loginDisplayName = (mountPath: string, displayName: string): string =>
   `${mountPath.replace(/^auth\//, '').replaceAll('/', '-')}${displayName}`.replace(/-$/, '')
 
 export interface LoginFacts {
   readonly login: LoginAuth
   readonly mount: {
-    /** `auth/approle/`. */
+    /** For example `auth/approle/`. */
     readonly path: string
     readonly accessor: string
     readonly view: LeaseTtls & { readonly isLocal: boolean }
     readonly tokenType: MountTokenType | undefined
   }
   readonly namespace: NamespaceRef
-  /** The path of the request: `auth/approle/login`. */
+  /** The path of the request, such as `auth/approle/login`. */
   readonly path: string
   /** The ID of the entity, if another cluster has found or created it. */
   readonly entityId?: string
@@ -155,10 +155,13 @@ export const loginTokenRequest = ({ login, mount, namespace, path, entityId = ''
   }
 }
 
-/** Durations in whole seconds, 0 = not set; times in milliseconds since the epoch. */
+/**
+ * The input of `decideTtl`. Durations are in whole seconds, with 0 for not set. Times are in milliseconds since the
+ * epoch.
+ */
 export interface TtlFacts {
   readonly nowMs: number
-  /** When the token was issued. Maximum TTLs count from then. */
+  /** Time at which the token was issued. Maximum TTLs count from this time. */
   readonly issuedMs: number
   /** The TTL requested by the client. */
   readonly incrementSeconds: number
@@ -171,12 +174,12 @@ export interface TtlFacts {
 }
 
 export interface TtlDecision {
-  /** 0 = no expiry, for root tokens only. */
+  /** 0 means no expiry, which only root tokens have. */
   readonly ttlSeconds: number
   readonly warnings: readonly string[]
 }
 
-/** Returns the smallest value that is set; 0 if none is. */
+/** Returns the smallest value above 0, or 0 if all values are 0. */
 export const smallestSet = (...seconds: readonly number[]): number => {
   const set = seconds.filter((value) => value > 0)
   return set.length === 0 ? 0 : Math.min(...set)
@@ -187,8 +190,9 @@ const cappedWarning = (what: 'TTL' | 'period', asked: number, cap: number): stri
   `${what} value is capped accordingly`
 
 /**
- * Decides the TTL from now on. A periodic token is extended by its period each time, up to its explicit maximum. Any other
- * token expires at the smallest maximum after its issue. Throws 400 if that has passed.
+ * Decides the TTL of a new or renewed token, counted from now. Each renewal extends a periodic token by its period, up
+ * to its explicit maximum. Any other token can live until the smallest maximum TTL after its issue. Throws LogicalError
+ * 400 if this maximum has passed.
  */
 export const decideTtl = (facts: TtlFacts): TtlDecision => {
   const { nowMs, issuedMs, mount, periodSeconds, explicitMaxTtlSeconds } = facts

@@ -3,11 +3,12 @@ import { compareKeys } from '../../storage/engine/ordered-map.js'
 import { parseTimeKey, TOKEN_KEYS } from './token-record.js'
 
 /**
- * Tokens with an expiry, by creation path. Rows of indexed tokens are stored below their paths. Rows of all others are
- * ordered by expiry, and a listing reads all of them. Listings are rare, and an extra row would slow down every login.
+ * Finds the tokens with an expiry by the path that created them. Indexed tokens (see `isIndexed`) have a row below this
+ * path. All other tokens only have a row in the order of expiry, so a listing reads the rows of all of them. Listings
+ * are rare, and an extra row would slow down every login.
  */
 
-/** Rows read at a time. */
+/** The number of rows per read. */
 const CHUNK = 1000
 
 /** A row of a token with an expiry. */
@@ -26,8 +27,8 @@ export const listLeases = async (storage: Storage, namespaceId: string, folder: 
 }
 
 /**
- * Yields the rows of lease IDs that begin with `prefix`, in chunks. May miss a token whose expiry is moved earlier in the
- * meantime.
+ * Yields the rows of lease IDs that begin with `prefix`, in chunks. May miss a token that is renewed to an earlier
+ * expiry in the meantime.
  */
 export async function* leasesBelow(
   storage: Storage,

@@ -15,11 +15,11 @@ import type { IdentityStore } from '../identity/identity.js'
 interface TokenMakerOptions extends Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'> {
   readonly table: TokenTable
   readonly forms: PresentedTokens
-  /** Called with the expiry of each stored token. */
+  /** Called with the expiry of each stored token that expires, in milliseconds since the epoch. */
   readonly onMade: (endMs: number) => void
 }
 
-/** Creates tokens from requests: batch tokens without storage, service tokens with all their keys in one transaction. */
+/** Creates tokens. Batch tokens are not stored. Service tokens are stored with all their keys in one transaction. */
 export class TokenMaker {
   readonly #options: TokenMakerOptions
   readonly #table: TokenTable
@@ -60,7 +60,8 @@ export class TokenMaker {
     const { id: namespaceId } = request.namespace
     const id = request.id === undefined ? newTokenId(random, namespaceId) : request.id + suffixOf(namespaceId)
     const nowMs = clock.now()
-    // A custom ID may be reused. If the accessor were derived from the ID, the next token would have the same accessor.
+    // A custom ID may be reused for another token. An accessor that is derived from the ID would then be the same for
+    // both tokens.
     const isIndexed = request.id !== undefined
     const recordOf = (accessor: string) => makeRecord(request, { id, accessor, isIndexed }, ttlSeconds, nowMs)
     const entry = await this.#table.storage.write((tx) => {
@@ -85,9 +86,12 @@ export interface TokenStoreOptions extends TokenTableOptions, TokenFormsOptions 
   readonly clock: Clock
   readonly log: Log
   readonly identity: IdentityStore
-  /** Returns whether the mount with this accessor serves this path: a login's token ends when its mount is removed. */
+  /**
+   * Returns whether the mount with this accessor exists at this path. The token of a login becomes invalid when its
+   * mount is removed.
+   */
   readonly isMounted: (accessor: string, namespaceId: string, path: string) => boolean
-  /** Returns the lease TTLs of the mount that serves this path. */
+  /** Returns the lease TTLs of the mount at this path. */
   readonly leaseTtls: (namespaceId: string, path: string) => LeaseTtls
   readonly hasPolicy: (namespaceId: string, name: string) => boolean
   /** Returns whether the token has the sudo capability on a path of its namespace. */
@@ -96,7 +100,7 @@ export interface TokenStoreOptions extends TokenTableOptions, TokenFormsOptions 
   readonly renewalTimes: (entry: TokenEntry) => Promise<RenewalTimes> | RenewalTimes
   /** Called for each token issued by an auth method or created through auth/token. */
   readonly onIssued?: (entry: TokenEntry) => void
-  /** Asks the primary, from a secondary, to find or create the entity of an alias. */
+  /** Set on a secondary. Asks the primary to find or create the entity of an alias, and returns the entity ID. */
   readonly askEntity?: (alias: {
     readonly accessor: string
     readonly name: string

@@ -1,26 +1,26 @@
 /**
- * A token as stored, as used by the rest of the core, and its keys. One record is authoritative for a token; the other keys
- * are indexes.
+ * The stored form of a token, the form that the rest of the core uses, and the storage keys. One record is
+ * authoritative for a token; the other keys are indexes.
  */
 import type { NamespaceRef, TokenOrigin } from '../../logical/request.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import type { TokenInfo } from '../../logical/token-request.js'
 
-/** Times in milliseconds since the epoch, durations in whole seconds, 0 = not set. */
+/** A stored token. Times are in milliseconds since the epoch. Durations are in whole seconds, with 0 for not set. */
 export interface StoredToken {
   readonly id: string
   readonly accessor: string
   readonly namespaceId: string
   readonly policies: readonly string[]
-  /** The request path that created it, relative to its namespace. */
+  /** The path of the request that created the token, relative to the namespace. */
   readonly path: string
   readonly displayName: string
   readonly meta: Readonly<Record<string, string>> | null
   readonly entityId: string
   /** Storage ID of the parent; empty for an orphan. */
   readonly parent: string
-  /** Remaining uses. 0 means unlimited; -1 means that the last one was taken. */
+  /** Remaining uses. 0 means unlimited; -1 means that the last use was consumed. */
   readonly numUses: number
   readonly createdAtMs: number
   /** The TTL at creation. */
@@ -31,17 +31,20 @@ export interface StoredToken {
   readonly lastRenewalMs: number | null
   readonly explicitMaxTtlSeconds: number
   readonly periodSeconds: number
-  /** The token role that created it; empty if none. */
+  /** The token role that created the token; empty if none. */
   readonly role: string
   readonly boundCidrs: readonly string[]
   readonly isRenewable: boolean
-  /** When the sweep processes the token: at its expiry, or soon after its last use. */
+  /**
+   * Time at which the sweep removes the token: at its expiry, or soon after its last use. Null if the token does not
+   * expire.
+   */
   readonly sweepAtMs: number | null
-  /** Set while its children become orphans: it cannot get new ones. */
+  /** True while the children of the token become orphans. The token then accepts no new children. */
   readonly isClosing?: boolean
   /** The token's issuer, for renewal. Records of earlier versions contain more of a login. */
   readonly login: TokenOrigin | null
-  /** The accessor of the mount that issued it; empty for tokens not issued by an auth method. */
+  /** The accessor of the mount that issued the token; empty if no auth method issued it. */
   readonly mountAccessor: string
   /**
    * True if the token has index rows for its accessor and path, as tokens with custom IDs and tokens of earlier
@@ -102,12 +105,12 @@ export const TOKEN_KEYS = {
   salt: `${KEYS.tokens}salt`,
   ids: `${KEYS.tokens}id/`,
   id: (storageId: string) => `${KEYS.tokens}id/${storageId}`,
-  /** For indexed tokens. */
+  /** The rows of indexed tokens by accessor. */
   accessors: (namespaceId: string) => `${KEYS.tokens}accessor/${namespaceId}/`,
   children: (parent: string) => `${KEYS.tokens}parent/${parent}/`,
-  /** For indexed tokens. */
+  /** The rows of indexed tokens by creation path. */
   leases: (namespaceId: string) => `${KEYS.leases}id/${namespaceId}/`,
-  /** One row per token with an expiry, ordered by time. 15 digits hold every date. */
+  /** One row per token with an expiry, ordered by time. 15 digits are enough for every date. */
   times: `${KEYS.leases}time/`,
   indexedTime: (ms: number, storageId: string) => `${KEYS.leases}time/${String(ms).padStart(15, '0')}.${storageId}`,
   cubbyhole: (storageId: string) => `${KEYS.cubbyholes}${storageId}/`,
@@ -115,13 +118,16 @@ export const TOKEN_KEYS = {
 
 type Named = Pick<StoredToken, 'path' | 'namespaceId' | 'isIndexed'>
 
-/** Returns the key of the row with the token's expiry. It includes the creation path unless another row does. */
+/**
+ * Returns the key of the row with the expiry of a token. The key also contains the creation path, except for an indexed
+ * token, which has a separate row with the path.
+ */
 export const timeKey = (ms: number, storageId: string, { isIndexed, namespaceId, path }: Named): string => {
   const key = TOKEN_KEYS.indexedTime(ms, storageId)
   return isIndexed ? key : `${key}/${namespaceId}/${withoutSlashes(path)}`
 }
 
-/** Parses a key made by `timeKey`. The path is absent if another row has it. */
+/** Parses a key that `timeKey` has created. `made` is undefined for an indexed token. */
 export const parseTimeKey = (
   key: string,
 ): { timeMs: number; storageId: string; made?: { readonly namespaceId: string; readonly path: string } } => {

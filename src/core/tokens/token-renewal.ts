@@ -5,7 +5,7 @@ import type { LeaseTtls } from '../mounts/mount-entry.js'
 import { decideTtl, smallestSet, type TtlDecision } from './token-issue.js'
 import type { StoredToken, TokenEntry } from './token-record.js'
 
-/** Throws 400 for a token that is not renewable. */
+/** Throws LogicalError 400 for a token that is not renewable. */
 export const checkRenewable = (entry: TokenEntry): void => {
   if (entry.type === 'batch') throw invalid('batch tokens cannot be renewed')
   if (!entry.isRenewable || entry.expiresAtMs === undefined) throw invalid('lease is not renewable')
@@ -13,7 +13,8 @@ export const checkRenewable = (entry: TokenEntry): void => {
 
 /**
  * Decides the TTL of a renewal. The token of a login uses the current settings of its role (`current`). A token created
- * through auth/token keeps its last TTL. An explicit maximum stays as issued, except the maximum of a token role.
+ * through auth/token keeps its last TTL. An explicit maximum stays as issued, but the current maximum of a token role
+ * applies as well.
  */
 export const decideRenewal = (facts: {
   readonly entry: TokenEntry
@@ -40,7 +41,9 @@ export const decideRenewal = (facts: {
   })
 }
 
-/** Returns the record with its new expiry. A period added to its role later applies to renewals but is not shown. */
+/**
+ * Returns the record with its new expiry. Does not change the period of the record, even if the role has a new period.
+ */
 export const renewed = (record: StoredToken, ttlSeconds: number, nowMs: number): StoredToken => {
   const expiresAtMs = nowMs + lifeMs(ttlSeconds)
   return {

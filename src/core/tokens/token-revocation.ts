@@ -27,7 +27,7 @@ export class TokenRevocation {
       await this.#removeBelow(storageId)
     }
     await this.#removeAll([storageId])
-    // A child created in the meantime found its parent alive, and is visible by now.
+    // Removes children that were created before the record of the parent was removed.
     await this.#removeBelow(storageId)
   }
 
@@ -38,7 +38,7 @@ export class TokenRevocation {
     isChosen: (storageId: string) => boolean = () => true,
   ): Promise<void> {
     // The first pass may miss a token renewed to an earlier expiry in the meantime. The second pass finds it.
-    for (let look = 0; look < 2; look++) {
+    for (let pass = 0; pass < 2; pass++) {
       for await (const rows of leasesBelow(this.#table.storage, namespaceId, prefix)) {
         const chosen = rows.filter(({ storageId }) => isChosen(storageId))
         for (let at = 0; at < chosen.length; at += REVOCATIONS_AT_ONCE) {
@@ -100,15 +100,17 @@ export class TokenRevocation {
       if (children.length > 0) continue
       const parent = path.at(-2)
       if (parent !== undefined) await this.#removeAll([at], parent)
-      // Finds a child created during the pass. Afterwards the parent is removed, so it cannot get new children.
+      // Finds a child that was created in the meantime. By now the parent is removed, so it accepts no new children.
       if ((await this.#table.children(at, { limit: 1 })).length === 0) path.pop()
     }
   }
 
-  /** Returns the index of the first child that has children itself, or the number of children if none has. */
+  /**
+   * Returns the index of the first child that has children itself, or the number of children if there is no such child.
+   */
   async #firstBranch(children: readonly string[]): Promise<number> {
-    for (const [place, child] of children.entries()) {
-      if ((await this.#table.children(child, { limit: 1 })).length > 0) return place
+    for (const [index, child] of children.entries()) {
+      if ((await this.#table.children(child, { limit: 1 })).length > 0) return index
     }
     return children.length
   }
@@ -124,7 +126,7 @@ export class TokenRevocation {
     await this.#table.storage.write((tx) => {
       for (const id of storageIds) {
         this.#table.remove(tx, id)
-        // Deletes the row even without a record: otherwise the sweep would find the child forever.
+        // Deletes the row even if the child has no record. Otherwise `#removeBelow` would find the child forever.
         if (parent !== undefined) tx.delete(TOKEN_KEYS.children(parent) + id)
       }
       for (const key of keys) tx.delete(key)

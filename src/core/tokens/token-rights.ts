@@ -33,12 +33,15 @@ export const uncountedRights = ({ tokens, policies, identity }: UncountedRightsO
     return aclOf(token, { policies, identity }).check({ path, operation, data, wrap, needsSudo: false }).isAllowed
   }
   return {
-    /** Returns whether a token in the body is valid instead of an operation token: only batch tokens, never root. */
+    /**
+     * Returns whether a token in the body is accepted instead of an operation token. Only batch tokens without the root
+     * policy are.
+     */
     isOperationAllowed(presented: string, request: Request): boolean {
       const token = tokens.find(presented)
       return token?.type === 'batch' && !token.isRoot && isAllowed(token, request)
     },
-    /** Throws the pipeline's 403 unless the request's token authorizes it. */
+    /** Throws LogicalError 403 unless the token of the request allows the request. Rejects tokens with limited uses. */
     require(request: Request): void {
       const token = request.clientToken ? tokens.find(request.clientToken) : undefined
       if (token?.numUses !== 0 || !isAllowed(token, request)) {

@@ -8,6 +8,7 @@ import type { TokenTable } from './token-table.js'
 const CHUNK = 64
 /** Minimum pause between passes. Expired tokens are rejected anyway; the sweep only frees storage. */
 const PAUSE_MS = 1000
+/** Maximum pause between passes, and the pause after a failed pass. */
 const IDLE_MS = 60_000
 
 interface TokenSweepOptions {

@@ -16,7 +16,7 @@ export interface TokenTableOptions {
 
 const ID_PREFIX = TOKEN_KEYS.ids
 
-/** Generation size of the record cache: it holds at most twice as many records. */
+/** The size of one cache generation. The cache holds at most two generations. */
 const CACHED_TOKENS = 20_000
 
 /** The value of a row whose information is in its key. */
@@ -37,7 +37,7 @@ export class TokenTable {
   readonly storage: Storage
   readonly #options: TokenTableOptions
   readonly #entries = new RecentCache<TokenEntry>(CACHED_TOKENS)
-  /** Names derived from a committed salt. The salt of a failed write must not be cached. */
+  /** Names derived from the stored salt. Only set after a commit, because the write of a new salt can fail. */
   #names: TokenNames | undefined
 
   constructor(options: TokenTableOptions) {
@@ -85,8 +85,8 @@ export class TokenTable {
   }
 
   /**
-   * Adds a token with all its index keys; the first token of a cluster creates the salt. The record is built from the given
-   * accessor.
+   * Adds a token with all its index keys; the first token of a cluster creates the salt. `recordOf` builds the record
+   * for the accessor of the token.
    */
   insert(
     tx: Transaction,
@@ -105,7 +105,7 @@ export class TokenTable {
       if (record.sweepAtMs !== null) tx.put(indexedLeaseKey(record, storageId), ROW)
     }
     const entry = this.#decode(storageId, record)
-    if (!entry) throw new Error(`a token was made in the unknown namespace ${record.namespaceId}`)
+    if (!entry) throw new Error(`the new token has the unknown namespace ${record.namespaceId}`)
     return entry
   }
 
@@ -153,7 +153,9 @@ export class TokenTable {
     return accessors
   }
 
-  /** Handles a changed key. Returns whether everything derived from the salt is invalid. */
+  /**
+   * Discards cached data of a changed key. Returns true if the salt has changed, which makes all derived names invalid.
+   */
   invalidate(key: string): boolean {
     if (key === TOKEN_KEYS.salt) {
       this.#names = undefined
@@ -169,7 +171,7 @@ export class TokenTable {
     return namespace && toEntry(record, namespace, storageId)
   }
 
-  /** Returns undefined while this cluster has never had a token. */
+  /** Returns the names derived from the stored salt; undefined if this cluster has never had a token. */
   #committedNames(): TokenNames | undefined {
     if (!this.#names) {
       const salt = this.storage.get(TOKEN_KEYS.salt)

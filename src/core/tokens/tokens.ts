@@ -16,7 +16,9 @@ import { TokenTable } from './token-table.js'
 export type { TokenStoreOptions } from './token-maker.js'
 export type { TokenEntry } from './token-record.js'
 
-/** The maximum time for a request that took a token's last use. After that the sweep removes the token. */
+/**
+ * The maximum time for a request that consumed the last use of a token. After this time the sweep removes the token.
+ */
 const LAST_USE_GRACE_MS = 120_000
 
 /**
@@ -78,8 +80,8 @@ export class TokenStore {
   }
 
   /**
-   * Returns the name of the token's folder below `cubbyhole/`, which is deleted with the token. Throws 403 if the token no
-   * longer exists.
+   * Returns the name of the token's folder below `cubbyhole/`, which is deleted with the token. Throws LogicalError 403
+   * if the token no longer exists.
    */
   storageIdOf(token: TokenView): string {
     const entry = this.#table.findById(token.id)
@@ -101,8 +103,9 @@ export class TokenStore {
   }
 
   /**
-   * Takes one use. `last`: it was the last one, and `revokeTree` must follow the request. `spent`: there was none, and
-   * the request must be rejected. `free`: the token has unlimited uses.
+   * Consumes one use of a token. `free`: the token has unlimited uses. `more`: the token has further uses. `last`: this
+   * was the last use, and the caller must call `revokeTree` after the request. `spent`: no use was left, and the caller
+   * must reject the request.
    */
   async use(entry: TokenEntry): Promise<'free' | 'more' | 'last' | 'spent'> {
     if (entry.type === 'batch' || entry.numUses === 0) return 'free'
@@ -150,7 +153,9 @@ export class TokenStore {
     }
   }
 
-  /** Creates a token that auth/token has authorized. Throws 400 for an ID that is taken. */
+  /**
+   * Creates a token that auth/token has authorized. Throws LogicalError 400 if a token with the requested ID exists.
+   */
   create(request: TokenRequest): Promise<IssuedToken> {
     return this.#maker.issue(request, this.#options.leaseTtls(request.namespace.id, request.path))
   }
@@ -179,7 +184,10 @@ export class TokenStore {
     return this.#maker.store(request, ttlSeconds, records)
   }
 
-  /** Throws 400 if the token is not, or no longer, renewable. The response repeats `presented`. */
+  /**
+   * Renews a token. Throws LogicalError 400 if the token cannot be renewed or no longer exists. The response contains
+   * `presented` as the token.
+   */
   async renew(entry: TokenEntry, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken> {
     checkRenewable(entry)
     const { clock, leaseTtls, renewalTimes } = this.#options
@@ -190,7 +198,7 @@ export class TokenStore {
     const { ttlSeconds, warnings } = decideRenewal({ entry, current, incrementSeconds, mount, nowMs })
     await this.#table.storage.write((tx) => {
       const record = this.#table.read(tx, entry.storageId)
-      // The token ended while the backend was called: a renewal must not revive it.
+      // If the token ended while the backend was called, the renewal must not make it valid again.
       if (!record || hasEnded(record, nowMs)) throw invalid('token not found')
       this.#table.replace(tx, entry.storageId, record, renewed(record, ttlSeconds, nowMs))
     })
@@ -243,7 +251,10 @@ export class TokenStore {
     return this.#sweep.run()
   }
 
-  /** Returns the entry if neither it nor an ancestor has ended or lost its mount or namespace. */
+  /**
+   * Returns the entry if the token and all its ancestors are valid: not expired, and with an existing mount and
+   * namespace.
+   */
   #ifAlive(entry: TokenEntry | undefined): TokenEntry | undefined {
     const nowMs = this.#options.clock.now()
     for (let at = entry; at !== undefined; at = this.#table.find(at.parent)) {
@@ -254,7 +265,10 @@ export class TokenStore {
     return undefined
   }
 
-  /** Returns false if its namespace was deleted or its issuing mount removed. Both may happen on another cluster. */
+  /**
+   * Returns false if the namespace of the token or the mount that issued it no longer exists. Another cluster may have
+   * removed them.
+   */
   #hasOrigin({ namespace, mountAccessor, path }: TokenEntry): boolean {
     const { findNamespace, isMounted } = this.#options
     if (!findNamespace(namespace.id)) return false

@@ -8,12 +8,12 @@ import { isExpired, readWrappingClaims, wrappingClaims } from '../../crypto/wrap
 import type { Storage } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
-/** 192 bits. */
+/** The number of hex digits in a token ID: 192 bits. */
 const TOKEN_HEX_DIGITS = 48
 
 /**
- * Creates the signer of wrapping tokens, with the one key of the replication set. The key is created on first use, which can
- * only happen on a cluster that may write replicated data.
+ * Creates the signer of wrapping tokens. All clusters of a replication set share one key. The first use creates the
+ * key, which only a cluster that can write replicated data can do.
  */
 export const createWrappingSigner = (options: {
   readonly storage: Storage

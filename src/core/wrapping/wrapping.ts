@@ -18,7 +18,8 @@ interface WrappedRecord {
   readonly body: string
 }
 
-interface Kept extends Omit<WrappedRecord, 'ttlSeconds' | 'creationTime'> {
+/** A body to store, with the properties of its wrapping token. */
+interface WrappedContent extends Omit<WrappedRecord, 'ttlSeconds' | 'creationTime'> {
   readonly namespace: NamespaceRef
   readonly wrap: WrapRequest
   readonly wrappedAccessor: string
@@ -39,8 +40,9 @@ export const presentWrapped = (token: TokenView | undefined, path: string, value
 }
 
 /**
- * Signs and verifies the JWT form of wrapping tokens. The JWT does not contain the token: its ID is derived from the name in
- * the JWT, with a key that stays in the replication set. A partial JWT is therefore useless.
+ * Signs and verifies the JWT form of wrapping tokens. A JWT does not contain the token: the token ID is derived from
+ * the name in the JWT, with a key that stays in the replication set. Without a valid signature, the name is therefore
+ * useless.
  */
 export interface WrappingSigner {
   /** Returns a new name and its token ID, without the namespace suffix. */
@@ -52,7 +54,7 @@ export interface WrappingSigner {
 
 interface WrappingOptions {
   readonly tokens: TokenStore
-  /** The view of `cubbyhole/`. */
+  /** The storage of the keys below `cubbyhole/`. */
   readonly cubbyhole: Storage
   readonly signer: WrappingSigner
   readonly clock: Clock
@@ -66,11 +68,11 @@ export class Wrapping {
     this.#options = options
   }
 
-  /** Stores `response` and returns the response that replaces it. */
+  /** Stores `response`, and returns the response with the wrapping token that replaces it. */
   async wrap(request: Request, response: Response, wrap: WrapRequest): Promise<Response> {
     const rendered = renderBody(request.id, response)
     await yieldToEventLoop(String(rendered.body).length)
-    const wrapInfo = await this.keep({
+    const wrapInfo = await this.store({
       namespace: request.namespace,
       creationPath: request.path,
       wrap,
@@ -82,13 +84,13 @@ export class Wrapping {
     return { wrapInfo, mountType: '' }
   }
 
-  /** Stores any body, such as the bundle that activates a secondary. */
-  async keep({ namespace, wrap, wrappedAccessor, ...kept }: Kept): Promise<WrapInfo> {
+  /** Stores a body, such as the bundle that activates a secondary, and returns its wrapping token. */
+  async store({ namespace, wrap, wrappedAccessor, ...content }: WrappedContent): Promise<WrapInfo> {
     const { tokens, signer, clock } = this.#options
     const creationTime = new Date(clock.now()).toISOString()
     const { ttlSeconds, format } = wrap
-    const { creationPath } = kept
-    const text = JSON.stringify({ ttlSeconds, creationTime, ...kept } satisfies WrappedRecord)
+    const { creationPath } = content
+    const text = JSON.stringify({ ttlSeconds, creationTime, ...content } satisfies WrappedRecord)
     await yieldToEventLoop(text.length)
     const named = format === 'jwt' ? signer.newName(namespace.id) : undefined
     const entry = await tokens.issueWrapping({
@@ -114,7 +116,7 @@ export class Wrapping {
     return (await this.#options.signer.verify(presented)) ?? ''
   }
 
-  /** Returns the live wrapping token that was presented. Throws 400 for anything else. */
+  /** Returns a valid wrapping token. Throws LogicalError 400 for any other text. */
   find(presented: string): TokenEntry {
     const entry = presented === '' ? undefined : this.#options.tokens.find(presented)
     if (!entry?.policies.includes(POLICY)) throw invalid(NOT_VALID)
@@ -130,7 +132,10 @@ export class Wrapping {
     }
   }
 
-  /** Returns the stored response and revokes the token. `isUsed`: the pipeline has already taken the single use. */
+  /**
+   * Returns the stored response and revokes the token. `isUsed` is true if the pipeline has already consumed the single
+   * use.
+   */
   async unwrap(entry: TokenEntry, isUsed: boolean): Promise<WrappedRecord> {
     const record = this.#read(entry)
     if (!isUsed && (await this.#options.tokens.use(entry)) === 'spent') throw invalid(NOT_VALID)
@@ -141,7 +146,7 @@ export class Wrapping {
   async rewrap(entry: TokenEntry): Promise<WrapInfo> {
     const { ttlSeconds, creationTime: _, ...record } = await this.unwrap(entry, false)
     const wrap = { ttlSeconds, format: 'token' } as const
-    return this.keep({ ...record, namespace: entry.namespace, wrap, wrappedAccessor: '' })
+    return this.store({ ...record, namespace: entry.namespace, wrap, wrappedAccessor: '' })
   }
 
   #read(entry: TokenEntry): WrappedRecord {

@@ -1,7 +1,10 @@
-/** Marks the end of a head and of a chunked body. */
+/** The bytes at the end of a message head and of a chunked body. */
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 
-/** Returns the index after the first blank line. `matched` is the number of its bytes at the end of the previous chunk. */
+/**
+ * Returns the index after the first blank line; undefined if the chunk does not contain its end. `matched` is the
+ * number of bytes of a blank line at the end of the previous chunk.
+ */
 export const findEnd = (chunk: Buffer, matched: number): number | undefined => {
   if (matched > 0) {
     const seam = Buffer.concat([BLANK_LINE.subarray(0, matched), chunk.subarray(0, BLANK_LINE.length)])
@@ -12,7 +15,7 @@ export const findEnd = (chunk: Buffer, matched: number): number | undefined => {
   return at < 0 ? undefined : at + BLANK_LINE.length
 }
 
-/** Returns how many bytes of a blank line are at the end of the data passed on so far. */
+/** Returns the number of bytes of a blank line at the end of the data up to and including this chunk. */
 export const matchedAtEnd = (chunk: Buffer, matched: number): number => {
   const tail =
     chunk.length >= BLANK_LINE.length

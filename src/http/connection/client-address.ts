@@ -2,7 +2,7 @@ import { canonicalAddress, type Cidr, contains } from '../../base/cidr.js'
 import { invalid } from '../../logical/errors.js'
 import type { Message } from '../message/direct-answer.js'
 
-/** Which proxies to trust for the client's address. The names are those of the listener's settings. */
+/** The proxies whose reports about the client's address are trusted. The names are those of the listener settings. */
 export interface ForwardedForSettings {
   readonly authorizedAddrs: readonly Cidr[]
   /** The number of proxies between the trusted proxy and the client. */
@@ -12,8 +12,9 @@ export interface ForwardedForSettings {
 }
 
 /**
- * Returns the client's address for CIDR rules: the address of the TCP peer, or the address that a trusted proxy reports.
- * Throws LogicalError 400 if the settings require a header or a trusted proxy, and it is missing.
+ * Returns the client's address for CIDR rules: the address of the TCP peer, or the address that a trusted proxy
+ * reports. Throws LogicalError 400 if the settings require a header or a trusted proxy and the request has none, or if
+ * the header is malformed.
  */
 export const clientAddress = (request: Message, settings: ForwardedForSettings | undefined): string => {
   const peer = peerAddress(request.socket.remoteAddress)

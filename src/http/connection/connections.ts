@@ -6,7 +6,7 @@ import type { Answer, Message } from '../message/direct-answer.js'
 
 interface Connection {
   readonly gate: MessageGate
-  /** The number of messages begun at the last check, and the time since when that number has not changed. */
+  /** The number of messages that had begun at the last check, and the time since when this number is unchanged. */
   begun: number
   sinceMs: number
 }
@@ -14,8 +14,8 @@ interface Connection {
 const SWEEP_MS = 1000
 
 /**
- * The open connections of one listener. Node's server times out connections that are sending a message. This class times out
- * idle connections, since Node does not know about messages in the fast lane.
+ * The open connections of one listener. Closes idle connections, because Node does not know about messages in the fast
+ * lane. Node's server itself closes connections on which a message arrives too slowly.
  */
 export class Connections {
   readonly #clock: Clock
@@ -35,7 +35,7 @@ export class Connections {
     return this.#open.get(socket)?.gate
   }
 
-  /** Closes connections idle for `idleMs`, at most two seconds late. With 0, closes none. */
+  /** Closes connections that are idle for `idleMs`, at most two seconds late. If `idleMs` is 0, does nothing. */
   watch(idleMs: number): void {
     if (idleMs === 0) return
     this.#sweep = this.#clock.setRepeating(SWEEP_MS, () => this.#endOverdue(idleMs))
@@ -45,7 +45,7 @@ export class Connections {
     for (const [socket, { gate }] of this.#open) if (gate.isIdle) socket.destroy()
   }
 
-  /** Closes every connection, immediately or after pending data has been sent. */
+  /** Closes every connection, immediately (`isAtOnce`) or after pending data has been sent. */
   close(isAtOnce: boolean): void {
     this.#sweep?.cancel()
     for (const socket of this.#open.keys()) {
@@ -91,8 +91,8 @@ export class Handshakes {
   }
 
   /**
-   * Ends the tracking of a handshake. Returns the raw connection below `secure`, which Node does not expose; undefined if
-   * the client has disconnected. Without TLS the two are the same.
+   * Stops the timeout of a handshake. Returns the raw connection below `secure`, which Node does not expose; undefined
+   * if the client has disconnected. Without TLS, `secure` is the raw connection itself.
    */
   end(secure: Socket): Socket | undefined {
     const peer = peerOf(secure)
@@ -102,7 +102,10 @@ export class Handshakes {
     return begun?.raw
   }
 
-  /** Closes every connection in its handshake. Node does not notice a client that disconnects during the handshake. */
+  /**
+   * Closes every connection whose handshake is in progress. Node does not detect that a client disconnects during the
+   * handshake.
+   */
   close(): void {
     for (const { raw } of this.#open.values()) raw.destroy()
   }
@@ -147,7 +150,9 @@ export class Exchanges {
     if (this.#open.size === 0) this.#onEmpty?.()
   }
 
-  /** Calls `onOverdue` for each request not answered within `requestMs` after its head was read, at most a second late. */
+  /**
+   * Calls `onOverdue` for each request without a response `requestMs` after its head was read, at most one second late.
+   */
   watch(requestMs: number, onOverdue: (exchange: Exchange) => void): void {
     this.#sweep = this.#clock.setRepeating(SWEEP_MS, () => {
       const latestMs = this.#clock.monotonic() - requestMs
@@ -157,7 +162,10 @@ export class Exchanges {
     })
   }
 
-  /** Resolves when no request is in flight, or after `drainMs`. Returns undefined if there is nothing to wait for. */
+  /**
+   * Marks the server as closing. Resolves when no request is in flight, or after `drainMs`. Returns undefined if no
+   * wait is needed.
+   */
   drain(drainMs: number): Promise<void> | undefined {
     this.#isClosing = true
     return this.#open.size > 0 && drainMs > 0 ? this.#drained(drainMs) : undefined

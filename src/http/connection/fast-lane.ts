@@ -4,7 +4,7 @@ import { readPlainHeaders, WholeMessage } from '../message/direct-answer.js'
 
 const API = '/v1/'
 
-/** The arguments of Node's head callback. Headers and target are absent if the parser reported them in pieces. */
+/** The arguments of Node's head callback. Headers and target are undefined if the parser reported them in pieces. */
 type Head = readonly [
   major: number,
   minor: number,
@@ -24,23 +24,22 @@ type OnEnd = () => unknown
 const NONE = -1
 
 /**
- * Takes messages from Node's parser before Node creates a request and a response, which costs more than most requests
- * themselves. It takes plain messages below `/v1/` whose body arrived together with the head. All other messages go to
- * Node's server as usual.
+ * Takes messages from Node's parser before Node creates a request and a response, which takes more time than the work
+ * of most requests. Takes only plain messages below `/v1/` whose body arrived together with the head. All other
+ * messages go to Node's server as usual.
  */
 export class FastLane {
   readonly #socket: Socket
   readonly #parser: NodeParser
   readonly #hooks: ParserHooks
   readonly #onBody: OnBody
-  /** Number of received bytes after the message head that the parser reads next, or `NONE`. */
+  /** The number of bytes that have arrived after the head that the parser reads next, or `NONE`. */
   #atHand = NONE
   #isList = false
   #message: WholeMessage | undefined
 
   /**
-   * Creates the fast lane. Call it when Node's HTTP server has taken the socket. Returns undefined if the parser cannot be
-   * hooked.
+   * Creates the fast lane of a socket that Node's HTTP server has taken. Returns undefined if the parser has no hooks.
    */
   static over(socket: Socket, hooks: ParserHooks | undefined): FastLane | undefined {
     const parser = hooks && parserOf(socket)
@@ -72,24 +71,29 @@ export class FastLane {
     socket.prependOnceListener('close', leave)
   }
 
-  /** The message taken from the head that was last passed to the parser. */
+  /** The message that the fast lane has taken from the last head; undefined if it has taken none. */
   get message(): WholeMessage | undefined {
     return this.#message
   }
 
-  /** Announces that the rest of a head goes to the parser next, and that `atHand` bytes arrived behind it. */
+  /**
+   * Announces that the parser receives the rest of a head next, and that `atHand` bytes have arrived after the head.
+   */
   offer(atHand: number, isList: boolean): void {
     this.#atHand = atHand
     this.#isList = isList
   }
 
-  /** Announces that the next bytes for the parser begin another message. */
+  /** Announces that the parser receives the beginning of another message next. */
   clear(): void {
     this.#atHand = NONE
     this.#message = undefined
   }
 
-  /** Passes the body of the taken message to the parser, without a copy for callbacks that ignore it. */
+  /**
+   * Passes the body of the taken message to the parser. Disables the body callback, so that the parser makes no copy
+   * for it.
+   */
   passBody(body: Buffer, feed: (bytes: Buffer) => void): void {
     this.#parser[this.#hooks.body] = undefined
     feed(body)

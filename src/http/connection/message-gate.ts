@@ -15,7 +15,7 @@ type Position =
   | { readonly in: 'chunked-body'; readonly matched: number }
   | { readonly in: 'answer' }
 
-/** Messages taken by the fast lane never become Node requests; they are served immediately. */
+/** The fast lane, and the function that handles its messages, which never become requests of Node's server. */
 interface FastLaneUse {
   readonly lane: FastLane
   readonly serve: (message: WholeMessage, answer: DirectAnswer) => void
@@ -26,11 +26,11 @@ const FRESH_HEAD: Position = { in: 'head', matched: 0 }
 const ANSWER: Position = { in: 'answer' }
 
 /**
- * Sits between a socket and Node's parser, which does not know the verb LIST. The gate changes the first bytes `LIST ` of a
- * message to `LINK `, a verb of the same length, and remembers the original.
- * A message begins only when the parser has reported the end of the previous one and its response has been sent. Until then
- * bytes are buffered. The parser therefore never holds two messages, bodies are never changed, and bytes are passed on
- * without a copy. If gate and parser disagree about the end of a message, the connection is closed.
+ * Passes bytes from a socket to Node's parser, which does not know the verb LIST. The gate changes `LIST ` at the
+ * beginning of a message to `LINK `, a verb of the same length, and remembers the original verb. The gate passes on the
+ * next message only when the parser has reported the end of the previous message and its response has been sent. Until
+ * then, the gate buffers bytes. The parser therefore never handles two messages at once, and bodies are never changed
+ * or copied. If gate and parser disagree about the end of a message, the gate closes the connection.
  */
 export class MessageGate {
   readonly #socket: Socket
@@ -40,14 +40,14 @@ export class MessageGate {
   #buffered: Buffer | undefined
   #request: Message | undefined
   #response: Answer | undefined
-  /** True while the slice that the parser receives contains the end of a head. */
+  /** True while the parser receives bytes that contain the end of a head. */
   #mayBegin = false
   #begun = 0
   #isList = false
   #isHolding = false
   #isStopped = false
 
-  /** Must run in the same turn in which Node's HTTP server takes the socket. */
+  /** Must run in the turn of the event loop in which Node's HTTP server takes the socket. */
   constructor(socket: Socket, fast?: FastLaneUse) {
     const [listener] = socket.listeners('data')
     if (!listener) throw new Error('the socket has no HTTP parser')
@@ -59,17 +59,17 @@ export class MessageGate {
     socket.on('resume', () => this.#advance())
   }
 
-  /** True if the message being answered was sent as LIST. */
+  /** True if the client sent the current message with the verb LIST. */
   get isList(): boolean {
     return this.#isList
   }
 
-  /** The response that is pending or being sent; undefined between messages. */
+  /** The response to the current message until it has been sent; undefined between messages. */
   get openResponse(): Answer | undefined {
     return this.#response?.writableFinished ? undefined : this.#response
   }
 
-  /** The pending response to a complete message. */
+  /** The unsent response to a message that has arrived completely; undefined if there is none. */
   get dueAnswer(): Answer | undefined {
     return this.#request?.complete ? this.openResponse : undefined
   }
@@ -78,13 +78,16 @@ export class MessageGate {
     return this.#begun
   }
 
-  /** True between two messages: the last one was answered and none has begun since. */
+  /** True between two messages: the response to the last message has been sent, and no message has begun since. */
   get isIdle(): boolean {
     if (this.#begun === 0) return false
     return this.#position.in === 'start' || (this.#position.in === 'answer' && !this.openResponse && !this.#buffered)
   }
 
-  /** Handles a head that the parser has read. Returns false if no message may begin here: gate and parser then disagree. */
+  /**
+   * Records the message whose head the parser has read. Returns false if gate and parser disagree, because no message
+   * may begin now.
+   */
   begin(request: Message, response: Answer): boolean {
     if (!this.#mayBegin || this.#request) return false
     this.#open(request, response)
@@ -117,7 +120,7 @@ export class MessageGate {
     }
   }
 
-  /** Passes on the next unit of bytes. Returns false if it needs more bytes, or the end of a response, first. */
+  /** Passes on the next bytes. Returns false if more bytes, or the end of a response, must come first. */
   #step(buffered: Buffer): boolean {
     switch (this.#position.in) {
       case 'start':
@@ -150,19 +153,19 @@ export class MessageGate {
     const end = findEnd(buffered, matched)
     this.#mayBegin = end !== undefined
     if (end !== undefined) this.#fast?.lane.offer(buffered.length - end, this.#isList)
-    this.#handOn(buffered, end ?? buffered.length)
+    this.#feedParser(buffered, end ?? buffered.length)
     this.#mayBegin = false
     const whole = this.#fast?.lane.message
     if (this.#fast && whole) return this.#serveWhole(this.#fast, whole)
     const request = this.#request
     if (end === undefined) this.#position = { in: 'head', matched: matchedAtEnd(buffered, matched) }
-    else if (!request) this.#cut()
+    else if (!request) this.#closeConnection()
     else if (request.headers['transfer-encoding'] !== undefined) this.#position = { in: 'chunked-body', matched: 0 }
     else this.#passed(Number(request.headers['content-length'] ?? 0))
     return true
   }
 
-  /** Passes the complete body to the parser and serves the message. */
+  /** Passes the complete body to the parser, and handles the message. */
   #serveWhole({ lane, serve }: FastLaneUse, message: WholeMessage): boolean {
     const size = Number(message.headers['content-length'] ?? 0)
     const buffered = this.#buffered
@@ -172,10 +175,11 @@ export class MessageGate {
       lane.passBody(message.body, this.#feed)
     }
     if (!message.complete) {
-      this.#cut()
+      this.#closeConnection()
       return false
     }
-    // Node's server does not see messages of the fast lane, so its keep-alive timeout still runs from an earlier message.
+    // Node's server does not see messages of the fast lane, so its keep-alive timeout may still run since an earlier
+    // message.
     if (this.#socket.timeout) this.#socket.setTimeout(0)
     const answer = new DirectAnswer(message)
     this.#open(message, answer)
@@ -186,25 +190,28 @@ export class MessageGate {
 
   #passSized(buffered: Buffer, left: number): boolean {
     const size = Math.min(left, buffered.length)
-    this.#handOn(buffered, size)
+    this.#feedParser(buffered, size)
     this.#passed(left - size)
     return true
   }
 
   #passChunked(buffered: Buffer, matched: number): boolean {
     const end = findEnd(buffered, matched)
-    this.#handOn(buffered, end ?? buffered.length)
+    this.#feedParser(buffered, end ?? buffered.length)
     const isComplete = this.#request?.complete === true
     if (end === undefined) {
-      if (isComplete) this.#cut()
+      if (isComplete) this.#closeConnection()
       this.#position = { in: 'chunked-body', matched: matchedAtEnd(buffered, matched) }
     } else this.#position = isComplete ? ANSWER : { in: 'chunked-body', matched: 0 }
     return true
   }
 
-  /** Updates the position after part of a sized message. The parser must see its end exactly where Content-Length says. */
+  /**
+   * Updates the position after bytes of a body with Content-Length. Closes the connection if the parser sees another
+   * end of the message.
+   */
   #passed(left: number): void {
-    if ((left === 0) !== (this.#request?.complete === true)) this.#cut()
+    if ((left === 0) !== (this.#request?.complete === true)) this.#closeConnection()
     this.#position = left === 0 ? ANSWER : { in: 'sized-body', left }
   }
 
@@ -229,13 +236,13 @@ export class MessageGate {
     this.#advance()
   }
 
-  #handOn(buffered: Buffer, size: number): void {
+  #feedParser(buffered: Buffer, size: number): void {
     const isAll = size === buffered.length
     this.#buffered = isAll ? undefined : buffered.subarray(size)
     this.#feed(isAll ? buffered : buffered.subarray(0, size))
   }
 
-  #cut(): void {
+  #closeConnection(): void {
     if (this.#isStopped) return
     this.stop()
     this.#socket.destroy()

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
 import { Duplex } from 'node:stream'
 
-/** Called by Node's parser with itself as `this`. The arguments are those of `onHead` below. */
+/** A callback of Node's parser, which is its `this`. `Head` in fast-lane.ts has the arguments of the head callback. */
 type ParserCallback = (this: unknown, ...found: never[]) => unknown
 
-/** Node's parser of one connection. It calls the callbacks in its numbered slots. */
+/** Node's parser of one connection. The parser calls the callbacks in its numbered slots. */
 export interface NodeParser {
   [slot: number]: ParserCallback | undefined
 }
@@ -20,8 +20,8 @@ export interface ParserHooks {
 const PROBED = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE', 'LINK'] as const
 const SLOTS = { head: 'kOnHeadersComplete', body: 'kOnBody', end: 'kOnMessageComplete' } as const
 
-/** A fake connection for the server: it discards writes and never delivers data, since the parser is fed directly. */
-class NoWire extends Duplex {
+/** A simulated connection that discards writes and never delivers data. The bytes go directly to the parser. */
+class NullConnection extends Duplex {
   override _read(): void {}
 
   override _write(_chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
@@ -30,15 +30,15 @@ class NoWire extends Duplex {
 }
 
 /**
- * Detects the parser's slots and verb numbers by parsing one message of each verb. Returns undefined if anything is
- * unexpected, since these are Node internals.
+ * Detects the slots and verb numbers of Node's parser, by parsing one message with each verb. Returns undefined if a
+ * result is unexpected, because slots and numbers are internals of Node.
  */
 export const findParserHooks = (): ParserHooks | undefined => {
   const verbs = new Map<number, string>()
   const server = createServer({ requireHostHeader: false })
   let slots: Slots | undefined
   for (const verb of PROBED) {
-    const wire = new NoWire()
+    const wire = new NullConnection()
     server.emit('connection', wire)
     const parser = parserOf(wire)
     slots ??= parser && slotsOf(parser)
@@ -68,7 +68,9 @@ const slotsOf = (parser: NodeParser): Slots | undefined => {
   return Object.values(slots).every((slot) => slot >= 0) ? slots : undefined
 }
 
-/** Returns the verb's number; undefined if the parser reports anything but the given message. */
+/**
+ * Parses one message, and returns the number of its verb. Returns undefined if the parser reports anything unexpected.
+ */
 const readOne = (wire: Duplex, parser: NodeParser, { head, body, end }: Slots, verb: string): number | undefined => {
   const heard: unknown[] = []
   let number: unknown

@@ -5,13 +5,13 @@ import { peerAddress } from './client-address.js'
 
 /** The senders whose PROXY protocol headers a listener trusts. */
 export interface ProxyProtocolSettings {
-  /** Undefined: all senders. */
+  /** The trusted senders. Undefined means all senders. */
   readonly authorizedAddrs: readonly Cidr[] | undefined
-  /** If true, connections from other senders are closed; if false, their headers are read and ignored. */
+  /** True if connections from other senders are closed. If false, the headers of other senders are read and ignored. */
   readonly refusesOthers: boolean
 }
 
-/** Lets `admit` decide if and when the server's listeners receive a connection. */
+/** Calls `admit` for every new connection of a server. The server receives the connection when `admit` calls `pass`. */
 export const interceptConnections = (server: Server, admit: (raw: Socket, pass: () => void) => void): void => {
   const listeners = server.listeners('connection')
   server.removeAllListeners('connection')
@@ -22,7 +22,7 @@ export const interceptConnections = (server: Server, admit: (raw: Socket, pass: 
   )
 }
 
-/** Reads the PROXY protocol headers of one listener's connections before any other reader. */
+/** Reads and removes the PROXY protocol headers from the connections of one listener. */
 export class ProxiedConnections {
   readonly #settings: ProxyProtocolSettings
   readonly #log: Log
@@ -33,7 +33,7 @@ export class ProxiedConnections {
     this.#log = log
   }
 
-  /** Closes a connection whose sender is not authorized. Returns true if it did. */
+  /** Closes a connection if its sender is not authorized. Returns true if the connection was closed. */
   refuse(raw: Socket): boolean {
     if (!this.#settings.refusesOthers || this.#isAuthorized(raw)) return false
     this.#close(raw, 'its source is not authorized for the PROXY protocol')
@@ -41,12 +41,12 @@ export class ProxiedConnections {
   }
 
   /**
-   * Calls `pass` when the header has been removed, or if there is none. Closes a connection whose header is malformed or
-   * truncated. The caller closes connections that send too slowly.
+   * Calls `pass` when the header has been removed, or if there is none. Closes a connection whose header is malformed
+   * or truncated. The caller must close connections that send too slowly.
    */
   read(raw: Socket, pass: () => void): void {
     let received = NOTHING
-    /** Header bytes still to be removed; undefined until the header is parsed. */
+    /** The number of header bytes that are not removed yet; undefined until the header is parsed. */
     let left: number | undefined
     const stop = () => {
       raw.off('readable', take)
@@ -74,7 +74,7 @@ export class ProxiedConnections {
     raw.on('error', cut)
   }
 
-  /** Sets the client's address and port on `socket`. This is `raw` itself, or the TLS socket over it. */
+  /** Sets the client's address and port on `socket`, which is `raw` itself or the TLS socket over `raw`. */
   name(socket: Socket, raw: Socket): void {
     const client = this.#clients.get(raw)
     if (client)
@@ -107,14 +107,17 @@ const NOTHING: Buffer = Buffer.alloc(0)
 
 /** The client address in a PROXY protocol header. */
 interface ProxyClient {
-  /** Canonical. */
+  /** In canonical form. */
   readonly address: string
   readonly port: number
 }
 
-/** A complete header. */
+/** A parsed header. */
 interface KnownHeader {
-  /** Length in bytes. In version 2 it may exceed the bytes received: bytes after the addresses are never needed. */
+  /**
+   * The size in bytes. In version 2, the size can exceed the number of received bytes, because bytes after the
+   * addresses are not parsed.
+   */
   readonly size: number
   /** Undefined if the header contains no client. The address of the connection applies then. */
   readonly client: ProxyClient | undefined
@@ -126,7 +129,7 @@ const V1 = Buffer.from('PROXY')
 const V2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 /** The maximum size of a version 1 header, including its line end. */
 const V1_BYTES_MAX = 107
-/** The size of signature, command, family and length. */
+/** The size of the fixed fields of version 2: signature, command, family and length. */
 const V2_FIXED_BYTES = 16
 const LOCAL = 0
 const TRANSPORT_MAX = 2
@@ -140,8 +143,8 @@ const FAMILIES: readonly { readonly bytes: number; readonly portBytes: number }[
 ]
 
 /**
- * Parses a PROXY protocol header, version 1 (text) or 2 (binary), from the first bytes of a connection. `absent` means that
- * the bytes are not such a header.
+ * Parses a PROXY protocol header, version 1 (text) or 2 (binary), from the first bytes of a connection. Returns
+ * `absent` if the connection does not begin with a header.
  */
 export const parseProxyHeader = (bytes: Buffer): ProxyHeader => {
   if (begins(bytes, V1)) return bytes.length < V1.length ? 'incomplete' : parseText(bytes)

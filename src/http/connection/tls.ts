@@ -5,18 +5,21 @@ import { TLSSocket } from 'node:tls'
 export interface TlsSettings {
   readonly cert: string | Buffer
   readonly key: string | Buffer
-  /** The CA of client certificates. If absent, the server requests no client certificate, unless it is required. */
+  /**
+   * The CA of client certificates. If absent, the server requests a client certificate only if `mustPresentCertificate`
+   * is true.
+   */
   readonly clientCa?: string | Buffer | undefined
   readonly mustPresentCertificate?: boolean | undefined
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3' | undefined
   readonly maxVersion?: 'TLSv1.2' | 'TLSv1.3' | undefined
-  /** In OpenSSL format. */
+  /** The ciphers in OpenSSL format. */
   readonly ciphers?: string | undefined
 }
 
 /**
- * Returns the TLS options. With a client CA, a presented certificate must be signed by it. A client without a certificate
- * may still be admitted.
+ * Returns the TLS options. Unless `mustPresentCertificate` is true, the handshake accepts every client. `isForeign`
+ * then detects a client certificate of another CA.
  */
 export const secureOptions = ({
   cert,

@@ -8,9 +8,9 @@ interface Waiting {
 interface ByteBudgetOptions {
   readonly bytesMax: number
   readonly waitingMax: number
-  /** The error text if too many wait. */
+  /** The error text if too many reservations wait. */
   readonly refusal: string
-  /** Called after each change, with true if it admitted a reservation that had waited. */
+  /** Called after each change. `hasAdmitted` is true if the change admitted a reservation that had waited. */
   readonly onChange: (hasAdmitted: boolean) => void
 }
 
@@ -33,14 +33,15 @@ export class ByteBudget {
 
   /** Reserves bytes and returns true, unless they do not fit or other reservations wait. */
   tryTake(bytes: number): boolean {
-    if (this.isAwaited || !this.#hasRoom(bytes)) return false
+    if (this.isAwaited || !this.#fits(bytes)) return false
     this.#bytes += bytes
     return true
   }
 
   /**
-   * Calls `onTaken` when the bytes are reserved, and resolves to its result. `whenGone` receives a function that ends the
-   * wait: `take` then rejects with the given error. Rejects with LogicalError 503 if too many reservations wait.
+   * Reserves bytes. Calls `onTaken` when the bytes are reserved, and resolves to its result. `whenGone` receives a
+   * function that cancels the wait, after which `take` rejects with the reason. Rejects with LogicalError 503 if too
+   * many reservations wait.
    */
   take<T>(bytes: number, onTaken: () => T, whenGone: (leave: (reason: unknown) => void) => void): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -64,14 +65,14 @@ export class ByteBudget {
     this.#admit()
   }
 
-  #hasRoom(bytes: number): boolean {
+  #fits(bytes: number): boolean {
     return this.#bytes === 0 || this.#bytes + bytes <= this.#options.bytesMax
   }
 
   #admit(): void {
     let hasAdmitted = false
     for (const waiting of this.#waiting) {
-      if (!this.#hasRoom(waiting.bytes)) break
+      if (!this.#fits(waiting.bytes)) break
       this.#waiting.delete(waiting)
       this.#bytes += waiting.bytes
       hasAdmitted = true

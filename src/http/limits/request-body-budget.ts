@@ -15,11 +15,11 @@ export interface Reservation {
   receive(bytes: number): void
   /** Reports that the whole body has arrived. */
   complete(): void
-  /** Releases the reservation. Call it when the request has been answered. */
+  /** Releases the reservation. Called when the response has been created. */
   leave(): void
 }
 
-/** Called when a body is evicted to free budget for other bodies. The body can then no longer be read. */
+/** Called when a body is evicted, which releases its budget for other bodies. The body can then no longer be read. */
 type OnEvicted = (error: LogicalError) => void
 
 /** A large body that is being read. */
@@ -62,7 +62,7 @@ export class RequestBodyBudget {
     this.#large = new ByteBudget({
       bytesMax: this.#limits.largeBytesMax,
       waitingMax: this.#limits.largeWaitingMax,
-      refusal: 'too many large request bodies are waiting',
+      refusal: 'too many large request bodies are waiting: try again later',
       onChange: () => this.#watchSlowest(),
     })
   }
@@ -76,7 +76,10 @@ export class RequestBodyBudget {
     return body
   }
 
-  /** Resolves when `bytes` fit into the budget, or when this is the only body. Rejects with 503 if too many bodies wait. */
+  /**
+   * Reserves budget for a large body. Waits until `bytes` fit into the budget, or the body is the only one. Rejects
+   * with LogicalError 503 if too many bodies wait.
+   */
   enter(bytes: number, signal: AbortSignal, onEvicted: OnEvicted): Promise<Reservation> {
     const reserve = () => this.#reserve(bytes, onEvicted)
     return this.#large.take(bytes, reserve, (leave) => signal.addEventListener('abort', () => leave(signal.reason)))
@@ -90,7 +93,7 @@ export class RequestBodyBudget {
     for (const [oldest, { onEvicted }] of this.#open) {
       if (this.#openBytes <= this.#limits.openBytesMax) return
       this.#end(oldest)
-      onEvicted(new LogicalError('unavailable', 'too many unfinished request bodies'))
+      onEvicted(new LogicalError('unavailable', 'too many unfinished request bodies: try again later'))
     }
   }
 
@@ -109,7 +112,7 @@ export class RequestBodyBudget {
     }
     const evict = () => {
       leave()
-      onEvicted(new LogicalError('request-timeout', 'the request body arrived too slowly while others waited'))
+      onEvicted(new LogicalError('request-timeout', 'the request body arrived too slowly while other bodies waited'))
     }
     const receiving: Receiving = { sinceMs: this.#clock.monotonic(), receivedBytes: 0, evict }
     this.#receiving.add(receiving)
@@ -128,7 +131,10 @@ export class RequestBodyBudget {
     this.#slowest = this.#clock.setTimer(inMs, () => void this.#evictSlowest())
   }
 
-  /** Reads bytes that have already arrived before it decides: the server itself may have been slow. */
+  /**
+   * Evicts the slowest body if it is overdue. First reads the bytes that have already arrived, because the server
+   * itself may have been slow.
+   */
   async #evictSlowest(): Promise<void> {
     await nextTurn()
     const due = this.#findDue()
@@ -136,7 +142,10 @@ export class RequestBodyBudget {
     else this.#watchSlowest()
   }
 
-  /** Returns the body whose deadline is next unless more of it arrives; undefined if no body waits. */
+  /**
+   * Returns the body with the earliest deadline; undefined if no other body waits. Each received byte extends the
+   * deadline of its body.
+   */
   #findDue(): { readonly body: Receiving; readonly atMs: number } | undefined {
     if (!this.#large.isAwaited) return undefined
     const { largeGraceMs, largeBytesPerSecondMin } = this.#limits

@@ -8,7 +8,10 @@ import { LogicalError } from '../../logical/errors.js'
 import type { ResponseReservation } from '../../logical/request.js'
 import { ByteBudget } from './byte-budget.js'
 
-/** The destination of a response. If it is queued behind others on its connection, it has no socket yet. */
+/**
+ * The destination of a response. The response itself has no socket while it waits for earlier responses of its
+ * connection.
+ */
 export interface AnswerSink {
   readonly response: {
     readonly closed: boolean
@@ -32,43 +35,43 @@ const DEFAULTS = {
 
 type ResponseLimits = Readonly<Record<keyof typeof DEFAULTS, number>>
 
-/** The maximum number of paths remembered as having large responses. */
+/** The maximum number of paths whose large responses are remembered. */
 const EXPECTED_MAX = 256
 
 /**
- * The memory budget for large responses of one server, from their creation until the client has read them. A response that
- * exceeds the budget waits in FIFO order before it is built. The server closes the connection of a client that reads slowly
- * while another response has waited too long.
+ * The memory budget for the large responses of one server, from their creation until the clients have read them. A
+ * response that exceeds the budget waits in FIFO order before it is built. If a response has waited too long, the
+ * budget closes the connection of the oldest client that is still reading.
  */
 export class ResponseBudget {
   readonly #clock: Clock
   readonly #limits: ResponseLimits
   readonly #pending = new Set<PendingAnswer>()
   readonly #budget: ByteBudget
-  /** Paths and sizes of recent large responses, in order of last read. */
+  /** The sizes of recent large responses by path, in the order of the last read. */
   readonly #expected = new Map<string, number>()
-  /** True after a large response was read in this turn of the event loop. */
+  /** True if a large response has been read in this turn of the event loop. */
   #hasRead = false
-  #impatience: Timer | undefined
+  #slowTimer: Timer | undefined
 
   constructor(clock: Clock, limits: Partial<ResponseLimits> = {}) {
     this.#clock = clock
     this.#limits = { ...DEFAULTS, ...limits }
     this.#budget = new ByteBudget({
       ...this.#limits,
-      refusal: 'too many large responses are waiting',
+      refusal: 'too many large responses are waiting: try again later',
       onChange: (hasAdmitted) => this.#watchSlowest(hasAdmitted),
     })
   }
 
-  /** Returns a reservation whose bytes are released when the client has read the response or disconnected. */
+  /** Returns a reservation. Its bytes are released when the client has read the response or has disconnected. */
   reservationFor(sink: AnswerSink): ResponseReservation {
     return new SinkReservation(this, sink)
   }
 
   /**
-   * Returns a reservation for a response to another node. It is released when the call ends, and is never evicted for
-   * slowness.
+   * Returns a reservation for a response to another node. Its bytes are released when the call ends. A slow node is
+   * never disconnected.
    */
   reservationForCall(ended: AbortSignal): ResponseReservation {
     const end = new CallEnd(ended)
@@ -114,7 +117,10 @@ export class ResponseBudget {
     return this.#budget.tryTake(bytes) ? this.#hold(bytes, sink) : undefined
   }
 
-  /** Rejects with 503 if too many responses wait, or if the client has disconnected. */
+  /**
+   * Resolves when `bytes` are reserved. Rejects with LogicalError 503 if too many responses wait, or if the client has
+   * disconnected.
+   */
   enter(bytes: number, sink: AnswerSink): Promise<PendingAnswer> {
     const held = () => this.#hold(bytes, sink)
     return this.#budget.take(bytes, held, (leave) => whenGone(sink, () => leave(wentAway())))
@@ -133,29 +139,32 @@ export class ResponseBudget {
     this.#budget.release(pending.bytes)
   }
 
-  /** Restarts the timeout for slow clients at each admission. */
+  /** Starts the timeout for slow clients while a response waits. Restarts the timeout when a response is admitted. */
   #watchSlowest(hasAdmitted: boolean): void {
-    if (hasAdmitted || !this.#budget.isAwaited) this.#calmDown()
+    if (hasAdmitted || !this.#budget.isAwaited) this.#stopSlowTimer()
     if (this.#budget.isAwaited)
-      this.#impatience ??= this.#clock.setTimer(this.#limits.patienceMs, () => this.#cutOldest())
+      this.#slowTimer ??= this.#clock.setTimer(this.#limits.patienceMs, () => this.#disconnectOldest())
   }
 
-  /** Skips responses that are still being built: a slow client did not cause that delay. */
-  #cutOldest(): void {
-    this.#calmDown()
+  /**
+   * Disconnects the client of the oldest response if that client reads too slowly. Skips responses that are still being
+   * built, because their clients do not cause the delay.
+   */
+  #disconnectOldest(): void {
+    this.#stopSlowTimer()
     const [oldest] = [...this.#pending].filter(({ sink }) => sink.response.writableEnded)
     const isSlow = oldest && this.#clock.monotonic() - oldest.sinceMs >= this.#limits.patienceMs
     if (isSlow) oldest.sink.socket.destroy()
     this.#watchSlowest(false)
   }
 
-  #calmDown(): void {
-    this.#impatience?.cancel()
-    this.#impatience = undefined
+  #stopSlowTimer(): void {
+    this.#slowTimer?.cancel()
+    this.#slowTimer = undefined
   }
 }
 
-/** One response's access to the response budget. A single object, because every request has one and few requests use it. */
+/** The reservation of one response. A small object, because every request creates one and few requests use it. */
 class SinkReservation implements ResponseReservation {
   readonly #budget: ResponseBudget
   readonly #sink: AnswerSink
@@ -179,7 +188,7 @@ class SinkReservation implements ResponseReservation {
   async enter(bytes: number): Promise<void> {
     this.#giveBack()
     this.#held = await this.#budget.enter(bytes, this.#sink)
-    // Several responses may have been admitted at the same time.
+    // Several responses may have been admitted at the same time, and only one large response is read per turn.
     await this.#budget.takeTurn(this.#sink)
   }
 
@@ -218,7 +227,10 @@ class CallEnd extends EventEmitter {
   destroy(): void {}
 }
 
-/** Calls back once. When a connection closes, Node notifies only the response in progress, not those queued behind it. */
+/**
+ * Calls `callback` when the response or the connection closes. When a connection closes, Node notifies only the
+ * response in progress, and not the responses queued behind it.
+ */
 const whenGone = ({ response, socket }: AnswerSink, callback: () => void): void => {
   const gone = () => {
     socket.off('close', gone)

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Socket } from 'node:net'
 
-/** A message whose head and body arrived together, so it needs no stream. */
+/** A message whose head and body arrived together, so that it requires no stream. */
 export class WholeMessage {
   readonly method: string
   readonly url: string
@@ -11,7 +11,7 @@ export class WholeMessage {
   readonly httpVersion = '1.1'
   readonly socket: Socket
   body: Buffer = NOTHING
-  /** True when the parser has seen its end. */
+  /** True when the parser has seen the end of the message. */
   complete = false
 
   constructor(method: string, url: string, headers: Readonly<Record<string, string>>, socket: Socket) {
@@ -27,7 +27,10 @@ export type Message = IncomingMessage | WholeMessage
 
 const NOTHING = Buffer.alloc(0)
 
-/** Header names as most clients spell them: a lookup is faster than a conversion to lower case. */
+/**
+ * Common header names in their usual spelling, with their lower-case form. A lookup is faster than a conversion to
+ * lower case.
+ */
 const KNOWN_NAMES: ReadonlyMap<string, string> = new Map(
   [
     ...['Host', 'User-Agent', 'Accept', 'Accept-Encoding', 'Connection', 'Content-Length', 'Content-Type'],
@@ -39,14 +42,14 @@ const KNOWN_NAMES: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * Headers that Node's server handles: they change how a message is read, require an interim response, or have a list of
- * values.
+ * Headers of messages that Node's server must handle. They change how the message is read, require an interim response,
+ * or have several values.
  */
 const UNUSUAL: ReadonlySet<string> = new Set(['transfer-encoding', 'expect', 'upgrade', 'trailer', 'set-cookie'])
 
 /**
- * Returns headers by name, from alternating names and values. Returns undefined if Node's server must handle the
- * message, because a header is repeated or concerns the connection.
+ * Returns the headers by name, from alternating names and values. Returns undefined if Node's server must handle the
+ * message, for example because a header is repeated.
  */
 export const readPlainHeaders = (pairs: readonly string[]): Readonly<Record<string, string>> | undefined => {
   const headers: Record<string, string> = {}
@@ -64,10 +67,7 @@ export const readPlainHeaders = (pairs: readonly string[]): Readonly<Record<stri
 /** A response of Node's server or of the fast lane. */
 export type Answer = ServerResponse | DirectAnswer
 
-/**
- * The response to a whole message: one write sends head and body. It implements only the part of Node's response that
- * `src/http` uses.
- */
+/** The response to a `WholeMessage`. Implements only the members of Node's response that `src/http` uses. */
 export class DirectAnswer {
   readonly #message: WholeMessage
   #state: 'due' | 'sent' | 'closed' = 'due'
@@ -85,7 +85,7 @@ export class DirectAnswer {
     return this.#state !== 'due'
   }
 
-  /** True when the kernel has accepted all data, or the client has disconnected. */
+  /** True if the operating system has accepted all data, or the client has disconnected. */
   get writableFinished(): boolean {
     return this.#state === 'closed'
   }
@@ -99,7 +99,7 @@ export class DirectAnswer {
     this.#onClose.push(listener)
   }
 
-  /** Sends the response. `head` contains only Latin-1 characters. */
+  /** Sends the response. `head` must contain only Latin-1 characters. */
   send(head: string, body: string | Buffer, isLast: boolean): void {
     const { socket } = this.#message
     this.#state = 'sent'
@@ -120,7 +120,7 @@ export class DirectAnswer {
     if (isLast) socket.destroySoon()
   }
 
-  /** Streams a body in chunks, through Node's response. */
+  /** Streams a body in chunks, through a response of Node. */
   async stream(status: number, headers: string[], body: AsyncIterable<Buffer>, isLast: boolean): Promise<void> {
     const { socket, method } = this.#message
     this.#state = 'sent'
@@ -151,5 +151,5 @@ export class DirectAnswer {
   }
 }
 
-/** Larger bodies are sent separately instead of being copied behind their head. */
+/** The maximum size of a body that is copied behind its head and sent in the same write. */
 const JOINED_MAX = 16 * 1024

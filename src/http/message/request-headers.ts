@@ -13,8 +13,8 @@ export const headerText = (headers: IncomingHttpHeaders, name: string): string |
   return text === '' ? undefined : text
 }
 
-/** Single-valued headers. If a client repeats one, the first value counts, but Node joins all values. */
-const SAID_ONCE: readonly string[] = [
+/** Single-valued headers. If a client repeats such a header, only its first value counts, but Node joins all values. */
+const SINGLE_VALUED: readonly string[] = [
   'x-vault-token',
   'x-vault-namespace',
   'x-vault-wrap-ttl',
@@ -26,16 +26,19 @@ const SAID_ONCE: readonly string[] = [
   'x-understudy-token',
 ]
 
-/** Keeps the first value of each single-valued header. Node already does so for Authorization and Content-Type. */
+/**
+ * Removes all but the first value of each single-valued header. Node already does this for Authorization and
+ * Content-Type.
+ */
 export const keepFirst = ({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): void => {
-  for (const name of SAID_ONCE) {
+  for (const name of SINGLE_VALUED) {
     if (!String(headers[name] ?? '').includes(',')) continue
     const at = rawHeaders.findIndex((raw, index) => index % 2 === 0 && raw.toLowerCase() === name)
     headers[name] = rawHeaders[at + 1]
   }
 }
 
-/** Returns X-Vault-Token, or else the bearer token. */
+/** Returns the token in X-Vault-Token, otherwise the bearer token; undefined if the request has neither. */
 export const findClientToken = (headers: IncomingHttpHeaders): string | undefined => {
   const token = headerText(headers, 'x-vault-token')
   if (token !== undefined) return token
@@ -44,7 +47,10 @@ export const findClientToken = (headers: IncomingHttpHeaders): string | undefine
   return authorization.slice(BEARER.length).trim() || undefined
 }
 
-/** Parses X-Vault-Wrap-TTL and X-Vault-Wrap-Format. A TTL of zero means no wrapping. */
+/**
+ * Parses X-Vault-Wrap-TTL and X-Vault-Wrap-Format. A TTL of 0 means no wrapping. Throws LogicalError 400 for an invalid
+ * TTL.
+ */
 export const parseWrap = (headers: IncomingHttpHeaders): WrapRequest | undefined => {
   const text = headerText(headers, 'x-vault-wrap-ttl')
   if (text === undefined) return undefined
@@ -57,7 +63,10 @@ export const parseWrap = (headers: IncomingHttpHeaders): WrapRequest | undefined
   return { ttlSeconds, format: headerText(headers, 'x-vault-wrap-format') === 'jwt' ? 'jwt' : 'token' }
 }
 
-/** Requires the merge-patch media type for a patch. Throws 400 if Content-Type is missing, 415 if it is another one. */
+/**
+ * Checks the media type of a patch. Throws LogicalError 400 if Content-Type is missing, and 415 if it is not that of a
+ * merge patch.
+ */
 export const checkPatchType = (headers: IncomingHttpHeaders): void => {
   const [, mediaType] = /^\s*([\w!#$&^.+-]+\/[\w!#$&^.+-]+)\s*(?:;|$)/.exec(headers['content-type'] ?? '') ?? []
   if (mediaType === undefined) throw invalid('mime: no media type')
@@ -66,8 +75,8 @@ export const checkPatchType = (headers: IncomingHttpHeaders): void => {
 }
 
 /**
- * Rejects framing that two readers could interpret differently: any transfer encoding but `chunked`, and compressed bodies,
- * whose decoded size is unknown.
+ * Throws LogicalError 400 for a transfer encoding other than `chunked`, which two servers could interpret differently,
+ * and 415 for a compressed body, whose decoded size is unknown.
  */
 export const checkFraming = (headers: IncomingHttpHeaders): void => {
   const transfer = headers['transfer-encoding']

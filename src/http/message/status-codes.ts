@@ -2,7 +2,7 @@ import { type ErrorCode, LogicalError, wrapErrorText } from '../../logical/error
 import type { Rendered } from '../../logical/incoming.js'
 import { printJson } from '../../base/json-print.js'
 
-/** Maps error codes to HTTP status codes. No other module knows them. */
+/** Maps error codes to HTTP status codes. No other module contains such a mapping. */
 const STATUS_OF: Record<ErrorCode, number> = {
   'invalid-request': 400,
   'permission-denied': 403,
@@ -19,13 +19,13 @@ const STATUS_OF: Record<ErrorCode, number> = {
   'bad-gateway': 502,
   sealed: 503,
   unavailable: 503,
-  // Internal: the pipeline forwards the request to the cluster that can write the key.
+  // Not sent to clients: the pipeline forwards the request to the cluster that can write the key.
   'read-only': 503,
 }
 
 /**
- * Renders an error in one of three forms: no text, the bare text, or a list with the text. Any error but a LogicalError is a
- * bug, and its details are not sent to the client.
+ * Renders an error with an empty list of errors, with its plain text, or with its text in the list format of Vault. Any
+ * error other than a LogicalError is a bug, and the response does not contain its details.
  */
 export const renderError = (error: unknown): Rendered => {
   const known = error instanceof LogicalError ? error : new LogicalError('internal', 'internal error')

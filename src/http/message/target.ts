@@ -4,11 +4,11 @@ import { invalid } from '../../logical/errors.js'
 import type { Rendered } from '../../logical/incoming.js'
 import type { JsonObject } from '../../logical/json.js'
 
-/** The canonical path with its leading slash, and the query as sent. */
+/** The canonical path with its leading slash, and the query as the client sent it. */
 export interface Target {
   readonly path: string
   readonly query: string
-  /** The redirect target, if the path has empty or dot segments. */
+  /** The target of a redirect, if the path has empty or dot segments. */
   readonly location?: string
 }
 
@@ -18,9 +18,9 @@ const ABSOLUTE = /^https?:\/\/[^/?]*/i
 const DOT_SEGMENT = /(?:^|\/)\.{1,2}(?:\/|$)/
 
 /**
- * Decodes the path once; all later checks and routing use the result. Empty segments, including those from escaped slashes,
- * and dot segments produce a redirect `location` without them. Throws 400 for escaped dot segments, bad escapes, invalid
- * UTF-8 and unprintable characters.
+ * Splits a request target, and decodes its path. If the path has empty segments (including escaped slashes) or dot
+ * segments, sets `location` to the path without these segments. Throws LogicalError 400 for escaped dot segments,
+ * invalid escapes, invalid UTF-8 and unprintable characters.
  */
 export const parseTarget = (url: string): Target => {
   const target = originForm(url)
@@ -57,8 +57,8 @@ const escapePath = (path: string): string =>
     .replace(UNESCAPED, decodeURIComponent)
 
 /**
- * Returns the redirect to the canonical path. As in Go, only GET and HEAD responses have an HTML content type, and only GET
- * has a body.
+ * Returns the redirect to the canonical path. As in Go, only the responses to GET and HEAD have an HTML content type,
+ * and only the response to GET has a body.
  */
 export const renderMoved = (verb: string, location: string): Rendered => ({
   status: 307,
@@ -71,7 +71,7 @@ const HTML: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': 
 
 const escapeHtml = (text: string): string => text.replace(/[<>&"']/g, (found) => HTML[found] ?? found)
 
-/** Reduces a target to origin form: path and query. */
+/** Returns a target in origin form: only path and query. */
 export const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(ABSOLUTE, ''))
 
 const canonicalPath = (path: string): string => {
@@ -81,7 +81,7 @@ const canonicalPath = (path: string): string => {
   return decoded
 }
 
-/** Decodes a path. Node passes bytes beyond ASCII on as Latin-1; like escaped bytes, they are decoded as UTF-8. */
+/** Decodes escaped bytes and bytes beyond ASCII as UTF-8. Node passes bytes beyond ASCII as Latin-1 characters. */
 const decode = (path: string): string => {
   const escaped = path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`)
   const decoded = attempt(() => decodeURIComponent(escaped))
@@ -91,9 +91,9 @@ const decode = (path: string): string => {
 
 /** Path prefixes of the API and of the Understudy endpoints. */
 export const API = '/v1/'
-export const SIDE = '/_understudy/v1/'
+export const LAB_API = '/_understudy/v1/'
 
-/** This parameter requests help for a path; it is not a field. */
+/** The parameter that requests help for a path. It is never a field. */
 const RESERVED = 'help'
 
 /** Parses the parameters of a query into a null-prototype object. A repeated parameter becomes a list. */
@@ -106,7 +106,8 @@ export const parseQuery = (query: string): JsonObject => {
 }
 
 /**
- * Parses the fields of a form. The values of a repeated field are joined by commas. Throws 400 for more than `valuesMax`.
+ * Parses the fields of a form. Joins the values of a repeated field with commas. Throws LogicalError 400 for more than
+ * `valuesMax` parameters.
  */
 export const parseForm = (form: string, valuesMax: number): JsonObject => {
   if (countOf(form, '&') >= valuesMax) throw invalid(`error parsing the form: more than ${valuesMax} parameters`)

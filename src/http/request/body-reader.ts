@@ -5,26 +5,27 @@ import type { BodyAllowance } from '../../logical/incoming.js'
 import type { OpenBody, RequestBodyBudget, Reservation } from '../limits/request-body-budget.js'
 import { type Message, WholeMessage } from '../message/direct-answer.js'
 
-/** The client disconnected while it sent its body, so no response is possible. */
+/** Thrown if the client disconnected while it sent its body, so that no response is possible. */
 export class ClientGone extends Error {}
 
-/** A body that was read. Call `done` when the request has been answered. */
+/** A body that has been read. The caller calls `done` when it has handled the request. */
 export interface ReadBody {
   readonly size: number
-  /** Returns the bytes and releases them. The caller keeps what it parses from them. */
+  /** Returns the bytes, and drops the reference to them. Later calls return an empty buffer. */
   readonly take: () => Buffer
   readonly valuesMax: number
-  /** Set if the body exceeds the sender's limit. The body was not read. */
+  /** The error for a body that exceeds the sender's limit. Such a body has not been read. */
   readonly refusal?: LogicalError
   readonly done: () => void
 }
 
 interface BodyReaderOptions {
   readonly budget: RequestBodyBudget
-  /** The listener's limit for every sender. */
+  /** The limit of the listener, for all senders. */
   readonly bytesMax: number
   /**
-   * Returns the sender's allowance. Called once the body is, or will be, larger than the limit for unauthenticated senders.
+   * Returns the limits of the sender. Called when the received or the announced size exceeds the limit for
+   * unauthenticated senders.
    */
   readonly allowance: (gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
 }
@@ -34,24 +35,24 @@ const FIRST_BYTES = 1024
 
 export const NO_BODY: ReadBody = { size: 0, take: () => NOTHING, valuesMax: 0, done: () => undefined }
 
-/** Returns true if the headers say that the message has no body. */
+/** Returns whether a message has no body, according to its headers. */
 export const isEmptyBody = ({ headers }: Message): boolean => {
   const length = headers['content-length']
   return (length === undefined || length === '0') && headers['transfer-encoding'] === undefined
 }
 
-/** Returns the announced size in bytes; undefined for a chunked body. */
+/** Returns the size in Content-Length, in bytes; undefined for a chunked body. */
 const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
   headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
 
 /**
- * Reads the body of a message. A body that arrived together with its head is taken as is, within the limit for
- * unauthenticated senders.
+ * Reads the body of a message. A body that arrived together with its head is already in memory, so only the limit of
+ * the listener applies to it.
  */
 export const readBody = (message: Message, options: BodyReaderOptions): Promise<ReadBody> =>
   message instanceof WholeMessage ? takeBody(message, options) : new BodyReader(message, options).read()
 
-/** Takes a body that has already arrived. Fails with `body-too-large` over the limit. */
+/** Returns a body that has already arrived. Rejects with LogicalError `body-too-large` if it exceeds the limit. */
 export const takeBody = async (
   { body }: Pick<WholeMessage, 'body'>,
   { bytesMax }: Pick<BodyReaderOptions, 'bytesMax'>,
@@ -61,14 +62,14 @@ export const takeBody = async (
 }
 
 /**
- * Reads one body. It starts with the limit for unauthenticated senders. If the body exceeds that limit, the reader asks for
- * the sender's allowance and continues within it. Memory is allocated as bytes arrive, never by the announced size; only the
- * budget reservation uses the announced size. Fails with `body-too-large` over the listener's limit.
+ * Reads one body. Starts with the limit for unauthenticated senders. If the body exceeds this limit, requests the
+ * limits of the sender and continues within them. Allocates memory as bytes arrive, or by the announced size if a
+ * reservation covers it. Rejects with LogicalError `body-too-large` if the body exceeds the limit of the listener.
  */
 class BodyReader {
   readonly #request: IncomingMessage
   readonly #options: BodyReaderOptions
-  /** Created only when the allowance is requested: most bodies are complete before that. */
+  /** Created only when the allowance is requested, because most bodies are complete before that. */
   #gone: AbortController | undefined
   readonly #announced: number | undefined
   #resolve: (body: ReadBody) => void = () => undefined
@@ -77,10 +78,10 @@ class BodyReader {
   #reservation: Reservation | undefined
   #bytes: Buffer = NOTHING
   #size = 0
-  /** Bytes that may arrive before the allowance is requested again. */
+  /** The number of bytes after which the allowance is requested again. */
   #limit: number
   #allowance: BodyAllowance | undefined
-  #isOver = false
+  #isEnded = false
 
   constructor(request: IncomingMessage, options: BodyReaderOptions) {
     this.#request = request
@@ -111,7 +112,7 @@ class BodyReader {
   }
 
   #take(chunk: Buffer): void {
-    if (this.#isOver) return
+    if (this.#isEnded) return
     if (this.#size + chunk.length > this.#limit) this.#ask(chunk)
     else this.#add(chunk)
   }
@@ -129,7 +130,10 @@ class BodyReader {
     this.#size = needed
   }
 
-  /** Chunks are copied into one buffer: a one-byte chunk would occupy about a hundred bytes. */
+  /**
+   * Enlarges the buffer. Chunks are copied into one buffer, because a chunk of one byte would occupy about a hundred
+   * bytes.
+   */
   #extend(needed: number): void {
     const doubled = Math.max(needed, 2 * this.#bytes.length, FIRST_BYTES)
     const isReserved = this.#reservation !== undefined && this.#announced !== undefined
@@ -140,7 +144,10 @@ class BodyReader {
     this.#open?.grow(capacity - before.length)
   }
 
-  /** Requests the sender's allowance. Bytes that arrived over the limit wait for it, and reading is paused. */
+  /**
+   * Requests the allowance of the sender. Pauses reading until the allowance arrives. `chunk` contains the bytes that
+   * exceed the limit.
+   */
   #ask(chunk: Buffer): void {
     const needed = Math.max(this.#announced ?? 0, this.#size + chunk.length)
     if (needed > this.#options.bytesMax) {
@@ -157,7 +164,7 @@ class BodyReader {
   }
 
   #decide(allowance: BodyAllowance, needed: number, chunk: Buffer, gone: AbortSignal): void {
-    if (this.#isOver) return
+    if (this.#isEnded) return
     const bytesMax = Math.min(allowance.bytesMax, this.#options.bytesMax)
     if (needed > bytesMax) {
       this.#refuse(allowance.refusal ?? bodyTooLarge())
@@ -173,11 +180,11 @@ class BodyReader {
     const fail = (error: unknown) => this.#fail(error)
     this.#options.budget
       .enter(this.#announced ?? bytesMax, gone, fail)
-      .then((reservation) => this.#goOn(reservation, chunk), fail)
+      .then((reservation) => this.#continueWith(reservation, chunk), fail)
   }
 
-  #goOn(reservation: Reservation, chunk: Buffer): void {
-    if (this.#isOver) {
+  #continueWith(reservation: Reservation, chunk: Buffer): void {
+    if (this.#isEnded) {
       reservation.leave()
       return
     }
@@ -188,16 +195,14 @@ class BodyReader {
     this.#request.resume()
   }
 
-  /**
-   * Continues the request without its body: the path's handler may find another error that takes precedence over the size.
-   */
+  /** Resolves without the body, because another error of the request may take precedence over the size. */
   #refuse(refusal: LogicalError): void {
     this.#end()
     this.#resolve({ ...NO_BODY, refusal })
   }
 
   #finish(): void {
-    if (this.#isOver) return
+    if (this.#isEnded) return
     const { valuesMax } = this.#allowance ?? { valuesMax: LIMITS.jsonValuesMax }
     const bytes = this.#size === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#size)
     const reservation = this.#reservation
@@ -208,14 +213,14 @@ class BodyReader {
   }
 
   #fail(error: unknown): void {
-    if (this.#isOver) return
+    if (this.#isEnded) return
     this.#end()
     this.#reject(error)
   }
 
   /** Discards the rest of the body as it arrives. */
   #end(): void {
-    this.#isOver = true
+    this.#isEnded = true
     this.#open?.end()
     this.#reservation?.leave()
     this.#bytes = NOTHING
@@ -233,7 +238,7 @@ const takeOnce = (bytes: Buffer): (() => Buffer) => {
   }
 }
 
-/** Reads the body as a file. The caller must have checked that the sender is allowed to send it. */
+/** Reads a body that is a file. The caller must have checked that the sender may send a file. */
 export const readFileBody = async (request: Message, budget: RequestBodyBudget): Promise<Buffer> => {
   if (isEmptyBody(request)) return NOTHING
   const bytesMax = LIMITS.snapshotBytesMax

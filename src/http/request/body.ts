@@ -8,19 +8,19 @@ import { scanJson } from '../../logical/json-scan.js'
 import { parseForm } from '../message/target.js'
 
 interface BodyText {
-  /** Released once they are decoded to text. */
+  /** The bytes of the body. Replaced with an empty buffer once they are decoded to text. */
   bytes: Buffer
   readonly mediaType: string | undefined
-  /** True for endpoints without an envelope, which use another decoder. */
+  /** True for an endpoint without an envelope: names are case-insensitive, and errors have another text. */
   readonly isBare: boolean
   /** The maximum number of members and elements, or of form parameters. */
   readonly valuesMax: number
 }
 
 /**
- * Parses the fields of a body. The body is JSON whatever its media type, unless the media type is a form and the body does
- * not look like JSON. An empty body, whitespace and `null` give no fields. Throws 400 for anything but an object. A large
- * body is parsed over several turns of the event loop.
+ * Parses the fields of a body. Treats the body as a form if its media type is that of a form and its first character is
+ * not a bracket, otherwise as JSON. An empty body, whitespace and `null` mean no fields. Throws LogicalError 400 if the
+ * JSON is not an object. Takes several turns of the event loop for a large body.
  */
 export const parseFields = (body: BodyText): JsonObject | Promise<JsonObject> => {
   const { bytes, mediaType, isBare, valuesMax } = body
@@ -28,12 +28,12 @@ export const parseFields = (body: BodyText): JsonObject | Promise<JsonObject> =>
   if (first === undefined) return Object.create(null)
   if (isForm(mediaType) && !BRACKETS.has(first)) return parseForm(bytes.toString('utf8').trim(), valuesMax)
   const isLarge = bytes.length > LIMITS.openBodyBytesMax
-  if (isLarge) return parseInTurns(body).catch((error) => Promise.reject(inWordsOf(isBare, error)))
+  if (isLarge) return parseInTurns(body).catch((error) => Promise.reject(withErrorText(isBare, error)))
   try {
-    const care = judge(body)
+    const care = scan(body)
     return toFields(parseAs(bytes.toString('utf8'), care), isBare)
   } catch (error) {
-    throw inWordsOf(isBare, error)
+    throw withErrorText(isBare, error)
   }
 }
 
@@ -41,7 +41,7 @@ const NOTHING = Buffer.alloc(0)
 
 const parseInTurns = async (body: BodyText): Promise<JsonObject> => {
   await nextTurn()
-  const care = judge(body)
+  const care = scan(body)
   await nextTurn()
   let text = body.bytes.toString('utf8')
   requestGc(body.bytes.length)
@@ -54,7 +54,7 @@ const parseInTurns = async (body: BodyText): Promise<JsonObject> => {
   return toFields(value, body.isBare)
 }
 
-const judge = ({ bytes, valuesMax }: BodyText) => {
+const scan = ({ bytes, valuesMax }: BodyText) => {
   if (!isUtf8(bytes)) throw invalid('error parsing JSON: the body is not UTF-8')
   return scanJson(bytes, valuesMax)
 }
@@ -83,8 +83,11 @@ const toFields = (value: JsonValue, isBare: boolean): JsonObject => {
   return fields
 }
 
-/** Replaces the text of a JSON error for endpoints without an envelope (`isBare`): Vault uses another decoder for them. */
-const inWordsOf = (isBare: boolean, error: unknown): unknown =>
+/**
+ * Returns a JSON error with the text that Vault uses for endpoints without an envelope (`isBare`), or unchanged for
+ * other endpoints.
+ */
+const withErrorText = (isBare: boolean, error: unknown): unknown =>
   error instanceof LogicalError && isBare
     ? invalid(error.message.replace('error parsing JSON', 'failed to parse JSON input'))
     : error

@@ -20,7 +20,7 @@ import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } 
 import { findParameter, originForm, parseQuery } from '../message/target.js'
 import type { Message } from '../message/direct-answer.js'
 
-/** The parts of a message that make up a request. */
+/** The members of a message from which a request is built. */
 interface MessageHead extends Pick<Message, 'headers' | 'url'> {
   readonly socket: {
     readonly remotePort?: number | undefined
@@ -31,9 +31,9 @@ interface MessageHead extends Pick<Message, 'headers' | 'url'> {
 
 export interface Received<Head extends MessageHead = Message> {
   readonly message: Head
-  /** The method as sent: LIST stays LIST. */
+  /** The method that the client sent, including LIST. */
   readonly verb: string
-  /** Canonical, below `/v1/`. */
+  /** The canonical path relative to `/v1/`. */
   readonly path: string
   readonly rules: PathRules
   readonly query: string
@@ -42,13 +42,13 @@ export interface Received<Head extends MessageHead = Message> {
   readonly namespaceHeader: string | undefined
   /** As in `Request`. */
   readonly withheld?: readonly Withheld[] | undefined
-  /** Copied to the request created from this head, since its body may have waited. */
+  /** Copied to the request of this message, because the body may have waited already. */
   waitEndMs?: number | undefined
 }
 
 export interface RequestHead {
   readonly operation: Operation
-  /** The body is a file, read only on demand. */
+  /** True if the body is a file, which is read only on demand. */
   readonly isFile: boolean
   readonly wrap: WrapRequest | undefined
 }
@@ -63,7 +63,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['DELETE', 'delete'],
 ])
 
-/** Returns a 405 that precedes all API rules, with empty text. */
+/** Returns LogicalError 405 without a text, for a verb that the path never accepts. */
 const wrongVerb = (): LogicalError => new LogicalError('unsupported-operation', '')
 
 /**
@@ -78,7 +78,9 @@ export const readHead = ({ message: { headers }, verb, rules }: Received<Message
   return { operation, isFile, wrap: parseWrap(headers) }
 }
 
-/** Returns the namespace of the message's header below the namespace of its listener; undefined if neither is set. */
+/**
+ * Returns the namespace in the headers, below the namespace of the listener (`chroot`); undefined if neither is set.
+ */
 export const namespaceOf = (headers: MessageHead['headers'], chroot = ''): string | undefined => {
   const named = headerText(headers, 'x-vault-namespace')
   return chroot === '' ? named : chroot + normalizeNamespacePath(named ?? '')
@@ -96,8 +98,8 @@ export const senderOf = (
 })
 
 /**
- * Returns the fields of a request: from the body for a write, otherwise from the query. Bodies of reads, lists and deletes
- * are ignored; a body that is a file has no fields.
+ * Returns the fields of a request: from the body for a write, otherwise from the query. Ignores the bodies of reads,
+ * lists and deletes. A body that is a file has no fields.
  */
 export const readFields = (
   { message, query, rules }: Received<MessageHead>,
@@ -113,7 +115,7 @@ export const readFields = (
       })
     : parseQuery(query)
 
-/** Builds the request. The body of a file is left to `readFile`. */
+/** Builds the request. Does not read a body that is a file: `readFile` does. */
 export const readRequest = (
   received: Received<MessageHead>,
   head: RequestHead,
@@ -124,7 +126,8 @@ export const readRequest = (
   const { operation, isFile, wrap } = head
   const isList = operation === 'list' || (verb === 'GET' && takeListParameter(data))
   const asksHelp = query.includes('help=') && !!findParameter(query, 'help')
-  // Listed field by field: a spread of this many fields would make V8 use slow dictionary objects.
+  // Lists all fields, because V8 would turn the result of spread syntax with so many fields into a slow dictionary
+  // object.
   return {
     namespaceHeader: received.namespaceHeader,
     clientToken: findClientToken(message.headers),
@@ -144,7 +147,7 @@ export const readRequest = (
     bodyBytes,
     onGone: (listener) => {
       const { socket } = message
-      // A client that disconnects while it waits sends only FIN, until the server writes to it.
+      // A client that disconnects while it waits may send only FIN, which causes `end` without `close`.
       const events = ['end', 'close'] as const
       for (const event of events) socket.once(event, listener)
       return () => {
@@ -173,7 +176,10 @@ const operationOf = (verb: string, { verbs }: PathRules): Operation => {
   return operation
 }
 
-/** Returns whether a GET asks for a list, and removes a true parameter. If repeated, the first value counts. */
+/**
+ * Returns whether the parameter `list` turns a GET into a list, and removes it if so. If it is repeated, the first
+ * value counts. Throws LogicalError 400 for an invalid value.
+ */
 const takeListParameter = (fields: JsonObject): boolean => {
   const value = fields.list
   if (value === undefined) return false

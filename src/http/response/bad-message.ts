@@ -4,12 +4,12 @@ import type { MessageGate } from '../connection/message-gate.js'
 import { rawAnswer } from './respond.js'
 
 /**
- * Time that the server keeps reading from a connection that it answered in the middle of a message, so that the
- * response arrives.
+ * The time, in milliseconds, for which the server continues to read after a response that was sent before the end of a
+ * message.
  */
 const LINGER_MS = 1000
 
-/** Responses by the error code of Node's HTTP parser. Any other code means a malformed message. */
+/** The responses by error code of Node's HTTP parser. All other codes mean a malformed message. */
 const REFUSALS: Readonly<Record<string, Parameters<typeof rawAnswer>>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'request headers are too large'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'Payload Too Large', 'chunk extensions are too large'],
@@ -18,9 +18,9 @@ const REFUSALS: Readonly<Record<string, Parameters<typeof rawAnswer>>> = {
 const MALFORMED: Parameters<typeof rawAnswer> = [400, 'Bad Request', 'malformed HTTP message']
 
 /**
- * Responds in JSON to a message that Node's parser rejected, and closes the connection. Does so only if no response has
- * begun. The gate admits the next message only after the response to the previous one, so this response cannot be mistaken
- * for another.
+ * Responds in JSON to a message that Node's parser has rejected, and closes the connection. Only closes the connection
+ * if a response has already begun. The gate passes on a message only after the response to the previous message, so a
+ * client cannot mistake this response for another.
  */
 export const answerBadMessage = (
   error: NodeJS.ErrnoException,
@@ -38,7 +38,7 @@ export const answerBadMessage = (
   linger(socket, clock)
 }
 
-/** Rejects a CONNECT request: the API does not support tunnels. */
+/** Rejects a CONNECT request, because the API does not support tunnels. */
 export const answerConnect = (socket: Socket, gate: MessageGate | undefined, clock: Clock): void => {
   gate?.stop()
   socket.on('error', () => socket.destroy())
@@ -47,8 +47,8 @@ export const answerConnect = (socket: Socket, gate: MessageGate | undefined, clo
 }
 
 /**
- * Reads on for a while before it closes. Closing a socket with unread bytes resets the connection, which may discard the
- * response.
+ * Reads and discards bytes for a while before it closes a socket. Closing a socket with unread bytes would reset the
+ * connection, and the client could lose the response.
  */
 export const linger = (socket: Socket, clock: Clock): void => {
   const timer = clock.setTimer(LINGER_MS, () => socket.destroy())
@@ -57,8 +57,8 @@ export const linger = (socket: Socket, clock: Clock): void => {
 }
 
 /**
- * Responds as Go's server does to plain HTTP on a TLS port. The TLS socket `secure` has failed, but its underlying socket is
- * usable.
+ * Responds to plain HTTP on a TLS port, with the text of Go's server. The TLS socket `secure` has failed, but its
+ * underlying socket still works.
  */
 export const answerPlain = (secure: Socket): void => {
   const { _parent: socket } = secure as Socket & { readonly _parent?: Socket }

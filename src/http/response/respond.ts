@@ -7,8 +7,9 @@ import type { Rendered } from '../../logical/incoming.js'
 import { type Answer, DirectAnswer, type Message } from '../message/direct-answer.js'
 
 /**
- * Sends responses as they are: no charset, no ETag, no caching. Responses are flushed together at the end of the turn. If
- * each response were flushed alone, the client would wake up and sleep again for each, which costs more than the response.
+ * Sends responses, without charset, ETag or caching. Flushes all responses of a turn of the event loop together at its
+ * end. If each response were flushed separately, the client process would wake up and sleep again for each of them,
+ * which takes longer than the response itself.
  */
 export class Sender {
   readonly #clock: Clock
@@ -41,7 +42,7 @@ export class Sender {
     return isSized ? this.#turnEnd.add(() => response.end(body)) : pipeline(Readable.from(body), response)
   }
 
-  /** Throws if a header name or value is invalid. */
+  /** Returns the head of a response as text. Throws if a header name or value is invalid. */
   #printHead(status: number, headers: readonly string[], isLast: boolean): string {
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
     for (let at = 0; at + 1 < headers.length; at += 2) {
@@ -67,10 +68,10 @@ export class Sender {
   }
 }
 
-/** Headers that this module sets itself. Their names and values need no validation. */
+/** Headers that this module sets itself. Their names and values require no validation. */
 const OWN: ReadonlySet<string> = new Set(['Cache-Control', 'Content-Length', 'Connection'])
 
-/** Returns alternating names and values. */
+/** Returns the headers of a response, as alternating names and values. */
 const headersOf = (request: Message, { contentType, headers }: Rendered, isLast: boolean): string[] => {
   const all = ['Cache-Control', 'no-store', 'Content-Type', contentType]
   for (const name in headers) all.push(name, headers[name] ?? '')
@@ -80,7 +81,9 @@ const headersOf = (request: Message, { contentType, headers }: Rendered, isLast:
   return all
 }
 
-/** Builds a complete raw response for a connection without a parsed message. The connection closes after it. */
+/**
+ * Returns a complete raw response for a connection without a parsed message. The caller closes the connection after it.
+ */
 export const rawAnswer = (status: number, reason: string, text: string): string => {
   const body = JSON.stringify({ errors: text === '' ? [] : [text] })
   return [

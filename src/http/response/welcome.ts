@@ -1,18 +1,18 @@
-/** The page shown when a server's address is opened in a browser. It reveals nothing beyond sys/health. */
+/** The page at the address of a server. It reveals no more than sys/health. */
 import type { Rendered } from '../../logical/incoming.js'
 
-/** Paths of the page. Tutorials send readers to `/ui/`. */
-const PLACES: ReadonlySet<string> = new Set(['/', '/ui', '/ui/'])
+/** The paths of the page. Tutorials for Vault refer to `/ui/`. */
+const PATHS: ReadonlySet<string> = new Set(['/', '/ui', '/ui/'])
 
 const NAME = 'Understudy'
 const WHAT =
   'An independent simulator of the Vault HTTP API, with replication between clusters. For rehearsals and tests: do not store real secrets in it.'
-const HELP = 'For usage and the served paths, see the README of the package understudy-lab.'
+const HELP = 'For usage and supported paths, see the README of the package understudy-lab.'
 
 const LINKS = [
-  ['/v1/sys/health', 'health: initialized, sealed, active, and its role in replication'],
-  ['/v1/sys/seal-status', 'the seal, the version and the name of the cluster'],
-  ['/v1/sys/replication/status', 'replication, both kinds'],
+  ['/v1/sys/health', 'the health and the replication role of this server'],
+  ['/v1/sys/seal-status', 'the seal status, the version and the name of the cluster'],
+  ['/v1/sys/replication/status', 'the status of DR and performance replication'],
 ] as const
 
 const HTML = `<!DOCTYPE html>
@@ -59,7 +59,7 @@ const FORMS = [
  * undefined for other paths.
  */
 export const welcome = (path: string, accept = ''): Rendered | undefined => {
-  if (!PLACES.has(path)) return undefined
+  if (!PATHS.has(path)) return undefined
   const form = FORMS.find(({ accepted }) => accepted.test(accept))
   return form && { status: 200, contentType: form.contentType, body: form.body, headers: HEADERS }
 }

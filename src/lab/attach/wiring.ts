@@ -134,7 +134,6 @@ const follows = async (
     isUnchanged = ours.mode === 'primary' && theirs.mode === 'secondary' && ours.clusterId === theirs.clusterId
     return isUnchanged ? findLag(above, below, kind) : undefined
   })
-  if (!isUnchanged)
-    note(`${link.secondary} is no longer a ${kind} secondary of ${link.primary}: left unchanged`)
+  if (!isUnchanged) note(`${link.secondary} is no longer a ${kind} secondary of ${link.primary}: left unchanged`)
   return isUnchanged
 }

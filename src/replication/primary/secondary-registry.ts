@@ -29,7 +29,7 @@ export class SecondaryRegistry {
     this.#clock = clock
     this.#onChange = () => {
       onChange()
-      this.#watchers.tell()
+      this.#watchers.emit()
     }
   }
 
@@ -66,7 +66,7 @@ export class SecondaryRegistry {
     const seen = this.#seen.get(secondaryId)
     if (seen?.stream !== stream) return
     seen.measured = { ...seen.measured, appliedIndex: index, state }
-    this.#watchers.tell()
+    this.#watchers.emit()
   }
 
   /** Records a heartbeat. Ignores a sender without a stream, for example because it was revoked or replaced. */

@@ -58,7 +58,7 @@ export class Shipper {
   /** Sends the log until the stream ends. Never resolves. Rejects with the reason of the end. */
   async run(opened: OpenedAt): Promise<never> {
     const { store, stream } = this.#options
-    const unsubscribe = store.onCommit(() => this.#wakers.tell())
+    const unsubscribe = store.onCommit(() => this.#wakers.emit())
     const loops = [this.#ship(opened), this.#listen(), this.#announce()]
     try {
       return await Promise.race(loops)
@@ -78,12 +78,12 @@ export class Shipper {
    */
   filterChanged(): void {
     this.#take({ on: 'filter-changed', at: this.#options.store.position.index })
-    this.#wakers.tell()
+    this.#wakers.emit()
   }
 
   /** Sends a changed list of addresses now instead of with the next heartbeat. */
   addressesChanged(): void {
-    this.#wakers.tell()
+    this.#wakers.emit()
   }
 
   /** Sends changed addresses in a separate loop, because the log may be waiting for the secondary. */
@@ -215,7 +215,7 @@ export class Shipper {
         if (up.message === 'lost_place')
           this.#take({ on: 'place-lost', reason: up.lost_place ?? '', session: up.last_session })
       }
-      this.#wakers.tell()
+      this.#wakers.emit()
     }
   }
 

@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { Sight } from '../../logical/request.js'
+import type { Visibility } from '../../logical/request.js'
 import { offerDevRoot } from '../credentials/dev-root.js'
 import { hasEnded } from '../model/epoch.js'
 import type { Fences } from './fences.js'
@@ -133,7 +133,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
     if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary cannot forward requests')
     // Other work runs between the steps, because a blocked event loop would delay keepalive responses to secondaries.
     await yieldToEventLoop(payload.length)
-    const request = { ...decodeRequest(payload), sight: this.#sightOf(secondaryId) }
+    const request = { ...decodeRequest(payload), visibility: this.#visibilityOf(secondaryId) }
     await yieldToEventLoop(payload.length)
     try {
       const response = await services.executeForwarded(request)
@@ -146,8 +146,8 @@ export class PrimaryRole implements Model.PrimaryHooks {
     }
   }
 
-  /** Returns what a secondary may see. Evaluates the filter at each call: it may change while the request runs. */
-  #sightOf(secondaryId: string): Sight {
+  /** Returns the visibility rules of a secondary. They evaluate the filter at each call, because it may change meanwhile. */
+  #visibilityOf(secondaryId: string): Visibility {
     const { filters } = this.#options
     const filter = () => filters.compiled(filterIdOf(this.#record(), secondaryId, filters))
     return {

@@ -1,6 +1,7 @@
 /**
- * The private store of each service token: `<storage id of the token>/<path>`, with JSON text as values. It never lists or
- * reads across tokens. The code that revokes a token deletes everything below the token's storage ID.
+ * The private storage of each service token. A value is JSON text at the key `<storage ID of the token>/<path>`. A
+ * request reads and lists only keys of its own token. The revocation of a token deletes all keys below the storage ID
+ * of the token.
  */
 import { type Backend, type BackendContext, type Call, definePath, listed } from '../../logical/backend.js'
 import { printDocument } from '../../logical/document.js'
@@ -13,7 +14,7 @@ import type { Request, Response, TokenView } from '../../logical/request.js'
 interface CubbyholeOptions {
   /** Returns the name of a token's folder: one path segment that does not reveal the token. */
   readonly storageIdOf: (token: TokenView) => string
-  /** Renders a stored value that the server itself has written; undefined for any other value. */
+  /** Returns the response for a value that the server itself has written; undefined for any other value. */
   readonly presentOwn?: (token: TokenView | undefined, path: string, value: Buffer) => Response | undefined
 }
 

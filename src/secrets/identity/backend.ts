@@ -17,7 +17,7 @@ const BATCH_FIELDS = { entity_ids: stringList('IDs of the entities to delete.') 
 
 type EntityCall = Call<typeof ENTITY_FIELDS>
 
-/** Creates identity/entity: entities, and the policies that they add to their tokens. */
+/** Creates the paths of identity/entity, which manage entities and the policies that they add to tokens. */
 const entityPaths = (directory: EntityDirectory): PathSpec[] => {
   const write = async (call: EntityCall): Promise<Response | undefined> => {
     const { values, supplied, request } = call
@@ -49,7 +49,8 @@ const entityPaths = (directory: EntityDirectory): PathSpec[] => {
       update: write,
       delete: async (call) => {
         const entity = find[key](call)
-        // The primary decides: a missing entity may not have replicated yet.
+        // Runs even if the entity is missing: on a secondary, the entity may not have replicated yet, so the primary
+        // decides.
         await directory.removeEntity(call.request.namespace.id, entity?.id ?? '')
         return undefined
       },
@@ -86,7 +87,7 @@ const ALIAS_FIELDS = {
 
 type AliasCall = Call<typeof ALIAS_FIELDS>
 
-/** Creates identity/entity-alias: the names by which auth methods know an entity. */
+/** Creates the paths of identity/entity-alias. An alias is the name of an entity in an auth method. */
 const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
   const aliasesOf = (entity: Entity) => entity.aliases.map((alias) => ({ alias, entity }))
   const write = async ({ request, values, supplied }: AliasCall): Promise<Response> => {
@@ -122,7 +123,7 @@ const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
   ]
 }
 
-/** Creates the backend of the identity store: entities and aliases, created by logins or by operators. */
+/** Creates the backend for entities and aliases, which logins and operators create. */
 export const createIdentityBackend = (directory: EntityDirectory): Backend => ({
   type: 'identity',
   paths: [...entityPaths(directory), ...aliasPaths(directory), ...lookupPaths(directory)],
@@ -136,7 +137,7 @@ const FIELDS = {
   alias_mount_accessor: string('Accessor of the mount of the alias.'),
 } as const
 
-/** Creates identity/lookup/entity, which finds an entity by ID, name or alias; 204 if there is none. */
+/** Creates the path identity/lookup/entity. Its response is 204 if no entity matches. */
 const lookupPaths = (directory: EntityDirectory): PathSpec[] => [
   definePath('lookup/entity', FIELDS, 'Look up an entity by ID, name or alias.', {
     update: (call) => shown(find(call, directory), (entity) => entityData(entity, directory)),

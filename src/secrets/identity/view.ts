@@ -1,4 +1,7 @@
-/** Entities and aliases in response form. Empty maps are null. Groups and merged entities are not supported. */
+/**
+ * Converts entities and aliases to the form of responses. Empty maps are null. Groups and merged entities are not
+ * supported.
+ */
 import { formatNanoTime } from '../../base/rfc3339.js'
 import type { Entity, EntityAlias, EntityDirectory, Texts } from '../../logical/identity.js'
 import { LIMITS } from '../../base/limits.js'
@@ -28,7 +31,7 @@ const aliasData = (alias: EntityAlias, entity: Entity, mounts: Mounts): Shown =>
   name: alias.name,
 })
 
-/** Returns an alias requested on its own, not as part of its entity. */
+/** Returns the data of a response that contains one alias without its entity. */
 export const singleAliasData = (alias: EntityAlias, entity: Entity, mounts: Mounts): Shown => ({
   ...aliasData(alias, entity, mounts),
   namespace_id: entity.namespaceId,
@@ -65,7 +68,7 @@ export const listedAlias = (alias: EntityAlias, entity: Entity, mounts: Mounts):
   name: alias.name,
 })
 
-/** Checks the limits on metadata of an entity or an alias. Throws 400. */
+/** Returns the metadata of an entity or an alias. Throws LogicalError 400 if the metadata exceeds a limit. */
 export const cleanTexts = (texts: Texts | null): Texts => {
   const entries = Object.entries(texts ?? {})
   const { identityTextsMax, identityTextNameBytesMax, identityTextBytesMax } = LIMITS
@@ -84,15 +87,15 @@ export const cleanTexts = (texts: Texts | null): Texts => {
 }
 
 /**
- * Returns policies unique and sorted, as written. Throws 400 for `root` in any letter case, since policies are looked up in
- * lower case.
+ * Returns the policies sorted and without duplicates, in their original letter case. Throws LogicalError 400 for `root`
+ * in any letter case, because policies are looked up in lower case.
  */
 export const cleanPolicies = (names: readonly string[]): string[] => {
   if (lowerNames(names).includes('root')) throw invalid('policies cannot contain root')
   return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))].sort()
 }
 
-/** Returns a name as sent; undefined if empty. Throws 400 if it is too long. */
+/** Returns the name in a request; undefined if it is empty. Throws LogicalError 400 if the name is too long. */
 export const cleanName = (name: string): string | undefined => {
   if (Buffer.byteLength(name) > LIMITS.aliasNameBytesMax) {
     throw invalid(`name is longer than ${LIMITS.aliasNameBytesMax} bytes`)

@@ -22,15 +22,15 @@ import { isJsonObject, type RawJson } from '../../base/json.js'
 import { asFolder } from '../../logical/storage.js'
 import { V1_PREFIX } from './layout.js'
 
-/** Creates version 1 unless the mount's option `version` is `2`. */
+/** Creates KV version 2 if the option `version` of the mount is `2`, otherwise version 1. */
 const createKv = (context: BackendContext): Backend =>
   context.mount.options.version === '2' ? createKvV2(context) : createKvV1(context)
 
 export const kvType: BackendType = { name: 'kv', kind: 'secret', factory: createKv, localPrefixes: [] }
 
 /**
- * Creates KV version 2. The performance primary decides writes: they depend on the existing versions, and a secondary may
- * lag behind.
+ * Creates KV version 2. Only the performance primary can decide writes, because writes depend on the existing versions,
+ * which may not have replicated to a secondary yet.
  */
 export const createKvV2 = (given: BackendContext): Backend => {
   const context = { ...given, storage: decidedByPrimary(given) }
@@ -49,7 +49,7 @@ export const createKvV2 = (given: BackendContext): Backend => {
   }
 }
 
-/** The command that uses the correct path, by operation; error messages recommend it. */
+/** The command of the CLI that error messages recommend instead of an invalid path, by operation. */
 const COMMANDS: { readonly [O in Operation]?: string } = {
   create: 'put',
   update: 'put',
@@ -100,8 +100,8 @@ const withoutValues = (data: JsonObject, depthMax: number, depth: number): JsonO
 }
 
 /**
- * KV version 1: one object per path. The stored value is the JSON text as sent. A read returns that text, which preserves
- * the spelling of numbers and avoids parsing.
+ * KV version 1: one object per path. The stored value is the JSON text of the request. A read returns this text, which
+ * preserves the spelling of numbers and avoids parsing.
  */
 const V1_FIELDS = { path: string('Location of the secret.') }
 
@@ -134,14 +134,14 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
   }
 }
 
-/** Returns the seconds in the field `ttl`, or else `lease`, of the stored object; undefined if absent or invalid. */
+/** Returns the field `ttl`, otherwise `lease`, of the stored object in seconds; undefined if absent or invalid. */
 const findLeaseSeconds = (document: RawJson): number | undefined => {
   const { source } = document
   if (!source.includes('"ttl"') && !source.includes('"lease"')) return undefined
   const stored = parseJson(document.text) as Record<string, JsonValue>
-  const wish = 'ttl' in stored ? stored.ttl : stored.lease
-  if (typeof wish === 'number') return Number.isInteger(wish) && wish >= 0 ? wish : undefined
-  if (typeof wish !== 'string') return undefined
-  const ms = wish === '' ? 0 : parseDurationMs(wish)
+  const lease = 'ttl' in stored ? stored.ttl : stored.lease
+  if (typeof lease === 'number') return Number.isInteger(lease) && lease >= 0 ? lease : undefined
+  if (typeof lease !== 'string') return undefined
+  const ms = lease === '' ? 0 : parseDurationMs(lease)
   return ms === undefined || ms < 0 ? undefined : ms / 1000
 }

@@ -1,4 +1,4 @@
-/** Settings of a version 2 mount, and their endpoint. */
+/** The settings of a mount with KV version 2, and their endpoint. */
 import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
 import { type BackendContext, definePath, type PathSpec, sentBy } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
@@ -8,10 +8,10 @@ import { putJson, type ReadStorage, readRecord } from '../../logical/storage.js'
 import { CONFIG_KEY } from './layout.js'
 
 export interface KvConfig {
-  /** 0 means the limit of the key, or else the default. */
+  /** The maximum number of versions of a key. 0 means the setting of the key, or the default of 10. */
   readonly maxVersions: number
   readonly casRequired: boolean
-  /** Lifetime of versions in seconds. 0 = not set. A negative number disables the deletion for all keys. */
+  /** Lifetime of versions in seconds; 0 means not set. A negative number disables the deletion for all keys. */
   readonly deleteVersionAfterSeconds: number
 }
 
@@ -23,18 +23,18 @@ const FIELDS = {
   delete_version_after: any('Versions are deleted after this duration. A negative value disables this for all keys.'),
 }
 
-/** Caches the settings until they change, since every write needs them. */
+/** Reads and writes the settings. Caches them until they change, because every write needs them. */
 export class ConfigStore {
   readonly #storage: BackendContext['storage']
-  #kept: KvConfig | undefined
+  #cached: KvConfig | undefined
 
   constructor(storage: BackendContext['storage']) {
     this.#storage = storage
   }
 
   current(): KvConfig {
-    this.#kept ??= read(this.#storage)
-    return this.#kept
+    this.#cached ??= read(this.#storage)
+    return this.#cached
   }
 
   change(fn: (config: KvConfig) => KvConfig): Promise<void> {
@@ -42,7 +42,7 @@ export class ConfigStore {
   }
 
   invalidate(key: string): void {
-    if (key === CONFIG_KEY) this.#kept = undefined
+    if (key === CONFIG_KEY) this.#cached = undefined
   }
 }
 
@@ -75,7 +75,7 @@ export const configPaths = (config: ConfigStore): PathSpec[] => [
   }),
 ]
 
-/** Parses a duration that may be negative, in seconds; undefined if none was sent. */
+/** Returns a duration, which may be negative, in seconds; undefined if the request does not contain the field. */
 const parseSignedSeconds = (value: JsonValue | undefined): number | undefined => {
   if (value === undefined || value === null) return undefined
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : undefined

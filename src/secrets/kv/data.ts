@@ -48,7 +48,7 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     for (const dropped of dropOldVersions(metadata, config.current())) tx.delete(versionKey(path, dropped))
     const number = metadata.currentVersion
     const version = metadata.versions[number]
-    if (!version) throw new Error('a version that was just added is missing')
+    if (!version) throw new Error('the new version is missing from the metadata')
     putMetadata(tx, path, metadata)
     tx.put(versionKey(path, number), text)
     return { data: describeVersion(metadata, number, version) }
@@ -69,7 +69,7 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
       const found = findVersion(tx, path, 0, clock.now())
       if (!found) return { status: 404 }
       if (found.stored === undefined) return { status: 404, data: found.description }
-      // If the secret has changed in the meantime, the merge is repeated inside the transaction, so that no patch is lost.
+      // If the secret has changed since the first merge, merges again inside the transaction, so that no patch is lost.
       const isAsBefore = merged !== undefined && ahead?.equals(found.stored)
       const text = isAsBefore ? merged.take() : mergeDocument(found.stored.toString('utf8'), changes)
       return putVersion(tx, path, metadata, text)
@@ -100,8 +100,8 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
 }
 
 /**
- * Returns a version's document and metadata. The document is undefined if it was deleted or destroyed; the result is
- * undefined if the version does not exist. A `number` of 0 or less means the latest version.
+ * Returns the document (`stored`) and the metadata of a version. `stored` is undefined if the version was deleted or
+ * destroyed. Returns undefined if the version does not exist. A `number` of 0 or less means the latest version.
  */
 export const findVersion = (storage: ReadStorage, path: string, number: number, nowMs: number) => {
   const metadata = readMetadata(storage, path)
@@ -111,14 +111,14 @@ export const findVersion = (storage: ReadStorage, path: string, number: number, 
   const description = describeVersion(metadata, wanted, version)
   if (!isReadable(version, nowMs)) return { description, stored: undefined }
   const value = storage.get(versionKey(path, wanted))
-  // During a resync the metadata may arrive before the data.
+  // During a resync, the metadata can arrive before the data.
   if (!value) throw new LogicalError('internal', 'could not find version data')
   return { description, stored: value }
 }
 
 /**
- * Checks check-and-set: a write may name the version it replaces. Throws 400 if the write may not replace the current
- * version. Must run inside the transaction that replaces it.
+ * Performs check-and-set: `cas` is the version that the write expects to replace. Throws LogicalError 400 if the
+ * current version is another one, or if `cas` is required but absent. Must run inside the transaction of the write.
  */
 const checkCas = (cas: number | undefined, config: KvConfig, metadata: KeyMetadata | undefined): void => {
   if (cas === undefined) {
@@ -128,7 +128,7 @@ const checkCas = (cas: number | undefined, config: KvConfig, metadata: KeyMetada
   }
 }
 
-/** Parses `options.cas`, which clients send in several JSON types; undefined if it was not sent. */
+/** Returns `options.cas`, which clients send in several JSON types; undefined if the request does not contain it. */
 const parseCas = (options: { readonly [key: string]: JsonValue } | null): number | undefined => {
   const value = options?.cas
   if (value === undefined) return undefined
@@ -145,34 +145,37 @@ const parseCas = (options: { readonly [key: string]: JsonValue } | null): number
  * the removed versions.
  */
 const dropOldVersions = (metadata: KeyMetadata, config: KvConfig): number[] => {
-  const kept = Math.max(metadata.maxVersions, config.maxVersions) || DEFAULT_MAX_VERSIONS
+  const limit = Math.max(metadata.maxVersions, config.maxVersions) || DEFAULT_MAX_VERSIONS
   const numbers = Object.keys(metadata.versions)
-  if (numbers.length <= kept) return []
-  metadata.oldestVersion = metadata.currentVersion - kept + 1
+  if (numbers.length <= limit) return []
+  metadata.oldestVersion = metadata.currentVersion - limit + 1
   const dropped = numbers.map(Number).filter((number) => number < metadata.oldestVersion)
   for (const number of dropped) delete metadata.versions[number]
   return dropped
 }
 
-/** Checks the size of a patched document like that of a full write: otherwise patches could add up to any size. */
-const bounded = (bytes: Buffer): Buffer => {
+/**
+ * Throws LogicalError 413 or 400 if a patched document exceeds the limits of a full write. Without this check, a
+ * document could grow to any size in many patches.
+ */
+const checkedSize = (bytes: Buffer): Buffer => {
   if (bytes.length > LIMITS.bodyBytesMax)
     throw new LogicalError('body-too-large', 'the patched secret would exceed the maximum size')
   scanJson(bytes, LIMITS.jsonValuesMax)
   return bytes
 }
 
-/** Merges in one turn of the event loop. Throws 413 or 400 if the result is too large or has too many members. */
+/** Merges in one turn of the event loop. Throws LogicalError like `checkedSize`. */
 const mergeDocument = (text: string, changes: JsonObject): Buffer =>
-  bounded(Buffer.from(printJson(mergePatch(parseJson(text), changes))))
+  checkedSize(Buffer.from(printJson(mergePatch(parseJson(text), changes))))
 
-/** Merges over several turns of the event loop. The stored text may change in the meantime. */
+/** Merges in several turns of the event loop. The stored document can change in the meantime. */
 const mergeInTurns = async (text: string, changes: JsonObject): Promise<Document> => {
   await yieldToEventLoop(text.length)
   const value = parseJson(text)
   await yieldToEventLoop(text.length)
   const bytes = (await printDocument(mergePatch(value, changes))).take()
-  bounded(bytes)
+  checkedSize(bytes)
   await yieldToEventLoop(bytes.length)
   return new Document(bytes)
 }

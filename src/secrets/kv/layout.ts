@@ -1,6 +1,6 @@
 /**
- * The storage layout of both KV versions below the mount. The layouts share no prefix, so that an upgrade can be interrupted
- * and resumed at any key: keys below `V1_PREFIX` have not been moved yet.
+ * The storage keys of both KV versions, relative to the mount. The versions share no prefix, so that an upgrade can be
+ * interrupted and resumed at any key: keys below `V1_PREFIX` are not upgraded yet.
  */
 export const V1_PREFIX = 'data/'
 
@@ -9,5 +9,5 @@ export const METADATA_PREFIX = 'metadata/'
 
 export const metadataKey = (path: string): string => METADATA_PREFIX + path
 
-/** Returns the key of a version. The number comes last, so that two paths can never share a key. */
+/** Returns the key of a version. The number is the last segment, so that two paths never have the same key. */
 export const versionKey = (path: string, version: number): string => `versions/${path}/${version}`

@@ -1,4 +1,4 @@
-/** KV version 2 metadata endpoint: read, write, patch, list and delete the metadata of keys. */
+/** The metadata endpoint of KV version 2: read, write, patch, list and delete the metadata of keys. */
 import { formatGoDuration } from '../../base/duration.js'
 import { formatTime } from '../../base/rfc3339.js'
 import {
@@ -33,7 +33,10 @@ type MetadataCall = Call<typeof FIELDS>
 const CAS_MANDATED = '"cas_required" set to false, but is mandated by backend config. This value will be ignored.'
 
 export const metadataPaths = ({ storage, clock }: BackendContext, config: ConfigStore): PathSpec[] => {
-  /** Stores the sent settings of a key. `custom` returns its new custom metadata, if that was sent. */
+  /**
+   * Stores the settings in a request. `custom` returns the new custom metadata, and is called only if the request has
+   * any.
+   */
   const put = (
     tx: Transaction,
     call: MetadataCall,
@@ -112,7 +115,7 @@ const KEY_BYTES_MAX = 128
 const VALUE_BYTES_MAX = 512
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u
 
-/** Returns undefined for an empty map. Throws 400 with all violated rules. */
+/** Returns the custom metadata, or null for an empty map. Throws LogicalError 400 that lists all violated limits. */
 const parseCustomMetadata = (pairs: Readonly<Record<string, string>> | null): Record<string, string> | null => {
   const entries = Object.entries(pairs ?? {})
   const problems =
@@ -143,8 +146,8 @@ const problemsOf = (key: string, value: string): string[] => {
 }
 
 /**
- * Applies a merge patch: keys with null are removed, the others are set. `sent` is the field of the body, `pairs` its
- * coerced form.
+ * Applies a merge patch: removes keys with the value null and sets all others. `sent` is the field in the body, and
+ * `pairs` is the same field with all values converted to strings.
  */
 const patchCustomMetadata = (
   before: Readonly<Record<string, string>> | null,

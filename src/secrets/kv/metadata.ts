@@ -1,4 +1,4 @@
-/** The metadata record of a version 2 key: its versions, and how many to keep. Pure functions. */
+/** The metadata of a key in KV version 2: its versions and its settings. All functions are pure. */
 import { lifeMs } from '../../base/duration.js'
 import { formatTime } from '../../base/rfc3339.js'
 import type { KvConfig } from './config.js'
@@ -6,9 +6,9 @@ import type { KvConfig } from './config.js'
 export interface KeyMetadata {
   createdMs: number
   updatedMs: number
-  /** 0 if there is no version yet. */
+  /** The number of the latest version; 0 if the key has no versions. */
   currentVersion: number
-  /** 0 until a version has been removed. */
+  /** The number of the oldest version; 0 if no version has been removed. */
   oldestVersion: number
   maxVersions: number
   casRequired: boolean
@@ -19,7 +19,7 @@ export interface KeyMetadata {
 
 export interface VersionMetadata {
   createdMs: number
-  /** May be in the future: the version is readable until then. */
+  /** Time of deletion, in milliseconds since the epoch. Until that time the version is readable. */
   deletedMs?: number
   destroyed?: true
 }
@@ -45,17 +45,17 @@ export const addVersion = (metadata: KeyMetadata, config: KvConfig, nowMs: numbe
   metadata.updatedMs = nowMs
 }
 
-/** Returns the shorter lifetime of key and mount in seconds; 0 means unlimited. */
+/** Returns the lifetime of new versions in seconds: the shorter one of key and mount; 0 means unlimited. */
 const lifeOfVersions = (metadata: KeyMetadata, config: KvConfig): number => {
   if (config.deleteVersionAfterSeconds < 0) return 0
-  const wishes = [metadata.deleteVersionAfterSeconds, config.deleteVersionAfterSeconds].filter((seconds) => seconds > 0)
-  return wishes.length === 0 ? 0 : Math.min(...wishes)
+  const limits = [metadata.deleteVersionAfterSeconds, config.deleteVersionAfterSeconds].filter((seconds) => seconds > 0)
+  return limits.length === 0 ? 0 : Math.min(...limits)
 }
 
 export const isReadable = (version: VersionMetadata, nowMs: number): boolean =>
   version.destroyed !== true && (version.deletedMs === undefined || version.deletedMs > nowMs)
 
-/** Returns a version's metadata in the form of write, read and patch responses. */
+/** Returns the metadata of a version as the responses to writes, reads and patches contain it. */
 export const describeVersion = (metadata: KeyMetadata, number: number, version: VersionMetadata) => ({
   created_time: formatTime(version.createdMs),
   custom_metadata: metadata.customMetadata,

@@ -31,8 +31,8 @@ export const putMetadata = (tx: Transaction, path: string, metadata: KeyMetadata
   tx.put(metadataKey(path), encodeMetadata(metadata))
 
 /**
- * Encodes a key's metadata as a JSON list of values without names, which is smaller: every write of the key writes it in
- * full.
+ * Encodes the metadata of a key as a JSON list of values without names. The list is smaller than an object, and every
+ * write of the key writes all of it.
  */
 export const encodeMetadata = (metadata: KeyMetadata): Buffer => {
   const list: ListedMetadata = [
@@ -51,14 +51,15 @@ export const encodeMetadata = (metadata: KeyMetadata): Buffer => {
 }
 
 /**
- * Decodes the current form, and the form of earlier releases: an object with names. Throws LogicalError `internal` for a
- * record of a later format.
+ * Decodes the metadata of a key in the current format, or in the format of earlier versions, which is an object. Throws
+ * LogicalError `internal` for a record in the format of a later version.
  */
 export const decodeMetadata = (bytes: Buffer): KeyMetadata => {
   const stored = JSON.parse(bytes.toString('utf8')) as ListedMetadata | KeyMetadata
   if (!Array.isArray(stored)) return stored
   if (stored[0] !== VERSION) {
-    throw new LogicalError('internal', `metadata of a secret is stored in format ${stored[0]} of a later version`)
+    const text = `metadata of a secret has format ${stored[0]} of a later version: upgrade this server`
+    throw new LogicalError('internal', text)
   }
   const versions: KeyMetadata['versions'] = {}
   for (const version of stored[9]) versions[version[0]] = versionOf(version)

@@ -1,6 +1,6 @@
 /**
- * Upgrades a version 1 mount to version 2 in place. Each chunk is its own transaction, and an interrupted upgrade resumes
- * where it stopped. The mount must not be used until the upgrade is complete.
+ * Upgrades a version 1 mount to version 2 in place. Each chunk is one transaction, and an interrupted upgrade resumes
+ * at the first chunk that is not stored. The mount must not be used until the upgrade is complete.
  */
 import type { Storage } from '../../logical/storage.js'
 import { V1_PREFIX, versionKey } from './layout.js'
@@ -9,7 +9,10 @@ import { putMetadata } from './stored-metadata.js'
 
 const CHUNK_KEYS = 100
 
-/** Makes every secret version 1 of its key, created at `nowMs`. Resolves when all writes are durable. */
+/**
+ * Converts every secret to the first version of its key. `nowMs` becomes the time of creation. Resolves when all writes
+ * are durable.
+ */
 export const upgradeToV2 = async (storage: Storage, nowMs: number): Promise<void> => {
   for (;;) {
     const keys = await storage.keys(V1_PREFIX, { limit: CHUNK_KEYS })

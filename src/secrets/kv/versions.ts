@@ -1,4 +1,7 @@
-/** KV version 2 delete, undelete and destroy: each names versions of one key. Versions that do not exist are ignored. */
+/**
+ * The endpoints delete, undelete and destroy of KV version 2, which change versions of one key. They ignore versions
+ * that do not exist.
+ */
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { any, string } from '../../logical/fields.js'
@@ -18,7 +21,7 @@ type VersionsCall = Call<typeof FIELDS>
 
 type Verb = 'delete' | 'undelete' | 'destroy'
 
-/** How each endpoint changes a version. `drop` deletes its data. */
+/** The change that each endpoint makes to a version. `drop` deletes the data of the version. */
 const CHANGES: Readonly<Record<Verb, (version: VersionMetadata, nowMs: number, drop: () => void) => void>> = {
   delete: (version, nowMs) => {
     if (isReadable(version, nowMs)) version.deletedMs = nowMs
@@ -69,7 +72,7 @@ export const versionPaths = ({ storage, clock }: BackendContext): PathSpec[] => 
   ]
 }
 
-/** Parses integers, or texts of integers, in a list, alone or separated by commas. Throws 400 for anything else. */
+/** Parses version numbers: a number, a comma-separated text, or a list. Throws LogicalError 400 for any other value. */
 const parseVersions = (value: JsonValue | undefined): number[] => {
   if (value === undefined || value === null || value === '') return []
   const parts = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [value]

@@ -1,6 +1,7 @@
 /**
- * Encryption as a service: clients send data to be encrypted or signed, and keys never leave the server unless exported.
- * Keys replicate like all data of a mount. A secondary uses them locally and forwards only changes to them.
+ * Encryption as a service: clients send data to encrypt or sign, and keys do not leave the server unless a client
+ * exports them. Keys replicate like all data of a mount. A secondary uses keys itself, and forwards only changes of
+ * keys.
  */
 import { createPrivateKeyBytes, type MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
@@ -44,7 +45,8 @@ export const createTransitType = (makePrivateKey: MakePrivateKey = createPrivate
 export const ROTATION_INTERVAL_MS = 60_000
 
 /**
- * Rotates keys whose latest version has reached the configured age, on clusters that can write them. Only one run at a time.
+ * Rotates keys whose latest version has reached the configured age. Runs only on a cluster that can write the keys, and
+ * never twice at the same time.
  */
 const rotationOf = (keys: KeyStore): PeriodicWork => {
   const { context } = keys
@@ -67,7 +69,7 @@ const rotationOf = (keys: KeyStore): PeriodicWork => {
       const { latestVersion } = await keys.rotate(name, isDue)
       context.log.info('automatically rotated a transit key', { key: name, version: latestVersion })
     } catch (error) {
-      // A key that fails to rotate does not prevent the rotation of others.
+      // If a key cannot be rotated, the rotation of the other keys continues.
       if (work.isStopped || (error instanceof LogicalError && error.code === 'read-only')) throw error
       context.log.warn('automatic rotation of a transit key failed', { key: name, error: String(error) })
     }

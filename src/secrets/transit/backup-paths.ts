@@ -1,4 +1,4 @@
-/** backup and restore: a key with all its versions as one text, in a format specific to this server. */
+/** The paths backup and restore. A backup is a text with a key and all its versions, in a format of Understudy. */
 import { attempt } from '../../base/attempt.js'
 import { privateKeyOf } from '../../crypto/key-pairs.js'
 import { definePath, definePaths, type PathSpec } from '../../logical/backend.js'
@@ -54,7 +54,7 @@ const COUNTS = [
 
 const FLAGS = ['derived', 'convergent', 'exportable', 'allowPlaintextBackup', 'deletionAllowed'] as const
 
-/** Throws 400 for any text that `backup` cannot have produced. */
+/** Parses a backup. Throws LogicalError 400 for a text that `backup` cannot have returned. */
 const parseBackup = (text: string): KeyRecord => {
   const outer = attempt(() => parseJson(decodeBase64(text).toString('utf8')))
   if (!isJsonObject(outer) || outer.format !== FORMAT || !isJsonObject(outer.record)) throw damaged()
@@ -71,7 +71,7 @@ const parseBackup = (text: string): KeyRecord => {
   return restored
 }
 
-/** Returns true if exactly the versions from the oldest usable one to the latest are present. */
+/** Returns true if the versions are complete, from the oldest available version to the latest version. */
 const areVersions = (record: JsonObject, versions: JsonObject): boolean => {
   const latest = Number(record.latestVersion)
   const names = Object.keys(versions)
@@ -80,7 +80,7 @@ const areVersions = (record: JsonObject, versions: JsonObject): boolean => {
   const minimum = Number(record.minDecryptionVersion)
   if (minimum < oldest || minimum > latest || Number(record.minEncryptionVersion) > latest) return false
   if (numbers.length > LIMITS.transitKeyVersionsMax || numbers.length !== latest - oldest + 1) return false
-  // Names must be canonical numbers, so that no two names denote the same version.
+  // Requires canonical numbers as names, so that two names cannot refer to the same version.
   if (names.some((name, at) => name !== String(numbers[at]))) return false
   return numbers.every((number) => number >= oldest && number <= latest && isVersion(versions[number], record))
 }

@@ -1,4 +1,7 @@
-/** A request for one item or several. Each item of `batch_input` has the fields that a single item has in the body. */
+/**
+ * Reads requests for one item or for a batch, and builds their responses. Each item of `batch_input` has the fields
+ * that a request for one item has in its body.
+ */
 import { isJsonObject } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
@@ -8,11 +11,11 @@ import { any, int } from '../../logical/fields.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
 
-/** One item of a request. A field that was not sent is undefined, 0 or empty. */
+/** One item of a request. An absent field is undefined, 0 or empty. */
 export interface Item {
   text(name: string): string | undefined
   number(name: string): number
-  /** Decodes a base64 field. Throws 400. */
+  /** Returns the bytes of a base64 field. Throws LogicalError 400 for invalid base64. */
   bytes(name: string): Buffer
 }
 
@@ -34,7 +37,7 @@ const item = (text: Item['text'], number: Item['number']): Item => ({
   bytes: (name) => decodeBase64(text(name) ?? ''),
 })
 
-/** Returns the items of a request. Throws 400 for an invalid batch. */
+/** Returns the items of a request. Throws LogicalError 400 for an invalid batch. */
 export const readInput = (call: Pick<Call, 'values' | 'supplied'>): Input => {
   if (call.supplied('batch_input') && call.values.batch_input !== null) {
     return { isBatch: true, items: readBatch(call.values.batch_input as JsonValue) }
@@ -83,10 +86,12 @@ interface Outcome {
   readonly error?: LogicalError
 }
 
-/** The number of items processed before yielding to the event loop: many fast ones, or one private-key operation. */
+/**
+ * The number of items in one turn of the event loop: many quick operations, or one slow operation with a private key.
+ */
 const SLICE = { quick: 64, slow: 1 } as const
 
-/** Processes the items. An error in a batch affects only its item; for a single item it is thrown. */
+/** Processes the items. In a batch, LogicalError 400 becomes the outcome of its item. All other errors are thrown. */
 export const runItems = async (
   { isBatch, items }: Input,
   pace: keyof typeof SLICE,
@@ -105,7 +110,7 @@ export const runItems = async (
   return outcomes
 }
 
-/** Returns the response to a batch, regardless of the outcome of its items. */
+/** Returns the response to a batch with the results and errors of its items. `unfinished` is added to each error. */
 const batchResponse = (input: Input, outcomes: readonly Outcome[], unfinished: ItemData): Response => ({
   data: {
     batch_results: outcomes.map(({ data, error }, index) => ({
@@ -115,13 +120,13 @@ const batchResponse = (input: Input, outcomes: readonly Outcome[], unfinished: I
   },
 })
 
-/** Returns the data of a single item. For a batch, returns 200 with a list that includes the error of each failed item. */
+/** Returns the response to a request. The response to a batch is 200 even if items failed. */
 export const answerItems = (input: Input, outcomes: readonly Outcome[], unfinished: ItemData = {}): Response =>
   input.isBatch ? batchResponse(input, outcomes, unfinished) : { data: { ...outcomes[0]?.data } }
 
 /**
- * Responds like `answerItems`, but with 400 if an item of the batch failed, unless the request sets another status for
- * partial failure.
+ * Returns the response to a request. If items of a batch failed, the status is 400. If only some items failed, the
+ * request can set another status.
  */
 export const answerAllOrPart = (
   call: Pick<Call, 'values' | 'supplied'>,
@@ -140,7 +145,10 @@ export const answerAllOrPart = (
   return { ...response, status: 400, warnings: [warning] }
 }
 
-/** Decodes padded standard base64 and ignores line breaks. Throws 400 with the position of the first error. */
+/**
+ * Decodes standard base64 with padding, and ignores line breaks. Throws LogicalError 400 with the position of the first
+ * error.
+ */
 export const decodeBase64 = (text: string): Buffer => {
   const found = findMistake(text)
   if (found !== undefined) throw invalid(`illegal base64 data at input byte ${found}`)

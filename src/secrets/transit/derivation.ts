@@ -1,4 +1,4 @@
-/** The key material of a version. For a derived key it depends on the context. */
+/** Returns the key material of a version. The material of a derived key depends on the context. */
 import { LIMITS } from '../../base/limits.js'
 import { deriveBytes } from '../../crypto/digest.js'
 import { ed25519KeyBytes, ed25519SeedOf } from '../../crypto/key-pairs.js'
@@ -11,11 +11,11 @@ const MISSING =
 const materialOf = (record: KeyRecord, version: number): Buffer =>
   Buffer.from(versionOf(record, version).material, 'base64')
 
-/** Throws 400 for a context that is missing or too long. */
+/** Derives bytes from a secret and a context. Throws LogicalError 400 for a context that is missing or too long. */
 const derive = (secret: Buffer, context: Buffer, length: number): Buffer => {
   if (context.length === 0) throw invalid(MISSING)
   if (context.length > LIMITS.transitContextBytesMax) {
-    throw invalid(`a context has at most ${LIMITS.transitContextBytesMax} bytes`)
+    throw invalid(`the context is longer than ${LIMITS.transitContextBytesMax} bytes`)
   }
   return deriveBytes(secret, context, length)
 }

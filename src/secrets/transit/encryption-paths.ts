@@ -1,4 +1,4 @@
-/** encrypt, decrypt and rewrap. Only an encryption that creates its key writes to storage. */
+/** The paths encrypt, decrypt, rewrap and datakey. Only an encryption that creates its key writes to storage. */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, int, string } from '../../logical/fields.js'
@@ -40,19 +40,20 @@ const refuseNonce = (item: Item): void => {
   if (item.text('nonce')) throw invalid('provided nonce not allowed for this key')
 }
 
-const circumstancesOf = (item: Item) => ({ context: item.bytes('context'), associated: item.bytes('associated_data') })
+const cipherInputsOf = (item: Item) => ({ context: item.bytes('context'), associated: item.bytes('associated_data') })
 
 const paceOf = (record: KeyRecord) => (typeOf(record).form === 'pair' ? 'slow' : 'quick')
 
 const checkPadding = (scheme: string): void => {
-  if (scheme !== '' && scheme !== 'oaep') throw invalid(`padding_scheme ${scheme} is not supported here; use oaep`)
+  if (scheme !== '' && scheme !== 'oaep') throw invalid(`padding_scheme ${scheme} is not supported: use oaep`)
 }
 
 export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
   const { random } = keys.context
 
   /**
-   * Creates the key for its first encryption: a derived key if the request has a context. Requires the create capability.
+   * Creates the key for its first encryption. The key is derived if the request has a context. Requires the capability
+   * `create`.
    */
   const make = async ({ request, values }: EncryptCall, items: readonly Item[]): Promise<KeyRecord> => {
     if (request.operation !== 'create') throw invalid('encryption key not found')
@@ -76,7 +77,7 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
       if (item.text('plaintext') === undefined) throw invalid('missing plaintext to encrypt')
       refuseNonce(item)
       const plain = item.bytes('plaintext')
-      return encrypt(record, plain, item.number('key_version'), { ...circumstancesOf(item), random })
+      return encrypt(record, plain, item.number('key_version'), { ...cipherInputsOf(item), random })
     })
     return answerAllOrPart(call, input, outcomes)
   }
@@ -94,7 +95,7 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
         checkPadding(call.values.padding_scheme)
         const record = keys.require(call.values.name)
         const outcomes = await runItems(input, paceOf(record), (item) => ({
-          plaintext: decrypt(record, ciphertextOf(item), circumstancesOf(item)).toString('base64'),
+          plaintext: decrypt(record, ciphertextOf(item), cipherInputsOf(item)).toString('base64'),
         }))
         return answerAllOrPart(call, input, outcomes, { plaintext: '' })
       },
@@ -110,9 +111,9 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
           const record = keys.require(call.values.name)
           const outcomes = await runItems(input, paceOf(record), (item) => {
             refuseNonce(item)
-            const circumstances = circumstancesOf(item)
-            const plain = decrypt(record, ciphertextOf(item), circumstances)
-            return encrypt(record, plain, item.number('key_version'), { ...circumstances, random })
+            const inputs = cipherInputsOf(item)
+            const plain = decrypt(record, ciphertextOf(item), inputs)
+            return encrypt(record, plain, item.number('key_version'), { ...inputs, random })
           })
           return answerAllOrPart(call, input, outcomes)
         },
@@ -137,7 +138,7 @@ const hasContext = (items: readonly Item[]): boolean => {
 
 const FIELDS = {
   plaintext: string('`plaintext` returns the new key, `wrapped` only its ciphertext.'),
-  name: string('Name of the key that encrypts the new one.'),
+  name: string('Name of the key that encrypts the new key.'),
   context: string('Context of a derived key, in base64.'),
   nonce: string('Rejected: the server generates all nonces.'),
   bits: int('Size of the new key in bits: 128, 256 or 512.', 256),
@@ -146,7 +147,10 @@ const FIELDS = {
 
 const SIZES: ReadonlySet<number> = new Set([128, 256, 512])
 
-/** Creates datakey: a random key for the client's own use, with its ciphertext to store next to the encrypted data. */
+/**
+ * Creates the path datakey, which returns a random key for the client's own use and the ciphertext of this key. The
+ * client stores the ciphertext next to the data that it encrypts.
+ */
 export const datakeyPath = (keys: KeyStore): PathSpec =>
   definePath('datakey/:plaintext/:name', FIELDS, 'Generate a random key and encrypt it.', {
     update: (call) => {
@@ -157,7 +161,7 @@ export const datakeyPath = (keys: KeyStore): PathSpec =>
       if (!SIZES.has(bits)) throw invalid('invalid bit length')
       const record = keys.require(name)
       const [item] = readInput(call).items
-      if (!item) throw new Error('a request without batch has one item')
+      if (!item) throw new Error('the request has no item')
       refuseNonce(item)
       const { random } = keys.context
       const key = random.bytes(bits / 8)

@@ -9,8 +9,8 @@ import { privateKeyBytes, symmetricKeys } from './derivation.js'
 import { type KeyRecord, typeOf } from './key-record.js'
 import { CIPHERTEXT, formatVersioned, parseVersioned, pickVersion } from './versioned.js'
 
-/** Empty if not sent. */
-interface Circumstances {
+/** The context and the associated data of an item. Each is empty if the request does not contain it. */
+interface CipherInputs {
   readonly context: Buffer
   readonly associated: Buffer
 }
@@ -21,7 +21,7 @@ export const encrypt = (
   record: KeyRecord,
   plain: Buffer,
   wanted: number,
-  circumstances: Circumstances & { readonly random: Random },
+  inputs: CipherInputs & { readonly random: Random },
 ): { readonly ciphertext: string; readonly key_version: number } => {
   const type = typeOf(record)
   if (!type.encrypts) throw invalid(`message encryption not supported for key type ${type.name}`)
@@ -30,7 +30,7 @@ export const encrypt = (
     ciphertext: formatVersioned(version, bytes.toString('base64')),
     key_version: version,
   })
-  const { context, associated, random } = circumstances
+  const { context, associated, random } = inputs
   if (type.form === 'pair') {
     refuseAssociated(associated, type.name)
     const bytes = encryptWithRsa(privateKeyOf(privateKeyBytes(record, version, NONE)), plain)
@@ -38,14 +38,14 @@ export const encrypt = (
     return done(bytes)
   }
   const { key, nonceKey } = symmetricKeys(record, version, context)
-  // In convergent encryption the same plaintext in the same context always has the same nonce. Associated data must change
-  // the nonce: two tags under one nonce reveal the authentication key.
+  // In convergent encryption, the same plaintext in the same context always has the same nonce. The nonce must also
+  // depend on the associated data, because two tags with the same nonce reveal the authentication key.
   const ownKey = nonceKey && associated.length > 0 ? hmacSha256(nonceKey, associated) : nonceKey
   const nonce = ownKey ? hmacSha256(ownKey, plain).subarray(0, AEAD_NONCE_BYTES) : random.bytes(AEAD_NONCE_BYTES)
   return done(Buffer.concat([nonce, encryptBytes({ cipher: type.cipher, key, nonce, associated }, plain)]))
 }
 
-export const decrypt = (record: KeyRecord, ciphertext: string, { context, associated }: Circumstances): Buffer => {
+export const decrypt = (record: KeyRecord, ciphertext: string, { context, associated }: CipherInputs): Buffer => {
   const type = typeOf(record)
   if (!type.encrypts) throw invalid(`message decryption not supported for key type ${type.name}`)
   const { version, rest } = parseVersioned(record, ciphertext, CIPHERTEXT)

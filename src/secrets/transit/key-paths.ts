@@ -1,4 +1,4 @@
-/** keys: create, read, list and delete. */
+/** The paths of keys: create, read, list, delete, export and configure. */
 import { type Call, definePath, definePaths, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, string } from '../../logical/fields.js'
@@ -18,7 +18,7 @@ const FIELDS = {
   allow_plaintext_backup: bool('Whether a plaintext backup is allowed. Can be enabled later, but not disabled again.'),
   auto_rotate_period: duration('Age of the latest version at which the key is rotated: 1h or more; 0 means never.'),
   context: string('Context in base64: a read returns the public keys of a derived key in this context.'),
-  key_size: int('Rejected: it applies only to keys of type hmac, which are not supported.'),
+  key_size: int('Rejected: applies only to keys of type hmac, which are not supported.'),
 } as const
 
 export const keyPaths = (keys: KeyStore): PathSpec[] => [
@@ -114,7 +114,7 @@ const CONFIG_FIELDS = {
 
 const TRIM_FIELDS = {
   ...NAME,
-  min_available_version: int('Versions below this one are deleted permanently.'),
+  min_available_version: int('Oldest version to keep. Older versions are deleted permanently.'),
 } as const
 
 type ConfigCall = Call<typeof CONFIG_FIELDS>
@@ -192,6 +192,6 @@ const trimmed = (record: KeyRecord, minAvailableVersion: number): KeyRecord => {
   if (minAvailableVersion > minEncryptionVersion) throw refuse('cannot be greater than minimum encryption version')
   if (minAvailableVersion > minDecryptionVersion) throw refuse('cannot be greater than minimum decryption version')
   if (minAvailableVersion === 0) throw refuse('should be positive')
-  const kept = Object.entries(record.versions).filter(([number]) => Number(number) >= minAvailableVersion)
-  return { ...record, minAvailableVersion, versions: Object.fromEntries(kept) }
+  const remaining = Object.entries(record.versions).filter(([number]) => Number(number) >= minAvailableVersion)
+  return { ...record, minAvailableVersion, versions: Object.fromEntries(remaining) }
 }

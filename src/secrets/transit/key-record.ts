@@ -1,13 +1,13 @@
-/** A key as stored: one record with all its versions, so that it always replicates as a whole. */
+/** The stored form of a key: one record with all versions, so that a key always replicates as a whole. */
 import type { Random } from '../../base/random.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import { type KeyType, type KeyTypeName, keyTypeOf } from './key-types.js'
 
 interface KeyVersion {
   readonly createdMs: number
-  /** Base64: the bytes of a symmetric key, or a private key in PKCS #8. */
+  /** In base64: the bytes of a symmetric key, or a private key in PKCS #8. */
   readonly material: string
-  /** Base64. */
+  /** In base64. */
   readonly hmacKey: string
 }
 
@@ -20,14 +20,14 @@ export interface KeyRecord {
   readonly allowPlaintextBackup: boolean
   readonly deletionAllowed: boolean
   readonly minDecryptionVersion: number
-  /** 0 = the latest version. */
+  /** 0 means the latest version. */
   readonly minEncryptionVersion: number
-  /** 0 = never trimmed. */
+  /** 0 if the key has never been trimmed. */
   readonly minAvailableVersion: number
   readonly latestVersion: number
-  /** 0 = manual rotation only. */
+  /** 0 means no automatic rotation. */
   readonly autoRotatePeriodSeconds: number
-  /** By number. Versions below `minDecryptionVersion` stay until they are trimmed. */
+  /** The versions by number. Versions below `minDecryptionVersion` stay until the key is trimmed. */
   readonly versions: Readonly<Record<string, KeyVersion>>
   readonly restoredMs?: number
 }
@@ -74,11 +74,11 @@ export const withVersion = (record: KeyRecord, version: KeyVersion): KeyRecord =
 /** Returns the version with this number, which the caller must have validated. */
 export const versionOf = (record: KeyRecord, number: number): KeyVersion => {
   const version = record.versions[number]
-  if (!version) throw new Error(`the record of a transit key lacks its version ${number}`)
+  if (!version) throw new Error(`the record of the transit key has no version ${number}`)
   return version
 }
 
-/** Returns the numbers of the versions that may decrypt and verify, oldest first. */
+/** Returns the numbers of the versions that can decrypt and verify, oldest first. */
 export const usableVersions = (record: KeyRecord): number[] =>
   Object.keys(record.versions)
     .map(Number)

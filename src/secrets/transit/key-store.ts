@@ -1,4 +1,4 @@
-/** The keys of one mount. Each change is one transaction on one record. */
+/** The keys of one mount. Each change is one transaction, which writes one record. */
 import { LIMITS } from '../../base/limits.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { BackendContext } from '../../logical/backend.js'
@@ -23,7 +23,7 @@ export class KeyStore {
     return readKey(this.context.storage, name)
   }
 
-  /** Throws 400 with `text` if the key does not exist. */
+  /** Returns a key. Throws LogicalError 400 with `text` if the key does not exist. */
   require(name: string, text = 'encryption key not found'): KeyRecord {
     const record = this.find(name)
     if (!record) throw invalid(text)
@@ -38,7 +38,7 @@ export class KeyStore {
     return this.context.storage.list(FOLDER)
   }
 
-  /** Creates a key. An existing key stays unchanged, regardless of the requested settings. */
+  /** Creates a key. If the key exists, returns it unchanged, regardless of the requested settings. */
   async create(
     name: string,
     type: KeyType,
@@ -60,8 +60,8 @@ export class KeyStore {
   }
 
   /**
-   * Changes a key. `fn` receives the stored record and returns the new one, or throws. Throws 400 with `text` if the key
-   * does not exist.
+   * Changes a key. `fn` receives the stored record and returns the new record, or throws. Throws LogicalError 400 with
+   * `text` if the key does not exist.
    */
   change(name: string, text: string, fn: (record: KeyRecord) => KeyRecord): Promise<KeyRecord> {
     return this.context.storage.write((tx) => {
@@ -73,7 +73,7 @@ export class KeyStore {
     })
   }
 
-  /** Adds a version, unless `isDue` returns false for the record that is stored at the time of the write. */
+  /** Adds a version, unless `isDue` returns false for the stored record at the time of the write. */
   async rotate(name: string, isDue: (record: KeyRecord) => boolean = () => true): Promise<KeyRecord> {
     const present = this.require(name, 'key not found')
     this.#refuseIfReadOnly()
@@ -82,7 +82,7 @@ export class KeyStore {
       if (record.type !== present.type) throw invalid('another request replaced the key in the meantime')
       if (!isDue(record)) return record
       if (Object.keys(record.versions).length >= LIMITS.transitKeyVersionsMax) {
-        throw invalid(`a key has at most ${LIMITS.transitKeyVersionsMax} versions; trim it first`)
+        throw invalid(`the key has the maximum of ${LIMITS.transitKeyVersionsMax} versions: trim the key first`)
       }
       return withVersion(record, version)
     })
@@ -93,7 +93,7 @@ export class KeyStore {
     return makeVersion(type, { random, makePrivateKey: this.#makePrivateKey }, clock.now())
   }
 
-  /** Fails early if the key could not be stored: generating one may take a second of CPU time. */
+  /** Throws LogicalError `read-only` before a new version is generated, because this may take a second of CPU time. */
   #refuseIfReadOnly(): void {
     if (this.context.isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
   }
@@ -125,7 +125,7 @@ const putKey = (tx: Transaction, record: KeyRecord): void => putJson(tx, FOLDER 
 
 const HOUR_SECONDS = 3600
 
-/** Throws 400 for an invalid period. */
+/** Throws LogicalError 400 for an invalid period. */
 export const checkRotatePeriod = (seconds: number): void => {
   if (seconds !== 0 && seconds < HOUR_SECONDS) {
     throw invalid('auto rotate period must be 0 to disable or at least an hour')

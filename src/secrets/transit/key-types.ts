@@ -1,4 +1,4 @@
-/** The key types: the operations each supports, and the material of its versions. */
+/** The key types, with the operations that each type supports and the material of its versions. */
 import type { CipherName } from '../../crypto/ciphers.js'
 import type { PairKind } from '../../crypto/key-pairs.js'
 import { invalid } from '../../logical/errors.js'
@@ -51,7 +51,8 @@ export const DEFAULT_KEY_TYPE: KeyTypeName = 'aes256-gcm96'
 
 export const keyTypeOf = (name: KeyTypeName): KeyType => ({ name, ...TABLE[name] })
 
-const ELSEWHERE: ReadonlySet<string> = new Set([
+/** Key types of Vault that Understudy does not support. */
+const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'hmac',
   'managed_key',
   'aes128-cmac',
@@ -62,9 +63,12 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'hybrid',
 ])
 
-/** Throws 400 for an unsupported type, with a different text for types that Vault supports. */
+/**
+ * Returns a key type. Throws LogicalError 400 for an unknown type, with another text for a type that only Vault
+ * supports.
+ */
 export const parseKeyType = (name: string): KeyType => {
   if (Object.hasOwn(TABLE, name)) return keyTypeOf(name as KeyTypeName)
-  if (!ELSEWHERE.has(name)) throw invalid(`unknown key type ${name}`)
-  throw invalid(`keys of type ${name} are not supported here; supported are ${Object.keys(TABLE).join(', ')}`)
+  if (!UNSUPPORTED_TYPES.has(name)) throw invalid(`unknown key type ${name}`)
+  throw invalid(`keys of type ${name} are not supported: use one of ${Object.keys(TABLE).join(', ')}`)
 }

@@ -1,4 +1,4 @@
-/** A key in response form, without its secrets. */
+/** Converts keys to the form of responses, without their secrets. */
 import { wholeSeconds } from '../../base/duration.js'
 import { formatNanoTime } from '../../base/rfc3339.js'
 import { ed25519PublicBytes, privateKeyOf, publicPemOf } from '../../crypto/key-pairs.js'
@@ -49,7 +49,10 @@ const versionData = (record: KeyRecord, number: number, context: Buffer): unknow
   }
 }
 
-/** Returns a PEM public key, or base64 for Ed25519; empty for a derived key without a context. */
+/**
+ * Returns the public key in PEM format, or in base64 for Ed25519. Returns an empty text for a derived key without a
+ * context.
+ */
 export const publicKeyText = (record: KeyRecord, number: number, context: Buffer): string => {
   if (record.derived && context.length === 0) return ''
   const key = privateKeyOf(privateKeyBytes(record, number, context))

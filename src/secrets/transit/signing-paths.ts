@@ -1,4 +1,4 @@
-/** sign, verify and hmac. None of them writes to storage. */
+/** The paths sign, verify and hmac, which never write to storage. */
 import type { HashName } from '../../crypto/signatures.js'
 import { type Call, definePaths, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -38,7 +38,10 @@ const VERIFY_FIELDS = {
 
 type SigningCall = Call<typeof SIGNING>
 
-/** Returns the hash name. The path takes precedence, then the endpoint's own parameter name, then the older one. */
+/**
+ * Returns the name of the hash algorithm: from the path, otherwise from `hash_algorithm`, otherwise from the older
+ * `algorithm`.
+ */
 const hashNameOf = ({ values, supplied }: Pick<SigningCall, 'values' | 'supplied'>): string => {
   if (values.urlalgorithm !== '') return values.urlalgorithm
   return supplied('hash_algorithm') || !supplied('algorithm') ? values.hash_algorithm : values.algorithm
@@ -91,7 +94,7 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => [
         const input = readInput(call)
         const kind = decideKind(input.items)
         const record = keys.require(call.values.name, 'signature verification key not found')
-        const isValid = kind === 'hmac' ? hmacJudge(record, call) : signatureJudge(record, call)
+        const isValid = kind === 'hmac' ? hmacVerifier(record, call) : signatureVerifier(record, call)
         const outcomes = await runItems(input, kind === 'hmac' ? 'quick' : 'slow', (item) => ({ valid: isValid(item) }))
         return answerItems(input, outcomes, { valid: false })
       },
@@ -115,7 +118,7 @@ type VerifyCall = Pick<Call<typeof VERIFY_FIELDS>, 'values' | 'supplied'>
 
 const signedOf = (item: Item) => ({ input: inputOf(item, 'missing input'), context: item.bytes('context') })
 
-const hmacJudge = (record: KeyRecord, { values, supplied }: VerifyCall): ((item: Item) => boolean) => {
+const hmacVerifier = (record: KeyRecord, { values, supplied }: VerifyCall): ((item: Item) => boolean) => {
   const { urlalgorithm, algorithm, hash_algorithm } = values
   const hash = digestOf(
     urlalgorithm || (supplied('algorithm') || !supplied('hash_algorithm') ? algorithm : hash_algorithm),
@@ -123,12 +126,12 @@ const hmacJudge = (record: KeyRecord, { values, supplied }: VerifyCall): ((item:
   return (item) => isHmac(record, hash, inputOf(item, 'missing input'), item.text('hmac') ?? '')
 }
 
-const signatureJudge = (record: KeyRecord, call: VerifyCall): ((item: Item) => boolean) => {
+const signatureVerifier = (record: KeyRecord, call: VerifyCall): ((item: Item) => boolean) => {
   const scheme = schemeOf(record, optionsOf(call), 'verification')
   return (item) => isSigned(record, scheme, signedOf(item), item.text('signature') ?? '')
 }
 
-/** Returns whether the items contain signatures or HMACs. All must be of the same kind. */
+/** Returns whether the items contain signatures or HMACs. Throws LogicalError 400 if they contain both or neither. */
 const decideKind = (items: readonly Item[]): 'signature' | 'hmac' => {
   const has = (item: Item, name: string) => (item.text(name) ?? '') !== ''
   const signatures = items.filter((item) => has(item, 'signature')).length

@@ -1,4 +1,4 @@
-/** Signs with the versions of a key, and computes HMACs. */
+/** Creates and verifies signatures and HMACs with the versions of a key. */
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { hmacBytes } from '../../crypto/digest.js'
 import { ed25519PublicBytes, privateKeyOf } from '../../crypto/key-pairs.js'
@@ -23,13 +23,13 @@ const HASHES: Readonly<Record<string, HashName>> = {
 
 export const DEFAULT_HASH = 'sha2-256'
 
-/** Finds a hash algorithm; undefined for an unknown name. SHA-1 is allowed only for signatures. */
+/** Finds a hash algorithm. Returns undefined for an unknown name. SHA-1 is allowed only for signatures. */
 export const findHash = (name: string, use: 'signature' | 'digest'): HashName | undefined => {
   if (!Object.hasOwn(HASHES, name) || (name === 'sha1' && use === 'digest')) return undefined
   return HASHES[name]
 }
 
-/** Signing parameters of a request, by their API names. */
+/** The signing parameters of a request, with the values of the API. */
 interface SigningOptions {
   readonly hash: string
   readonly prehashed: boolean
@@ -38,7 +38,10 @@ interface SigningOptions {
   readonly saltLength: string
 }
 
-/** Returns the signature scheme of a key with these options. Throws 400 if the key or this server does not support them. */
+/**
+ * Returns the signature scheme of a key with these options. Throws LogicalError 400 if the key or this server does not
+ * support the options.
+ */
 export const schemeOf = (
   record: KeyRecord,
   options: SigningOptions,
@@ -86,7 +89,7 @@ interface ToSign {
 interface Signed {
   readonly signature: string
   readonly version: number
-  /** Set for a derived key, since the client has no other way to get it. */
+  /** The public key of a derived key, which clients need to verify the signature; undefined for other keys. */
   readonly publicKey: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** random and hash, which need no key. */
+/** The paths random and hash, which require no key. */
 import { type BackendContext, definePaths, type PathSpec } from '../../logical/backend.js'
 import { LIMITS } from '../../base/limits.js'
 import { hashBytes } from '../../crypto/digest.js'
@@ -48,7 +48,8 @@ export const toolPaths = ({ random }: Pick<BackendContext, 'random'>): PathSpec[
 const SOURCES: ReadonlySet<string> = new Set(['platform', 'seal', 'all'])
 
 const parseCount = (text: string): number => {
-  if (!/^-?\d{1,9}$/.test(text)) throw invalid(`error parsing url-set byte count: ${JSON.stringify(text)} is no number`)
+  if (!/^-?\d{1,9}$/.test(text))
+    throw invalid(`error parsing url-set byte count: ${JSON.stringify(text)} is not a number`)
   return Number(text)
 }
 

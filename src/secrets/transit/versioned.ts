@@ -1,4 +1,4 @@
-/** The format of ciphertexts, signatures and HMACs: `vault:v<version of the key>:<the rest>`. */
+/** The format of ciphertexts, signatures and HMACs: `vault:v<version of the key>:<content>`. */
 import { invalid } from '../../logical/errors.js'
 import type { KeyRecord } from './key-record.js'
 
@@ -6,7 +6,7 @@ const PREFIX = 'vault:v'
 
 export const formatVersioned = (version: number, rest: string): string => `${PREFIX}${version}:${rest}`
 
-/** The name of such a text in errors, and the error for a version that is too old. */
+/** The error texts for one kind of versioned text. */
 interface VersionedTexts {
   readonly subject: string
   readonly noPrefix: string
@@ -33,7 +33,10 @@ export const HMAC: VersionedTexts = {
   tooOld: 'cannot verify HMAC: version is too old (disallowed by policy)',
 }
 
-/** Parses the version and the rest of such a text. Throws 400 if the key does not allow this version. */
+/**
+ * Returns the version and the content of a ciphertext, a signature or an HMAC. Throws LogicalError 400 if the key does
+ * not allow this version.
+ */
 export const parseVersioned = (
   record: KeyRecord,
   text: string,
@@ -44,14 +47,17 @@ export const parseVersioned = (
   if (colon < 0) throw invalid(`${texts.subject}: wrong number of fields`)
   const digits = text.slice(PREFIX.length, colon)
   if (!/^\d{1,9}$/.test(digits)) throw invalid(`${texts.subject}: version number could not be decoded`)
-  // Version 0 is from before versioning, and means version 1.
+  // Version 0 means version 1. Early versions of Vault wrote it, before keys had versions.
   const version = Math.max(Number(digits), 1)
   if (version > record.latestVersion) throw invalid(`${texts.subject}: version is too new`)
   if (version < record.minDecryptionVersion) throw invalid(texts.tooOld)
   return { version, rest: text.slice(colon + 1) }
 }
 
-/** Returns the version for a new text; 0 means the latest. Throws 400 if the version is not allowed for this purpose. */
+/**
+ * Returns the version for a new text. `wanted` is 0 for the latest version. Throws LogicalError 400 if the version is
+ * not allowed for this purpose.
+ */
 export const pickVersion = (record: KeyRecord, wanted: number, purpose: 'encryption' | 'signing'): number => {
   const { latestVersion, minEncryptionVersion } = record
   const refuse = (why: string) => invalid(`requested version for ${purpose} is ${why}`)
@@ -59,7 +65,7 @@ export const pickVersion = (record: KeyRecord, wanted: number, purpose: 'encrypt
   if (wanted < 0) throw refuse('negative')
   if (wanted > latestVersion) throw refuse('higher than the latest key version')
   if (wanted < minEncryptionVersion) throw refuse('less than the minimum encryption key version')
-  // A version that may no longer decrypt may not encrypt either.
+  // A version that is too old to decrypt is also too old to encrypt.
   if (wanted < record.minDecryptionVersion) throw invalid(TOO_OLD)
   return wanted
 }

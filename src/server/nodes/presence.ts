@@ -76,6 +76,6 @@ export class Presence {
     const addresses = others.map(({ clusterAddress }) => clusterAddress)
     if (String(addresses) === String(this.#otherAddresses)) return
     this.#otherAddresses = addresses
-    this.#others.tell()
+    this.#others.emit()
   }
 }

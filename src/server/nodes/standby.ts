@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/printable.js'
 import { isServedWhile } from '../../core/pipeline/gate.js'
 import { isForActiveNode } from '../../core/pipeline/for-active-node.js'
-import { readInRoom } from '../../core/pipeline/large-answers.js'
+import { readWithinBudget } from '../../core/pipeline/large-answers.js'
 import { renderAnswer } from '../../logical/envelope.js'
 import { bodyTooLarge, LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered } from '../../logical/incoming.js'
@@ -192,7 +192,7 @@ export class Standby {
     // The body of such a request does not fit into a message between nodes.
     const isRedirected = rulesOf(request.path).body === 'file' || (request.headers[NO_FORWARDING] ?? '') !== ''
     if (isRedirected) return this.#redirect(request)
-    return readInRoom(request, () => relay.send(request), bodySize)
+    return readWithinBudget(request, () => relay.send(request), bodySize)
   }
 
   /**

@@ -1,7 +1,7 @@
 import { parseDurationMs } from '../../base/duration.js'
 import { packageVersion } from '../../base/package-version.js'
 import { invalid, notFound, sealed, unsupportedOperation } from '../../logical/errors.js'
-import type { Rendered, SideRequest } from '../../logical/incoming.js'
+import type { Rendered, LabRequest } from '../../logical/incoming.js'
 import { type JsonObject, parseJson } from '../../logical/json.js'
 import type { Withheld } from '../../logical/request.js'
 import { printJson } from '../../base/json-print.js'
@@ -32,7 +32,7 @@ import { isStream } from './own-feed.js'
 
 type Answer = JsonObject | string | AsyncIterable<Buffer> | undefined
 /** Executes an operation. Returns an `Answer`, or a promise of one. */
-type Run = (server: LabServer, body: JsonObject, request: SideRequest) => unknown
+type Run = (server: LabServer, body: JsonObject, request: LabRequest) => unknown
 
 /** The function that executes each operation of `SERVER_OPERATIONS`. */
 const RUNS: Readonly<Record<ServerOperation, Run>> = {
@@ -71,17 +71,14 @@ const takeImage = async (server: LabServer): Promise<JsonObject> => {
  * Creates the handler of Understudy-specific endpoints, which respond in every state. Errors have the form `{"errors":
  * [...]}`.
  */
-export const createLabApi = (
-  server: LabServer,
-  config: ServerConfig,
-): ((request: SideRequest) => Promise<Rendered>) => {
+export const createLabApi = (server: LabServer, config: ServerConfig): ((request: LabRequest) => Promise<Rendered>) => {
   const { labApi, labApiToken } = config.own
   const isOpen = new Map<OwnOperation, boolean>([
     [SERVER_OPERATIONS['GET metrics'], config.unauthenticatedMetrics],
     [SERVER_OPERATIONS['GET events'], config.hasPage],
     [SERVER_OPERATIONS['GET audit'], config.hasPage],
   ])
-  const mayKnowPaths = async (request: SideRequest): Promise<boolean> =>
+  const mayKnowPaths = async (request: LabRequest): Promise<boolean> =>
     (labApi && (labApiToken === '' || hasToken(request, labApiToken))) ||
     (await statusOfAuditRead(server, request)) === 200
   return async (request) => {
@@ -126,7 +123,7 @@ const parseBody = (body: Buffer): JsonObject => {
   return parsed as JsonObject
 }
 
-async function info(server: LabServer, _: JsonObject, { withheld }: SideRequest): Promise<JsonObject> {
+async function info(server: LabServer, _: JsonObject, { withheld }: LabRequest): Promise<JsonObject> {
   const cluster = server.runtime?.cluster
   const view = cluster?.replication.view
   const shown = (what: Withheld, text: string) => (withheld?.includes(what) ? '' : text)

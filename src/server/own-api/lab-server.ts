@@ -1,4 +1,4 @@
-import type { IncomingRequest, Rendered, SideRequest } from '../../logical/incoming.js'
+import type { IncomingRequest, Rendered, LabRequest } from '../../logical/incoming.js'
 import type { ClusterNode } from '../nodes/cluster-node.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
@@ -43,7 +43,7 @@ export const describeNode = ({
   }
 
 /** Throws a 403 error if the caller may not change this server. Without a token, only web pages are rejected. */
-export const requireRight = (request: SideRequest, token: string): void => {
+export const requireRight = (request: LabRequest, token: string): void => {
   if (token !== '' && !hasToken(request, token)) {
     throw denied('set the header X-Understudy-Token to the value of lab_api_token')
   } else if (token === '' && request.headers.origin !== undefined) {
@@ -51,7 +51,7 @@ export const requireRight = (request: SideRequest, token: string): void => {
   }
 }
 
-export const hasToken = ({ headers }: SideRequest, expected: string): boolean =>
+export const hasToken = ({ headers }: LabRequest, expected: string): boolean =>
   expected !== '' && isSameSecret(sha256(String(headers['x-understudy-token'] ?? '')), sha256(expected))
 
 const denied = (reason: string): LogicalError => new LogicalError('permission-denied', `permission denied: ${reason}`)
@@ -64,7 +64,7 @@ const LOCAL_NAME = /^(?:[^.]+|.+\.(?:localhost|local|internal|svc|test|home\.arp
  * requests need no check, because a browser rejects a certificate for another name. `own` has the addresses of the
  * server as URLs.
  */
-export const requireOwnHost = ({ headers: { host }, isTls }: SideRequest, own: readonly string[]): void => {
+export const requireOwnHost = ({ headers: { host }, isTls }: LabRequest, own: readonly string[]): void => {
   if (host === undefined || isTls) return
   const name = hostnameOf(String(host))
   const isOwn =
@@ -97,7 +97,7 @@ export const hidePaths = (value: JsonValue): JsonValue => {
  * token, which is audited. Rejects with `LogicalError`: 403 if the token may not read `sys/audit`, and 503 if the read
  * fails.
  */
-export const readOwnAudit = async (server: LabServer, request: SideRequest): Promise<JsonObject> => {
+export const readOwnAudit = async (server: LabServer, request: LabRequest): Promise<JsonObject> => {
   const status = await statusOfAuditRead(server, request)
   if (status === 403) throw new LogicalError('permission-denied', 'permission denied')
   if (status !== 200) throw new LogicalError('unavailable', `cannot read sys/audit: status ${status}; try again later`)
@@ -106,10 +106,10 @@ export const readOwnAudit = async (server: LabServer, request: SideRequest): Pro
 }
 
 /** Resolves to the HTTP status of a read of `sys/audit` with the request's token, or to 403 without a token. */
-export const statusOfAuditRead = async (server: LabServer, request: SideRequest): Promise<number> =>
+export const statusOfAuditRead = async (server: LabServer, request: LabRequest): Promise<number> =>
   textOf(request.headers['x-vault-token']) === undefined ? 403 : (await server.handle(devicesRead(request))).status
 
-const devicesRead = ({ id, headers, remoteAddress, namespaceHeader }: SideRequest): IncomingRequest => ({
+const devicesRead = ({ id, headers, remoteAddress, namespaceHeader }: LabRequest): IncomingRequest => ({
   id,
   operation: 'read',
   path: 'sys/audit',

@@ -216,7 +216,7 @@ export class InFlightRequests {
     this.#requests.set(request.id, { request, startTimeMs: this.#clock.now() })
     return () => {
       this.#requests.delete(request.id)
-      this.#ends.tell()
+      this.#ends.emit()
     }
   }
 

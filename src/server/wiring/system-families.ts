@@ -72,7 +72,8 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
     ...namespacePaths({
       namespaces,
       random,
-      isHidden: (path, { sight }) => replication.hidesNamespace(path) || (sight?.hidesNamespace(path) ?? false),
+      isHidden: (path, { visibility }) =>
+        replication.hidesNamespace(path) || (visibility?.hidesNamespace(path) ?? false),
       requireAllPresent: (namespace, request) => {
         const entries = table.all().filter(({ namespaceId }) => namespaceId === namespace.id)
         for (const entry of entries) router.requirePresent(entry, request, routePath(entry))
@@ -210,7 +211,7 @@ const createPathServices = ({ config, runtime, random, services, operationTokens
   const rights = uncountedRights(services)
   return {
     wrapActivation: (payload, ttlSeconds, creationPath) =>
-      services.wrapping.keep({
+      services.wrapping.store({
         namespace: ROOT_NAMESPACE,
         creationPath,
         wrap: { ttlSeconds, format: 'jwt' },

@@ -95,7 +95,7 @@ export class Follower {
     for await (const entry of sharedLog.follow(this.applied, signal)) {
       await store.follow(entry)
       this.#seen = entry.index
-      this.#listeners.tell()
+      this.#listeners.emit()
       if (entry.index >= last) return
     }
   }

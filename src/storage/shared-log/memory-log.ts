@@ -54,7 +54,7 @@ export class MemoryLog {
     if (this.#leader) return undefined
     const record = { ...candidate, term: ++this.#term, activeSinceMs }
     this.#leader = { record, expiry: this.#expireLeader() }
-    this.#changes.tell()
+    this.#changes.emit()
     return record
   }
 
@@ -77,7 +77,7 @@ export class MemoryLog {
     }
     this.#entries.push(entry)
     while (this.#entries.length > this.#entriesMax) this.#fold()
-    this.#changes.tell()
+    this.#changes.emit()
     return true
   }
 
@@ -87,7 +87,7 @@ export class MemoryLog {
     this.#entries.length = 0
     this.#image = new OrderedMap()
     for (const { key, value } of content) this.#image.set(key, value)
-    this.#changes.tell()
+    this.#changes.emit()
     return this.#base
   }
 
@@ -141,7 +141,7 @@ export class MemoryLog {
   #dropLeader(): void {
     this.#leader?.expiry.cancel()
     this.#leader = undefined
-    this.#changes.tell()
+    this.#changes.emit()
   }
 
   /** Merges the oldest entry into the image. */

@@ -154,7 +154,7 @@ export class MemorySharedLog implements Shared.SharedLog {
     const { leader } = this.#log
     if (leader === this.#leader || this.#ended.signal.aborted) return
     this.#leader = leader
-    this.#leaders.tell(leader)
+    this.#leaders.emit(leader)
   }
 
   #ask<T>(read: () => T, signal: AbortSignal): Promise<T> {

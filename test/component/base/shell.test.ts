@@ -50,7 +50,7 @@ it('setVariable quotes values for powershell and cmd', () => {
 })
 
 it.each(['"', '%PATH%', '!x!', '\n'])('setVariable rejects a value with %j for cmd', (text) => {
-  expect(() => setVariable('V', text, 'cmd')).toThrow('cmd takes no value with')
+  expect(() => setVariable('V', text, 'cmd')).toThrow('cmd cannot represent a value with')
 })
 
 it.each<Shell>([...SHELLS])('shellComment is one line for %s', (shell) => {

@@ -14,7 +14,7 @@ const runAs = (version: string) => {
 it.each(['18.20.8', '20.11.1'])('Node %s exits with the minimum version', (version) => {
   const { status, stdout, stderr } = runAs(version)
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-  expect(stderr.trim()).toBe(`understudy needs Node ${needed} or newer, and this is ${version}`)
+  expect(stderr.trim()).toBe(`understudy requires Node ${needed} or newer, but this is Node ${version}`)
 })
 
 it('the minimum version of Node starts the program', () => {

@@ -94,7 +94,7 @@ export const ROLE_BUGS: readonly Bug[] = [
   {
     name: 'losses are listed under the wrong mount',
     file: 'replication/roles/losses.ts',
-    from: 'const mount = found && paths.get(found.uuid)',
+    from: 'const mount = place && paths.get(place.uuid)',
     to: 'const mount = place && [...paths.values()].at(0)',
     needs: ({ failovers }) => failovers.includes('forced'),
   },

@@ -43,8 +43,8 @@ describe('a template in an address', () => {
 
   it.each([
     ['{{ GetInterfaceIP "ens5" }}', '{{ GetInterfaceIP "ens5" }} matches no address of this machine'],
-    ['{{ GetAllInterfaces | math "address" "+1" | attr "address" }}', 'math address +1 is not supported; supported'],
-    ['{{ range GetAllInterfaces }}{{ end }}', 'range GetAllInterfaces is not supported; supported are GetAllInt'],
+    ['{{ GetAllInterfaces | math "address" "+1" | attr "address" }}', 'math address +1 is not supported: use one of'],
+    ['{{ range GetAllInterfaces }}{{ end }}', 'range GetAllInterfaces is not supported: use one of GetAllInt'],
     ['{{ GetHostname }}', 'GetHostname is not supported'],
     ['{{ GetInterfaceIP }}', 'GetInterfaceIP is not supported'],
     ['{{ constructor }}', 'constructor is not supported'],

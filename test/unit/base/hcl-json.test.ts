@@ -23,20 +23,20 @@ test('HCL reads JSON documents with the meaning of JSON', () => {
 })
 
 test.each([
-  ['{"a":1,,}', '1:8 a key in double quotes was expected'],
-  ['{"a" 1}', '1:6 ":" was expected after the key'],
-  ['{"a":[1,,]}', '1:9 a JSON value was expected'],
-  ['{"a":[1 2]}', '1:9 a comma or "]" was expected'],
-  ['{"a":01}', '1:7 a comma or "}" was expected'],
+  ['{"a":1,,}', '1:8 expected a key in double quotes'],
+  ['{"a" 1}', '1:6 expected ":" after the key'],
+  ['{"a":[1,,]}', '1:9 expected a JSON value'],
+  ['{"a":[1 2]}', '1:9 expected a comma or "]"'],
+  ['{"a":01}', '1:7 expected a comma or "}"'],
   ['{"a":1e999}', '1:6 1e999 is not a number'],
-  ['{"a":tru}', '1:6 a JSON value was expected'],
+  ['{"a":tru}', '1:6 expected a JSON value'],
   ['{"a":"\n"}', '1:6 the string is not closed'],
   ['{"a":"\\x41"}', '1:7 the escape is unknown'],
-  ['{"a":\n', '2:1 a JSON value was expected'],
+  ['{"a":\n', '2:1 expected a JSON value'],
   ['{\n"a":1', '1:1 the bracket is not closed'],
   ['{} x', '1:4 unexpected text after the JSON document'],
-  ['[1]', '1:1 a key was expected'],
-  ['{// no\n}', '1:2 a key in double quotes was expected'],
+  ['[1]', '1:1 expected a key'],
+  ['{// no\n}', '1:2 expected a key in double quotes'],
 ])('invalid JSON is rejected: %j', (text, expected) => {
   try {
     parseHcl(text)

@@ -87,13 +87,13 @@ describe('errors state their position', () => {
   test.each([
     ['path "x" {', '1:10 the bracket is not closed'],
     ['a = [1, 2', '1:5 the bracket is not closed'],
-    ['a = [1 2]', '1:8 a comma or "]" was expected'],
-    ['a = 1\n}', '2:1 "}" was not expected here'],
-    ['a = ', '1:5 a value was expected'],
+    ['a = [1 2]', '1:8 expected a comma or "]"'],
+    ['a = 1\n}', '2:1 unexpected "}"'],
+    ['a = ', '1:5 expected a value'],
     ['a = nope', '1:5 "nope" is not a value'],
     ['a', '1:2 the text ends in the middle of an item'],
-    ['a b = 1', '1:5 a block was expected after its labels, not "="'],
-    ['= 1', '1:1 a key was expected'],
+    ['a b = 1', '1:5 expected a block after the labels, not "="'],
+    ['= 1', '1:1 expected a key'],
     ['{ } }', '1:5 unexpected text after the JSON document'],
     ['a = "x', '1:5 the string is not closed'],
     ['a = "x\ny"', '1:5 the string is not closed'],
@@ -106,13 +106,13 @@ describe('errors state their position', () => {
     ['a = 1.2.3', '1:5 the number is malformed'],
     ['a = 089', '1:5 089 is not a number'],
     ['a = 1e999', '1:5 1e999 is not a number'],
-    ['a = 1 / b', '1:7 a key was expected'],
+    ['a = 1 / b', '1:7 expected a key'],
   ])('%j', (text, expected) => {
     expect(mistake(text)).toBe(expected)
   })
 
   test('an HCL error names the file', () => {
-    expect(() => parseHcl('a = ', { file: 'vault.hcl' })).toThrow('vault.hcl: line 1, column 5: a value was expected')
+    expect(() => parseHcl('a = ', { file: 'vault.hcl' })).toThrow('vault.hcl: line 1, column 5: expected a value')
   })
 
   test('HCL limits nesting and length', () => {

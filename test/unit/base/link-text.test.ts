@@ -53,9 +53,14 @@ const textOf = (address: string): Promise<string> =>
 const DUMP = /SSL routines|openssl|:error:|socket hang up|\d\.\d{4,}|Parse Error/i
 
 test.each([
-  ['nothing listens', 'http', async () => 1, 'connection refused: no server listens there (ECONNREFUSED)'],
-  ['http:// on an https port', 'http', async () => listen(await tlsServer()), 'http:// on an https port?'],
-  ['https:// on an http port', 'https', async () => listen(http.createServer()), 'https:// on an http port?'],
+  ['nothing listens', 'http', async () => 1, 'connection refused: no server listens at this address (ECONNREFUSED)'],
+  [
+    'http:// on an https port',
+    'http',
+    async () => listen(await tlsServer()),
+    'starts with https:// if the server uses TLS',
+  ],
+  ['https:// on an http port', 'https', async () => listen(http.createServer()), 'use http:// instead of https://'],
   [
     'an authority nobody knows',
     'https',
@@ -72,7 +77,7 @@ test.each([
     'somebody who hangs up',
     'http',
     async () => listen(net.createServer((socket) => void socket.destroy())),
-    'http:// on an https port?',
+    'check that the server runs, and that the address starts with https://',
   ],
 ])('an error of a connection names the URL and what to check: %s', async (_what, scheme, start, text) => {
   const address = `${scheme}://127.0.0.1:${await start()}`

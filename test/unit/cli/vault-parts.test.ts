@@ -134,7 +134,7 @@ describe('data from the command line', () => {
 describe('JSON that is nested too deeply', () => {
   it.each(['[', '{"a":'])('command-line data rejects 100,000 levels of %s', async (open) => {
     const input = { readStdin: async () => Buffer.from(`{"a":${open.repeat(100_000)}`) }
-    await expect(readData(['-'], input)).rejects.toThrow('is not JSON: it is nested deeper than 300 levels')
+    await expect(readData(['-'], input)).rejects.toThrow('is not JSON: nested deeper than 300 levels')
   })
 
   it('command-line data takes 300 levels', async () => {
@@ -181,7 +181,7 @@ describe('the one-time pad', () => {
   })
 
   it('the one-time pad must be as long as the token', () => {
-    expect(() => decodeToken('AAAA', 'xx')).toThrow('it has 3 bytes, the OTP has 2')
+    expect(() => decodeToken('AAAA', 'xx')).toThrow('the token has 3 bytes, but the OTP has 2')
     expect(() => decodeToken('$$', 'xx')).toThrow('not base64')
   })
 })

@@ -646,7 +646,7 @@ describe('the caller’s own mistakes end with 1 and ask nothing', () => {
     ['policy write n /nowhere.hcl', 'Error opening policy file'],
     ['operator generate-root -decode=AA', 'Missing otp'],
     ['operator generate-root -recovery-token -init', 'Recovery tokens are not supported'],
-    ['operator unseal -non-interactive', 'standard input is not a terminal'],
+    ['operator unseal -non-interactive', '-non-interactive disables the prompt'],
     ['agent -config=x', 'use the agent of Vault'],
     ['plugin list', 'vault plugin is not supported: auth methods and secrets engines are built in'],
     ['plugin info -version=1 auth approle', 'built in'],
@@ -655,7 +655,7 @@ describe('the caller’s own mistakes end with 1 and ask nothing', () => {
     ['namespace unlock -unlock-key=x ns1', 'vault namespace unlock is not supported'],
     ['operator raft autopilot set-config', 'specify at least one setting'],
     ['operator raft remove-peer', 'Not enough arguments'],
-    ['operator rekey -target=moon', 'targets are barrier and recovery'],
+    ['operator rekey -target=moon', 'use barrier or recovery'],
     ['kv bogus', 'Usage: vault kv'],
     ['bogus', 'There is no command "bogus"'],
   ])('vault %s', async (line, text) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rawSize, readInRoom } from '../../../src/core/pipeline/large-answers.js'
+import { rawSize, readWithinBudget } from '../../../src/core/pipeline/large-answers.js'
 import { RawJson } from '../../../src/base/json.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 
@@ -27,7 +27,7 @@ describe('a read whose answer is large', () => {
       steps.push('read')
       return response
     }
-    await readInRoom({ operation: 'read', responseBudget, namespace: ROOT_NAMESPACE, path }, run, rawSize)
+    await readWithinBudget({ operation: 'read', responseBudget, namespace: ROOT_NAMESPACE, path }, run, rawSize)
     return steps
   }
   const tries = `try ${text.length}`

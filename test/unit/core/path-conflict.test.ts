@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isInTheWay, type MountLocation } from '../../../src/core/mounts/mount-table.js'
+import { conflictsWithNamespace, type MountLocation } from '../../../src/core/mounts/mount-table.js'
 
 const mount = (namespacePath: string, path: string, kind: 'secret' | 'auth' = 'secret'): MountLocation => ({
   namespacePath,
@@ -21,5 +21,5 @@ test.each([
   ['an auth method of that name', mount('', 'a/', 'auth'), 'a/', false],
   ['the root namespace', mount('', 'a/'), '', false],
 ])('%s', (_what, placed, path, expected) => {
-  expect(isInTheWay(placed, path)).toBe(expected)
+  expect(conflictsWithNamespace(placed, path)).toBe(expected)
 })

@@ -127,12 +127,12 @@ describe('unsupported policy text is rejected with its position', () => {
   test.each([
     ['path "x" {', 'line 1, column 10: the bracket is not closed'],
     ['path = { "a" = { capabilities = ["read"] } }', 'path "path": invalid key "a" on line 1'],
-    ['[{"path":{"a":{"capabilities":["read"]}}}]', 'a key was expected'],
-    ['name = ["mine"]', 'line 1, column 8: a string was expected'],
+    ['[{"path":{"a":{"capabilities":["read"]}}}]', 'expected a key'],
+    ['name = ["mine"]', 'line 1, column 8: expected a string'],
     ['path "x" { capabilities = ["fly"] }', 'path "x": invalid capability "fly"'],
     ['path "x" { capabilities = ["fly", "deny"] }', 'path "x": invalid capability "fly"'],
     ['path "x" { capabilities = ["Read"] }', 'path "x": invalid capability "Read"'],
-    ['path "x" { capabilities = ["read" "list"] }', 'a comma or "]" was expected'],
+    ['path "x" { capabilities = ["read" "list"] }', 'expected a comma or "]"'],
     ['path "x" { mfa_methods = "duo" }', 'mfa_methods must be a list'],
     ...['a/{{identity.entity.id', 'a/identity.entity.id}}', 'a/{{b}}c}}', 'a/{{b{{c}}', '}}{{'].map(
       (path): [string, string] => [
@@ -142,7 +142,7 @@ describe('unsupported policy text is rejected with its position', () => {
     ),
     ['path "x" { capabilities = "read" }', 'line 1, column 27: capabilities must be a list'],
     ['path "x" { capabilities = [1] }', 'path "x": invalid capability "1"'],
-    ['path "x" { capabilities = [true] }', 'line 1, column 28: a string was expected'],
+    ['path "x" { capabilities = [true] }', 'line 1, column 28: expected a string'],
     ['path "x" { policy = "fly" }', 'path "x": invalid policy "fly"'],
     ['path "x" { policy = "toString" }', 'path "x": invalid policy "toString"'],
     ['path "x/+*" { capabilities = ["read"] }', `path "x/+*": invalid use of wildcards ('+*' is forbidden)`],

@@ -168,6 +168,6 @@ describe('the token of a login', () => {
   })
 
   it('a token record of a later version is rejected', () => {
-    expect(() => decodeToken(Buffer.from('[2,"id"]'))).toThrow('a token is stored in format 2 of a later version')
+    expect(() => decodeToken(Buffer.from('[2,"id"]'))).toThrow('a token has format 2 of a later version')
   })
 })

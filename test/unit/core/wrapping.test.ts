@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 
 const keep = (namespace: NamespaceRef) =>
-  wrapping.keep({
+  wrapping.store({
     namespace,
     creationPath: 'sys/x',
     wrap: { ttlSeconds: 60, format: 'jwt' },

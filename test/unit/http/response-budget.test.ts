@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../support/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
-import { readInRoom } from '../../../src/core/pipeline/large-answers.js'
+import { readWithinBudget } from '../../../src/core/pipeline/large-answers.js'
 import { ResponseBudget, type AnswerSink } from '../../../src/http/limits/response-budget.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { type ResponseReservation, ROOT_NAMESPACE } from '../../../src/logical/request.js'
@@ -128,7 +128,7 @@ describe('the budget for large responses', () => {
   describe('if large responses are expected', () => {
     const ROOMY = { bytesMax: 10_000_000, waitingMax: 10, patienceMs: 5000 }
     const read = (responseBudget: ResponseReservation, run: () => void) =>
-      readInRoom(
+      readWithinBudget(
         { operation: 'read', responseBudget, namespace: ROOT_NAMESPACE, path: 'a' },
         async () => run(),
         () => 100_000,

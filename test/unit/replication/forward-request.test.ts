@@ -61,10 +61,15 @@ test.each(['', 'x', 'null', '5', '"x"', '[]', '{', '\u0000', '['.repeat(400) + '
 
 test('tokens and permissions in a forwarded request are ignored', () => {
   const headers = { 'x-vault-token': 'hvs.x', cookie: 'c', 'x-trace': 't' }
-  const claimed = { clientToken: 'hvs.x', token: { isRoot: true }, wrap: { ttlSeconds: 5, format: 'jwt' }, sight: {} }
+  const claimed = {
+    clientToken: 'hvs.x',
+    token: { isRoot: true },
+    wrap: { ttlSeconds: 5, format: 'jwt' },
+    visibility: {},
+  }
   const decoded = decode(JSON.stringify({ ...GOOD, ...claimed, headers }))
   expect(decoded.headers).toEqual({ 'x-trace': 't' })
-  expect([decoded.clientToken, decoded.token, decoded.wrap, decoded.sight]).toEqual([
+  expect([decoded.clientToken, decoded.token, decoded.wrap, decoded.visibility]).toEqual([
     undefined,
     undefined,
     undefined,

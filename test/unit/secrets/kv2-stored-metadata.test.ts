@@ -41,6 +41,6 @@ describe('the stored metadata of a secret', () => {
   })
 
   it('KV metadata of a later version is rejected', () => {
-    expect(() => decodeMetadata(Buffer.from('[2]'))).toThrow('stored in format 2 of a later version')
+    expect(() => decodeMetadata(Buffer.from('[2]'))).toThrow('has format 2 of a later version')
   })
 })

@@ -64,7 +64,7 @@ describe('a key', () => {
 
   it.each([
     [{ type: 'none' }, 'unknown key type none'],
-    [{ type: 'managed_key' }, /^keys of type managed_key are not supported here; supported are aes128-gcm96/],
+    [{ type: 'managed_key' }, /^keys of type managed_key are not supported: use one of aes128-gcm96/],
     [{ key_size: 32 }, 'key_size is not valid for algorithm aes256-gcm96'],
     [{ convergent_encryption: true }, 'convergent encryption requires derivation to be enabled'],
     [

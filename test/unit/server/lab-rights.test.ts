@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { SideRequest } from '../../../src/logical/incoming.js'
+import type { LabRequest } from '../../../src/logical/incoming.js'
 import { hasToken, hidePaths, requireOwnHost } from '../../../src/server/own-api/lab-server.js'
 
-const request = (headers: SideRequest['headers'], isTls = false): SideRequest => ({
+const request = (headers: LabRequest['headers'], isTls = false): LabRequest => ({
   ...{
     id: '',
     method: 'GET',

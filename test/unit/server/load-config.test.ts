@@ -345,7 +345,7 @@ understudy {
 
   it.each([
     ['api_addr = "http://{{ GetPublicIP }}:8200"', 'FILE:10: api_addr: {{ GetPublicIP }} matches no address'],
-    ['api_addr = "{{ GetHostname }}"', 'FILE:10: api_addr: GetHostname is not supported; supported are Get'],
+    ['api_addr = "{{ GetHostname }}"', 'FILE:10: api_addr: GetHostname is not supported: use one of Get'],
     ['cluster_addr = "{{ GetAllInterfaces | join \\"name\\" \\" \\" }} b"', 'FILE:10: cluster_addr: "'],
     ['api_addr = "nowhere at all"', 'FILE:10: api_addr: "nowhere at all" is not an address such as https://host:8200'],
     ['api_addr = "ftp://a:1"', 'FILE:10: api_addr: "ftp://a:1" is not an address'],

@@ -49,8 +49,6 @@ export const statusCommand = (output: Output): Command =>
       if (survey.problems.length > 0) throw new LabError('remote', survey.problems.join('; '))
     })
 
-const ANSWER_MS = 1000
-
 /** Describes the log entries that each cluster discarded, or that only this cluster still has. */
 const describeLosses = async (lab: AnyLab): Promise<string[]> =>
   (await askLosses(lab)).flatMap(({ cluster, losses, held }) => {

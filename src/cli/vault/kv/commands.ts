@@ -33,7 +33,10 @@ const METADATA_FLAGS = {
   'custom-metadata': flag.pairs('Custom metadata as key=value; may be repeated.'),
 } as const
 
-/** Error statuses of PATCH after which the command reads and writes the secret: missing capability, unsupported method. */
+/**
+ * Status codes of PATCH after which the command reads the secret and writes it instead: no capability `patch`, or an
+ * unsupported method.
+ */
 const NO_PATCH = [403, 405]
 
 export const kvCommands: readonly Command[] = [
@@ -50,7 +53,7 @@ export const kvCommands: readonly Command[] = [
       if (!target.isV2 || secret.wrapInfo) return out.secret(secret)
       const { data, metadata } = secret.data ?? {}
       if (out.field === '') {
-        // A deleted version has metadata and no data.
+        // A deleted version has metadata, but no data.
         const sections = [['Metadata', metadata] as const, ['Data', data] as const]
         return printSections(out, secret, ['Secret Path', at], sections)
       }
@@ -91,9 +94,9 @@ export const kvCommands: readonly Command[] = [
       if (!NO_PATCH.includes(reply.status)) return printVersion(call, reply.secret, at)
     }
     const { data: current, version } = await readVersion(call, target)
-    if (!current) throw localError(`No value found at ${at}; there is nothing to change`)
-    const kept = Object.entries({ ...current, ...changes }).filter(([, value]) => value !== null)
-    return writeVersion(call, at, Object.fromEntries(kept), flags.cas ?? version)
+    if (!current) throw localError(`No value found at ${at}: use kv put to create the secret`)
+    const remaining = Object.entries({ ...current, ...changes }).filter(([, value]) => value !== null)
+    return writeVersion(call, at, Object.fromEntries(remaining), flags.cas ?? version)
   }),
   command(
     'kv rollback PATH',
@@ -105,7 +108,7 @@ export const kvCommands: readonly Command[] = [
       const target = await findTarget(call, 'rollback')
       const current = await readVersion(call, target)
       const wanted = await readVersion(call, target, version)
-      if (!wanted.data) throw localError(`version ${version} cannot be restored: it is deleted or destroyed`)
+      if (!wanted.data) throw localError(`version ${version} cannot be restored, because it is deleted or destroyed`)
       return writeVersion(call, target.at('data'), wanted.data, current.version)
     },
   ),
@@ -163,13 +166,13 @@ const casOption = (cas: number | undefined): JsonMap => (cas === undefined || ca
 
 const nullsOf = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, null]))
 
-/** Prints the response of a write: the metadata of the new version. */
+/** Prints the response to a write, which is the metadata of the new version. */
 const printVersion = ({ out }: KvCall, secret: Secret | undefined, at: string): number => {
   const written = found(secret, at)
   return printSections(out, written, ['Secret Path', at], [['Metadata', written.data ?? {}]])
 }
 
-/** Writes a new version if the newest one is still `cas`. */
+/** Writes a new version. The server rejects the write if the newest version is not `cas`. */
 const writeVersion = async (call: KvCall, at: string, data: JsonMap, cas: unknown): Promise<number> => {
   const { secret } = await call.api.request(`Error writing data to ${at}`, 'PUT', at, {
     body: { data, options: { cas } },
@@ -184,7 +187,7 @@ const changeVersions = async (call: Call<typeof VERSIONS_FLAGS>, verb: 'undelete
   return writeAt(call, 'PUT', at, { body: { versions } })
 }
 
-/** Sends only the settings from the command line. The others stay unchanged. */
+/** Writes the metadata of a secret. Settings that are not on the command line stay unchanged. */
 const writeMetadata = async (
   call: Call<typeof METADATA_FLAGS>,
   method: 'PUT' | 'PATCH',

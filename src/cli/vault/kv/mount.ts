@@ -13,23 +13,27 @@ export const MOUNT_FLAG = {
 
 interface KvTarget {
   readonly isV2: boolean
-  /** Returns the request path: with the infix of a v2 mount (`data`, `metadata`, ...), or unchanged on v1. */
+  /**
+   * Returns the request path. On a v2 mount, `part` (`data`, `metadata`, …) follows the mount path. On a v1 mount,
+   * `part` is omitted.
+   */
   at(part: string): string
 }
 
 /**
- * Asks the server for the mount of the path. If the server does not support this request (404), the mount counts as KV v1.
- * Throws if `needsV2` is set and the mount is not KV v2. `needsV2`: the flag or command for the error message.
+ * Finds the mount of the path by a request to the server. If the server does not support this request (404), the mount
+ * counts as KV v1. `needsV2` is the flag or command that requires KV v2, and is used in the error text. Throws a local
+ * error if `needsV2` is set and the mount is not KV v2.
  */
 export const findTarget = async (
   { api, at: path, flags: { mount: mountFlag } }: Call<typeof MOUNT_FLAG>,
   needsV2?: string,
 ): Promise<KvTarget> => {
-  const asked = cleanPath(mountFlag || path)
+  const requestedPath = cleanPath(mountFlag || path)
   const { status, secret } = await api.request(
-    `Error making preflight request for ${asked}`,
+    `Error making preflight request for ${requestedPath}`,
     'GET',
-    `sys/internal/ui/mounts/${asked}`,
+    `sys/internal/ui/mounts/${requestedPath}`,
     { isPreliminary: true, expected: [404] },
   )
   const mount = cleanPath(status === 404 ? mountFlag : textOf(secret?.data?.path))
@@ -41,7 +45,7 @@ export const findTarget = async (
   return { isV2, at: (part) => [mount, isV2 ? part : '', key].filter(Boolean).join('/') }
 }
 
-/** Reads the newest version, or the given version. `data` is undefined if that version is deleted or destroyed. */
+/** Reads a version of a secret. Default: the newest. `data` is undefined if the version is deleted or destroyed. */
 export const readVersion = async (call: Session, target: KvTarget, version?: number) => {
   const query = version === undefined ? {} : { version: String(version) }
   const secret = await readAt(call, target.at('data'), { query, isPreliminary: true })
@@ -49,12 +53,12 @@ export const readVersion = async (call: Session, target: KvTarget, version?: num
   return { data: isMap(data) ? data : undefined, version: isMap(metadata) ? metadata.version : 0 }
 }
 
-/** Width of a table beside its longest key: four spaces and the word `Value`. */
+/** Width of the title of a section without its longest key: four spaces and the word `Value`. */
 const COLUMNS_BESIDES_KEY = 9
 
 /**
- * Prints a path, then the sections that are objects, with their titles. In other formats, and for a single field or a
- * wrapped response, prints the response.
+ * Prints a path, followed by each section that is an object, with its title. With another format than `table`, with
+ * `-field`, and for a wrapped response, prints the response instead.
  */
 export const printSections = (
   out: Output,

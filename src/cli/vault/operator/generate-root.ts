@@ -1,4 +1,4 @@
-/** operator generate-root: generates a root token, or with -dr-token an operation token, from key shares. */
+/** The command operator generate-root: generates a root token from key shares, or an operation token with -dr-token. */
 import { base62 } from '../../../base/id.js'
 import { decodeWithOtp } from '../../../base/one-time-pad.js'
 import { ROOT } from '../api.js'
@@ -25,7 +25,7 @@ const FLAGS = {
 
 type RootCall = Call<typeof FLAGS>
 
-/** Returns the part of an attempt's path before `attempt` and `update`. */
+/** Returns the API path above `attempt` and `update`. */
 const basePath = ({ flags }: RootCall): string =>
   flags['dr-token'] ? 'sys/replication/dr/secondary/generate-operation-token' : 'sys/generate-root'
 
@@ -44,11 +44,12 @@ export const generateRootCommand = command(
   },
 )
 
-/** Sends a request about the attempt. Resolves to the response. */
-const askAttempt = async (call: RootCall, what: string, method: string, body?: JsonMap): Promise<JsonMap> =>
+/** Sends a request to the path of the attempt. Resolves to the response body. */
+const requestAttempt = async (call: RootCall, what: string, method: string, body?: JsonMap): Promise<JsonMap> =>
   (await call.api.request(what, method, `${basePath(call)}/attempt`, { ...(body && { body }), ...ROOT })).body
 
-const readStatus = (call: RootCall): Promise<JsonMap> => askAttempt(call, 'Error getting root generation status', 'GET')
+const readStatus = (call: RootCall): Promise<JsonMap> =>
+  requestAttempt(call, 'Error getting root generation status', 'GET')
 
 const otpLength = (status: JsonMap): number => {
   const length = Number(goText(status.otp_length ?? 0))
@@ -61,7 +62,7 @@ const generateOtp = async (call: RootCall): Promise<number> =>
 
 const decode = async (call: RootCall): Promise<number> => {
   const { flags, io } = call
-  if (!flags.otp) throw localError('Missing otp: use -otp to supply it')
+  if (!flags.otp) throw localError('Missing otp: specify it with -otp')
   const encoded = (await readText(flags.decode, io)).trim()
   otpLength(await readStatus(call))
   return printText(call, 'token', decodeToken(encoded, flags.otp))
@@ -75,15 +76,15 @@ const start = async (call: RootCall): Promise<number> => {
   if (flags.otp && flags['pgp-key']) throw localError('-otp cannot be combined with -pgp-key')
   const [pgpKey = ''] = readPgpKeys(flags['pgp-key'] ? [flags['pgp-key']] : [])
   const body = { otp: flags.otp, pgp_key: pgpKey }
-  return print(call, await askAttempt(call, 'Error initializing root generation', 'PUT', body))
+  return print(call, await requestAttempt(call, 'Error initializing root generation', 'PUT', body))
 }
 
 const cancel = async (call: RootCall): Promise<number> => {
-  await askAttempt(call, 'Error canceling root token generation', 'DELETE')
+  await requestAttempt(call, 'Error canceling root token generation', 'DELETE')
   return call.out.success('Root token generation canceled (if it was started)')
 }
 
-/** Submits one key share to the current attempt. */
+/** Submits one key share to the current attempt, and prints the progress. */
 const provide = async (call: RootCall): Promise<number> => {
   const status = await readStatus(call)
   if (status.started !== true) throw localError('No root generation is in progress: start one with -init')
@@ -118,15 +119,15 @@ const OPTIONAL_ROWS = {
 } as const
 
 /**
- * Decodes a token with its one-time password. `encoded` is base64 without padding (padding is accepted). Throws if
- * password and token differ in length.
+ * Decodes a token with its one-time password. `encoded` is base64, with or without padding. Throws a local error if
+ * `encoded` is not base64, or if the token and the password differ in length.
  */
 export const decodeToken = (encoded: string, otp: string): string => {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) throw localError('Error decoding token: it is not base64')
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) throw localError('Error decoding token: the token is not base64')
   const tokenBytes = Buffer.byteLength(encoded, 'base64')
   const otpBytes = Buffer.byteLength(otp)
   if (tokenBytes === 0 || tokenBytes !== otpBytes) {
-    throw localError(`Error decoding token: it has ${tokenBytes} bytes, the OTP has ${otpBytes}`)
+    throw localError(`Error decoding token: the token has ${tokenBytes} bytes, but the OTP has ${otpBytes}`)
   }
   return decodeWithOtp(encoded, otp)
 }

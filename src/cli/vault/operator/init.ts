@@ -10,12 +10,12 @@ import { readSealStatus } from './seal.js'
 const INIT_FLAGS = {
   'key-shares': flag.int('Number of key shares.', { aliases: ['n'] }),
   'key-threshold': flag.int('Number of key shares that unseal.', { aliases: ['t'] }),
-  'recovery-shares': flag.int('Number of recovery key shares, under auto-unseal.'),
+  'recovery-shares': flag.int('Number of recovery key shares; only with auto-unseal.'),
   'recovery-threshold': flag.int('Number of recovery key shares that are required.'),
   'pgp-keys': flag.list('Files with public keys, one for each key share.'),
   'recovery-pgp-keys': flag.list('Files with public keys, one for each recovery key share.'),
   'root-token-pgp-key': flag.text('File with the public key for the root token.'),
-  'stored-shares': flag.int('Accepted; has no effect.'),
+  'stored-shares': flag.int('Accepted without effect.'),
   status: flag.bool('Only check whether the server is initialized: exit code 0 if it is, 2 if not.'),
 } as const
 
@@ -45,7 +45,10 @@ export const initCommand = command(
 
 type InitBody = ReturnType<typeof initBody>
 
-/** Returns the request body. A seal has unseal keys or recovery keys, so the fields of the other kind default to zero. */
+/**
+ * Returns the request body. The numbers of recovery key shares default to zero without auto-unseal, and the numbers of
+ * unseal key shares default to zero with auto-unseal.
+ */
 const initBody = (flags: FlagValues<typeof INIT_FLAGS>, isAuto: boolean) => {
   const pgpKeys = readPgpKeys(flags['pgp-keys'])
   const recoveryPgpKeys = readPgpKeys(flags['recovery-pgp-keys'])
@@ -94,18 +97,23 @@ const describeKeys = (keys: JsonMap): string => {
   ].join('\n')
 }
 
-/** Reads public keys from binary or armored files. Returns them in base64, as the API expects them. */
+/**
+ * Reads public keys from binary or armored files. Returns the keys in base64, as the API expects. Throws a local error
+ * for an unreadable file.
+ */
 export const readPgpKeys = (files: readonly string[]): string[] => files.map(readPgpKey)
 
 const readPgpKey = (name: string): string => {
   if (name.startsWith('keybase:')) throw localError('Keys from keybase.io are not supported: export the key to a file')
-  const bytes = locally('The PGP key cannot be read', () => readNamedFile(name.replace(/^@/, '')))
+  const bytes = locally('The PGP key file cannot be read', () => readNamedFile(name.replace(/^@/, '')))
   const text = bytes.toString('latin1').trim()
   if (text.startsWith('-----BEGIN PGP')) return unwrapArmor(text)
   return /^[A-Za-z0-9+/\s]+=*$/.test(text) ? text.replace(/\s/g, '') : bytes.toString('base64')
 }
 
-/** Returns the base64 text of an armored key without its headers, which end at an empty line, and its checksum. */
+/**
+ * Returns the base64 text of an armored key without the headers, which end at an empty line, and without the checksum.
+ */
 const unwrapArmor = (text: string): string => {
   const lines = text.split(/\r?\n/).map((line) => line.trim())
   const start = lines.indexOf('')

@@ -1,4 +1,4 @@
-/** operator raft: the storage of a node, its snapshots and its peers. */
+/** The commands of operator raft: peers, snapshots and Autopilot. */
 import { LIMITS } from '../../../base/limits.js'
 import { readNamedFile } from '../../../base/named-file.js'
 import { messageOf } from '../../../base/printable.js'
@@ -57,12 +57,12 @@ export const raftCommands: readonly Command[] = [
     'operator raft join [LEADER_API_ADDRESS | AUTO_JOIN]',
     'Join this new server to the cluster of another node',
     JOIN_FLAGS,
-    async ({ api, out, io, args: [place = ''], flags }) => {
-      // An argument that is not an address describes address discovery: `provider=...`.
-      const isAddress = URL.canParse(place) || !place.includes('=')
+    async ({ api, out, io, args: [target = ''], flags }) => {
+      // An argument such as `provider=...` is not an address. It configures the discovery of addresses.
+      const isAddress = URL.canParse(target) || !target.includes('=')
       const body = {
-        leader_api_addr: isAddress ? place : '',
-        auto_join: isAddress ? '' : place,
+        leader_api_addr: isAddress ? target : '',
+        auto_join: isAddress ? '' : target,
         auto_join_scheme: flags['auto-join-scheme'],
         auto_join_port: flags['auto-join-port'] ?? 0,
         leader_ca_cert: await readText(flags['leader-ca-cert'], io),
@@ -88,7 +88,7 @@ export const raftCommands: readonly Command[] = [
       return VAULT_EXIT.ok
     },
   ),
-  // Reads the file locally, because its description is not encrypted.
+  // This command sends no request, because the file describes its contents without encryption.
   command(
     'operator raft snapshot inspect FILE',
     'Print the contents of a snapshot file',
@@ -136,14 +136,14 @@ const SETTINGS = {
   'disable-upgrade-migration': flag.bool('Do not move votes to servers of a newer version.'),
 } as const
 
-/** The keys of the configuration, of the state and of one server, in display order. */
+/** The JSON keys that are printed, in display order. */
 const CONFIGURATION_KEYS =
   'cleanup_dead_servers last_contact_threshold dead_server_last_contact_threshold server_stabilization_time min_quorum max_trailing_logs disable_upgrade_migration'
 const STATE_KEYS = 'healthy failure_tolerance leader'
 const SERVER_KEYS =
   'name address status node_status healthy last_contact last_term last_index version upgrade_version redundancy_zone node_type'
 
-/** Returns the keys with their titles: `Last Contact` for `last_contact`. */
+/** Returns each key with its title, for example `last_contact` with `Last Contact`. */
 const titled = (keys: string): (readonly [key: string, title: string])[] =>
   keys.split(' ').map((key) => [key, key.replaceAll('_', ' ').replace(/\b[a-z]/g, (letter) => letter.toUpperCase())])
 

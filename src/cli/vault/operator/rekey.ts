@@ -1,4 +1,4 @@
-/** operator rekey: replaces the unseal or recovery key shares. Requires the current shares. */
+/** The command operator rekey: replaces the unseal or recovery key shares. Requires the current shares. */
 import { textsOfJson } from '../../../base/json-print.js'
 import { ROOT } from '../api.js'
 import { type Call, command } from '../command.js'
@@ -29,7 +29,9 @@ const FLAGS = {
 
 type RekeyCall = Call<typeof FLAGS>
 
-/** `base`: the part of the paths before `init`, `update` and `verify`. */
+/**
+ * The API paths of a target. `init`, `update` and `verify` are below `base`. `key` is the name of a share in prompts.
+ */
 const BARRIER = { base: 'sys/rekey', backup: 'sys/rekey/backup', key: 'Unseal Key' }
 const RECOVERY = { base: 'sys/rekey-recovery-key', backup: 'sys/rekey/recovery-key-backup', key: 'Recovery Key' }
 const TARGETS = new Map([
@@ -41,12 +43,12 @@ type Target = typeof BARRIER
 
 export const rekeyCommand = command(
   'operator rekey [KEY]',
-  'Generate new key shares from the current ones',
+  'Replace the key shares (requires the current shares)',
   FLAGS,
   async (call) => {
     const { flags } = call
     const target = TARGETS.get(flags.target.trim().toLowerCase())
-    if (!target) throw localError(`Unknown target: ${flags.target}; targets are barrier and recovery`)
+    if (!target) throw localError(`Unknown target: ${flags.target}: use barrier or recovery`)
     if (flags['backup-delete']) return deleteBackup(call, target)
     if (flags['backup-retrieve']) return retrieveBackup(call, target)
     if (flags.cancel) return cancel(call, target)
@@ -82,18 +84,22 @@ const cancel = async ({ api, flags, out }: RekeyCall, { base }: Target): Promise
   return out.success(`Canceled ${noun} (if it was started)`)
 }
 
-/** Reads the progress of the rekey, or of its verification. */
+/** Reads the progress of the rekey, or of its verification with -verify. */
 const readStatus = async ({ api, flags }: RekeyCall, { base }: Target): Promise<JsonMap> => {
   const [path, noun] = flags.verify ? ['verify', 'rekey verification'] : ['init', 'rekey']
   return (await api.request(`Error getting ${noun} status`, 'GET', `${base}/${path}`, ROOT)).body
 }
 
-/** Submits one share to the current rekey, or to its verification. */
+/** Submits one share to the current rekey, or to its verification with -verify. Prints the progress or the result. */
 const provide = async (call: RekeyCall, target: Target): Promise<number> => {
   const { verify } = call.flags
   const status = await readStatus(call, target)
   if (status.started !== true) {
-    throw localError(verify ? 'No rekey requires verification' : 'No rekey is in progress: start one with -init')
+    throw localError(
+      verify
+        ? 'No rekey is waiting for verification: start one with -init -verify'
+        : 'No rekey is in progress: start one with -init',
+    )
   }
   const titles = { nonce: verify ? 'Rekey verification nonce' : 'Rekey operation nonce', key: target.key }
   const body = await provideShare(call, `${target.base}/${verify ? 'verify' : 'update'}`, status, titles)
@@ -117,18 +123,19 @@ const printKeys = ({ out }: RekeyCall, body: JsonMap, status: JsonMap): number =
 }
 
 const afterwards = (body: JsonMap, { n, t }: JsonMap): string[] => {
-  const made = `${goText(n)} new key shares (threshold ${goText(t)})`
-  const kept = 'The cluster stores the encrypted shares: -backup-retrieve prints them, -backup-delete deletes them.'
+  const newShares = `${goText(n)} new key shares (threshold ${goText(t)})`
+  const backupText =
+    'The cluster stores the encrypted shares: -backup-retrieve prints them, -backup-delete deletes them.'
   const texts =
     body.verification_required === true
       ? [
-          `There are ${made}. They become valid when enough of them are submitted with -verify. Until then, the old shares are valid.`,
+          `There are ${newShares}. They become valid when enough of them are submitted with -verify. Until then, the old shares are valid.`,
           `Verification nonce: ${textOf(body.verification_nonce)}`,
         ]
       : [
-          `Success! There are ${made}, and the old shares are invalid. The new shares cannot be displayed again: store each of them separately.`,
+          `Success! There are ${newShares}, and the old shares are invalid. The new shares cannot be displayed again: store each of them separately.`,
         ]
-  return [...(body.backup === true ? [kept] : []), ...texts].flatMap((text) => ['', wrapIndented(text)])
+  return [...(body.backup === true ? [backupText] : []), ...texts].flatMap((text) => ['', wrapIndented(text)])
 }
 
 const retrieveBackup = async ({ api, out }: RekeyCall, { backup }: Target): Promise<number> => {
@@ -142,7 +149,7 @@ const deleteBackup = async ({ api, out }: RekeyCall, { backup }: Target): Promis
   return out.success('Deleted the stored keys (if there were any)')
 }
 
-/** Prints the progress of the rekey, or of its verification. */
+/** Prints the progress of the rekey, or of its verification with -verify. */
 const print = ({ out, flags }: RekeyCall, body: JsonMap): number =>
   out.record(body, () => formatPairs(flags.verify ? verificationRows(body) : attemptRows(body)))
 

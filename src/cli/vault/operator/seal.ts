@@ -1,17 +1,17 @@
-/** status, and operator unseal, seal, members, key-status, rotate and step-down: the state of one server. */
+/** The commands status and operator unseal, seal, members, key-status, rotate and step-down. */
 import { ROOT } from '../api.js'
 import { type Command, command, type Session } from '../command.js'
 import { flag } from '../flags.js'
 import { CliError, isMap, type JsonMap, localError, textOf, VAULT_EXIT } from '../model.js'
 import { formatColumns, formatPairs, formatTable, goText, presentRows, type Row } from '../text.js'
 
-/** Exit code of a failed request. `status` exits with 2 if the server is sealed. */
-const FAILED = 1
+/** Exit codes of `status`, as in Vault: for a failed request, and for a sealed server. */
+const REQUEST_FAILED = 1
 const SEALED = 2
 
 export const statusCommand = command('status', 'Print the seal status and the active node', async (session) => {
   const status = await readSealStatus(session).catch((error: unknown) => {
-    throw error instanceof CliError ? new CliError(FAILED, error.message, { cause: error }) : error
+    throw error instanceof CliError ? new CliError(REQUEST_FAILED, error.message, { cause: error }) : error
   })
   await printSealStatus(session, status)
   return status.sealed === true ? SEALED : VAULT_EXIT.ok
@@ -61,13 +61,17 @@ const readShare = async (
   given: string | undefined,
   prompt = 'Unseal Key (will be hidden): ',
 ): Promise<string> => {
-  if (given === undefined && !isInteractive) throw localError('A key is required, and standard input is not a terminal')
+  if (given === undefined && !isInteractive)
+    throw localError('-non-interactive disables the prompt: specify the key as an argument, or - for standard input')
   const text = given === '-' ? (await io.readStdin()).toString('utf8') : (given ?? (await io.ask(prompt)))
   if (text.trim() === '') throw localError('A key must be supplied')
   return text.trim()
 }
 
-/** Submits one key share to an attempt. `titles`: names of the nonce and of the share. Resolves to the response. */
+/**
+ * Submits one key share to an attempt. `titles` are the names of the nonce and of the share in the prompt. Resolves to
+ * the response body.
+ */
 export const provideShare = async (
   call: Session & { readonly args: readonly string[]; readonly flags: { readonly nonce: string } },
   path: string,
@@ -103,7 +107,10 @@ const printKeyStatus = async ({ api, out }: Session): Promise<number> => {
 export const readSealStatus = async ({ api }: Session): Promise<JsonMap> =>
   (await api.request('Error checking seal status', 'GET', 'sys/seal-status', ROOT)).body
 
-/** Prints a seal status together with the active node, which a sealed server does not know. */
+/**
+ * Prints the seal status and the HA status. If the server does not report its HA status because it is sealed, a default
+ * is printed.
+ */
 const printSealStatus = async ({ api, out }: Session, status: JsonMap): Promise<number> => {
   const options = { ...ROOT, isRetried: false, expected: [400, 503] } as const
   const reply = await api.request('Error checking leader status', 'GET', 'sys/leader', options)

@@ -1,4 +1,4 @@
-/** All commands by name, and texts about them. */
+/** The table of all commands, and their help texts. */
 import type { Command } from '../command.js'
 import { dataCommands } from '../data.js'
 import { COMMON_FLAGS, type FlagTable } from '../flags.js'
@@ -15,9 +15,9 @@ import { systemCommands, versionHistoryCommand } from '../system.js'
 import { tokenCommands } from '../token.js'
 
 const reference = (name: string) => `use the ${name} of Vault, which works with this server.`
-const noEngine = 'this secrets engine is not available; "vault secrets list" lists the mounted engines.'
+const noEngine = 'this secrets engine is not available. "vault secrets list" lists the mounted engines.'
 
-/** Vault commands that are not supported, with the reason. */
+/** Maps each Vault command that is not supported to the reason. */
 const REASONS: Readonly<Record<string, string>> = {
   agent: reference('agent'),
   proxy: reference('proxy'),
@@ -30,13 +30,13 @@ const REASONS: Readonly<Record<string, string>> = {
   'operator migrate': 'this server has one kind of storage, so there is no other storage to migrate data from.',
   'operator usage': 'this server does not count clients.',
   'operator utilization': 'this server collects no data for a utilization report.',
-  debug: 'this server has no profiles and loggers to collect; its metrics are at sys/metrics.',
-  monitor: 'this server does not stream its log; read the log file or the standard error of the server.',
+  debug: 'this server has no profiles and loggers to collect. Its metrics are at sys/metrics.',
+  monitor: 'this server does not stream its log. Read the log file or the standard error of the server.',
   events: 'this server has no event notifications.',
   hcp: 'this server has no connection to a cloud service.',
   pki: noEngine,
   ssh: noEngine,
-  transit: 'this server cannot import keys; the engine transit generates them.',
+  transit: 'this server cannot import keys. The transit engine generates all keys.',
   transform: noEngine,
 }
 
@@ -46,7 +46,7 @@ const refusedCommands: readonly Command[] = Object.entries(REASONS).map(([name, 
   summary: 'Not supported',
   flags: {},
   refusal: `vault ${name} is not supported: ${reason}`,
-  run: () => Promise.reject(new Error('an unsupported command does not run')),
+  run: () => Promise.reject(new Error(`the unsupported command ${name} was run`)),
 }))
 
 const ALL: readonly Command[] = [
@@ -72,33 +72,32 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map(ALL.map((command) 
 
 const INTRODUCTION = 'Usage: vault COMMAND [options] [arguments]\n\nA client of the HTTP API. Commands:\n'
 
-/** Commands that are not in the table. */
-const WITHOUT_TABLE = [
+/** Commands that are handled outside of the command table. */
+const SPECIAL_COMMANDS = [
   { name: 'server', summary: 'Run a server' },
   { name: 'version', summary: 'Print the version' },
 ]
 
-/** Every command, and every command prefix that stands for a family. */
+/** The names of all commands and of all command families, such as `kv` and `kv metadata`. */
 export const NAMES: ReadonlySet<string> = new Set(
-  [...WITHOUT_TABLE, ...ALL].flatMap(({ name }) => {
+  [...SPECIAL_COMMANDS, ...ALL].flatMap(({ name }) => {
     const words = name.split(' ')
     return words.map((_, index) => words.slice(0, index + 1).join(' '))
   }),
 )
 
 /** Returns true if a command begins with this word. */
-export const isVaultWord = (word: string): boolean => NAMES.has(word)
+export const isFirstWord = (word: string): boolean => NAMES.has(word)
 
 export const describeAll = (): string =>
-  `${INTRODUCTION}${lines([...offered(), ...WITHOUT_TABLE])}\n\nvault COMMAND -help prints the flags of one command.\n`
+  `${INTRODUCTION}${lines([...supportedCommands(), ...SPECIAL_COMMANDS])}\n\nvault COMMAND -help prints the flags of one command.\n`
 
-/** Returns the supported commands. */
-const offered = (): Command[] => [...COMMANDS.values()].filter(({ refusal }) => refusal === undefined)
+const supportedCommands = (): Command[] => [...COMMANDS.values()].filter(({ refusal }) => refusal === undefined)
 
 /** Describes the commands that begin with these words; undefined if there are none. */
 export const describeFamily = (words: readonly string[]): string | undefined => {
   const prefix = `${words.join(' ')} `
-  const members = offered().filter(({ name }) => name.startsWith(prefix))
+  const members = supportedCommands().filter(({ name }) => name.startsWith(prefix))
   return words.length === 0 || members.length === 0
     ? undefined
     : `Usage: vault ${words.join(' ')} SUBCOMMAND [options] [arguments]\n${lines(members)}\n`

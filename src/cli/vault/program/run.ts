@@ -16,7 +16,7 @@ import { Preview, readSettings } from '../settings.js'
 import { wrapIndented } from '../text.js'
 import { COMMANDS, describeAll, describeCommand, describeFamily, NAMES } from './commands.js'
 import { describeUnexpected } from '../../terminal/unexpected.js'
-import { countSlips } from '../../../base/nearest.js'
+import { editDistance } from '../../../base/nearest.js'
 import { DEFAULT_REPORTED_VERSION } from '../../../server/config/tables.js'
 
 const WORDS_MAX = 4
@@ -44,7 +44,7 @@ export const runVault = async (args: readonly string[], given: VaultIo): Promise
   }
 }
 
-/** Makes text safe for terminals. Bytes are for programs and files, and stay unchanged. */
+/** Makes text safe for terminals. Bytes, which are meant for programs and files, stay unchanged. */
 const asPrintable = (io: VaultIo): VaultIo => ({
   ...io,
   write: (data) => io.write(typeof data === 'string' ? printable(data) : data),
@@ -59,10 +59,13 @@ const runNamed = async (args: readonly string[], io: VaultIo): Promise<number> =
     return VAULT_EXIT.ok
   }
   const found = findCommand(args)
-  return found ? runCommand(found.command, found.args, io) : explain(args, io)
+  return found ? runCommand(found.command, found.args, io) : handleUnknownCommand(args, io)
 }
 
-/** Finds the command with the most words at the start of `args`. Common flags may precede or separate the words. */
+/**
+ * Finds the command at the start of `args`. If several commands match, the command with the most words is used. Common
+ * flags may precede or separate the words.
+ */
 const findCommand = (args: readonly string[]) => {
   const words: string[] = []
   const flags: string[] = []
@@ -100,60 +103,64 @@ const runCommand = async (command: Command, args: readonly string[], io: VaultIo
 
 const DR_REFUSAL = 'disabled in replication DR secondary mode'
 
-/** Hints for a DR secondary, by the kind of the command's flag -dr-token. */
+/** The hint for a command that a DR secondary rejects, by the kind of the command's flag -dr-token. */
 const DR_HINTS: Readonly<Partial<Record<Flag['kind'], string>>> = {
   text: 'This server is a DR secondary. Specify -dr-token=TOKEN with an operation token, which "operator generate-root -dr-token" generates.',
   bool: 'This server is a DR secondary. Specify -dr-token to generate its operation token.',
 }
 
-/** Adds a hint to an error response: which flag to try next. */
+/** Adds a hint about -dr-token to an error if a DR secondary rejected the request and the command has this flag. */
 const withHint = (error: CliError, { flags }: Command, { written }: ParsedArguments): CliError => {
-  const isOfDr = error.answered.some((text) => text.includes(DR_REFUSAL))
+  const isOfDr = error.serverErrors.some((text) => text.includes(DR_REFUSAL))
   const hint = flags['dr-token'] && DR_HINTS[flags['dr-token'].kind]
   if (!isOfDr || !hint || written.has('dr-token')) return error
   return new CliError(error.status, `${error.message}\n\n${wrapIndented(hint)}`, { cause: error })
 }
 
-/** Prints the commands if `args` name no command: on standard output if help is requested, otherwise on standard error. */
-const explain = (args: readonly string[], io: VaultIo): number => {
-  const isAsked = args.some((arg) => HELP_WORDS.has(arg))
+/**
+ * Handles arguments that name no command. Prints the help if it is requested or if `args` names a command family.
+ * Throws a local error with suggestions for an unknown command.
+ */
+const handleUnknownCommand = (args: readonly string[], io: VaultIo): number => {
+  const isHelpRequested = args.some((arg) => HELP_WORDS.has(arg))
   const words = args.filter((arg) => !arg.startsWith('-') && arg !== 'help')
   const family = describeFamily(words)
   if (family !== undefined || words.length === 0) {
     const text = family ?? describeAll()
-    if (isAsked) io.write(text)
+    if (isHelpRequested) io.write(text)
     else io.complain(text.trimEnd())
-    return isAsked ? VAULT_EXIT.ok : VAULT_EXIT.local
+    return isHelpRequested ? VAULT_EXIT.ok : VAULT_EXIT.local
   }
-  const meant = suggest(words, NAMES)
-  const question = meant.length > 0 ? `Did you mean ${meant.map((name) => `"${name}"`).join(' or ')}?\n\n` : ''
-  const near = describeFamily(words.slice(0, -1)) ?? 'vault -help lists the commands.'
-  throw localError(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${question}${near.trimEnd()}`)
+  const suggestions = suggest(words, NAMES).map((name) => `"${name}"`)
+  const question = suggestions.length > 0 ? `Did you mean ${suggestions.join(' or ')}?\n\n` : ''
+  const help = describeFamily(words.slice(0, -1)) ?? 'vault -help lists the commands.'
+  throw localError(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${question}${help.trimEnd()}`)
 }
 
-/** Maximum number of typing errors in a name; short names allow fewer. */
-const SLIPS_MAX = 3
-const PART_MAX = 0.4
+/** Maximum edit distance between typed words and a suggested name. */
+const DISTANCE_MAX = 3
+const DISTANCE_SHARE_MAX = 0.4
 const SHOWN_MAX = 3
 
 /**
- * Returns the commands that a user may have meant, best match first; empty if none is close. A name is compared with
- * the same number of `words`. If the words name a family, only its commands are considered.
+ * Returns the commands that the user may have meant. Returns an empty list if no name is similar. Each name is compared
+ * with the same number of typed `words`. If the words begin with a command family, only its commands are suggested.
  */
 export const suggest = (words: readonly string[], names: Iterable<string>): string[] => {
   const known = new Set(names)
   const family = words.findLastIndex((_, at) => known.has(words.slice(0, at + 1).join(' '))) + 1
   const within = words.slice(0, family).join(' ')
-  const near = [...known].flatMap((name) => {
+  const similar = [...known].flatMap((name) => {
     if (family > 0 && !name.startsWith(`${within} `)) return []
     const typed = words.slice(0, name.split(' ').length).join(' ')
-    const slips = countSlips(typed, name)
+    const distance = editDistance(typed, name)
     const count = name.split(' ').length
-    return slips > 0 && slips <= SLIPS_MAX && slips <= name.length * PART_MAX ? [{ name, slips, count }] : []
+    const distanceMax = Math.min(DISTANCE_MAX, name.length * DISTANCE_SHARE_MAX)
+    return distance > 0 && distance <= distanceMax ? [{ name, distance, count }] : []
   })
-  const fewest = Math.min(...near.map(({ slips }) => slips))
-  const best = near.filter(({ slips }) => slips === fewest)
-  // With the same number of errors, the longer name matches more of the line.
+  const fewest = Math.min(...similar.map(({ distance }) => distance))
+  const best = similar.filter(({ distance }) => distance === fewest)
+  // Among equally similar names, the name with the most words matches more of the command line.
   const most = Math.max(...best.map(({ count }) => count))
   return best
     .filter(({ count }) => count === most)
@@ -161,5 +168,5 @@ export const suggest = (words: readonly string[], names: Iterable<string>): stri
     .map(({ name }) => name)
 }
 
-/** Returns the version line. Scripts parse its second word. */
+/** Returns the version line. Its second word must be the version, because scripts parse it. */
 const versionLine = (): string => `Vault v${DEFAULT_REPORTED_VERSION} (Understudy, an independent simulator)`

@@ -160,7 +160,7 @@ export class EtcdWatcher {
     this.#silence = clock.setTimer(ms, () => {
       const leftMs = this.#heard ? this.#heard.heardMs + leaseMs - clock.monotonic() : 0
       this.#awaitSilence(leftMs > 0 ? leftMs : leaseMs, leaseMs)
-      if (leftMs <= 0) this.#changes.tell()
+      if (leftMs <= 0) this.#changes.emit()
     })
   }
 
@@ -168,7 +168,7 @@ export class EtcdWatcher {
     if (leader?.term === this.leader?.term && end.index === this.end.index) return
     this.leader = leader
     this.end = end
-    this.#changes.tell()
+    this.#changes.emit()
   }
 }
 
