@@ -133,7 +133,7 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
     ),
   })
   expect((await home.run('status')).stdout).toMatch(
-    /^A discarded 1 log entry \(.*lost\) that its new primary lacked: understudy losses A$/m,
+    /^A discarded 2 log entries \(.*lost, .*\) that its new primary lacked: understudy losses A\nA discarded the revocation of 1 token, which came back: understudy losses A$/m,
   )
   expect((await home.run('events')).stdout).toMatch(
     / A +note +A discarded 2 log entries .* credentials that came back: 1 token/,

@@ -199,7 +199,7 @@ describe('a primary that is restored', () => {
     const onSecondary = await restore(c, file)
     expect([onSecondary.status, errorsOf(onSecondary).join()]).toEqual([
       400,
-      expect.stringContaining('restore the primary'),
+      expect.stringContaining('restore it on the primary'),
     ])
     expect((await restore(a, file)).status).toBe(204)
     await a.untilServes()

@@ -82,7 +82,10 @@ it('storage commands list and verify the data, and reject a running server', asy
     expect((await runProgram(['storage', 'list', '--data-dir', dataDir])).stdout).toContain('1 (not live)')
     const adopt = (generation: string) =>
       runProgram(['storage', 'adopt', '--data-dir', dataDir, '--generation', generation])
-    expect(await adopt('2')).toMatchObject({ status: 1, stderr: expect.stringContaining('does not exist in') })
+    expect(await adopt('2')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('generation 2 does not exist'),
+    })
     expect(await adopt('1')).toMatchObject({ status: 0, stdout: expect.stringContaining('generation 1 is live') })
     expect(readFileSync(live)).toEqual(pointer)
     const nowhere = await runProgram(['storage', 'verify', '--data-dir', at.path('nowhere')])

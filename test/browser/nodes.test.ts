@@ -47,7 +47,7 @@ describe('a cluster of several nodes', () => {
     await inTable('A1', 'crashed')
     await otherActiveName('A1')
     await lab.see('[data-cluster="A"]:not(.away)')
-    await lab.see('.verdict.bad:has-text("A has a node A1 that is stopped")')
+    await lab.see('.verdict.bad:has-text("A has a node A1 that has crashed")')
     await lab.saveScreenshots('nodes-lost')
     await lab.expectNoBarrier()
     await lab.ask(/node A1 crashed/)

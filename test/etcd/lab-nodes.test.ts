@@ -45,7 +45,7 @@ it.each([[[]], [['--in-process']]])(
     expect((await home.vault('A', 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
     const status = await home.run('status')
     expect(status).toMatchObject({ status: 2 })
-    expect(status.stderr).toContain('A has a node A1 that is stopped')
+    expect(status.stderr).toContain('A has a node A1 that has crashed')
     const active = await activeOf(home)
     expect(active?.name).toMatch(/^A[23]$/)
     expect((await home.run('env', 'A')).stdout).toContain(`VAULT_ADDR=${active?.apiAddress}\n`)

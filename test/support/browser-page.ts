@@ -127,7 +127,8 @@ export class BrowserPage implements AsyncDisposable {
     for (const colorScheme of ['light', 'dark'] as const)
       for (const size of SIZES) {
         await this.setAppearance(colorScheme, size)
-        await this.page.screenshot({ path: path.join(SCREENSHOTS, `${name}-${colorScheme}-${size.width}.png`) })
+        const file = path.join(SCREENSHOTS, `${name}-${colorScheme}-${size.width}.png`)
+        await this.page.screenshot({ path: file, fullPage: size === NARROW })
       }
     await this.setAppearance('light', this.size)
   }

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
-import type { PageEvent, PageSurvey, PageWork } from '../../src/lab/web/page-facts.js'
+import type { PageEvent, PageSurvey } from '../../src/lab/web/page-facts.js'
+import type { PageWork } from '../../src/lab/web/page-work.js'
 import { PAGE_HEADERS } from '../../src/server/page-files.js'
 
 /** Texts that run a script or send a request if a page treats them as markup. `note` identifies the position. */

@@ -1,5 +1,6 @@
 import http from 'node:http'
-import type { PageEvent, PageSurvey, PageWork } from '../../src/lab/web/page-facts.js'
+import type { PageEvent, PageSurvey } from '../../src/lab/web/page-facts.js'
+import type { PageWork } from '../../src/lab/web/page-work.js'
 
 export interface PageAnswer {
   readonly status: number

@@ -11,7 +11,8 @@ import { openNodes } from '../nodes/nodes.js'
 import { unsealWithAny } from '../keys/seals.js'
 import { askStatus, findLag, waitForAnswer } from '../requests/replication.js'
 import type { Link, Topology } from '../model/topology.js'
-import { describeOpen, joinClusters, openCluster, waitForPair, type WireOptions } from '../wiring/wire.js'
+import { joinClusters, waitForPair } from '../wiring/join.js'
+import { describeOpen, openCluster, type WireOptions } from '../wiring/wire.js'
 import { clusterOf, groupServers } from './attach.js'
 
 interface WiringOptions extends WireOptions {

@@ -125,7 +125,9 @@ export const isPlaced = ({ mode, state }: ReplicationStatus): boolean => mode ==
 export const lagOf = (primary: ReplicationStatus, secondary: ReplicationStatus): number | null => {
   const { connectionState, primaryAddress, heardAddress } = secondary
   const isFollowing = connectionState === 'ready' || primaryAddress === primary.primaryAddress
-  const isItsLog = isFollowing || heardAddress === '' || heardAddress === primary.primaryAddress
+  // A primary without a configured address reports none.
+  const isUnknown = heardAddress === '' || primary.primaryAddress === ''
+  const isItsLog = isFollowing || isUnknown || heardAddress === primary.primaryAddress
   return isPlaced(secondary) && isItsLog ? Math.max(0, primary.lastKindWal - secondary.lastWal) : null
 }
 

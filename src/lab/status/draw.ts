@@ -87,7 +87,7 @@ const nodeRow = (
   faults: readonly ActiveFault[],
 ): string[] => [
   [`${indent}${name}`, ...signsAt(name, faults)].join(' '),
-  process === 'paused' ? process : state,
+  process === 'paused' || process === 'crashed' ? process : state,
   '-',
   '-',
   appliedIndex === null ? '-' : `applied ${appliedIndex}`,

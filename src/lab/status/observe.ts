@@ -157,7 +157,10 @@ const surveyNodes = async (
 
 const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
   const unwell = nodes.filter(({ state }) => state !== 'active' && state !== 'standby')
-  const texts = unwell.map(({ name, state }) => `has a node ${name} that is ${describeNodeState(state)}`)
+  const texts = unwell.map(
+    ({ name, process, state }) =>
+      `has a node ${name} that ${process === 'crashed' ? 'has crashed' : `is ${describeNodeState(state)}`}`,
+  )
   return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
 }
 

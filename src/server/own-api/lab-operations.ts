@@ -149,13 +149,18 @@ export const PAGE_OPERATIONS = {
       isDestructive: flag(false),
       consequence: text('All traffic of the link is delayed until the link is healed.'),
       command,
-      steps: listOf(object({ title: text(), command: orNull(text()) })),
+      steps: listOf(
+        object({
+          title: text('Cut the link between A and B'),
+          command: orNull(text('understudy fault partition A B')),
+        }),
+      ),
     }),
   },
   'POST actions/root-token': {
     summary: 'Returns a root token of the lab that is valid on a cluster. A read-only page has no access to it',
     body: object({ cluster: text('A') }),
-    answer: object({ token: text() }),
+    answer: object({ token: text('root') }),
   },
   'DELETE actions/{id}': { summary: 'Stops a running drill. The lab keeps its current state' },
   'GET clusters/{cluster}/v1/{path}': {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { PageDrill, PageLine, PageStep, PageWork } from '../../lab/web/page-facts.js'
+import type { PageDrill, PageLine, PageStep, PageWork } from '../../lab/web/page-work.js'
 import { Button } from '../parts/inputs.js'
 import { CommandLine } from '../parts/text.js'
 import { stop } from './lab-actions.js'

@@ -1,4 +1,5 @@
-import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
+import type { PageEvent, PageSurvey } from '../../lab/web/page-facts.js'
+import type { PageWork } from '../../lab/web/page-work.js'
 import { eventsBetween, type OwnLook, surveyOf } from './own-look.js'
 import type { PageMessage } from './state.js'
 

@@ -1,5 +1,6 @@
 import { type Sample, withSurvey } from '../curves/curves-of.js'
-import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
+import type { PageEvent, PageSurvey } from '../../lab/web/page-facts.js'
+import type { PageWork } from '../../lab/web/page-work.js'
 
 /** The state of the page, and its changes by messages. The size of all its parts is limited. */
 export interface PageState {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { statusOf } from '../../../src/lab/requests/replication.js'
-import { joinClusters } from '../../../src/lab/wiring/wire.js'
+import { joinClusters } from '../../../src/lab/wiring/join.js'
 import { type MemoryNode, startLoneNode, startMemoryNodes } from '../../support/memory-nodes.js'
 import type { TestNodes } from '../../support/nodes.js'
 
@@ -26,7 +26,7 @@ it.each(['dr', 'performance'] as const)(
     const joined = await joinClusters(
       [accessOf('A', primary, a), accessOf('B', secondary, sealed)],
       [{ kind, primary: 'A', secondary: 'B' }],
-      { shares: 3, threshold: 2, timeoutMs: 20_000, clock: systemClock },
+      { timeoutMs: 20_000, clock: systemClock },
     )
     expect((await statusOf(active.anonymous, kind)).state).toBe('stream-wals')
     expect(joined.map(({ rootToken }) => rootToken !== '')).toEqual([true, kind === 'performance'])

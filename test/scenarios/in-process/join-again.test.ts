@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
-import { joinSecondary } from '../../../src/lab/wiring/wire.js'
+import { joinSecondary } from '../../../src/lab/wiring/join.js'
 
 it('a lab joins a cluster whose earlier attempt took the ID or has already joined', async () => {
   await using lab = await startLab('dr')

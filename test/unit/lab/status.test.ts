@@ -258,6 +258,8 @@ it('a secondary has a lag only while its position is in the log of its primary',
   // A load balancer has another address than the primary.
   expect([lags({ ...lost, heardAddress: b }), lags({ ...lost, heardAddress: '' })]).toEqual([12, 12])
   expect(lags({ ...lost, connectionState: 'ready' })).toBe(12)
+  // A primary without a configured address reports none.
+  expect(lagOf({ ...at, primaryAddress: '' }, { ...secondary, ...lost })).toBe(12)
 })
 
 it('status names the way out for a secondary that is ahead of its primary', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { PageEvent, PageSurvey, PageWork } from '../../../src/lab/web/page-facts.js'
+import type { PageEvent, PageSurvey } from '../../../src/lab/web/page-facts.js'
+import type { PageWork } from '../../../src/lab/web/page-work.js'
 import { BEGIN, isStale, type PageMessage, type PageState, reduce } from '../../../src/web/feed/state.js'
 import { filterEvents, GROUPS, type Group } from '../../../src/web/timeline/filter.js'
 

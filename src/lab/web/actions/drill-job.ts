@@ -8,7 +8,8 @@ import type { StepResult } from '../../drills/context/result.js'
 import { LabError } from '../../model/lab-error.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { topologyName } from '../../topology/catalogue.js'
-import type { PageChoices, PageDrill, PageStep } from '../page-facts.js'
+import type { PageChoices } from '../page-facts.js'
+import type { PageDrill, PageStep } from '../page-work.js'
 import { type ActionContext, type Progress, TIMEOUT_MS } from './lab-action.js'
 
 /** Returns a bundled drill. The page cannot access drill files. */

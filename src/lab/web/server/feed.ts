@@ -19,7 +19,8 @@ import { askLosses } from '../../requests/losses.js'
 import { observe } from '../../status/observe.js'
 import { describeHappened, describeLosses, describeSurvey, type ServerFacts } from './describe-page.js'
 import { availableActions } from '../actions/available.js'
-import type { PAGE_MESSAGES, PageEvent, PageLink, PageLosses, PageRequests, PageWork } from '../page-facts.js'
+import type { PAGE_MESSAGES, PageEvent, PageLink, PageLosses, PageRequests } from '../page-facts.js'
+import type { PageWork } from '../page-work.js'
 import type { ClusterOfNodes, NodeAccess } from '../../nodes/nodes.js'
 
 /** Polling interval: lag changes without events. */

@@ -38,7 +38,7 @@ export class WireCall {
     if (payload.length > LIMITS.rpcMessageBytesMax)
       throw new LogicalError(
         'unavailable',
-        `cannot send ${payload.length} bytes: a message has at most ${LIMITS.rpcMessageBytesMax} bytes`,
+        `cannot send ${payload.length} bytes: the message is larger than ${LIMITS.rpcMessageBytesMax} bytes`,
       )
     if (this.#isEnded || this.#ownEnd) done()
     else this.#unsent.push({ payload, done })
