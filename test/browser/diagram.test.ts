@@ -32,7 +32,9 @@ const clusterIn = (planned: readonly PlannedLink[], name: string, index: number)
   }
 }
 
-const LINK_ACTIONS = [{ label: 'Heal', action: { verb: 'heal', clusters: ['A', 'B'] } }] as const
+const LINK_ACTIONS = [
+  { label: 'Heal', title: 'Heal the link', verb: 'Heal', options: [], action: { verb: 'heal', clusters: ['A', 'B'] } },
+] as const
 
 const surveyOf = (planned: readonly PlannedLink[], more: Partial<PageSurvey> = {}): PageSurvey => {
   const names = [...new Set(planned.flatMap(({ primary, secondary }) => [primary, secondary]))].sort()
@@ -41,6 +43,7 @@ const surveyOf = (planned: readonly PlannedLink[], more: Partial<PageSurvey> = {
     clusters: names.map((name, index) => clusterIn(planned, name, index)),
     links: planned.map(toLink),
     problems: [],
+    losses: [],
     actions: { lab: [], 'link A B': LINK_ACTIONS },
     ...more,
   }
