@@ -45,7 +45,7 @@ export interface SecondaryRecord {
   readonly hasFollowed: boolean
   /** Number of times that this cluster, or the original of this DR copy, replaced another cluster under its ID. */
   readonly incarnation: number
-  /** Set while this cluster has data that its primary lost. It then follows only a primary of a newer epoch. */
+  /** Set while this cluster has data that its primary has lost. It then follows only a primary of a newer epoch. */
   readonly ahead?: Ahead
   /** On a former primary: the primary that has replaced it. */
   readonly overtaker?: Overtaker
@@ -59,7 +59,7 @@ export interface Ahead {
   readonly epoch: string
   readonly index: number
   /**
-   * The last index that both logs have in common, and the end of the primary's log. Unless `isCommonKnown`, the logs may
+   * The last index that both logs contain, and the last index of the primary's log. Unless `isCommonKnown`, the logs may
    * differ before `commonIndex`.
    */
   readonly commonIndex: number

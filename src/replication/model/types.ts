@@ -146,7 +146,7 @@ export interface SecondaryHooks {
   findObjection(primary: PeerIdentity): string | undefined
   /** Returns true while this cluster has entries that its primary lost. It then follows only a primary of a newer epoch. */
   isAhead(): boolean
-  /** Records that this primary is followed from now on. Awaited before any of its data is applied. */
+  /** Records the epochs of the primary that is followed from now on. Awaited before its data is applied. */
   takeEpochs(primary: PeerIdentity): Promise<void>
   /** Returns true if clients can read the local data. This requires a complete first copy. */
   servesReads(): boolean
@@ -164,15 +164,15 @@ export interface SecondaryHooks {
   beforeFilterChange(ids: readonly string[]): Promise<void>
   /** Records the local entries that a new primary lacks. Awaited before data of this primary is applied. */
   keepSurplus(surplus: SurplusEntries): Promise<void>
-  /** Records durably that the primary was rewound. This cluster then follows only a primary of a newer epoch. */
+  /** Records that the primary was rewound. This cluster then follows only a primary of a newer epoch. */
   stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void>
   /** Called after a comparison: except for filtered keys, the data equals the primary's. `rule` is the filter rule. */
   onCompared(rule: string): Promise<void>
   /** Called when the primary was demoted or disabled, so that its epoch has ended. */
   onEpochEnded(): void
-  /** Called just before the state becomes stream-wals. `isFound`: the primary has confirmed this cluster's position. */
+  /** Called just before the state becomes `stream-wals`. `isFound`: the primary has confirmed this cluster's position. */
   onSynced(isFound: boolean): Promise<void>
-  /** Receives the primary's addresses, to be stored for the next start. */
+  /** Stores the primary's addresses for the next start. */
   onPrimaryAddresses(addresses: PrimaryAddresses): void
 }
 

@@ -41,8 +41,8 @@ export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind)
   if (record.mode === 'disabled' || record.mode === 'primary' || !record.hasFollowed) {
     return { ...made, fork: { forkIndex: beginIndex, beginIndex, alignedFrom: 0 } }
   }
-  const place = host.store.remotePosition
-  const [parentId, applied] = [place?.epoch, place?.index ?? 0]
+  const position = host.store.remotePosition
+  const [parentId, applied] = [position?.epoch, position?.index ?? 0]
   if (record.ahead) return { ...made, fork: { parentId, ...forkAhead(host, kind, record.ahead) } }
   const aligned = kind === 'dr' ? alignedFrom(host) : applied
   return { ...made, fork: { parentId, forkIndex: applied, beginIndex, alignedFrom: aligned } }
@@ -51,8 +51,8 @@ export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind)
 /**
  * Returns the fork of a cluster that is ahead of a rewound primary. The primary writes a different log after the last
  * position that it still has, so all later entries of this cluster belong to the new epoch, including those that it
- * received from the primary. Where the position is unknown, the whole log counts as later: the lists of losses then
- * have too many entries, never too few, until a comparison settles them.
+ * received from the primary. If the position is unknown, the whole log counts as later. The lists of losses then have
+ * too many entries, never too few, until a comparison settles them.
  */
 const forkAhead = (host: ReplicationHost, kind: Kind, { commonIndex, isCommonKnown }: Ahead): Fork => {
   const forkIndex = isCommonKnown ? commonIndex : 0

@@ -149,9 +149,9 @@ class BoundedSuffix {
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
 const describe = (index: number, { key, value }: WalOperation, paths: ReadonlyMap<string, string>): OpenEntry => {
-  const place = findMountOf(key)
-  const mount = place && paths.get(place.uuid)
-  const path = mount === undefined ? key : mount + place?.rest
+  const found = findMountOf(key)
+  const mount = found && paths.get(found.uuid)
+  const path = mount === undefined ? key : mount + found?.rest
   return { index, path, operation: value === undefined ? 'delete' : 'put', key, leaf: leafOf(key, value) }
 }
 
@@ -160,7 +160,7 @@ export const leafOf = (key: string, value: Buffer | undefined): string =>
   value === undefined ? '' : leafHash(key, value).toString('base64')
 
 /**
- * Makes a loss durable. Writes the frames first and the list last, so that every listed loss is complete. The list
+ * Stores a loss. Writes the frames first and the list last, so that every listed loss is complete. The list
  * replaces an earlier list with this ID. Resolves to the IDs of the oldest losses, which were removed to stay within the
  * limit.
  */
@@ -203,12 +203,15 @@ const dropOldest = async (storage: Storage, newest: string): Promise<readonly st
   return dropped
 }
 
-/** Returns all losses, oldest first. */
-export const readLosses = async (storage: Storage): Promise<StoredLoss[]> => {
+/** Resolves to the wanted losses, oldest first. Does not read the entries of the others. */
+export const readLosses = async (
+  storage: Storage,
+  isWanted: (head: Omit<Loss, 'entries'>) => boolean = () => true,
+): Promise<StoredLoss[]> => {
   const losses: StoredLoss[] = []
   for (const folder of await storage.list(KEYS.losses)) {
     const head = readHead(storage, folder)
-    if (!head) continue
+    if (!head || !isWanted(head)) continue
     const parts = await storage.keys(`${KEYS.losses}${folder}entries/`)
     const entries = parts.flatMap((key) => readJson<LostEntry[]>(storage, key) ?? [])
     const { count: _, ...rest } = head
@@ -221,7 +224,7 @@ const readHead = (storage: Storage, folder: string) =>
   readJson<Omit<Loss, 'entries'> & { count: number }>(storage, `${KEYS.losses}${folder}head`)
 
 /**
- * Returns the ID of a loss. IDs sort by time. If a crash interrupts the recording, or if the same loss is recorded
+ * Resolves to the ID of a loss. IDs sort by time. If a crash interrupts the recording, or if the same loss is recorded
  * again, the loss keeps its ID and is listed once. A settled list is never replaced, because a primary can be rewound
  * several times to the same position.
  */

@@ -4,7 +4,7 @@ import { ownEpochsOf, type SecondaryRecord } from '../model/state.js'
 import type { Kind, PeerIdentity } from '../model/types.js'
 import { KINDS, type RoleRecords } from './role-records.js'
 
-/** Returns the identity that a member presents while it follows. */
+/** Returns the identity that a secondary presents to its primary. */
 export const whoOfSecondary = (
   host: Pick<ReplicationHost, 'identity'>,
   record: Pick<SecondaryRecord, 'setId' | 'epochs' | 'incarnation'>,
@@ -20,9 +20,9 @@ export const whoOfSecondary = (
 
 /**
  * Returns the identity that a cluster presents with an activation token:
- * - `ended`: the epochs of both kinds that this cluster gave up. The new primary starts epochs with higher numbers, because
- *   any cluster may have reported these epochs to it.
- * - `epochs`: on an overtaken primary, the epochs of its overtaker; otherwise empty
+ * - `ended`: the epochs of both kinds in which this cluster was primary. The new primary must start epochs with higher
+ *   numbers, because clusters that know these epochs would otherwise fence it
+ * - `epochs`: on a former primary that was overtaken, the epochs of the newer primary; otherwise empty
  */
 export const whoOfJoiner = (
   host: Pick<ReplicationHost, 'identity'>,

@@ -152,7 +152,7 @@ export class SecondaryRole implements SecondaryHooks {
     if (kind === 'performance' && ids.some(isOwn)) await settledFilter.doubt()
   }
 
-  /** Does not wait for the role change. It would deadlock with a promotion, which waits until the follower stops. */
+  /** Starts the role change but does not wait for it, because a promotion waits until the follower stops. */
   async onSynced(isFound: boolean): Promise<void> {
     const { host, kind } = this.#options
     if (isFound) await settleLosses(host, kind)
@@ -212,7 +212,7 @@ export class SecondaryRole implements SecondaryHooks {
   }
 }
 
-/** Returns the ID under which the filter for this cluster is stored. */
+/** Returns the ID under which the filter of this cluster is stored. */
 export const ownFilterId = (
   record: SecondaryRecord,
   host: Pick<ReplicationHost, 'identity'>,

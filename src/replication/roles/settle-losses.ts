@@ -26,10 +26,9 @@ type Host = Pick<ReplicationHost, 'storage' | 'store' | 'log'>
 export type OpenList = StoredLoss & { readonly loss: { readonly open: OpenLoss } }
 
 export const openLosses = async (storage: Storage, kind: Kind): Promise<OpenList[]> =>
-  (await readLosses(storage)).flatMap(({ id, loss }) => {
-    const { open } = loss
-    return open?.kind === kind ? [{ id, loss: { ...loss, open } }] : []
-  })
+  (await readLosses(storage, ({ open }) => open?.kind === kind)).flatMap(({ id, loss }) =>
+    loss.open ? [{ id, loss: { ...loss, open: loss.open } }] : [],
+  )
 
 /**
  * Ends the open lists of a kind. Must be called when the data of this cluster equals the data of its primary, before later

@@ -62,7 +62,7 @@ const secondaryStatus = (record: SecondaryRecord, running: Running) => {
     secondaryId: record.secondaryId,
     state: follower?.state ?? 'idle',
     connectionState: follower?.connectionState ?? 'shutdown',
-    /** The address in use, or used last; empty if detached. */
+    /** The address in use or used last; empty if detached. */
     primaryClusterAddr: follower?.primaryAddress ?? addresses[0] ?? '',
     /** All known addresses of the primary, best first. */
     knownAddresses: follower?.knownPrimaryAddresses ?? addresses,

@@ -207,14 +207,13 @@ export class Replication {
   }
 
   /**
-   * Returns the entries that this cluster discarded, or will discard when it follows its new primary. With `isHeld`, those
+   * Resolves to the entries that this cluster discarded, or will discard when it follows its new primary. With `isHeld`, those
    * that it still has although its primary has lost them. `/_understudy/v1/losses` shows both.
    */
   async losses(isHeld = false): Promise<Loss[]> {
-    const all = (await readLosses(this.context.host.storage)).map(({ loss }) => loss)
-    return all
-      .filter(({ open }) => (open?.isHeld ?? false) === isHeld)
-      .map(({ open: _, ...loss }) => ({ ...loss, entries: loss.entries.map(toLostEntry) }))
+    const { storage } = this.context.host
+    const found = await readLosses(storage, ({ open }) => (open?.isHeld ?? false) === isHeld)
+    return found.map(({ loss: { open: _, ...loss } }) => ({ ...loss, entries: loss.entries.map(toLostEntry) }))
   }
 
   /**

@@ -110,7 +110,7 @@ const requireNewerPrimary = async (
   }
 }
 
-/** Finds the last position that the primary still has, and reports the local entries after it. */
+/** Asks the rewound primary for the last common position, and reports the local entries after this position. */
 const stopAhead = async (
   connection: PrimaryConnection,
   { store, hooks, times }: FollowerOptions,

@@ -168,7 +168,7 @@ export class StreamReader {
     recent.begin(position)
     const beforeFilterChange = (ids: readonly string[]) => this.#options.hooks.beforeFilterChange(ids)
     this.#applier = new Applier(this.#options.store, position, { epoch, recent, beforeFilterChange })
-    // An index in another epoch is meaningless until the primary has found it in its own log.
+    // An index of another epoch means nothing until the primary has found it in its own log.
     if (position.epoch === epoch) {
       await this.#options.hooks.onSynced(false)
       onApplied(position)

@@ -145,10 +145,10 @@ const ClusterBox = ({ cluster, style, arrows, survey, onAsk }: ClusterBoxProps) 
   const { name, apiAddress, nodes } = cluster
   const status = clusterStatusOf(cluster)
   const wal = walOf(cluster)
-  const isOneOfSeveral = isSplit(survey, name)
+  const isInSplitBrain = isSplit(survey, name)
   return (
     <div
-      class={`cluster ${status.look} ${isOneOfSeveral ? 'split' : ''}`}
+      class={`cluster ${status.look} ${isInSplitBrain ? 'split' : ''}`}
       style={style}
       data-box={`cluster ${name}`}
       data-cluster={name}
@@ -171,7 +171,7 @@ const ClusterBox = ({ cluster, style, arrows, survey, onAsk }: ClusterBoxProps) 
           )}
         </div>
         <p class="facts" aria-hidden="true">
-          {isOneOfSeveral && <strong>! split brain</strong>}
+          {isInSplitBrain && <strong>! split brain</strong>}
           {[detailOf(cluster), wal === undefined ? '' : `WAL ${wal}`, apiAddress.replace(/^https?:\/\//, '')].map(
             (text) => text !== '' && <span key={text}>{text}</span>,
           )}

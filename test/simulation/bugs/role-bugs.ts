@@ -94,8 +94,8 @@ export const ROLE_BUGS: readonly Bug[] = [
   {
     name: 'losses are listed under the wrong mount',
     file: 'replication/roles/losses.ts',
-    from: 'const mount = place && paths.get(place.uuid)',
-    to: 'const mount = place && [...paths.values()].at(0)',
+    from: 'const mount = found && paths.get(found.uuid)',
+    to: 'const mount = found && [...paths.values()].at(0)',
     needs: ({ failovers }) => failovers.includes('forced'),
   },
   {

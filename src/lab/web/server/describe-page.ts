@@ -44,7 +44,7 @@ export const describeSurvey = (
 ): Omit<PageSurvey, 'actions'> => {
   const planned = (topologyOf(lab)?.links ?? []).map((link) => pick(link, 'kind', 'primary', 'secondary'))
   const known =
-    before.length > 0 ? before.flatMap(withPrimary) : planned.filter(({ primary }) => isMute(survey, primary))
+    before.length > 0 ? before.flatMap(withPrimary) : planned.filter(({ primary }) => hasUnknownRoles(survey, primary))
   return {
     lab: survey.name,
     atMs,
@@ -68,7 +68,7 @@ const withPrimary = ({ kind, primary, lastPrimary, secondary }: PageLink): Plann
 }
 
 /** Whether a cluster reports no roles: it does not respond, or is sealed. */
-const isMute = ({ clusters }: LabView, name: string): boolean =>
+const hasUnknownRoles = ({ clusters }: LabView, name: string): boolean =>
   clusters.some((view) => view.name === name && KINDS.every((kind) => view[kind].mode === NO_STATUS.mode))
 
 /** A cluster follows at most one primary of each kind. */
@@ -84,7 +84,7 @@ const describeLinks = (survey: LabView, known: readonly PlannedLink[], atMs: num
     describeLink(link, known),
   )
   const lost = known
-    .filter((link) => isMute(survey, link.secondary) && !reported.some(isOf(link)))
+    .filter((link) => hasUnknownRoles(survey, link.secondary) && !reported.some(isOf(link)))
     .map(({ kind, primary, secondary }) => ({
       ...{ kind, primary: null, lastPrimary: primary, secondary },
       ...{ state: '', connectionState: '', lagEntries: null, lagSeconds: null },
