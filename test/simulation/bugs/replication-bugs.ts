@@ -78,7 +78,7 @@ export const REPLICATION_BUGS: readonly Bug[] = [
     name: 'a write accepted by an overtaken primary is acknowledged',
     file: 'replication/forwarding/forwarder.ts',
     from: 'if (this.#isLost(index, epochs)) throw',
-    to: 'if (index < 0 && this.#isGivenUp(index, epochs)) throw',
+    to: 'if (index < 0 && this.#isLost(index, epochs)) throw',
     needs: ({ hasOvertakenWrite }) => hasOvertakenWrite,
   },
   {
